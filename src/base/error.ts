@@ -1,0 +1,71 @@
+/** Stable codes of every error the product raises on purpose. Part of the public contract; messages are not. */
+export type ErrorCode =
+  | 'USAGE'
+  | 'PROMPT_SYNTAX'
+  | 'CONFIG_INVALID'
+  | 'NOT_AVAILABLE'
+  | 'FILE_UNREADABLE'
+  | 'FILE_FAILED'
+  | 'OUTSIDE_WORKSPACE'
+  | 'AGENT_NOT_FOUND'
+  | 'AGENT_AMBIGUOUS'
+  | 'AGENT_CYCLE'
+  | 'AGENT_FAILED'
+  | 'SCRIPT_FAILED'
+  | 'TASK_FAILED'
+  | 'MODEL_FAILED'
+  | 'KEY_MISSING'
+  | 'KEY_REFUSED'
+  | 'LIMIT'
+  | 'NEEDS_INPUT'
+  | 'UNTRUSTED'
+  | 'JOURNAL_FAILED'
+  | 'ABORTED'
+
+/** A position in a file a person wrote. Lines and columns count from 1; `text` is the whole file, for the code frame. */
+export interface SourcePlace {
+  readonly file: string
+  readonly line?: number
+  readonly column?: number
+  readonly text?: string
+}
+
+export interface ErrorDetails {
+  /** What to do about it: one sentence, shown on its own line. */
+  readonly hint?: string
+  readonly place?: SourcePlace
+  readonly cause?: unknown
+}
+
+const marker = Symbol.for('baton.error')
+
+/** The one error class. The edge (cli/) turns it into a message, a code frame, a hint and an exit code. */
+export class BatonError extends Error {
+  override readonly name = 'BatonError'
+  readonly [marker] = true
+  readonly code: ErrorCode
+  readonly hint: string | undefined
+  readonly place: SourcePlace | undefined
+
+  constructor(code: ErrorCode, message: string, { hint, place, cause }: ErrorDetails = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.hint = hint
+    this.place = place
+  }
+}
+
+/** True also for errors of a second loaded copy of this package. */
+export function isBatonError(value: unknown): value is BatonError {
+  return typeof value === 'object' && value !== null && marker in value
+}
+
+/** The text of anything that can be thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** True for the errors of `node:fs` and friends with this `code`, for example `ENOENT`. */
+export function hasSystemCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}

@@ -1,0 +1,39 @@
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [key: string]: Json
+}
+
+/** A plain object: not null, not a list. */
+export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return isObject(value)
+}
+
+/** A deep copy that shares nothing with the original. */
+export function cloneJson<T extends Json>(value: T): T {
+  return structuredClone(value)
+}
+
+/** JSON text with sorted keys: equal values give equal text, so it can be hashed (spec/engines.md D3). */
+export function canonicalJson(value: Json): string {
+  return JSON.stringify(sorted(value))
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .toSorted()
+      .map((key) => [key, sorted(value[key] ?? null)]),
+  )
+}
+
+export function equalJson(left: Json | undefined, right: Json | undefined): boolean {
+  if (left === right) return true
+  if (left === undefined || right === undefined) return false
+  return canonicalJson(left) === canonicalJson(right)
+}

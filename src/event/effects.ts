@@ -1,0 +1,64 @@
+import type { Json } from '../base/json.ts'
+
+/**
+ * Where in a run something happens: the names from the run down, with no counter shared by siblings that run at
+ * once (DESIGN 11), for example `['redo', '0', 'task', '5', 'pre_task', '0:lint', 'data#3']`. Indices count from 0.
+ */
+export type Place = readonly string[]
+
+/** The place as one string: `redo/0/task/5/pre_task/0:lint/data#3`. A `/` inside a name is written `%2F`. */
+export function placeText(place: Place): string {
+  return place.map((name) => name.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/')
+}
+
+/** The place of the n-th host call of a section, counted from 0. */
+export function hostCallPlace(section: Place, n: number): Place {
+  return [...section.slice(0, -1), `${section.at(-1) ?? ''}#${n}`]
+}
+
+export type EffectKind =
+  | 'model'
+  | 'http'
+  | 'command'
+  | 'tool'
+  | 'mcp'
+  | 'file'
+  | 'git'
+  | 'agent'
+  | 'message'
+  | 'approval'
+
+/** What an effect may cost at most, or did cost. `usd` is left out for unpriced models, never 0. */
+export interface Cost {
+  readonly tokens?: number
+  readonly usd?: number
+}
+
+export interface EffectRequest {
+  readonly kind: EffectKind
+  readonly request: Json
+  /** `safe`: may be done again when a crash leaves its end unknown; `unsafe`: never without a person's choice. */
+  readonly repeat: 'safe' | 'unsafe'
+  readonly estimate?: Cost
+}
+
+export interface FileEffect {
+  readonly kind: 'file'
+  /** `{ op, path, before, after }`: `before` and `after` are SHA-256 of the content, null for "no file". */
+  readonly request: Json
+}
+
+/**
+ * The one gate for everything that has a consequence or comes from outside (DESIGN 2 rule 3). Implemented in
+ * journal/; resume, replay, budgets and history are built on it. Results must be JSON or undefined.
+ */
+export interface Effects {
+  /** Reads something that may differ next time: time, random, file content, listings. Synchronous, never paid. */
+  observe<T>(at: Place, call: { readonly name: string; readonly args: Json }, read: () => T): T
+  /** Changes files: noted before and after. */
+  performSync<T>(at: Place, effect: FileEffect, act: () => T): T
+  /** Does something with consequences: policy, budget, journal and events in one place. */
+  perform<T>(at: Place, effect: EffectRequest, act: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** A piece of work that is recorded whole when it is finished. */
+  boundary<T>(at: Place, work: () => Promise<T>): Promise<T>
+}

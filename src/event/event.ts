@@ -1,0 +1,79 @@
+import type { Json } from '../base/json.ts'
+import type { Usage } from './message.ts'
+
+export type Stage = 'pre' | 'pre_task' | 'post_task' | 'post'
+
+export interface ErrorInfo {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+}
+
+export type RunStopReason = 'done' | 'skipped' | 'limit' | 'error' | 'cancelled'
+
+/**
+ * The one vocabulary of what happens in a run. It is the `--json` output as well, so the fields are snake_case.
+ * Additive changes keep `schema`; readers ignore unknown types (spec/conventions.md 4.8).
+ */
+export type EventBody =
+  | {
+      readonly type: 'run.started'
+      readonly schema: 1
+      readonly file: string
+      readonly file_hash: string
+      readonly version: string
+      readonly config_warnings: readonly string[]
+    }
+  | { readonly type: 'stage.started'; readonly stage: Stage; readonly agents: readonly string[] }
+  | { readonly type: 'stage.completed'; readonly stage: Stage }
+  | { readonly type: 'stage.failed'; readonly stage: Stage; readonly error: ErrorInfo }
+  | { readonly type: 'tasks.planned'; readonly count: number; readonly concurrency: number }
+  | { readonly type: 'task.started'; readonly index: number; readonly label: string; readonly count: number }
+  | { readonly type: 'task.completed'; readonly index: number; readonly label: string }
+  | { readonly type: 'task.skipped'; readonly index: number; readonly label: string; readonly reason?: string }
+  | { readonly type: 'task.failed'; readonly index: number; readonly label: string; readonly error: ErrorInfo }
+  | {
+      readonly type: 'agent.started'
+      readonly name: string
+      readonly kind: 'aip' | 'lua' | 'llm'
+      readonly input?: Json
+    }
+  | { readonly type: 'agent.completed'; readonly name: string; readonly stop_reason: string; readonly output?: Json }
+  | { readonly type: 'agent.failed'; readonly name: string; readonly error: ErrorInfo }
+  | { readonly type: 'item.started'; readonly item: { readonly id: string; readonly type: 'agent_message' } }
+  | { readonly type: 'item.delta'; readonly item_id: string; readonly text: string; readonly reasoning?: true }
+  | {
+      readonly type: 'item.completed'
+      readonly item: { readonly id: string; readonly type: 'agent_message'; readonly text: string }
+    }
+  | { readonly type: 'usage'; readonly model: string; readonly call: Usage; readonly total: Usage }
+  | { readonly type: 'file.changed'; readonly op: string; readonly path: string }
+  | { readonly type: 'print'; readonly name: string; readonly text: string }
+  | { readonly type: 'warning'; readonly message: string; readonly hint?: string }
+  | { readonly type: 'redo'; readonly count: number }
+  | {
+      readonly type: 'run.completed' | 'run.failed'
+      readonly stop_reason: RunStopReason
+      readonly exit_code: number
+      readonly result: string | null
+      readonly outputs: readonly Json[]
+      readonly usage: Usage
+      readonly cost_usd: number | null
+      readonly unpriced: readonly string[]
+      readonly permission_denials: readonly Json[]
+      readonly repeated: readonly Json[]
+      readonly error?: ErrorInfo
+    }
+
+/** What the bus adds: `seq` counts from 0 without gaps, `agent` is the place, for example `task/0/pre_task/0:lint`. */
+export interface Envelope {
+  readonly seq: number
+  readonly ts: string
+  readonly run_id: string
+  readonly agent: string
+}
+
+export type RunEvent = EventBody & Envelope

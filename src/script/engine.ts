@@ -1,0 +1,100 @@
+/**
+ * A Lua value on the JavaScript side. `undefined` is nil, `null` is the null sentinel (a light userdata in Lua).
+ * Integers stay integers: a safe integer is a number, a larger one a bigint. Text that is not UTF-8 is a Uint8Array.
+ * Tables are deep copies: an array when the table is a list, otherwise an object.
+ */
+export type LuaValue =
+  | undefined
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | readonly LuaValue[]
+  | { readonly [key: string]: LuaValue }
+
+/** Source text with the name that error positions and tracebacks show, for example `agents/lint.aip`. */
+export interface LuaChunk {
+  readonly name: string
+  readonly text: string
+}
+
+/**
+ * How table arguments are read. `border` is spec/aipack.md 2.2 (raw length > 0 is a list and string keys are dropped,
+ * `{}` is an object). `data` is 6.0 (keys exactly 1..n are a list, otherwise an object with all keys as text,
+ * `{}` is a list).
+ */
+export type TableReading = 'border' | 'data'
+
+/** A JavaScript function that Lua can call. A returned promise makes the Lua code wait; a throw is a Lua error. */
+export interface HostFunction {
+  /** Path from the globals, for example `aip.file.load`; tables on the way are made when missing. */
+  readonly path: string
+  readonly tables: TableReading
+  readonly call: (args: readonly LuaValue[]) => readonly LuaValue[] | Promise<readonly LuaValue[]>
+}
+
+export interface LuaLimits {
+  /** Wall-clock time of Lua code itself in milliseconds; time spent waiting in host functions does not count. */
+  readonly timeMs: number
+  /** Virtual machine instructions, counted in thousands of steps. */
+  readonly instructions: number
+  /** Bytes one state may hold. */
+  readonly memoryBytes: number
+}
+
+export interface LuaStateOptions {
+  readonly functions: readonly HostFunction[]
+  /** Lua parts of host modules, run in order in the real globals after `functions` are in place. */
+  readonly modules: readonly LuaChunk[]
+  readonly limits: LuaLimits
+  /** Seed of `math.random`, asked for at its first use. */
+  readonly seed: () => number
+}
+
+export interface LuaEngine {
+  readonly name: 'lua54' | 'fengari'
+  /** A fresh state with nothing of an earlier one. */
+  createState(options: LuaStateOptions): LuaState
+}
+
+export interface LuaState {
+  /**
+   * Runs a chunk and returns its values. `variables` are visible to the chunk alone: it gets a private environment
+   * that is a copy of the globals plus the variables. Rejects with `LuaError`, or with the signal's reason when aborted.
+   */
+  run(
+    chunk: LuaChunk,
+    variables: { readonly [name: string]: LuaValue },
+    signal: AbortSignal,
+  ): Promise<readonly LuaValue[]>
+  close(): void
+}
+
+export interface LuaErrorDetails {
+  readonly chunk?: string
+  readonly line?: number
+  readonly traceback?: string
+  /** The limit that ended the script; such an error cannot be caught by `pcall`. */
+  readonly limit?: 'time' | 'instructions' | 'memory'
+  /** The host function's own error, when one caused this. */
+  readonly cause?: unknown
+}
+
+/** A syntax or runtime error of Lua code. `message` has no position prefix; `chunk` and `line` carry it. */
+export class LuaError extends Error {
+  override readonly name = 'LuaError'
+  readonly chunk: string | undefined
+  readonly line: number | undefined
+  readonly traceback: string | undefined
+  readonly limit: LuaErrorDetails['limit']
+
+  constructor(message: string, { chunk, line, traceback, limit, cause }: LuaErrorDetails = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.chunk = chunk
+    this.line = line
+    this.traceback = traceback
+    this.limit = limit
+  }
+}
