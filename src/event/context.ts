@@ -2,6 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { AgentExecutor } from './agent.ts'
 import type { Effects, Place } from './effects.ts'
 import type { EventBody } from './event.ts'
+import type { Usage } from './message.ts'
 import type { Policy } from './policy.ts'
 
 /** One agent that is running further up: what cycles and the depth limit are found with. */
@@ -29,6 +30,8 @@ export interface RunContext {
   readonly ancestors: readonly Ancestor[]
   /** Options every script agent of this run starts from (DESIGN 3, layers below the agent's own). */
   readonly options: JsonObject
+  /** Adds one model call to the run's total and gives the new total. */
+  readonly meter: (call: Usage) => Usage
   /** Where events go; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
   readonly now: () => Date

@@ -23,7 +23,9 @@ export type EventBody =
       readonly type: 'run.started'
       readonly schema: 1
       readonly file: string
-      readonly file_hash: string
+      /** A prompt file answers; an agent prints. */
+      readonly target: 'prompt' | 'agent'
+      readonly file_hash: string | null
       readonly version: string
       readonly config_warnings: readonly string[]
     }
@@ -32,7 +34,7 @@ export type EventBody =
   | { readonly type: 'stage.failed'; readonly stage: Stage; readonly error: ErrorInfo }
   | { readonly type: 'tasks.planned'; readonly count: number; readonly concurrency: number }
   | { readonly type: 'task.started'; readonly index: number; readonly label: string; readonly count: number }
-  | { readonly type: 'task.completed'; readonly index: number; readonly label: string }
+  | { readonly type: 'task.completed'; readonly index: number; readonly label: string; readonly output: string }
   | { readonly type: 'task.skipped'; readonly index: number; readonly label: string; readonly reason?: string }
   | { readonly type: 'task.failed'; readonly index: number; readonly label: string; readonly error: ErrorInfo }
   | {
@@ -54,6 +56,16 @@ export type EventBody =
   | { readonly type: 'print'; readonly name: string; readonly text: string }
   | { readonly type: 'warning'; readonly message: string; readonly hint?: string }
   | { readonly type: 'redo'; readonly count: number }
+  /** The final answer of one task, in input order; comes once, when no later round can replace it. */
+  | {
+      readonly type: 'answer'
+      readonly index: number
+      readonly count: number
+      readonly label: string
+      readonly text: string
+    }
+  /** An output of an agent that is the target of the run, in input order. */
+  | { readonly type: 'output'; readonly output: Json }
   | {
       readonly type: 'run.completed' | 'run.failed'
       readonly stop_reason: RunStopReason

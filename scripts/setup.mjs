@@ -1,0 +1,54 @@
+// Installs and builds what is missing or out of date; does nothing, quickly, when nothing is.
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`Baton needs Node 20.19 or later; this is ${process.versions.node}.`)
+  process.exit(2)
+}
+
+step('node_modules/.baton-setup', fingerprint(['package.json', 'package-lock.json']), () => run('npm', ['ci']))
+step('dist/.baton-build', fingerprint(['package-lock.json', 'scripts', 'src', 'tsconfig.json']), () =>
+  run(process.execPath, [join(root, 'scripts/build.mjs')]),
+)
+
+function step(stampFile, wanted, work) {
+  const file = join(root, stampFile)
+  if (readStamp(file) === wanted) return
+  work()
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, wanted)
+}
+
+function readStamp(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function fingerprint(paths) {
+  const hash = createHash('sha256')
+  for (const path of paths) addTo(hash, path)
+  return hash.digest('hex')
+}
+
+function addTo(hash, path) {
+  const file = join(root, path)
+  if (!statSync(file).isDirectory()) {
+    hash.update(path).update(readFileSync(file))
+    return
+  }
+  for (const name of readdirSync(file).toSorted()) addTo(hash, join(path, name))
+}
+
+function run(command, args) {
+  // what a set-up prints is not part of the answer of the command it is done for
+  execFileSync(command, args, { cwd: root, stdio: ['ignore', process.stderr, 'inherit'] })
+}

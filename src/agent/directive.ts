@@ -1,0 +1,56 @@
+import { BatonError } from '../base/error.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+
+/** What a stage value asks for besides being a value (spec/aipack.md 2.3). */
+export type Directive =
+  | { readonly kind: 'value'; readonly value: Json | undefined }
+  | { readonly kind: 'before_all'; readonly response: JsonObject }
+  | { readonly kind: 'data'; readonly response: JsonObject }
+  | { readonly kind: 'skip'; readonly reason: string | undefined }
+  | { readonly kind: 'redo' }
+
+const responseKeys = {
+  BeforeAllResponse: ['inputs', 'before_all', 'options'],
+  DataResponse: ['input', 'data', 'attachments', 'options'],
+} as const
+
+/**
+ * Reads the marker tables that `aip.flow.*` makes; anything else is a plain value.
+ * @throws BatonError SCRIPT_FAILED for an unknown kind and for unknown keys of a response, naming them
+ */
+export function readDirective(value: Json | undefined): Directive {
+  const marker = isJsonObject(value) ? value['_aipack_'] : undefined
+  const kind = isJsonObject(marker) ? marker['kind'] : undefined
+  if (!isJsonObject(marker) || typeof kind !== 'string') return { kind: 'value', value }
+
+  const data = marker['data'] ?? null
+  switch (kind) {
+    case 'BeforeAllResponse':
+      return { kind: 'before_all', response: readResponse(kind, data) }
+    case 'DataResponse':
+      return { kind: 'data', response: readResponse(kind, data) }
+    case 'Skip':
+      return { kind: 'skip', reason: readReason(data) }
+    case 'Redo':
+      return { kind: 'redo' }
+    default:
+      throw new BatonError('SCRIPT_FAILED', `unknown flow response "${kind}"`, {
+        hint: 'Make flow responses with aip.flow.before_all_response, data_response, skip or redo_run.',
+      })
+  }
+}
+
+function readResponse(kind: keyof typeof responseKeys, data: Json): JsonObject {
+  if (!isJsonObject(data)) return {}
+  const known: readonly string[] = responseKeys[kind]
+  const unknown = Object.keys(data).filter((key) => !known.includes(key))
+  if (unknown.length === 0) return data
+  throw new BatonError('SCRIPT_FAILED', `${kind} has unknown keys: ${unknown.join(', ')}`, {
+    hint: `It may hold ${known.join(', ')}.`,
+  })
+}
+
+function readReason(data: Json): string | undefined {
+  const reason = isJsonObject(data) ? data['reason'] : undefined
+  return typeof reason === 'string' ? reason : undefined
+}

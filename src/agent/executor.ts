@@ -1,0 +1,69 @@
+import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import type { AgentExecutor, AgentRequest, AgentResult } from '../event/agent.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import { errorInfo } from '../event/error-info.ts'
+import { parseAip } from '../prompt/aip.ts'
+import { readTable } from '../prompt/options.ts'
+import { runAip } from './aip-agent.ts'
+import { descend } from './lineage.ts'
+import { runModel } from './llm-agent.ts'
+import { runLua } from './lua-agent.ts'
+import { mergeOptions } from './options.ts'
+import type { AgentParts } from './parts.ts'
+import { createSectionRunner, type ScriptRequest } from './script-run.ts'
+
+/** Joins the kinds of agents behind the one `AgentExecutor`. Every run is announced and ended by one event each. */
+export function createAgentExecutor(parts: AgentParts): AgentExecutor {
+  return {
+    async run(request, context) {
+      const { name, kind } = request.agent
+      emit(context, { type: 'agent.started', name, kind })
+      try {
+        const result = await runKind(request, parts, context)
+        emit(context, { type: 'agent.completed', name, stop_reason: result.stopReason, ...outputOf(result) })
+        return result
+      } catch (error) {
+        const failure = located(error, request)
+        emit(context, { type: 'agent.failed', name, error: errorInfo(failure) })
+        throw failure
+      }
+    },
+  }
+}
+
+function runKind(request: AgentRequest, parts: AgentParts, context: RunContext): Promise<AgentResult> {
+  if (request.agent.kind === 'llm')
+    return runModel(request as Extract<AgentRequest, { messages: unknown }>, parts, context)
+  return runScript(request as ScriptRequest, parts, context)
+}
+
+async function runScript(request: ScriptRequest, parts: AgentParts, context: RunContext): Promise<AgentResult> {
+  const { agent } = request
+  const inner = descend(agent, request.inputs ?? null, context)
+  if (agent.kind === 'lua') {
+    const options = mergeOptions(context.options, request.options)
+    return runLua({ request, options, section: createSectionRunner(request, options, parts, inner) })
+  }
+
+  const document = parseAip(agent.file, agent.text)
+  const own = document.options === undefined ? undefined : await readTable(agent.file, agent.text, document.options)
+  const options = mergeOptions(context.options, own, request.options)
+  return runAip({ request, options, section: createSectionRunner(request, options, parts, inner) }, document)
+}
+
+function outputOf({ outputs, afterAll }: AgentResult): { readonly output?: NonNullable<AgentResult['afterAll']> } {
+  const output = afterAll ?? (outputs.length === 1 ? outputs[0] : undefined)
+  return output === undefined || output === null ? {} : { output }
+}
+
+/** Errors that know no place get the file of the agent they come from. */
+function located(error: unknown, { agent }: AgentRequest): unknown {
+  if (agent.kind === 'llm') return error
+  if (!isBatonError(error)) return error
+  if (error.place !== undefined || !['SCRIPT_FAILED', 'LIMIT', 'AGENT_CYCLE'].includes(error.code)) return error
+  return new BatonError(error.code, messageOf(error), {
+    place: { file: agent.file },
+    cause: error,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  })
+}

@@ -1,0 +1,36 @@
+import { BatonError } from '../base/error.ts'
+import { sha256 } from '../base/hash.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
+import type { ScriptAgent } from '../event/agent.ts'
+import type { Ancestor, RunContext } from '../event/context.ts'
+
+/** How deep agents may run agents (D29). */
+export const maxDepth = 8
+
+/**
+ * The context of an agent that is about to run, with the agent added to its ancestors.
+ * An agent that is called again with the very input it is working on can never end and is reported at once;
+ * other recursion is allowed down to `maxDepth`.
+ * @throws BatonError AGENT_CYCLE naming the path, LIMIT beyond the depth
+ */
+export function descend(agent: ScriptAgent, input: Json, context: RunContext): RunContext {
+  const ancestor: Ancestor = { name: agent.name, file: agent.file, call: sha256(canonicalJson(input)) }
+  const path = [...context.ancestors, ancestor]
+  const again = context.ancestors.some(({ file, call }) => file === ancestor.file && call === ancestor.call)
+  const repeated = new Set(path.map(({ file }) => file)).size < path.length
+  if (again || (repeated && path.length > maxDepth)) {
+    throw new BatonError('AGENT_CYCLE', `agents run each other in a cycle: ${names(path)}`, {
+      hint: 'Let one of them answer without running the other.',
+    })
+  }
+  if (path.length > maxDepth) {
+    throw new BatonError('LIMIT', `agents are nested more than ${maxDepth} deep: ${names(path)}`, {
+      hint: `At most ${maxDepth} agents may run inside each other.`,
+    })
+  }
+  return { ...context, ancestors: path }
+}
+
+function names(path: readonly Ancestor[]): string {
+  return path.map(({ name }) => name).join(' → ')
+}

@@ -1,0 +1,71 @@
+import { isBatonError, messageOf } from '../base/error.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import type { AgentRequest, ScriptAgent } from '../event/agent.ts'
+import type { RunContext } from '../event/context.ts'
+import type { LuaValue } from '../script/engine.ts'
+import type { Section } from '../script/host/module.ts'
+import { runSection } from '../script/section.ts'
+import { runChild } from './child.ts'
+import { displayPath } from '../base/files.ts'
+import type { AgentParts } from './parts.ts'
+
+export type ScriptRequest = Extract<AgentRequest, { readonly agent: ScriptAgent }>
+
+/** One script agent at work: its request, its merged options, and a way to run its sections. */
+export interface ScriptRun {
+  readonly request: ScriptRequest
+  readonly options: JsonObject
+  readonly section: SectionRunner
+}
+
+export interface SectionCode {
+  /** Padded so that its line numbers are those of the agent file. */
+  readonly text: string
+  readonly variables: { readonly [name: string]: LuaValue }
+}
+
+export interface SectionRunner {
+  readonly context: RunContext
+  readonly run: (
+    code: SectionCode,
+    at: { readonly context: RunContext; readonly options?: JsonObject },
+  ) => Promise<Json | undefined>
+}
+
+/** Binds sections of this agent to its file, its options and the function that runs other agents. */
+export function createSectionRunner(
+  request: ScriptRequest,
+  options: JsonObject,
+  parts: AgentParts,
+  context: RunContext,
+): SectionRunner {
+  const { agent } = request
+  const chunkName = displayPath(context.workspace, agent.file)
+  return {
+    context,
+    async run(code, at) {
+      const section: Section = {
+        context: at.context,
+        agentFile: agent.file,
+        agentName: agent.name,
+        options: at.options ?? options,
+        runAgent: (name, call, place) => runChild({ name, call, place }, section, parts),
+      }
+      return runSection(
+        await parts.scripts(),
+        { chunk: { name: chunkName, text: code.text }, fileText: agent.text, variables: code.variables },
+        section,
+      )
+    },
+  }
+}
+
+/** An agent with one input has no task in its places: `pre_task/0:lint/data`, not `…/task/0/data`. */
+export function placeOfInput(index: number, count: number): readonly string[] {
+  return count === 1 ? [] : ['task', String(index)]
+}
+
+/** The text a failed input leaves in `outputs` when the run may go on (spec/aipack.md 2.4). */
+export function failureOutput(error: unknown): Json {
+  return { error: isBatonError(error) ? error.message : messageOf(error) }
+}

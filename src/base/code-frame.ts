@@ -1,0 +1,66 @@
+export interface FramePosition {
+  readonly line: number
+  readonly column?: number
+}
+
+export interface FrameOptions {
+  /** Lines shown before and after the marked one; 2 when left out. */
+  readonly context?: number
+  /** Characters of a line that are shown; longer lines are cut around the column. 100 when left out. */
+  readonly width?: number
+}
+
+/**
+ * The lines around a position with their numbers, a `>` before the marked line and a caret below the column
+ * (both count from 1). A line beyond the end marks the last one. No colour; control characters are made visible, so
+ * that a file cannot write escape sequences to the terminal.
+ */
+export function codeFrame(text: string, { line, column }: FramePosition, options: FrameOptions = {}): string {
+  const { context = 2, width = 100 } = options
+  const lines = text.split('\n')
+  if (lines.length > 1 && lines.at(-1) === '') lines.pop()
+  const marked = Math.min(Math.max(1, line), lines.length)
+  const first = Math.max(1, marked - context)
+  const last = Math.min(lines.length, marked + context)
+  const gutter = String(last).length
+
+  const frame: string[] = []
+  for (let number = first; number <= last; number += 1) {
+    const isMarked = number === marked
+    const whole = (lines[number - 1] ?? '').replace(/\r$/, '')
+    const shown = cut(whole, isMarked && column !== undefined ? column : 1, width)
+    frame.push(`${isMarked ? '>' : ' '} ${String(number).padStart(gutter)} | ${visible(shown.text)}`.trimEnd())
+    if (isMarked && column !== undefined) frame.push(`  ${' '.repeat(gutter)} | ${blank(shown.before)}^`)
+  }
+  return frame.join('\n')
+}
+
+/** The part of a line that is shown, and what of it stands before the column. */
+function cut(line: string, column: number, width: number): { readonly text: string; readonly before: string } {
+  const split = Math.max(0, column - 1)
+  const before = Array.from(line.slice(Math.max(0, split - width), split))
+  const isShort = split <= width * 0.8
+  const start = isShort ? before.join('') : `…${before.slice(-Math.floor(width / 2)).join('')}`
+  const after = Array.from(line.slice(split, split + 2 * width))
+  const room = Math.max(0, width - start.length)
+  const end = after.slice(0, room).join('')
+  return { text: `${start}${end}${after.length > room ? '…' : ''}`, before: start }
+}
+
+/** Blanks as wide as the text on a terminal; tabs stay tabs, so they end at the same stops. */
+function blank(text: string): string {
+  return Array.from(text, (character) => {
+    if (character === '\t') return '\t'
+    return isWide.test(character) ? '  ' : ' '
+  }).join('')
+}
+
+const isWide =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u
+
+function visible(text: string): string {
+  return text.replace(/[^\P{Cc}\t]/gu, (character) => {
+    const code = character.charCodeAt(0)
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\u2421'
+  })
+}

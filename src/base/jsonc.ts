@@ -1,0 +1,193 @@
+/** JSON data in which integers beyond 2^53 keep their value. */
+export type ExactJson =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | readonly ExactJson[]
+  | { readonly [key: string]: ExactJson }
+
+/** Why text is not JSON, and where. Lines and columns count from 1. */
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError'
+  readonly line: number
+  readonly column: number
+
+  constructor(reason: string, { line, column }: { readonly line: number; readonly column: number }) {
+    super(`${reason} at line ${line}, column ${column}`)
+    this.line = line
+    this.column = column
+  }
+}
+
+const deepest = 200
+
+/**
+ * Reads JSON as people write it (spec/aipack.md 6.2 `load_json`): comments, trailing and missing commas, unquoted keys,
+ * single quotes, hexadecimal numbers, `+1`. Text without a value, empty or only comments, is undefined.
+ * Integers that a double cannot hold are bigints when they fit 64 bits.
+ * @throws JsonSyntaxError
+ */
+export function parseJsonc(text: string): ExactJson | undefined {
+  const cursor: Cursor = { text, at: text.startsWith('\uFEFF') ? 1 : 0 }
+  skipTrivia(cursor)
+  if (cursor.at === text.length) return undefined
+  const value = readValue(cursor, 0)
+  skipTrivia(cursor)
+  if (cursor.at < text.length) throw unexpected(cursor, 'the end of the text')
+  return value
+}
+
+/**
+ * Reads strict JSON, still with exact integers.
+ * @throws JsonSyntaxError
+ */
+export function parseStrictJson(text: string): ExactJson {
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    // the relaxed reader knows the position when it refuses the text too
+    parseJsonc(text)
+    throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), { line: 1, column: 1 })
+  }
+  return parseJsonc(text) ?? null
+}
+
+interface Cursor {
+  readonly text: string
+  at: number
+}
+
+function readValue(cursor: Cursor, depth: number): ExactJson {
+  if (depth > deepest) throw failure(cursor, `values nested deeper than ${deepest} levels`)
+  const character = cursor.text[cursor.at]
+  if (character === '{') return readObject(cursor, depth)
+  if (character === '[') return readList(cursor, depth)
+  if (character === '"' || character === "'") return readString(cursor, character)
+  const start = cursor.at
+  const number = readNumber(cursor)
+  if (number !== undefined) return number
+  const word = readWord(cursor)
+  if (word === 'true' || word === 'false') return word === 'true'
+  if (word === 'null') return null
+  cursor.at = start
+  throw unexpected(cursor, 'a value')
+}
+
+function readObject(cursor: Cursor, depth: number): ExactJson {
+  const entries: [string, ExactJson][] = []
+  for (const _ of items(cursor, '}')) {
+    const key = readKey(cursor)
+    skipTrivia(cursor)
+    if (cursor.text[cursor.at] !== ':') throw unexpected(cursor, 'a colon')
+    cursor.at += 1
+    skipTrivia(cursor)
+    entries.push([key, readValue(cursor, depth + 1)])
+  }
+  return Object.fromEntries(entries)
+}
+
+function readList(cursor: Cursor, depth: number): ExactJson {
+  const list: ExactJson[] = []
+  for (const _ of items(cursor, ']')) list.push(readValue(cursor, depth + 1))
+  return list
+}
+
+/** Stops in front of each item until the closing mark has been read. One comma may follow an item. */
+function* items(cursor: Cursor, close: string): Generator<void> {
+  const open = cursor.at
+  cursor.at += 1
+  skipTrivia(cursor)
+  while (cursor.text[cursor.at] !== close) {
+    if (cursor.at >= cursor.text.length) throw failure({ ...cursor, at: open }, `no ${close} for what opens here`)
+    yield
+    skipTrivia(cursor)
+    if (cursor.text[cursor.at] !== ',') continue
+    cursor.at += 1
+    skipTrivia(cursor)
+  }
+  cursor.at += 1
+}
+
+function readKey(cursor: Cursor): string {
+  const quote = cursor.text[cursor.at]
+  if (quote === '"' || quote === "'") return readString(cursor, quote)
+  const word = readWord(cursor)
+  if (word === '') throw unexpected(cursor, 'a key')
+  return word
+}
+
+function readWord(cursor: Cursor): string {
+  return takeMatch(cursor, /[\p{L}\p{N}_$-]+/uy)
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '"': '"',
+  "'": "'",
+  '\\': '\\',
+  '/': '/',
+}
+
+function readString(cursor: Cursor, quote: string): string {
+  const open = cursor.at
+  const plain = quote === '"' ? /[^"\\\n\r]*/y : /[^'\\\n\r]*/y
+  let result = ''
+  cursor.at += 1
+  for (;;) {
+    result += takeMatch(cursor, plain)
+    const character = cursor.text[cursor.at]
+    if (character === quote) break
+    if (character !== '\\') throw failure({ ...cursor, at: open }, 'a string without its closing quote')
+    const unicode = takeMatch(cursor, /\\u[0-9a-fA-F]{4}/y)
+    if (unicode !== '') {
+      result += String.fromCharCode(Number.parseInt(unicode.slice(2), 16))
+      continue
+    }
+    const escaped = escapes[cursor.text[cursor.at + 1] ?? '']
+    if (escaped === undefined) throw failure(cursor, 'an unknown escape in a string')
+    result += escaped
+    cursor.at += 2
+  }
+  cursor.at += 1
+  return result
+}
+
+function readNumber(cursor: Cursor): number | bigint | undefined {
+  const start = cursor.at
+  const text = takeMatch(cursor, /[+-]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\p{L}\p{N}_$.])/uy)
+  if (text === '') return undefined
+  const digits = text.replace(/^[+-]/, '')
+  const value = Number(digits) * (text.startsWith('-') ? -1 : 1)
+  if (!Number.isFinite(value)) throw failure({ ...cursor, at: start }, 'a number out of range')
+  if (Number.isSafeInteger(value) || !/^(?:0[xX][0-9a-fA-F]+|\d+)$/.test(digits)) return value
+  const exact = BigInt(digits) * (text.startsWith('-') ? -1n : 1n)
+  return BigInt.asIntN(64, exact) === exact ? exact : value
+}
+
+function skipTrivia(cursor: Cursor): void {
+  takeMatch(cursor, /(?:\s+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y)
+}
+
+function takeMatch(cursor: Cursor, pattern: RegExp): string {
+  pattern.lastIndex = cursor.at
+  const text = pattern.exec(cursor.text)?.[0] ?? ''
+  cursor.at += text.length
+  return text
+}
+
+function unexpected(cursor: Cursor, wanted: string): JsonSyntaxError {
+  const found =
+    cursor.at < cursor.text.length ? JSON.stringify(cursor.text.slice(cursor.at, cursor.at + 12)) : 'the end'
+  return failure(cursor, `expected ${wanted} but found ${found}`)
+}
+
+function failure({ text, at }: Cursor, reason: string): JsonSyntaxError {
+  const before = text.slice(0, at)
+  return new JsonSyntaxError(reason, { line: before.split('\n').length, column: at - before.lastIndexOf('\n') })
+}

@@ -1,0 +1,45 @@
+/**
+ * Edits (insert, delete, replace, swap of two neighbours) that turn one word into the other. Distances above `limit`
+ * are given as `limit + 1`, so that very long words cost nothing.
+ */
+export function editDistance(left: string, right: string, limit = Number.POSITIVE_INFINITY): number {
+  if (Math.abs(left.length - right.length) > limit) return limit + 1
+  let beforeLast: number[] = []
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= right.length; column += 1) {
+      const isSame = left[row - 1] === right[column - 1]
+      const isSwap = row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]
+      current[column] = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwap ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    beforeLast = last
+    last = current
+  }
+  return Math.min(last[right.length] ?? 0, limit + 1)
+}
+
+/** The candidate that was probably meant: at most a third of the word (at least one edit) away; the first of equals. */
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const limit = Math.max(1, Math.floor(word.length / 3))
+  let best: string | undefined
+  let bestDistance = limit + 1
+  for (const candidate of candidates) {
+    const sameWord = foldKey(candidate) === foldKey(word)
+    const distance = sameWord ? 0 : editDistance(word, candidate, limit)
+    if (distance >= bestDistance) continue
+    best = candidate
+    bestDistance = distance
+  }
+  return best
+}
+
+/** The word without what people mix up in keys: case, `-` and `_`. */
+export function foldKey(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_]/g, '')
+}

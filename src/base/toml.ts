@@ -1,0 +1,117 @@
+import type { TomlDate, TomlError } from 'smol-toml'
+import {
+  dataError,
+  maxDataDepth,
+  paddedBlock,
+  pathText,
+  type DataPath,
+  type DataSource,
+  type DataText,
+  type TextPosition,
+} from './data-text.ts'
+import type { Json, JsonObject } from './json.ts'
+
+/**
+ * Reads TOML 1.1 as JSON data. Dates become text as TOML writes them. Refused, because JSON or our own code could not
+ * hold them safely: nan, infinity, integers beyond 2^53, the key `__proto__`, more than 100 levels.
+ * @throws BatonError with the source's code, and line and column in the whole file
+ */
+export async function parseToml(source: DataSource): Promise<DataText> {
+  const { parse } = await import('smol-toml')
+  const locate = locator(source)
+  let tables: Readonly<Record<string, unknown>>
+  try {
+    tables = parse(paddedBlock(source))
+  } catch (error) {
+    throw syntaxError(error, source)
+  }
+  try {
+    return { data: plainTable(tables, []), locate }
+  } catch (error) {
+    if (!(error instanceof UnsuitableValue)) throw error
+    const position = (await locate(error.path)) ?? { line: source.firstLine, column: 1 }
+    throw dataError(source, { reason: error.message, hint: error.hint }, position)
+  }
+}
+
+function syntaxError(error: unknown, source: DataSource): unknown {
+  if (!isTomlError(error)) return error
+  const reason = (error.message.split('\n')[0] ?? '').replace(/^Invalid TOML document: /, '')
+  const position = { line: Math.max(error.line, source.firstLine), column: error.column }
+  return dataError(source, { reason: `is not valid TOML: ${reason}`, hint: hintFor(reason) }, position)
+}
+
+function isTomlError(error: unknown): error is TomlError {
+  return error instanceof Error && 'line' in error && 'column' in error
+}
+
+const hints: readonly (readonly [RegExp, string])[] = [
+  [/redefin/, 'Give each key and each table once.'],
+  [/losslessly/, 'Put numbers beyond 9007199254740991 in quotes.'],
+  [/escape/, "Put text with backslashes in single quotes: 'C:\\path'."],
+  [/string/, 'Close text on the line it begins on, or put it between """ and """.'],
+  [/invalid value/, 'Put text in quotes: model = "gpt-5-mini".'],
+  [/table|array|structure/, 'Close every [ with ] and every { with }, with commas between the values.'],
+]
+
+function hintFor(reason: string): string {
+  return hints.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Write one key = value on each line.'
+}
+
+class UnsuitableValue extends Error {
+  readonly path: DataPath
+  readonly hint: string
+
+  constructor(path: DataPath, message: string, hint: string) {
+    super(message)
+    this.path = path
+    this.hint = hint
+  }
+}
+
+function plainTable(table: Readonly<Record<string, unknown>>, path: DataPath): JsonObject {
+  return Object.fromEntries(
+    Object.keys(table).map((key) => {
+      const inner = [...path, key]
+      if (key === '__proto__')
+        throw new UnsuitableValue(inner, 'has a key "__proto__", which cannot be used', 'Choose another name.')
+      return [key, plainValue(table[key], inner)]
+    }),
+  )
+}
+
+function plainValue(value: unknown, path: DataPath): Json {
+  if (path.length > maxDataDepth) {
+    const shown = path.slice(0, 4)
+    throw new UnsuitableValue(shown, `nests ${pathText(shown)} deeper than ${maxDataDepth} levels`, 'Flatten it.')
+  }
+  if (Array.isArray(value)) return value.map((item, index) => plainValue(item, [...path, index]))
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return value
+    throw new UnsuitableValue(path, `gives ${pathText(path)} a value that is no number (nan or inf)`, 'Use a number.')
+  }
+  if (value instanceof Date) return (value as TomlDate).toISOString()
+  return plainTable(value as Readonly<Record<string, unknown>>, path)
+}
+
+function locator(source: DataSource): DataText['locate'] {
+  let positions: Promise<Positions> | undefined
+  return async (path, part = 'key') => {
+    positions ??= readPositions(paddedBlock(source))
+    const known = await positions
+    for (let length = path.length; length > 0; length -= 1) {
+      const entry = known.get(JSON.stringify(path.slice(0, length)))
+      if (entry !== undefined) return entry[length === path.length ? part : 'key']
+    }
+    return undefined
+  }
+}
+
+type Positions = ReadonlyMap<string, { readonly key: TextPosition; readonly value: TextPosition }>
+
+/** smol-toml keeps no positions, so the text is read once more by a parser that does. */
+async function readPositions(text: string): Promise<Positions> {
+  const { readTomlPositions } = await import('./toml-positions.ts')
+  return readTomlPositions(text)
+}

@@ -1,0 +1,178 @@
+import type * as Types from 'yaml'
+import {
+  dataError,
+  maxDataDepth,
+  paddedBlock,
+  type DataPath,
+  type DataSource,
+  type DataText,
+  type TextPosition,
+} from './data-text.ts'
+import { messageOf } from './error.ts'
+import type { Json, JsonObject } from './json.ts'
+
+type Yaml = typeof Types
+type Root = Types.Node | null
+
+/** What aliases may add, in values: enough for reuse, too little for a bomb. */
+const maxAliasedValues = 10_000
+const coreTags = new Set(
+  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
+)
+
+interface Reading {
+  readonly yaml: Yaml
+  readonly fail: (reason: string, hint: string, node: Types.Node) => Error
+  readonly anchors: Map<string, Types.Node>
+  aliasDepth: number
+  aliased: number
+}
+
+/**
+ * Reads one YAML 1.2 document (core schema: no dates, `yes` is text) whose top level is a mapping; empty text is an
+ * empty mapping. Refused: duplicate keys, tags of other schemas, merge keys, lists or mappings as keys, nan, infinity,
+ * integers beyond 2^53, `__proto__`, aliases that grow without measure, more than 100 levels.
+ * @throws BatonError with the source's code, and line and column in the whole file
+ */
+export async function parseYaml(source: DataSource): Promise<DataText> {
+  const yaml = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const document = parseText(yaml, source, lines)
+  const root: Root = document.contents
+  const fail = (reason: string, hint: string, node: Types.Node): Error =>
+    dataError(source, { reason, hint }, positionOf(node, lines) ?? { line: source.firstLine, column: 1 })
+  if (root === null || isEmpty(yaml, root)) return { data: {}, locate: async () => undefined }
+  if (!yaml.isMap(root)) throw fail('must be a list of keys with values', 'Write one key: value on each line.', root)
+
+  const reading: Reading = { yaml, fail, anchors: new Map(), aliasDepth: 0, aliased: 0 }
+  const data = plainValue(root, 0, reading) as JsonObject
+  return {
+    data,
+    locate: async (path, part = 'key') => locate({ path, part }, { root, reading, lines }),
+  }
+}
+
+function parseText(yaml: Yaml, source: DataSource, lineCounter: Types.LineCounter): Types.Document.Parsed {
+  const hint = 'Write one key: value on each line, indented by spaces.'
+  let document: Types.Document.Parsed
+  try {
+    const options = {
+      lineCounter,
+      prettyErrors: false,
+      uniqueKeys: false,
+      intAsBigInt: true,
+      logLevel: 'silent',
+    } as const
+    document = yaml.parseDocument(paddedBlock(source), { ...options, version: '1.2', schema: 'core' })
+  } catch (error) {
+    const reason = error instanceof RangeError ? 'is nested too deeply' : `is not valid YAML: ${messageOf(error)}`
+    throw dataError(source, { reason, hint }, { line: source.firstLine, column: 1 })
+  }
+  const [problem] = [...document.errors, ...document.warnings]
+  if (problem === undefined) return document
+  const at = lineCounter.linePos(problem.pos[0])
+  const reason = problem.code === 'MULTIPLE_DOCS' ? 'it holds more than one document' : problem.message
+  throw dataError(source, { reason: `is not valid YAML: ${reason}`, hint }, { line: at.line, column: at.col })
+}
+
+function isEmpty(yaml: Yaml, node: Types.Node): boolean {
+  return yaml.isScalar(node) && node.value === null && (node.source ?? '') === ''
+}
+
+function plainValue(node: Root, depth: number, reading: Reading): Json {
+  if (node === null) return null
+  const { yaml, fail, anchors } = reading
+  if (depth > maxDataDepth) throw fail(`nests values deeper than ${maxDataDepth} levels`, 'Flatten it.', node)
+  if (yaml.isAlias(node)) return aliasedValue(node.source, node, { depth, reading })
+  if (reading.aliasDepth > 0 && ++reading.aliased > maxAliasedValues)
+    throw fail('repeats too much through aliases', 'Write the values out.', node)
+  if (node.tag !== undefined && !coreTags.has(node.tag))
+    throw fail(`uses the tag ${node.tag}, which is not supported`, 'Leave the tag out.', node)
+  if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node)
+  if (yaml.isScalar(node)) return plainScalar(node, reading)
+  if (yaml.isSeq(node)) return node.items.map((item) => plainValue(item as Root, depth + 1, reading))
+  if (yaml.isMap(node)) return plainMapping(node.items, depth, reading)
+  throw fail('holds a value of an unknown kind', 'Leave it out.', node)
+}
+
+function aliasedValue(
+  name: string,
+  alias: Types.Node,
+  { depth, reading }: { readonly depth: number; readonly reading: Reading },
+): Json {
+  const target = reading.anchors.get(name)
+  if (target === undefined)
+    throw reading.fail(`has an alias *${name} without an anchor before it`, `Add &${name}.`, alias)
+  reading.aliasDepth += 1
+  const value = plainValue(target, depth + 1, reading)
+  reading.aliasDepth -= 1
+  return value
+}
+
+type Pairs = readonly { readonly key: unknown; readonly value: unknown }[]
+
+function plainMapping(pairs: Pairs, depth: number, reading: Reading): JsonObject {
+  const values = new Map<string, Json>()
+  for (const { key, value } of pairs) {
+    const name = keyText(key as Types.Node, reading)
+    if (values.has(name))
+      throw reading.fail(`has the key ${JSON.stringify(name)} twice`, 'Give each key once.', key as Types.Node)
+    values.set(name, plainValue(value as Root, depth + 1, reading))
+  }
+  return Object.fromEntries(values)
+}
+
+function keyText(key: Types.Node, { yaml, fail }: Reading): string {
+  const name = yaml.isScalar(key) && key.value !== null ? scalarText(key) : undefined
+  if (name === undefined) throw fail('has a key that is not text', 'Use text as keys.', key)
+  if (name === '__proto__') throw fail('has a key "__proto__", which cannot be used', 'Choose another name.', key)
+  if (name === '<<') throw fail('uses a merge key (<<), which is not supported', 'Write the keys out.', key)
+  return name
+}
+
+function scalarText({ value, source }: Types.Scalar): string {
+  return typeof value === 'string' ? value : (source ?? String(value))
+}
+
+function plainScalar(node: Types.Scalar, { fail }: Reading): Json {
+  const { value } = node
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value !== 'number' && typeof value !== 'bigint')
+    throw fail('holds a value of an unknown kind', 'Put it in quotes.', node)
+  const number = Number(value)
+  if (!Number.isFinite(number)) throw fail('has a value that is no number (nan or inf)', 'Use a number.', node)
+  if (typeof value === 'bigint' && !Number.isSafeInteger(number))
+    throw fail(`has an integer that cannot be kept exactly: ${value}`, 'Put it in quotes.', node)
+  return number
+}
+
+function positionOf(node: unknown, lines: Types.LineCounter): TextPosition | undefined {
+  const start = (node as { readonly range?: readonly number[] | null } | null)?.range?.[0]
+  if (start === undefined) return undefined
+  const { line, col } = lines.linePos(start)
+  return { line, column: col }
+}
+
+function locate(
+  { path, part }: { readonly path: DataPath; readonly part: 'key' | 'value' },
+  {
+    root,
+    reading: { yaml, anchors },
+    lines,
+  }: { readonly root: Types.Node; readonly reading: Reading; readonly lines: Types.LineCounter },
+): TextPosition | undefined {
+  let node: Root = root
+  let found: TextPosition | undefined
+  for (const [index, step] of path.entries()) {
+    if (yaml.isAlias(node)) node = anchors.get(node.source) ?? null
+    const pair: Pairs[number] | undefined = yaml.isMap(node)
+      ? node.items.find(({ key }) => yaml.isScalar(key) && scalarText(key) === step)
+      : undefined
+    const item: unknown = yaml.isSeq(node) && typeof step === 'number' ? node.items[step] : pair?.value
+    if (item === undefined && pair === undefined) return found
+    const isValue = pair === undefined || (part === 'value' && index === path.length - 1)
+    found = positionOf(isValue ? item : pair.key, lines) ?? found
+    node = (item as Root | undefined) ?? null
+  }
+  return found
+}

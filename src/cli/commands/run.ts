@@ -1,0 +1,60 @@
+import { createAnswerRenderer } from '../../render/answers.ts'
+import { createJsonRenderer } from '../../render/json.ts'
+import { createLiveRenderer } from '../../render/live.ts'
+import type { Renderer } from '../../render/renderer.ts'
+import { createStepRenderer } from '../../render/steps.ts'
+import { createPaint } from '../../render/style.ts'
+import { startRun } from '../../runner.ts'
+import { surroundings } from '../environment.ts'
+import { type CommandIo, StopSignal } from '../io.ts'
+import type { RunFlags } from '../options.ts'
+import { describeError } from '../report.ts'
+
+/** `baton run FILE`: the result on stdout, everything else on stderr; gives the exit code. */
+export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number> {
+  const { cwd, env } = surroundings(flags, io)
+  const renderers = createRenderers(flags, { ...io, env })
+  try {
+    const report = await startRun(
+      flags.file,
+      { cwd, env, home: io.home, inputs: flags.inputs, overrides: flags.config, signal: io.signal, ...modelOf(flags) },
+      (event) => {
+        for (const renderer of renderers) renderer.event(event)
+      },
+    )
+    for (const renderer of renderers) renderer.close()
+    const paint = createPaint({ env, isTerminal: io.errIsTerminal })
+    if (io.signal.aborted) return stopped(io)
+    if (report.error !== undefined) io.err(report.mask(describeError(report.error, { cwd: io.cwd, paint })))
+    if (report.skipped !== undefined && flags.level !== 'quiet') {
+      io.err(
+        `${paint('yellow', 'skipped')}: ${report.skipped.reason}\n${paint('cyan', 'hint')}: ${report.skipped.hint}\n`,
+      )
+    }
+    return report.exitCode
+  } finally {
+    for (const renderer of renderers) renderer.close()
+  }
+}
+
+function modelOf({ model }: RunFlags): { readonly model?: string } {
+  return model === undefined ? {} : { model }
+}
+
+function stopped(io: CommandIo): number {
+  const reason: unknown = io.signal.reason
+  if (!(reason instanceof StopSignal)) return 130
+  io.err(`${reason.message}\n`)
+  return reason.exitCode
+}
+
+function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Renderer[] {
+  const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
+  if (json) return [createJsonRenderer(io.out, { detail: level === 'verbose' ? 'all' : 'steps' })]
+
+  const lines = createStepRenderer(io.err, { paint, level })
+  const live = io.errIsTerminal && !io.env['CI'] && io.env['TERM'] !== 'dumb' && level !== 'quiet'
+  if (!live) return [lines, createAnswerRenderer(io.out)]
+  const status = createLiveRenderer(io.err, { paint, width: io.columns, now: () => performance.now(), lines })
+  return [status, createAnswerRenderer(io.out)]
+}

@@ -1,0 +1,63 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import type { PromptDocument } from '../prompt/document.ts'
+import { normalizeSubAgents, type AgentConfig } from './agent-config.ts'
+import { placeFindings, type Finding, type Issue } from './issue.ts'
+import { checkReserved } from './check-settings.ts'
+import { isReserved, reserved } from './keys.ts'
+import { readParams, withoutReader } from './params.ts'
+import { checkTrust } from './trust.ts'
+
+export interface CheckedFrontMatter {
+  /** Reserved keys whose values are right. */
+  readonly values: JsonObject
+  /** Keys that are not reserved, joined by those of `[params]`. */
+  readonly params: JsonObject
+  readonly agents: readonly AgentConfig[]
+  /** Errors, in the order of the lines. */
+  readonly issues: readonly Issue[]
+  readonly warnings: readonly Issue[]
+}
+
+/**
+ * Gives every key of a prompt file its meaning (DESIGN 3 "Unknown keys", 4). All that is wrong is found at once.
+ * `userFile` is named where a key belongs into the user's own config file.
+ */
+export async function checkFrontMatter(
+  document: PromptDocument,
+  { userFile }: { readonly userFile: string },
+): Promise<CheckedFrontMatter> {
+  const { data } = document.meta
+  const known = readReserved(data)
+  const params = readParams(data)
+  const agents = data['sub_agents'] === undefined ? noAgents : normalizeSubAgents(data['sub_agents'])
+  const source = { file: document.file, text: document.text, locate: document.meta.locate }
+  const findings = [
+    ...checkTrust(data, { file: document.file, userFile }),
+    ...known.findings,
+    ...params.findings,
+    ...agents.findings,
+  ]
+  const hasReader = agents.agents.length > 0 || data['agent'] !== undefined || data['template'] !== undefined
+  return {
+    values: known.values,
+    params: params.params,
+    agents: agents.agents,
+    issues: await placeFindings(findings, source),
+    warnings: hasReader || findings.length > 0 ? [] : await placeFindings(params.paths.map(withoutReader), source),
+  }
+}
+
+const noAgents = { agents: [], findings: [] }
+
+function readReserved(data: JsonObject): { readonly values: JsonObject; readonly findings: readonly Finding[] } {
+  const values: { [key: string]: Json } = {}
+  const findings: Finding[] = []
+  for (const [key, value] of Object.entries(data)) {
+    // guarded keys are a matter of trust, sub_agents of agent-config, params of readParams
+    if (!isReserved(key) || reserved.get(key)?.isGuarded === true || key === 'sub_agents' || key === 'params') continue
+    const found = checkReserved(key, value)
+    findings.push(...found)
+    if (found.length === 0) values[key] = value
+  }
+  return { values, findings }
+}

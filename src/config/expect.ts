@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { parseDuration } from './duration.ts'
+
+// The text of each schema's error completes the sentence `"key" must be …`.
+
+export const text = z.string({ error: 'text' })
+export const name = z.string({ error: 'text' }).min(1, 'text that is not empty')
+export const flag = z.boolean({ error: 'true or false' })
+export const texts = listOf(text, 'a list of texts')
+export const duration = z
+  .string({ error: 'a duration such as "30s" or "10m"' })
+  .refine((value) => parseDuration(value) !== undefined, 'a duration such as "30s" or "10m"')
+
+export const variableName = z
+  .string({ error: 'the name of an environment variable' })
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable')
+
+export const address = z
+  .string({ error: 'an http:// or https:// address' })
+  .refine((value) => isAddress(value), 'an http:// or https:// address without user name and password')
+
+export function number(minimum: number, maximum: number): z.ZodNumber {
+  const error = `a number from ${minimum} to ${maximum}`
+  return z.number({ error }).min(minimum, error).max(maximum, error)
+}
+
+export function integer(minimum: number, maximum = Number.MAX_SAFE_INTEGER): z.ZodNumber {
+  const range = maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`
+  const error = `a whole number ${range}`
+  return z.number({ error }).int(error).min(minimum, error).max(maximum, error)
+}
+
+export function oneOf<const T extends readonly [string, ...string[]]>(
+  ...values: T
+): z.ZodEnum<{ [key in T[number]]: key }> {
+  return z.enum(values, { error: `one of ${values.map((value) => `"${value}"`).join(', ')}` })
+}
+
+export function listOf<T extends z.ZodType>(item: T, error = 'a list'): z.ZodArray<T> {
+  return z.array(item, { error })
+}
+
+export function tableOf<T extends z.ZodType>(value: T): z.ZodRecord<z.ZodString, T> {
+  return z.record(z.string(), value, { error: 'a table' })
+}
+
+/** A table with known keys, each of which may be left out. */
+export function table<T extends z.ZodRawShape>(
+  shape: T,
+): z.ZodObject<{ [key in keyof T]: z.ZodExactOptional<T[key]> }, z.core.$strict> {
+  return z.strictObject(shape, { error: 'a table' }).exactPartial()
+}
+
+function isAddress(value: string): boolean {
+  if (!URL.canParse(value)) return false
+  const { protocol, username, password } = new URL(value)
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
+}

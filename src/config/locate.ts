@@ -1,0 +1,61 @@
+import { existsSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { displayPath, realPath } from '../base/files.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where a run starts from; nothing else of the process is read. */
+export interface Surroundings {
+  readonly cwd: string
+  readonly env: Environment
+  /** The user's home folder. */
+  readonly home: string
+}
+
+const workspaceMarks = ['baton.toml', join('.baton', 'config.toml'), '.aipack', '.git']
+
+/**
+ * The workspace: the nearest folder upward from `cwd` that holds `baton.toml`, `.baton/config.toml`, `.aipack/` or
+ * `.git`; the search stops below the user's home and at a file-system boundary; else `cwd`. Links are resolved
+ * (DESIGN 3).
+ */
+export function findWorkspace({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>): string {
+  const start = realPath(cwd)
+  const top = realPath(home)
+  const device = deviceOf(start)
+  for (let folder = start; folder !== top && deviceOf(folder) === device; folder = dirname(folder)) {
+    if (workspaceMarks.some((mark) => existsSync(join(folder, mark)))) return folder
+    if (dirname(folder) === folder) break
+  }
+  return start
+}
+
+function deviceOf(folder: string): number | undefined {
+  return statSync(folder, { throwIfNoEntry: false })?.dev
+}
+
+/** The user's own config file, whether it exists or not: below `BATON_HOME`, else below the XDG config folder. */
+export function userConfigFile({ env, home }: Pick<Surroundings, 'env' | 'home'>): string {
+  const own = env['BATON_HOME']
+  if (own !== undefined && own !== '') return join(own, 'config', 'config.toml')
+  const xdg = env['XDG_CONFIG_HOME']
+  // the XDG rules: a relative path is to be ignored
+  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.config')
+  return join(base, 'baton', 'config.toml')
+}
+
+/**
+ * The workspace's config file, undefined when it has none.
+ * @throws BatonError CONFIG_INVALID when it has two
+ */
+export function workspaceConfigFile(workspace: string): string | undefined {
+  const files = [join(workspace, 'baton.toml'), join(workspace, '.baton', 'config.toml')].filter(existsSync)
+  const [file, other] = files
+  if (file === undefined || other === undefined) return file
+  const names = files.map((path) => displayPath(workspace, path)).join(' and ')
+  throw new BatonError('CONFIG_INVALID', `the workspace ${workspace} has two config files: ${names}`, {
+    place: { file: other },
+    hint: 'Keep one of them.',
+  })
+}

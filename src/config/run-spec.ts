@@ -1,0 +1,114 @@
+import { statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { displayPath, readSourceFile } from '../base/files.ts'
+import type { JsonObject } from '../base/json.ts'
+import { parsePrompt, type PromptDocument } from '../prompt/document.ts'
+import type { AgentConfig } from './agent-config.ts'
+import { checkBounds } from './bounds.ts'
+import { checkReserved } from './check-settings.ts'
+import { checkFrontMatter } from './check.ts'
+import { throwIssues, withPlace, type Finding, type Issue } from './issue.ts'
+import { isRequestKey, isReserved } from './keys.ts'
+import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
+import { settingsOf, type Settings } from './settings.ts'
+import { readLayers, type ConfigOptions } from './target-config.ts'
+
+export interface RunSpecOptions extends ConfigOptions {
+  /** The prompt file, relative to `cwd` or absolute. */
+  readonly file: string
+}
+
+/** One prompt file with everything that decides how it is run. */
+export interface RunSpec {
+  readonly document: PromptDocument
+  /** Absolute path of the prompt file. */
+  readonly file: string
+  /** Absolute path of its folder. */
+  readonly promptDir: string
+  /** Absolute, links resolved. */
+  readonly workspace: string
+  /** As written. */
+  readonly frontMatter: JsonObject
+  /**
+   * What `coder_params` starts as: the front matter without `sub_agents` and `params`, joined by the entries of
+   * `[params]`, and with `context_globs`, `structure_globs`, `knowledge_globs` always there (R248 to R250).
+   */
+  readonly params: JsonObject
+  readonly agents: readonly AgentConfig[]
+  /** Layers the front matter wins over, itself, and those that win over it. */
+  readonly layers: { readonly below: readonly Layer[]; readonly own: Layer; readonly above: readonly Layer[] }
+  readonly settings: Settings
+  readonly origins: readonly SourcedValue[]
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Reads a prompt file, the config around it, and the flags.
+ * @throws BatonError for the first of all issues, trust first; the others are in `issuesOf(error)`
+ */
+export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
+  const file = resolve(options.cwd, options.file)
+  const document = await parsePrompt(displayPath(options.cwd, file), readSourceFile(file))
+  const { workspace, userFile, below, above, issues } = await readLayers(options)
+  const checked = await checkFrontMatter(document, { userFile })
+  throwIssues([...issues, ...checked.issues])
+
+  const { data, locate } = document.meta
+  const own: Layer = {
+    origin: { kind: 'front matter', file: document.file },
+    values: checked.values,
+    locate,
+    text: document.text,
+  }
+  const merged = mergeLayers([...below, own, ...above])
+  throwIssues(await placeOrigins(checkBounds(merged.values, { workspace }), merged.origins))
+  const settings = settingsOf(merged.values, { workspace })
+  const missing = await placeOrigins(missingBaseDir(settings), merged.origins)
+  return {
+    document,
+    file,
+    promptDir: dirname(file),
+    workspace,
+    frontMatter: data,
+    params: initialParams(data, checked.params),
+    agents: checked.agents,
+    layers: { below, own, above },
+    settings,
+    origins: merged.origins,
+    warnings: [...checked.warnings, ...missing].map(warningText),
+  }
+}
+
+/**
+ * The settings when a chain has changed the params: request keys come from `params` alone, so that a key it lost falls
+ * back to the layers below; the frame stays. Environment and flags win as before (DESIGN 5).
+ * @throws BatonError CONFIG_INVALID for a wrong value, OUTSIDE_WORKSPACE for globs that leave `base_dir`
+ */
+export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
+  const { workspace, layers } = spec
+  const changed = Object.entries(params).filter(([key, value]) => isRequestKey(key) && value !== null)
+  const findings = changed.flatMap(([key, value]) => (isReserved(key) ? checkReserved(key, value) : []))
+  throwIssues(findings.map((finding) => withPlace(finding, undefined)))
+
+  const frame = Object.entries(layers.own.values).filter(([key]) => !isRequestKey(key))
+  const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...changed]) }
+  const { values } = mergeLayers([...layers.below, own, ...layers.above])
+  throwIssues(checkBounds(values, { workspace }).map((finding) => withPlace(finding, undefined)))
+  return settingsOf(values, { workspace })
+}
+
+function initialParams(data: JsonObject, params: JsonObject): JsonObject {
+  const { sub_agents: _agents, params: _params, ...written } = data
+  return { context_globs: [], structure_globs: [], knowledge_globs: [], ...written, ...params }
+}
+
+/** Not an error: an agent of the chain may make the folder. */
+function missingBaseDir({ base_dir: folder }: Settings): readonly Finding[] {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return []
+  const message = `base_dir ${folder} is not a folder, so globs match nothing`
+  return [{ code: 'CONFIG_INVALID', message, hint: 'Name a folder that exists.', path: ['base_dir'], part: 'value' }]
+}
+
+function warningText({ message, place }: Issue): string {
+  return place?.line === undefined ? message : `${place.file}:${place.line}: ${message}`
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { duration, flag, integer, listOf, name, number, oneOf, table, tableOf, text, texts } from './expect.ts'
+
+const toolNames = listOf(name, 'a list of tool names')
+const sandboxMode = oneOf('read-only', 'workspace-write', 'danger-full-access')
+const milliseconds = integer(0)
+const seconds = number(0, 1_000_000)
+const anything = z.unknown()
+
+const commandAgent = { command: name, args: texts, env: tableOf(text), stdin_over: integer(0) } as const
+const role = table({ instructions: name, model: name, tools: toolNames })
+const permission = z.union([oneOf('allow', 'ask', 'deny'), tableOf(oneOf('allow', 'ask', 'deny'))], {
+  error: '"allow", "ask", "deny", or a table of them',
+})
+
+/** Tables of strategies, agents and limits (spec/systems.md 3.3, DESIGN 4, 8, 9, 10, 13). */
+export const strategySchemas = {
+  iterate: table({
+    condition: name,
+    context: flag,
+    assessment: flag,
+    commits: z.union([flag, z.literal('auto')], { error: 'true, false or "auto"' }),
+    summarizer: name,
+    continuation: text,
+    plan: name,
+    on_dirty: oneOf('abort', 'allow'),
+    max_iterations: integer(1),
+    until: name,
+    score: name,
+    score_goal: number(-1e9, 1e9),
+  }),
+  collab: table({
+    max_agents: integer(1),
+    max_depth: integer(1),
+    default_wait: duration,
+    min_wait: duration,
+    max_wait: duration,
+    return_when: oneOf('all', 'any'),
+    roles: tableOf(role),
+  }),
+  ensemble: table({
+    quorum: integer(1),
+    timeout: duration,
+    aggregator: name,
+    isolation: oneOf('none', 'worktree'),
+    agents: listOf(table({ ...commandAgent, name, model: name })),
+  }),
+  delegate: table({
+    team: name,
+    max_workers: integer(1),
+    task_format: oneOf('markdown', 'json'),
+    notifications: flag,
+    task_list: name,
+    workers: listOf(z.union([name, table({ name, agent: name })], { error: 'a name or a table with a name' })),
+  }),
+  workflow: table({
+    concurrency: integer(1),
+    step: listOf(
+      table({
+        id: name,
+        agent: name,
+        needs: texts,
+        input: text,
+        when: text,
+        for_each: text,
+        concurrency: integer(1),
+        fallback: texts,
+        on_error: oneOf('fail_fast', 'continue', 'fallback'),
+      }),
+    ),
+  }),
+  code: table({
+    timeout: duration,
+    memory_mb: integer(1),
+    eval_type: oneOf('global', 'module'),
+    stream: flag,
+    auto_approve: flag,
+  }),
+  agents: tableOf(table({ ...commandAgent, description: text, model: name, tools: toolNames, instructions: text })),
+  retry: table({
+    max_attempts: integer(1),
+    initial_backoff_ms: milliseconds,
+    max_backoff_ms: milliseconds,
+    backoff_multiplier: number(1, 100),
+    jitter_factor: number(0, 1),
+    patience: duration,
+  }),
+  timeouts: table({ connect: duration, headers: duration, stream_idle: duration, request: duration }),
+  sandbox: table({ mode: sandboxMode, scripts: flag }),
+  permission: tableOf(permission),
+  mcp_servers: tableOf(
+    table({
+      type: oneOf('stdio', 'http', 'sse'),
+      command: name,
+      args: texts,
+      env: tableOf(text),
+      url: name,
+      headers: tableOf(text),
+      startup_timeout_sec: seconds,
+      tool_timeout_sec: seconds,
+    }),
+  ),
+  plugins: z.union([texts, tableOf(anything)], { error: 'a list of names or a table' }),
+  budget: table({ cost_usd: number(0, 1e9), tokens: integer(0), turns: integer(0), time: duration }),
+  test: listOf(
+    table({
+      name,
+      vars: tableOf(anything),
+      params: tableOf(anything),
+      files: name,
+      cassette: name,
+      expect: listOf(tableOf(anything)),
+    }),
+  ),
+  tools: toolNames,
+  disallowed_tools: toolNames,
+} as const

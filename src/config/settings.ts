@@ -1,0 +1,106 @@
+import { join, resolve } from 'node:path'
+import { realPath } from '../base/files.ts'
+import type { JsonObject } from '../base/json.ts'
+import { parseDuration } from './duration.ts'
+import type { Layer } from './layers.ts'
+import type { SettingValues } from './schema.ts'
+
+export interface ProviderSettings {
+  readonly base_url: string
+  readonly api_key_env?: string
+  readonly default_model?: string
+}
+
+export interface Globs {
+  readonly context: readonly string[]
+  readonly knowledge: readonly string[]
+  readonly structure: readonly string[]
+  /** A string makes a group of each file it matches, a list is one group. */
+  readonly working: readonly (string | readonly string[])[]
+}
+
+/** What is in force for one agent, with defaults. Keys that mirror the file's keep their names (D3). */
+export interface Settings {
+  readonly model?: string
+  readonly model_aliases: Readonly<Record<string, string>>
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly max_tokens?: number
+  readonly reasoning_effort?: string
+  readonly seed?: number
+  readonly input_concurrency: number
+  /** Absolute, links resolved. Written paths are relative to the workspace. */
+  readonly base_dir: string
+  /** The `_pre`, plain and `_post` forms joined in this order. */
+  readonly globs: Globs
+  readonly max_files_size_kb: number
+  readonly allow_run_on_task_fail: boolean
+  readonly lua: {
+    readonly engine: 'lua54'
+    readonly timeout_ms: number
+    readonly memory_mb: number
+    readonly instructions: number
+  }
+  readonly providers: Readonly<Record<string, ProviderSettings>>
+  readonly gateway?: { readonly base_url: string; readonly api_key_env?: string }
+  /** Names of environment variables whose values are masked. */
+  readonly secrets: readonly string[]
+  /** `dir` is absolute. */
+  readonly runs: { readonly dir?: string }
+}
+
+/** The lowest layer. */
+export const defaultLayer: Layer = {
+  origin: { kind: 'default' },
+  values: {
+    input_concurrency: 2,
+    base_dir: '',
+    max_files_size_kb: 1500,
+    allow_run_on_task_fail: false,
+    lua: { engine: 'lua54', timeout: '60s', memory_mb: 256, instructions: 1e12 },
+  },
+}
+
+/** Settings from merged layers, of which `defaultLayer` is the lowest and all are checked. */
+export function settingsOf(merged: JsonObject, { workspace }: { readonly workspace: string }): Settings {
+  // every layer went through schema.ts, or holds only text by construction (flags and environment)
+  const values = merged as SettingValues
+  return {
+    ...pick(values, ['model', 'temperature', 'top_p', 'max_tokens', 'reasoning_effort', 'seed', 'gateway']),
+    model_aliases: values.model_aliases ?? {},
+    input_concurrency: values.input_concurrency ?? 1,
+    base_dir: realPath(join(workspace, values.base_dir ?? '')),
+    globs: globsOf(values),
+    max_files_size_kb: values.max_files_size_kb ?? 0,
+    allow_run_on_task_fail: values.allow_run_on_task_fail ?? false,
+    lua: luaOf(values),
+    providers: values.providers ?? {},
+    secrets: values.secrets ?? [],
+    runs: values.runs?.dir === undefined ? {} : { dir: resolve(workspace, values.runs.dir) },
+  }
+}
+
+function globsOf(values: SettingValues): Globs {
+  return {
+    context: joined(values.context_globs_pre, values.context_globs, values.context_globs_post),
+    knowledge: joined(values.knowledge_globs_pre, values.knowledge_globs, values.knowledge_globs_post),
+    structure: joined(values.structure_globs_pre, values.structure_globs, values.structure_globs_post),
+    working: joined(values.working_globs_pre, values.working_globs, values.working_globs_post),
+  }
+}
+
+function joined<T>(...lists: readonly (readonly T[] | undefined)[]): readonly T[] {
+  return lists.flatMap((list) => list ?? [])
+}
+
+function luaOf({ lua = {} }: SettingValues): Settings['lua'] {
+  const { timeout = '', memory_mb = 0, instructions = 0 } = lua
+  return { engine: 'lua54', timeout_ms: parseDuration(timeout) ?? 0, memory_mb, instructions }
+}
+
+function pick<T extends object, K extends keyof T>(values: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.filter((key) => Object.hasOwn(values, key)).map((key) => [key, values[key]])) as Pick<
+    T,
+    K
+  >
+}

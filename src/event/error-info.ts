@@ -1,0 +1,20 @@
+import { isBatonError, messageOf } from '../base/error.ts'
+import type { ErrorInfo } from './event.ts'
+
+/** An error as events carry it: what happened, where, what to do. Never a stack. */
+export function errorInfo(error: unknown): ErrorInfo {
+  if (!isBatonError(error)) return { code: isAbort(error) ? 'ABORTED' : 'INTERNAL', message: messageOf(error) }
+  const { place } = error
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(place === undefined ? {} : { file: place.file }),
+    ...(place?.line === undefined ? {} : { line: place.line }),
+    ...(place?.column === undefined ? {} : { column: place.column }),
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}

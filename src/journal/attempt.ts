@@ -1,0 +1,26 @@
+/** What a piece of work came to, so that it can be recorded before it is passed on. */
+export type Attempt<T> =
+  | { readonly status: 'ok'; readonly value: T }
+  | { readonly status: 'failed'; readonly error: unknown }
+
+export function attempt<T>(work: () => T): Attempt<T> {
+  try {
+    return { status: 'ok', value: work() }
+  } catch (error) {
+    return { status: 'failed', error }
+  }
+}
+
+export async function attemptAsync<T>(work: () => Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { status: 'ok', value: await work() }
+  } catch (error) {
+    return { status: 'failed', error }
+  }
+}
+
+/** Returns or throws what the work did. */
+export function passOn<T>(result: Attempt<T>): T {
+  if (result.status === 'failed') throw result.error
+  return result.value
+}

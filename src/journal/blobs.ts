@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { sha256 } from '../base/hash.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { FilePort } from './file-port.ts'
+import type { PendingSyncs } from './pending-syncs.ts'
+import { readAll, writeAll } from './transfer.ts'
+
+/** Values whose JSON is larger than this many bytes stand in a file of their own (spec/engines.md D1). */
+export const maxInlineBytes = 64 * 1024
+
+/** What a record holds in place of a large value. */
+export interface BlobReference extends JsonObject {
+  /** SHA-256 of the file's bytes, and its name. */
+  readonly $blob: string
+  readonly bytes: number
+}
+
+export function isBlobReference(value: Json): value is BlobReference {
+  return isJsonObject(value) && typeof value['$blob'] === 'string' && typeof value['bytes'] === 'number'
+}
+
+/** Where a run's blobs are, named by their content. */
+export function blobFolder(runFolder: string): string {
+  return join(runFolder, 'blobs')
+}
+
+/** Writes the JSON of large values. Throws the system error when the disk refuses. */
+export type BlobWriter = (json: string) => BlobReference
+
+/**
+ * Each distinct value is written once per writer: temporary file, rename; the syncs of both are due before the next
+ * durable record, so a blob is durable before a durable record names it. A file an earlier writer left is replaced,
+ * because its content may have been lost with the machine's power.
+ */
+export function createBlobWriter(runFolder: string, files: FilePort, pending: PendingSyncs): BlobWriter {
+  const folder = blobFolder(runFolder)
+  const written = new Set<string>()
+  return (json) => {
+    const bytes = Buffer.from(json)
+    const hash = sha256(bytes)
+    const reference = { $blob: hash, bytes: bytes.length }
+    if (written.has(hash)) return reference
+    if (written.size === 0) pending.makeFolder(folder)
+    const file = join(folder, hash)
+    writeBlob(files, file, bytes)
+    pending.file(file)
+    pending.folder(folder)
+    written.add(hash)
+    return reference
+  }
+}
+
+function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  const descriptor = files.create(temporary)
+  try {
+    writeAll(files, descriptor, bytes)
+  } finally {
+    files.close(descriptor)
+  }
+  files.rename(temporary, file)
+}
+
+/**
+ * The JSON a reference stands for.
+ * @throws BatonError JOURNAL_FAILED when the file is gone or is not what was written
+ */
+export async function readBlob(runFolder: string, reference: BlobReference, files: FilePort): Promise<Json> {
+  const file = join(blobFolder(runFolder), reference.$blob)
+  const bytes = await readWhole(file, reference.bytes, files)
+  if (bytes.length === reference.bytes && sha256(bytes) === reference.$blob) {
+    return JSON.parse(bytes.toString('utf8')) as Json
+  }
+  throw new BatonError('JOURNAL_FAILED', `${file} is not what the journal recorded`, {
+    hint: 'The file was damaged or changed; the recorded value cannot be used.',
+    place: { file },
+  })
+}
+
+async function readWhole(file: string, size: number, files: FilePort): Promise<Buffer> {
+  try {
+    const descriptor = files.openToRead(file)
+    try {
+      // one byte more than expected shows a file that has grown
+      const target = Buffer.alloc(size + 1)
+      return target.subarray(0, await readAll(files, descriptor, { target, position: 0 }))
+    } finally {
+      files.close(descriptor)
+    }
+  } catch (error) {
+    const what = hasSystemCode(error, 'ENOENT') ? 'is missing' : `cannot be read: ${messageOf(error)}`
+    throw new BatonError('JOURNAL_FAILED', `${file}, which holds a recorded value, ${what}`, {
+      place: { file },
+      cause: error,
+    })
+  }
+}

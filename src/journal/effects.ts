@@ -1,0 +1,137 @@
+import { BatonError } from '../base/error.ts'
+import {
+  placeText,
+  type Cost,
+  type EffectKind,
+  type EffectRequest,
+  type Effects,
+  type Place,
+} from '../event/effects.ts'
+import type { Verdict } from '../event/policy.ts'
+import { attempt, attemptAsync, passOn, type Attempt } from './attempt.ts'
+import { noBudget, noCost, type Budget } from './budget.ts'
+import { fingerprint } from './fingerprint.ts'
+import type { RunJournal } from './journal.ts'
+import type { Outcome } from './record.ts'
+import { failedOutcome, recordedError } from './recorded-error.ts'
+
+export interface EffectsOptions {
+  readonly journal: RunJournal
+  /** Handed to every effect; once aborted no new one begins. */
+  readonly signal: AbortSignal
+  readonly budget?: Budget
+  /** Decides about effects that no path policy covers. Left out: all are allowed. */
+  readonly policy?: EffectPolicy
+  /** What a finished effect did cost, read from its value. */
+  readonly costOf?: (effect: EffectRequest, value: unknown) => Cost | undefined
+  /** Told when an effect begins and how it ended. */
+  readonly onEffect?: (at: Place, event: EffectEvent) => void
+}
+
+export interface EffectPolicy {
+  check(effect: EffectRequest, at: Place): Verdict
+}
+
+export interface EffectEvent {
+  readonly kind: EffectKind
+  readonly phase: 'started' | Outcome<never>['status']
+}
+
+/** Effects whose end is durable before anyone sees it: paid for, or not to be repeated. */
+const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command', 'tool', 'mcp', 'git', 'approval'])
+
+/**
+ * The one gate, recording into a journal (DESIGN 2 rule 3, 11). A file change or an effect is handed to the operating
+ * system before it begins, so a killed process leaves nothing done that is not recorded as begun. An effect whose end
+ * cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must be what `encodeValue` takes.
+ */
+export function createEffects(options: EffectsOptions): Effects {
+  const { journal, signal, budget = noBudget, policy, costOf, onEffect } = options
+
+  function permit(at: Place, effect: EffectRequest): void {
+    const verdict = policy?.check(effect, at) ?? { kind: 'allow' }
+    if (verdict.kind === 'deny') throw new BatonError('UNTRUSTED', `${effect.kind} is not allowed: ${verdict.reason}`)
+    if (verdict.kind === 'ask') throw new BatonError('NEEDS_INPUT', `${effect.kind} needs an approval nobody can give`)
+  }
+
+  /** Records that an effect begins, and gives the function that records its end. */
+  async function begin(at: Place, effect: EffectRequest): Promise<(outcome: Outcome<unknown>) => Promise<void>> {
+    const { kind, request, repeat, estimate } = effect
+    if (kind === 'model' || repeat === 'unsafe') await assertNotFenced()
+    const p = placeText(at)
+    const fp = fingerprint(request, journal.mask)
+    const started = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }) } as const
+    const s = repeat === 'unsafe' ? await journal.append(started) : journal.note(started)
+    journal.push()
+    onEffect?.(at, { kind, phase: 'started' })
+
+    return async (outcome) => {
+      const ended = { k: 'ended', p, s, kind, ...outcome } as const
+      if (repeat === 'unsafe' || durableKinds.has(kind)) await journal.append(ended)
+      else journal.note(ended)
+      onEffect?.(at, { kind, phase: outcome.status })
+    }
+  }
+
+  async function assertNotFenced(): Promise<void> {
+    if (!(await journal.fenced())) return
+    throw new BatonError('JOURNAL_FAILED', 'another process has taken over this run; this one stops here', {
+      hint: 'What was finished here before is recorded and is used there.',
+    })
+  }
+
+  return {
+    observe(at, { name, args }, read) {
+      const result = attempt(read)
+      journal.note({ k: 'obs', p: placeText(at), name, args, ...observed(result) })
+      return passOn(result)
+    },
+
+    performSync(at, { kind, request }, act) {
+      const p = placeText(at)
+      const fp = fingerprint(request, journal.mask)
+      const s = journal.note({ k: 'started', p, kind, repeat: 'safe', fp, request })
+      journal.push()
+      onEffect?.(at, { kind, phase: 'started' })
+
+      const result = attempt(act)
+      const outcome = outcomeOf(result, signal)
+      journal.note({ k: 'ended', p, s, kind, ...outcome })
+      onEffect?.(at, { kind, phase: outcome.status })
+      return passOn(result)
+    },
+
+    async perform(at, effect, act) {
+      signal.throwIfAborted()
+      permit(at, effect)
+      const reservation = await budget.reserve(effect, { at, signal })
+      const end = await begin(at, effect).catch((error: unknown) => {
+        reservation.settle(noCost)
+        throw error
+      })
+
+      const result = await attemptAsync(async () => {
+        signal.throwIfAborted()
+        return act(signal)
+      })
+      const cost = result.status === 'ok' ? costOf?.(effect, result.value) : undefined
+      reservation.settle(cost)
+      await end({ ...outcomeOf(result, signal), ...(cost && { cost }) })
+      return passOn(result)
+    },
+
+    async boundary(at, work) {
+      const value = await work()
+      journal.note({ k: 'done', p: placeText(at), value })
+      return value
+    },
+  }
+}
+
+function observed(result: Attempt<unknown>): Outcome<unknown> {
+  return result.status === 'ok' ? result : { status: 'error', error: recordedError(result.error) }
+}
+
+function outcomeOf(result: Attempt<unknown>, signal: AbortSignal): Outcome<unknown> {
+  return result.status === 'ok' ? result : failedOutcome(result.error, signal)
+}

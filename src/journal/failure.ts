@@ -1,0 +1,20 @@
+import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
+
+/** The error that ends a run whose journal cannot be written (spec/engines.md D2 rule 3). Names the folder. */
+export function journalFailure(folder: string, error: unknown): BatonError {
+  if (isBatonError(error)) return error
+  return new BatonError('JOURNAL_FAILED', `the journal in ${folder} cannot be written: ${messageOf(error)}`, {
+    hint: adviceFor(error),
+    cause: error,
+  })
+}
+
+function adviceFor(error: unknown): string {
+  if (hasSystemCode(error, 'ENOSPC', 'EDQUOT'))
+    return 'Free some space there, or name another place with dir in [runs].'
+  if (hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR')) {
+    return 'Make the folder writable, or name another place with dir in [runs].'
+  }
+  if (hasSystemCode(error, 'EMFILE', 'ENFILE')) return 'Too many files are open: raise the limit (ulimit -n).'
+  return 'Check the disk, or name another place with dir in [runs].'
+}

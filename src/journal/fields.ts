@@ -1,0 +1,52 @@
+import { maxInlineBytes, type BlobWriter } from './blobs.ts'
+import type { Entry, RecordHead } from './record.ts'
+import { encodeValue, type TextMap } from './value.ts'
+
+/** Fields the journal itself gives values to: the mask must not touch them, whatever a secret looks like. */
+const structural: ReadonlySet<string> = new Set([
+  'k',
+  'v',
+  'pid',
+  'start',
+  'boot',
+  's',
+  'kind',
+  'repeat',
+  'status',
+  'fp',
+  'hash',
+  'exit',
+  'stop',
+])
+
+/** Field names with the JSON text of their values. */
+export type Fields = readonly (readonly [name: string, json: string])[]
+
+export interface FieldOptions {
+  readonly mask: TextMap
+  /** Takes values over 64 KB; without it they stay in the record. */
+  readonly writeBlob?: BlobWriter
+}
+
+/** The fields of an entry in their order, masked; those that are undefined are left out. */
+export function encodeFields(entry: Entry, { mask, writeBlob }: FieldOptions): Fields {
+  const present = Object.entries(entry).filter(([, value]) => value !== undefined)
+  return present.map(([name, value]) => {
+    if (structural.has(name)) return [name, JSON.stringify(value)]
+    const json = JSON.stringify(encodeValue(value, mask))
+    // the place stays, however long: indexes are built from it
+    if (writeBlob === undefined || name === 'p' || !isLarge(json)) return [name, json]
+    return [name, JSON.stringify(writeBlob(json))]
+  })
+}
+
+function isLarge(json: string): boolean {
+  // a UTF-16 unit takes at most three bytes
+  return json.length > maxInlineBytes / 3 && Buffer.byteLength(json) > maxInlineBytes
+}
+
+/** The JSON text of a whole record. */
+export function recordJson({ e, n, t }: RecordHead, fields: Fields): string {
+  const rest = fields.map(([name, json]) => `,${JSON.stringify(name)}:${json}`).join('')
+  return `{"e":${e},"n":${n},"t":${t}${rest}}`
+}

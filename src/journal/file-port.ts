@@ -1,0 +1,94 @@
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fsync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  read,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { promisify } from 'node:util'
+import { hasSystemCode } from '../base/error.ts'
+
+/**
+ * Every file operation the journal makes, so that tests can let the K-th one fail (spec/engines.md F4). Operations
+ * throw or reject with the system error. Folders are made with mode 0700, files with 0600 (DESIGN 3).
+ */
+export interface FilePort {
+  /** Makes a folder and the missing ones above it; the topmost one that was made, undefined when all were there. */
+  makeFolder(path: string): string | undefined
+  /** Makes a file for appending and opens it. Throws EEXIST when there is one. */
+  create(path: string): number
+  openToRead(path: string): number
+  /** Appends `bytes` from `offset` on; the number of bytes taken, which may be fewer than given. */
+  write(descriptor: number, bytes: Uint8Array, offset: number): number
+  /** Fills `target` from byte `position` of the file; the number of bytes read, 0 at its end. */
+  read(descriptor: number, target: Uint8Array, position: number): Promise<number>
+  close(descriptor: number): void
+  syncData(descriptor: number): Promise<void>
+  syncDataNow(descriptor: number): void
+  /** Makes content written earlier durable, through a descriptor of its own. */
+  syncFile(path: string): Promise<void>
+  /** Makes the names in a folder durable. */
+  syncFolder(path: string): Promise<void>
+  /** Gives a file a second name. Throws EEXIST when that name is taken: exactly one of many callers succeeds. */
+  link(from: string, to: string): void
+  rename(from: string, to: string): void
+  remove(path: string): void
+  /** Names in a folder, in no order; empty when there is no such folder. */
+  list(path: string): readonly string[]
+  /** Size in bytes, undefined when there is no such file. */
+  size(path: string): number | undefined
+}
+
+const readAsync = promisify(read)
+const syncDataAsync = promisify(fdatasync)
+const syncAsync = promisify(fsync)
+
+async function syncThrough(path: string, flags: 'r' | 'r+'): Promise<void> {
+  const descriptor = openSync(path, flags)
+  try {
+    await syncAsync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** The real file system. */
+export const nodeFiles: FilePort = {
+  makeFolder: (path) => mkdirSync(path, { recursive: true, mode: 0o700 }),
+  create: (path) => openSync(path, 'ax', 0o600),
+  openToRead: (path) => openSync(path, 'r'),
+  write: (descriptor, bytes, offset) => writeSync(descriptor, bytes, offset),
+  async read(descriptor, target, position) {
+    const { bytesRead } = await readAsync(descriptor, target, 0, target.length, position)
+    return bytesRead
+  },
+  close: closeSync,
+  syncData: (descriptor) => syncDataAsync(descriptor),
+  syncDataNow: fdatasyncSync,
+  // Windows flushes only through a descriptor that may write
+  syncFile: (path) => syncThrough(path, 'r+'),
+  async syncFolder(path) {
+    // Windows has no way to open a folder for this; NTFS journals names itself
+    if (process.platform !== 'win32') await syncThrough(path, 'r')
+  },
+  link: linkSync,
+  rename: renameSync,
+  remove: (path) => rmSync(path),
+  list(path) {
+    try {
+      return readdirSync(path)
+    } catch (error) {
+      if (hasSystemCode(error, 'ENOENT')) return []
+      throw error
+    }
+  },
+  size: (path) => statSync(path, { throwIfNoEntry: false })?.size,
+}

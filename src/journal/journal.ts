@@ -1,0 +1,47 @@
+import type { Entry, JournalRecord, UnknownRecord } from './record.ts'
+import type { SecretMask } from './secrets.ts'
+
+/**
+ * One writer's journal of one run (spec/engines.md D4). Records keep the order of the calls. Every string goes through
+ * the mask. Errors: `BatonError` JOURNAL_FAILED; once one was given, every later call gives it again.
+ */
+export interface RunJournal {
+  /** Counts from 1; each process that continues a run has its own. */
+  readonly epoch: number
+  readonly mask: SecretMask
+  /** Aborted with the error once the journal cannot be written any more: the run must stop. */
+  readonly failure: AbortSignal
+  /** Records without waiting. The number of the record. */
+  note(entry: Entry): number
+  /** Records; resolves with the number of the record once it is durable. */
+  append(entry: Entry): Promise<number>
+  /** Hands over what was noted, so that it survives the end of this process. Call before anything irrevocable. */
+  push(): void
+  /** Resolves once everything recorded so far is durable. */
+  flush(): Promise<void>
+  /** True when another process continues this run: nothing may be paid for here any more. */
+  fenced(): Promise<boolean>
+  /** Writes what is left and gives the file back. Rejects when something recorded could not be written. */
+  close(): Promise<void>
+}
+
+/** What reading a journal gives, in the order of writing. */
+export type Reading =
+  | { readonly type: 'record'; readonly record: JournalRecord }
+  | { readonly type: 'unknown'; readonly record: UnknownRecord }
+  /** A damaged part with good records behind it. `offset` and `bytes` tell where in the file. */
+  | {
+      readonly type: 'corrupt'
+      readonly file: string
+      readonly offset: number
+      readonly bytes: number
+      readonly reason: string
+    }
+
+/** Where runs are kept. Every implementation passes test/contract/journal-store.ts. */
+export interface JournalStore {
+  /** Becomes the one writer of a run. Throws `BatonError` USAGE while another one is alive and has not ended the run. */
+  open(run: string): Promise<RunJournal>
+  /** All records of all writers, as they stand: fields are opened by `readValue`. Nothing for an unknown run. */
+  read(run: string): AsyncIterable<Reading>
+}

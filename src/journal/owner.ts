@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { hasSystemCode } from '../base/error.ts'
+
+/**
+ * The process that writes a journal file. `start` is `ticks:<n>` since boot (Linux, meaningful with `boot`) or
+ * `epoch:<seconds>`; together with `pid` it is never reused.
+ */
+export interface Owner {
+  readonly pid: number
+  readonly start: string
+  readonly boot: string
+  readonly host: string
+}
+
+export interface OwnerPort {
+  self(): Owner
+  /** True when that very process still runs on this machine. */
+  isAlive(owner: Owner): Promise<boolean>
+}
+
+/** Processes of this machine, from /proc where there is one, else from `ps`. */
+export const processOwners: OwnerPort = {
+  self() {
+    const { pid } = process
+    const host = hostname()
+    const status = processStatus(pid)
+    const boot = bootId()
+    if (status === undefined || boot === undefined) return { pid, start: ownStartSecond(), boot: '', host }
+    return { pid, start: `ticks:${status.startTicks}`, boot, host }
+  },
+  async isAlive(owner) {
+    if (owner.start.startsWith('ticks:')) return isSameProcess(owner)
+    return isRunning(owner.pid) && (await startedThen(owner))
+  },
+}
+
+interface ProcessStatus {
+  readonly state: string
+  readonly startTicks: string
+}
+
+function processStatus(pid: number): ProcessStatus | undefined {
+  const text = readSystemFile(`/proc/${pid}/stat`)
+  if (text === undefined) return undefined
+  // the program's name, in parentheses, may hold spaces and parentheses itself
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [state, startTicks] = [fields[0], fields[19]]
+  return state === undefined || startTicks === undefined ? undefined : { state, startTicks }
+}
+
+function bootId(): string | undefined {
+  return readSystemFile('/proc/sys/kernel/random/boot_id')?.trim()
+}
+
+function readSystemFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function isSameProcess({ pid, start, boot }: Owner): boolean {
+  if (bootId() !== boot) return false
+  const status = processStatus(pid)
+  // a zombie was killed already and only waits for its parent
+  return status !== undefined && !'ZX'.includes(status.state) && start === `ticks:${status.startTicks}`
+}
+
+function ownStartSecond(): string {
+  return `epoch:${Math.round(Date.now() / 1000 - process.uptime())}`
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return hasSystemCode(error, 'EPERM')
+  }
+}
+
+/** Compares with the start `ps` tells, which is exact to a second or two. Without an answer the owner counts as alive. */
+async function startedThen({ pid, start }: Owner): Promise<boolean> {
+  try {
+    // rarely needed, and slow to load
+    const { execFileSync } = await import('node:child_process')
+    const answer = execFileSync('/bin/ps', ['-o', 'lstart=', '-p', String(pid)], {
+      env: { LC_ALL: 'C', TZ: 'UTC' },
+      encoding: 'utf8',
+      timeout: 2000,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const seconds = Date.parse(`${answer.trim()} UTC`) / 1000
+    return Number.isNaN(seconds) || Math.abs(seconds - Number(start.slice('epoch:'.length))) <= 5
+  } catch {
+    return true
+  }
+}

@@ -1,0 +1,39 @@
+import { dirname } from 'node:path'
+import type { FilePort } from './file-port.ts'
+
+/**
+ * Files and folders that must be durable before the next durable record is acknowledged (spec/engines.md D2 rule 2).
+ * Collected without cost, so that a run that only notes never syncs.
+ */
+export interface PendingSyncs {
+  file(path: string): void
+  folder(path: string): void
+  /** Makes a folder and the missing ones above it, and remembers each folder that got a new name. */
+  makeFolder(path: string): void
+  isEmpty(): boolean
+  /** Makes everything collected so far durable. After a rejection nothing here may be trusted again (rule 3). */
+  sync(): Promise<void>
+}
+
+export function createPendingSyncs(files: FilePort): PendingSyncs {
+  let paths = new Set<string>()
+  let folders = new Set<string>()
+  return {
+    file: (path) => void paths.add(path),
+    folder: (path) => void folders.add(path),
+    makeFolder(path) {
+      const topmost = files.makeFolder(path)
+      if (topmost === undefined) return
+      for (let folder = path; folder.length >= topmost.length; folder = dirname(folder)) folders.add(dirname(folder))
+    },
+    isEmpty: () => paths.size === 0 && folders.size === 0,
+    async sync() {
+      const [oldPaths, oldFolders] = [paths, folders]
+      paths = new Set()
+      folders = new Set()
+      // contents before the names that lead to them
+      for (const path of oldPaths) await files.syncFile(path)
+      for (const folder of oldFolders) await files.syncFolder(folder)
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { crc32 } from 'node:zlib'
+import type { Json } from '../base/json.ts'
+import type { Cost, EffectKind } from '../event/effects.ts'
+import type { Owner } from './owner.ts'
+
+/** Version of the line and record format. Additive changes keep it: readers ignore what they do not know. */
+export const formatVersion = 1
+
+/** What was thrown, as far as it can be thrown again. `baton`: a BatonError with its code. */
+export interface RecordedError {
+  readonly type: 'baton' | 'system' | 'other'
+  readonly code?: string
+  readonly message: string
+  readonly hint?: string
+  readonly place?: { readonly file: string; readonly line?: number; readonly column?: number }
+}
+
+/** How something ended. A `value` that is left out is undefined. */
+export type Outcome<Value> =
+  | { readonly status: 'ok'; readonly value?: Value; readonly cost?: Cost }
+  | { readonly status: 'error'; readonly error: RecordedError }
+  | { readonly status: 'cancelled'; readonly error: RecordedError }
+
+/**
+ * The kinds of records (DESIGN 11, spec/engines.md D1) and their fields. `p` is the place as text. `Value` is any
+ * recordable value when it is written, and encoded JSON or a blob reference in a record that was read.
+ */
+export type RecordBody<Value> =
+  /** First record of a file: who writes it. */
+  | ({ readonly k: 'seg'; readonly v: number } & Owner)
+  | {
+      readonly k: 'run.start'
+      readonly run: string
+      readonly file: string
+      readonly hash: string
+      readonly version: string
+      /** Whatever else tells this run apart, without command line arguments. */
+      readonly facts?: Value
+      /** Name of each source the run executes to the hash of its content. */
+      readonly pins?: Value
+    }
+  | {
+      readonly k: 'source'
+      readonly name: string
+      readonly path: string
+      readonly hash: string
+      readonly value: Value
+    }
+  | ({ readonly k: 'obs'; readonly p: string; readonly name: string; readonly args: Value } & Outcome<Value>)
+  | {
+      readonly k: 'started'
+      readonly p: string
+      readonly kind: EffectKind
+      readonly repeat: 'safe' | 'unsafe'
+      /** SHA-256 of the canonical request without secrets. */
+      readonly fp: string
+      readonly request: Value
+      readonly estimate?: Cost
+    }
+  /** `s` is the number of the `started` record, in the same epoch. */
+  | ({ readonly k: 'ended'; readonly p: string; readonly s: number; readonly kind: EffectKind } & Outcome<Value>)
+  | { readonly k: 'done'; readonly p: string; readonly value?: Value }
+  | { readonly k: 'run.end'; readonly exit: number; readonly stop: string; readonly facts?: Value }
+
+/** What a writer is given. Number, epoch and time are added by the journal. */
+export type Entry = RecordBody<unknown>
+
+/** `e` epoch, `n` counts from 0 in each epoch without gaps, `t` wall time in ms, for display only: never order by it. */
+export interface RecordHead {
+  readonly e: number
+  readonly n: number
+  readonly t: number
+}
+
+/** A record as it stands in the file; fields are opened by `readValue`. */
+export type JournalRecord = RecordHead & RecordBody<Json>
+
+/** A record of a kind this version does not know. */
+export type UnknownRecord = RecordHead & { readonly k: string; readonly [field: string]: Json }
+
+const kinds: Readonly<Record<Entry['k'], true>> = {
+  seg: true,
+  'run.start': true,
+  source: true,
+  obs: true,
+  started: true,
+  ended: true,
+  done: true,
+  'run.end': true,
+}
+
+export function isKnownRecord(record: JournalRecord | UnknownRecord): record is JournalRecord {
+  return Object.hasOwn(kinds, record.k)
+}
+
+/** One line of a journal file: CRC-32 of the JSON bytes as 8 hex digits, a space, the JSON, a line feed. */
+export function encodeLine(json: string): string {
+  return `${checksum(json)} ${json}\n`
+}
+
+/** The record of a line without its line feed; undefined when a single bit of it is not as it was written. */
+export function decodeLine(line: Buffer): JournalRecord | UnknownRecord | undefined {
+  const json = line.subarray(9)
+  if (line.toString('latin1', 0, 9) !== `${checksum(json)} `) return undefined
+  try {
+    const record: unknown = JSON.parse(json.toString('utf8'))
+    return isRecord(record) ? record : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function checksum(json: string | Buffer): string {
+  return crc32(json).toString(16).padStart(8, '0')
+}
+
+function isRecord(value: unknown): value is UnknownRecord {
+  if (typeof value !== 'object' || value === null) return false
+  if (!('e' in value && 'n' in value && 't' in value && 'k' in value)) return false
+  const { e, n, t, k } = value
+  return Number.isSafeInteger(e) && Number.isSafeInteger(n) && typeof t === 'number' && typeof k === 'string'
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import { basename, isAbsolute, join, resolve } from 'node:path'
+import { realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import type { Environment } from './secrets.ts'
+
+/** A new name for a run: `20251121-231905-3fa2c1`, UTC. Sorts by time; 24 random bits tell runs of one second apart. */
+export function newRunId(now: Date): string {
+  const [day, time] = now.toISOString().replaceAll(/[-:]/g, '').split(/[T.]/)
+  return `${day}-${time}-${randomBytes(3).toString('hex')}`
+}
+
+export interface RunFolderOptions {
+  readonly env: Environment
+  /** The user's home folder, absolute. */
+  readonly home: string
+  /** The workspace folder, absolute. */
+  readonly workspace: string
+  /** `dir` of `[runs]`: takes the place of `<state>/baton/runs`; relative to the workspace, `~/` is the home. */
+  readonly runsDir?: string
+  readonly runId: string
+}
+
+/** Where a run is kept: `<runs>/<workspace id>/<run id>` (DESIGN 3). Makes nothing. */
+export function runFolder({ env, home, workspace, runsDir, runId }: RunFolderOptions): string {
+  const runs = runsDir === undefined ? defaultRuns(env, home) : givenRuns(runsDir, home, workspace)
+  return join(runs, workspaceId(workspace), runId)
+}
+
+/** Readable and unique: the folder's name and 12 hex digits of the hash of its real path. */
+export function workspaceId(workspace: string): string {
+  const path = realPath(workspace)
+  const name = basename(path)
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 40)
+  return `${name || 'root'}-${sha256(path).slice(0, 12)}`
+}
+
+function defaultRuns(env: Environment, home: string): string {
+  const own = env['BATON_HOME']
+  if (own !== undefined && own !== '') return join(resolve(own), 'state', 'runs')
+  const state = env['XDG_STATE_HOME']
+  // the XDG rules say that a relative path is to be ignored
+  const base = state !== undefined && isAbsolute(state) ? state : join(home, '.local', 'state')
+  return join(base, 'baton', 'runs')
+}
+
+function givenRuns(runsDir: string, home: string, workspace: string): string {
+  return runsDir.startsWith('~/') ? join(home, runsDir.slice(2)) : resolve(workspace, runsDir)
+}

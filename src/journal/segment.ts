@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { hasSystemCode } from '../base/error.ts'
+import type { FilePort } from './file-port.ts'
+import type { PendingSyncs } from './pending-syncs.ts'
+import { writeAll } from './transfer.ts'
+
+/** One file per writer epoch, never changed by anyone else (spec/engines.md D1). */
+export function segmentFile(folder: string, epoch: number): string {
+  return join(folder, `j-${String(epoch).padStart(6, '0')}.jsonl`)
+}
+
+/** The epochs of a run folder, ascending. */
+export function epochsIn(folder: string, files: FilePort): readonly number[] {
+  const numbers = files.list(folder).map((name) => Number(/^j-(\d{6,})\.jsonl$/.exec(name)?.[1]))
+  return numbers.filter((epoch) => epoch > 0).toSorted((left, right) => left - right)
+}
+
+export interface ClaimOptions {
+  readonly epoch: number
+  /** First line of the file. */
+  readonly header: string
+  /** `durable`: the header is synced before the epoch is won; `lazy`: with the first durable record. */
+  readonly sync: 'durable' | 'lazy'
+}
+
+export interface ClaimContext {
+  readonly folder: string
+  readonly files: FilePort
+  readonly pending: PendingSyncs
+}
+
+/**
+ * Wins an epoch: of all processes that try, the one that links its prepared file. The file's descriptor, or undefined
+ * when another process was first. No lock is left behind by a process that dies.
+ */
+export function claimEpoch({ epoch, header, sync }: ClaimOptions, context: ClaimContext): number | undefined {
+  const { folder, files, pending } = context
+  pending.makeFolder(folder)
+  const temporary = join(folder, `.j-${randomBytes(8).toString('hex')}.tmp`)
+  const descriptor = files.create(temporary)
+  try {
+    writeAll(files, descriptor, Buffer.from(header))
+    if (sync === 'durable') files.syncDataNow(descriptor)
+    const outcome = tryLink(files, temporary, segmentFile(folder, epoch))
+    files.remove(temporary)
+    pending.folder(folder)
+    if (outcome === 'won') return descriptor
+    files.close(descriptor)
+    return outcome === 'lost' ? undefined : createWithoutLink({ epoch, header, sync }, context)
+  } catch (error) {
+    // the error that is being thrown says more than one of these
+    attempt(() => files.close(descriptor))
+    attempt(() => files.remove(temporary))
+    throw error
+  }
+}
+
+function tryLink(files: FilePort, from: string, to: string): 'won' | 'lost' | 'unsupported' {
+  try {
+    files.link(from, to)
+    return 'won'
+  } catch (error) {
+    if (hasSystemCode(error, 'EEXIST')) return 'lost'
+    if (hasSystemCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) return 'unsupported'
+    throw error
+  }
+}
+
+/**
+ * For file systems without hard links (exFAT, some in user space): still one winner. For a moment the file has no
+ * header; who opens the run just then takes the next epoch, and this writer finds itself fenced.
+ */
+function createWithoutLink({ epoch, header, sync }: ClaimOptions, context: ClaimContext): number | undefined {
+  const { folder, files } = context
+  let descriptor: number
+  try {
+    descriptor = files.create(segmentFile(folder, epoch))
+  } catch (error) {
+    if (hasSystemCode(error, 'EEXIST')) return undefined
+    throw error
+  }
+  try {
+    writeAll(files, descriptor, Buffer.from(header))
+    if (sync === 'durable') files.syncDataNow(descriptor)
+    return descriptor
+  } catch (error) {
+    attempt(() => files.close(descriptor))
+    throw error
+  }
+}
+
+function attempt(work: () => void): void {
+  try {
+    work()
+  } catch {
+    // left as it is
+  }
+}

@@ -1,0 +1,62 @@
+import type { FilePort } from './file-port.ts'
+import { writeAll } from './transfer.ts'
+
+/** The file with its header in it: open already, or made right before the first line is written. */
+export type LineFile =
+  | { readonly type: 'open'; readonly descriptor: number }
+  | { readonly type: 'lazy'; readonly open: () => number }
+
+/** The growing end of a file: lines that wait for being written, in order. Every method may throw a system error. */
+export interface Tail {
+  /** Takes a line; writes all that wait when they are too many, so that memory stays bounded. */
+  readonly add: (line: string) => void
+  readonly hasWaiting: () => boolean
+  /** Makes the file when there is none yet; its descriptor. */
+  readonly open: () => number
+  readonly writeOut: () => void
+  /** Forgets the lines that wait. */
+  readonly drop: () => void
+  readonly close: () => void
+}
+
+/** Characters that may wait. */
+const maxWaiting = 256 * 1024
+
+export function createTail(file: LineFile, files: FilePort): Tail {
+  let waiting: string[] = []
+  let size = 0
+  let descriptor = file.type === 'open' ? file.descriptor : undefined
+
+  function open(): number {
+    if (descriptor === undefined && file.type === 'lazy') descriptor = file.open()
+    if (descriptor === undefined) throw new Error('the file is closed')
+    return descriptor
+  }
+
+  function drop(): void {
+    waiting = []
+    size = 0
+  }
+
+  function writeOut(): void {
+    if (waiting.length === 0) return
+    const bytes = Buffer.from(waiting.join(''))
+    drop()
+    writeAll(files, open(), bytes)
+  }
+
+  return {
+    add(line) {
+      waiting.push(line)
+      size += line.length
+      if (size > maxWaiting) writeOut()
+    },
+    hasWaiting: () => waiting.length > 0,
+    open,
+    writeOut,
+    drop,
+    close() {
+      if (descriptor !== undefined) files.close(descriptor)
+    },
+  }
+}

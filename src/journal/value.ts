@@ -1,0 +1,88 @@
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
+
+/** How each string of a value is rewritten on its way to or from the journal (secrets). */
+export type TextMap = (text: string) => string
+
+/** Keys that mean something else than a property of that name; see `encodeValue`. */
+const tags: ReadonlySet<string> = new Set(['$big', '$num', '$bytes', '$latin1', '$blob', '$plain'])
+const specialNumbers: ReadonlyMap<string, number> = new Map([
+  ['NaN', NaN],
+  ['Infinity', Infinity],
+  ['-Infinity', -Infinity],
+  ['-0', -0],
+])
+
+/**
+ * A value as JSON that `decodeValue` turns back into an equal one. Every string and key goes through `mask`.
+ * Beyond JSON: bigint is `{"$big": "123"}`, NaN, infinities and -0 are `{"$num": "NaN"}`, bytes are `{"$bytes": base64}`
+ * (`{"$latin1": text}` when they hold something masked), an object with such a key is `{"$plain": {...}}`. A property
+ * that is undefined is left out, an undefined element of a list becomes null: the two things that do not come back.
+ * @throws TypeError for anything else (functions, class instances): a programming error, named with its path
+ */
+export function encodeValue(value: unknown, mask: TextMap): Json {
+  return encode(value, mask, 'value')
+}
+
+function encode(value: unknown, mask: TextMap, path: string): Json {
+  if (value === null || typeof value === 'boolean') return value
+  if (typeof value === 'string') return mask(value)
+  if (typeof value === 'number') return encodeNumber(value)
+  if (typeof value === 'bigint') return { $big: value.toString() }
+  if (value instanceof Uint8Array) return encodeBytes(value, mask)
+  if (Array.isArray(value)) {
+    return Array.from(value, (item, index) => (item === undefined ? null : encode(item, mask, `${path}[${index}]`)))
+  }
+  if (isPlain(value)) return encodeObject(value, mask, path)
+  throw new TypeError(`${path} is ${describe(value)}; a recorded value must be JSON`)
+}
+
+function encodeNumber(value: number): Json {
+  return Number.isFinite(value) && !Object.is(value, -0) ? value : { $num: Object.is(value, -0) ? '-0' : String(value) }
+}
+
+function encodeBytes(value: Uint8Array, mask: TextMap): Json {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  const text = bytes.toString('latin1')
+  const masked = mask(text)
+  // base64 would carry a secret past the mask
+  return masked === text ? { $bytes: bytes.toString('base64') } : { $latin1: masked }
+}
+
+function encodeObject(value: { readonly [key: string]: unknown }, mask: TextMap, path: string): Json {
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+  const encoded = Object.fromEntries(entries.map(([key, item]) => [mask(key), encode(item, mask, `${path}.${key}`)]))
+  return Object.keys(encoded).some((key) => tags.has(key)) ? { $plain: encoded } : encoded
+}
+
+function isPlain(value: unknown): value is { readonly [key: string]: unknown } {
+  if (!isObject(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}
+
+function describe(value: unknown): string {
+  if (value === undefined) return 'undefined'
+  if (!isObject(value)) return `a ${typeof value}`
+  return `an instance of ${value.constructor instanceof Function ? value.constructor.name : 'a class'}`
+}
+
+/** The value `encodeValue` was given; every string and key goes through `unmask`. Unknown tags stay as they are. */
+export function decodeValue(json: Json, unmask: TextMap): unknown {
+  if (typeof json === 'string') return unmask(json)
+  if (json === null || typeof json !== 'object') return json
+  if (isList(json)) return json.map((item) => decodeValue(item, unmask))
+  const { $big, $num, $bytes, $latin1, $plain } = json
+  if (typeof $big === 'string') return BigInt($big)
+  if (typeof $num === 'string') return specialNumbers.get($num)
+  if (typeof $bytes === 'string') return new Uint8Array(Buffer.from($bytes, 'base64'))
+  if (typeof $latin1 === 'string') return new Uint8Array(Buffer.from(unmask($latin1), 'latin1'))
+  return decodeObject(isObject($plain) ? ($plain as JsonObject) : json, unmask)
+}
+
+function decodeObject(json: JsonObject, unmask: TextMap): unknown {
+  return Object.fromEntries(Object.entries(json).map(([key, item]) => [unmask(key), decodeValue(item, unmask)]))
+}
+
+function isList(json: Json): json is readonly Json[] {
+  return Array.isArray(json)
+}

@@ -1,0 +1,176 @@
+import { BatonError } from '../base/error.ts'
+import { journalFailure } from './failure.ts'
+import type { FilePort } from './file-port.ts'
+import type { PendingSyncs } from './pending-syncs.ts'
+import { createSyncStrategy } from './sync-strategy.ts'
+import { createTail, type LineFile } from './tail.ts'
+
+export interface LineWriterOptions {
+  /** The run folder, for messages. */
+  readonly folder: string
+  readonly files: FilePort
+  readonly pending: PendingSyncs
+  readonly file: LineFile
+}
+
+/**
+ * Appends lines to one file by the rules of spec/engines.md D2. Lines keep the order of the calls. After the first
+ * error of any operation the writer is dead: every waiting and later call fails with that error, nothing is written
+ * any more, so what a failed write left behind can only be the end of the file.
+ */
+export interface LineWriter {
+  /** Aborted with the `BatonError` at the first error. */
+  readonly failure: AbortSignal
+  /** Resolves when the line, and all before it, are durable. */
+  readonly append: (line: string) => Promise<void>
+  /** Takes a line without waiting: it is in the file soon, or at the next `push`, `append` or `close`. */
+  readonly note: (line: string) => void
+  /** Hands all lines to the operating system: they survive the end of this process, not of the machine. */
+  readonly push: () => void
+  /** Resolves when all lines are durable. */
+  readonly flush: () => Promise<void>
+  /** Writes what is left and closes the file; syncs only when something was synced before. Rejects when dead. */
+  readonly close: () => Promise<void>
+  /** Declares the writer dead because of an error outside of it, and gives the error to throw. */
+  readonly fail: (error: unknown) => BatonError
+}
+
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** Milliseconds a noted line may wait. */
+const noteDelay = 50
+
+export function createLineWriter({ folder, files, pending, file }: LineWriterOptions): LineWriter {
+  const stop = new AbortController()
+  const strategy = createSyncStrategy(files)
+  const tail = createTail(file, files)
+  let waiters: Waiter[] = []
+  let isDirty = false
+  let everSynced = false
+  let committing: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function fail(error: unknown): BatonError {
+    const failure = deadBecause() ?? journalFailure(folder, error)
+    tail.drop()
+    settle(waiters.splice(0), failure)
+    stop.abort(failure)
+    return failure
+  }
+
+  function deadBecause(): BatonError | undefined {
+    return stop.signal.aborted ? (stop.signal.reason as BatonError) : undefined
+  }
+
+  function assertUsable(): void {
+    const failure = deadBecause()
+    if (failure !== undefined) throw failure
+    if (closing !== undefined) throw new BatonError('JOURNAL_FAILED', `the journal in ${folder} is closed already`)
+  }
+
+  /** Runs an operation on the file; its error is the end of this writer. */
+  function orFail<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw fail(error)
+    }
+  }
+
+  function add(line: string): void {
+    assertUsable()
+    orFail(() => tail.add(line))
+    isDirty = true
+  }
+
+  function writeOut(): void {
+    clearTimeout(timer)
+    timer = undefined
+    orFail(tail.writeOut)
+  }
+
+  function writeLater(): void {
+    timer ??= setTimeout(() => {
+      try {
+        writeOut()
+      } catch {
+        // `failure` is aborted by now, and every later call tells
+      }
+    }, noteDelay).unref()
+  }
+
+  function commit(): Promise<void> {
+    const done = new Promise<void>((resolve, reject) => waiters.push({ resolve, reject }))
+    committing ??= Promise.resolve().then(commitWaiters)
+    return done
+  }
+
+  async function commitWaiters(): Promise<void> {
+    while (waiters.length > 0) await commitGroup().catch(fail)
+    committing = undefined
+  }
+
+  /** One sync for all that wait; lines that come meanwhile go with the next one (rule 4). */
+  async function commitGroup(): Promise<void> {
+    // opening first: it adds the file's own name to what must be synced
+    const descriptor = orFail(tail.open)
+    while (!pending.isEmpty()) await pending.sync()
+    if (stop.signal.aborted) return
+    const group = waiters.splice(0)
+    try {
+      writeOut()
+      isDirty = false
+      everSynced = true
+      await strategy.sync(descriptor, group.length)
+      settle(group)
+    } catch (error) {
+      settle(group, fail(error))
+    }
+  }
+
+  async function finish(): Promise<void> {
+    await committing
+    clearTimeout(timer)
+    try {
+      const failure = deadBecause()
+      if (failure !== undefined) throw failure
+      writeOut()
+      if (everSynced && (isDirty || !pending.isEmpty())) await commit()
+    } finally {
+      orFail(tail.close)
+    }
+  }
+
+  return {
+    failure: stop.signal,
+    async append(line) {
+      add(line)
+      await commit()
+    },
+    note(line) {
+      add(line)
+      if (tail.hasWaiting()) writeLater()
+    },
+    push() {
+      assertUsable()
+      writeOut()
+    },
+    async flush() {
+      assertUsable()
+      if (isDirty || committing !== undefined || !pending.isEmpty()) await commit()
+    },
+    close: () => (closing ??= finish()),
+    fail,
+  }
+}
+
+function settle(waiters: readonly Waiter[], failure?: BatonError): void {
+  for (const { resolve, reject } of waiters) {
+    if (failure === undefined) resolve()
+    else reject(failure)
+  }
+}

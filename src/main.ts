@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+import { homedir } from 'node:os'
+import { version } from './version.ts'
+import { type CommandIo, StopSignal } from './cli/io.ts'
+
+const args = process.argv.slice(2)
+if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`${version}\n`)
+else process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const io = createIo(listenForSignals())
+  try {
+    const { runProgram } = await import('./cli/program.ts')
+    return await runProgram(args, io)
+  } catch (error) {
+    const { describeError } = await import('./cli/report.ts')
+    const { exitCodeOf } = await import('./event/exit-code.ts')
+    const { createPaint } = await import('./render/style.ts')
+    const paint = createPaint({ env: process.env, isTerminal: io.errIsTerminal })
+    process.stderr.write(describeError(error, { cwd: io.cwd, paint }))
+    return exitCodeOf(error)
+  }
+}
+
+function createIo(signal: AbortSignal): CommandIo {
+  for (const stream of [process.stdout, process.stderr]) {
+    // whoever reads our output has left: stop like every other command in a pipe
+    stream.on('error', () => process.exit(141))
+  }
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    home: homedir(),
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    outIsTerminal: process.stdout.isTTY === true,
+    errIsTerminal: process.stderr.isTTY === true,
+    columns: () => process.stderr.columns ?? 80,
+    signal,
+  }
+}
+
+/** The first signal stops cleanly, the second kills. */
+function listenForSignals(): AbortSignal {
+  const controller = new AbortController()
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(code)
+      controller.abort(new StopSignal(name, code))
+    })
+  }
+  return controller.signal
+}

@@ -1,0 +1,37 @@
+import { BatonError } from '../base/error.ts'
+import { readBaseUrl } from './base-url.ts'
+import { defaultTimeouts, type ModelTimeouts } from './call.ts'
+import { readVariable, type Environment, type ModelChoice } from './choice.ts'
+import { keyMissing } from './errors.ts'
+import type { ModelProvider } from './provider.ts'
+
+export interface ProviderContext {
+  /** Where the key is read from, now and only now. */
+  readonly env: Environment
+  readonly timeouts?: ModelTimeouts
+}
+
+/**
+ * Makes the provider a choice names and loads only what it needs. One provider serves any number of calls at once.
+ * @throws BatonError KEY_MISSING, KEY_REFUSED (a key that cannot be sent) or CONFIG_INVALID (a base URL that is none)
+ */
+export async function createProvider(choice: ModelChoice, context: ProviderContext): Promise<ModelProvider> {
+  const { provider, model } = choice
+  if (provider.kind === 'offline') {
+    const { createOfflineProvider } = await import('./offline.ts')
+    return createOfflineProvider()
+  }
+  const { name, baseUrl, apiKeyEnv, headers } = provider
+  const apiKey = apiKeyEnv === undefined ? undefined : readVariable(context.env, apiKeyEnv)
+  if (apiKeyEnv !== undefined && apiKey === undefined && provider.keyRequired) {
+    throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, name).host })
+  }
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new BatonError('KEY_REFUSED', `${apiKeyEnv} holds a blank or a character that cannot be part of a key`, {
+      hint: `Set ${apiKeyEnv} again, without quotes and line breaks.`,
+    })
+  }
+  const { createChatProvider } = await import('./openai.ts')
+  const timeouts = context.timeouts ?? defaultTimeouts
+  return createChatProvider({ name, baseUrl, apiKey, apiKeyName: apiKeyEnv, headers, timeouts })
+}

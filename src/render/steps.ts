@@ -1,0 +1,72 @@
+import type { RunEvent } from '../event/event.ts'
+import { formatUsage } from './format.ts'
+import type { Renderer, Write } from './renderer.ts'
+import type { Paint } from './style.ts'
+
+export interface StepOptions {
+  readonly paint: Paint
+  /** `quiet`: errors only. `normal`: also warnings and what scripts print. `verbose`: also every step. */
+  readonly level: 'quiet' | 'normal' | 'verbose'
+}
+
+/** What a person sees on stderr besides errors: plain lines that can be piped and kept. */
+export function createStepRenderer(write: Write, { paint, level }: StepOptions): Renderer {
+  let target: 'prompt' | 'agent' = 'prompt'
+
+  function line(event: RunEvent): string | undefined {
+    if (event.type === 'run.started') target = event.target
+    if (level === 'quiet') return undefined
+    return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
+  }
+
+  return {
+    event(event) {
+      const text = line(event)
+      if (text !== undefined) write(`${text}\n`)
+    },
+    close() {},
+  }
+}
+
+function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): string | undefined {
+  switch (event.type) {
+    case 'warning': {
+      const hint = event.hint === undefined ? '' : `\n  ${event.hint}`
+      return `${paint('yellow', 'warning')} ${event.message}${hint}`
+    }
+    case 'print':
+      return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
+    case 'redo':
+      return `${paint('cyan', 'again')} round ${event.count}, asked for by a post agent`
+    case 'task.failed':
+      return `${paint('red', 'failed')} ${event.label}: ${event.error.message}`
+    default:
+      return undefined
+  }
+}
+
+function step(event: RunEvent, paint: Paint): string | undefined {
+  const at = event.agent === '' ? '' : `${paint('dim', event.agent)} `
+  switch (event.type) {
+    case 'run.started':
+      return `${paint('bold', 'run')} ${event.run_id} ${event.file}`
+    case 'stage.started':
+      return `${paint('cyan', 'stage')} ${at}${event.agents.join(', ')}`
+    case 'agent.started':
+      return `${paint('dim', 'start')} ${at}${event.name}`
+    case 'agent.completed':
+      return `${paint('green', 'done')}  ${at}${event.name}`
+    case 'agent.failed':
+      return `${paint('red', 'fail')}  ${at}${event.error.message}`
+    case 'task.started':
+      return `${paint('cyan', 'task')}  ${event.index + 1}/${event.count} ${event.label}`
+    case 'task.skipped':
+      return `${paint('yellow', 'skip')}  ${event.label}${event.reason === undefined ? '' : `: ${event.reason}`}`
+    case 'usage':
+      return `${paint('dim', 'model')} ${event.model} ${formatUsage(event.call)}`
+    case 'file.changed':
+      return `${paint('green', event.op.padEnd(5))} ${event.path}`
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,105 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { isUtf8 } from 'node:buffer'
+import { BatonError } from '../base/error.ts'
+import { listFiles } from '../base/glob.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import type { Settings } from '../config/settings.ts'
+import type { LoadedFile } from './messages.ts'
+
+/** A file a glob matched: its path relative to base_dir and its size in bytes. */
+export interface FileRef {
+  readonly path: string
+  readonly size: number
+}
+
+/** Everything the globs of a request name, listed; contents are read by `loadFiles`. */
+export interface FileSet {
+  readonly knowledge: readonly FileRef[]
+  readonly structure: readonly string[]
+  readonly context: readonly FileRef[]
+  /** Undefined when there are no working globs. */
+  readonly groups: readonly (readonly string[])[] | undefined
+}
+
+/**
+ * Lists the files of a request. Each kind is one observation, so a resumed run sees the same list.
+ * @throws BatonError OUTSIDE_WORKSPACE when a glob or a link leads out of the workspace
+ */
+export function listFileSet({ globs, base_dir: baseDir }: Settings, context: RunContext): FileSet {
+  const list = (kind: string, patterns: readonly string[]): readonly FileRef[] => {
+    if (patterns.length === 0) return []
+    const at = [...context.at, 'files', kind]
+    return context.effects.observe(at, { name: 'file.list', args: [...patterns] }, () =>
+      listFiles(patterns, { baseDir, root: context.workspace }).map(({ path }) => ({
+        path,
+        size: statSync(join(baseDir, path)).size,
+      })),
+    )
+  }
+  return {
+    knowledge: list('knowledge', globs.knowledge),
+    structure: list('structure', globs.structure).map(({ path }) => path),
+    context: list('context', globs.context),
+    groups:
+      globs.working.length === 0
+        ? undefined
+        : globs.working.flatMap((entry, index) => workingGroups(entry, index, list)),
+  }
+}
+
+/** A glob gives one group per file; a list of globs gives one group with all its files. */
+function workingGroups(
+  entry: string | readonly string[],
+  index: number,
+  list: (kind: string, patterns: readonly string[]) => readonly FileRef[],
+): readonly (readonly string[])[] {
+  const files = list(`working/${index}`, typeof entry === 'string' ? [entry] : entry).map(({ path }) => path)
+  if (typeof entry === 'string') return files.map((path) => [path])
+  return files.length === 0 ? [] : [files]
+}
+
+/**
+ * Reads files as text, each one observation. Files that are not UTF-8 text are left out with one warning.
+ */
+export function loadFiles(
+  paths: readonly string[],
+  { base_dir: baseDir }: Settings,
+  context: RunContext,
+): readonly LoadedFile[] {
+  const loaded: LoadedFile[] = []
+  const binary: string[] = []
+  for (const path of paths) {
+    const content = context.effects.observe([...context.at, 'read', path], { name: 'file.read', args: [path] }, () =>
+      readText(join(baseDir, path)),
+    )
+    if (content === null) binary.push(path)
+    else loaded.push({ path, content })
+  }
+  if (binary.length > 0) {
+    emit(context, { type: 'warning', message: `left out of the prompt, not text: ${binary.join(', ')}` })
+  }
+  return loaded
+}
+
+function readText(file: string): string | null {
+  const bytes = readFileSync(file)
+  return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : null
+}
+
+/**
+ * Refuses a request whose files are larger than `max_files_size_kb` before anything is read or paid.
+ * @throws BatonError LIMIT
+ */
+export function checkSize(refs: readonly FileRef[], { max_files_size_kb: limit }: Settings): void {
+  const total = refs.reduce((sum, { size }) => sum + size, 0)
+  if (total <= limit * 1000) return
+  const largest = refs.toSorted((left, right) => right.size - left.size).slice(0, 3)
+  throw new BatonError(
+    'LIMIT',
+    `the files of this request have ${Math.ceil(total / 1000)} kB, above max_files_size_kb = ${limit}`,
+    {
+      hint: `Narrow the globs or raise the limit. Largest: ${largest.map(({ path, size }) => `${path} (${Math.ceil(size / 1000)} kB)`).join(', ')}.`,
+    },
+  )
+}

@@ -1,0 +1,60 @@
+import { basename } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
+
+/** One unit of work of a run. */
+export interface TaskPlan {
+  /** From 0, in input order. */
+  readonly index: number
+  readonly count: number
+  readonly label: string
+  /** What sub-agents get as `input`: an `-i` text, a working group, or null. */
+  readonly input: Json
+  /** Paths of the working files, relative to base_dir. */
+  readonly working: readonly string[]
+}
+
+export interface TaskSources {
+  readonly file: string
+  /** `-i` values; empty when none was given. */
+  readonly inputs: readonly string[]
+  /** Matching files of `working_globs`; undefined when the file has none. */
+  readonly groups: readonly (readonly string[])[] | undefined
+}
+
+/**
+ * The tasks of a prompt file, from exactly one source: `-i` values, or working groups; neither is one task (DESIGN 2).
+ * @throws BatonError USAGE when both are given
+ */
+export function planTasks({ file, inputs, groups }: TaskSources): readonly TaskPlan[] {
+  if (inputs.length > 0 && groups !== undefined) {
+    throw new BatonError('USAGE', '-i and working_globs both give tasks', {
+      place: { file },
+      hint: 'Leave out -i, or remove working_globs from the file.',
+    })
+  }
+  if (groups !== undefined) return numbered(groups.map(groupTask))
+  if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
+  return numbered([{ label: basename(file), input: null, working: [] }])
+}
+
+type Unnumbered = Omit<TaskPlan, 'index' | 'count'>
+
+function numbered(tasks: readonly Unnumbered[]): readonly TaskPlan[] {
+  return tasks.map((task, index) => ({ ...task, index, count: tasks.length }))
+}
+
+function groupTask(files: readonly string[]): Unnumbered {
+  const [first = ''] = files
+  const label = files.length === 1 ? first : `${first} +${files.length - 1}`
+  const single = files.length === 1 ? { path: first } : {}
+  return { label, input: { ...single, files }, working: files }
+}
+
+const labelLength = 60
+
+function shorten(text: string): string {
+  const line = text.trim().replaceAll(/\s+/g, ' ')
+  const characters = [...line]
+  return characters.length <= labelLength ? line : `${characters.slice(0, labelLength - 1).join('')}…`
+}

@@ -1,0 +1,204 @@
+import { BatonError, isBatonError } from '../base/error.ts'
+import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
+import { mapLimit } from '../base/limit.ts'
+import { type RunSpec, settingsFor } from '../config/run-spec.ts'
+import type { Settings } from '../config/settings.ts'
+import { below, emit, type RunContext } from '../event/context.ts'
+import { errorInfo } from '../event/error-info.ts'
+import { type ChainServices, runChain } from '../stage/chain.ts'
+import { type ChainState, instructionOf } from '../stage/state.ts'
+import { type FileSet, listFileSet } from './files.ts'
+import { planTasks, type TaskPlan } from './plan.ts'
+import { emptyInstruction, type Round, runTask, type TaskOutcome } from './task.ts'
+
+/** Rounds a run may take by `coder_redo` (DESIGN 2 "Nesting"). */
+export const maxRedo = 20
+
+export interface PromptRun {
+  readonly spec: RunSpec
+  /** `-i` values. */
+  readonly inputs: readonly string[]
+  readonly services: ChainServices
+  /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
+  readonly onOutcome: (outcome: TaskOutcome, count: number) => void
+}
+
+export type PromptOutcome =
+  | { readonly status: 'done'; readonly outcomes: readonly TaskOutcome[]; readonly agentResult: Json }
+  | { readonly status: 'skipped'; readonly reason: string; readonly hint: string }
+
+/**
+ * Runs a prompt file: `pre` chain, tasks in order and bounded, `post` chain, and again from the front matter when a
+ * `post` agent asked for another round (DESIGN 2). Tasks that failed are outcomes when the file allows them.
+ * @throws BatonError when a chain or (without `allow_run_on_task_fail`) a task fails
+ */
+export async function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOutcome> {
+  for (let redoCount = 0; ; redoCount += 1) {
+    const at = redoCount === 0 ? context : below(context, 'redo', String(redoCount))
+    const { outcome, redo } = await runRound(run, redoCount, at)
+    if (!redo) return outcome
+    if (redoCount >= maxRedo) throw tooManyRounds()
+    emit(context, { type: 'redo', count: redoCount + 1 })
+  }
+}
+
+function tooManyRounds(): BatonError {
+  return new BatonError('LIMIT', `the run was asked to redo itself more than ${maxRedo} times`, {
+    hint: 'A post agent keeps returning coder_redo; let it look at coder_redo_count.',
+  })
+}
+
+interface RoundOutcome {
+  readonly outcome: PromptOutcome
+  readonly redo: boolean
+}
+
+async function runRound(run: PromptRun, redoCount: number, context: RunContext): Promise<RoundOutcome> {
+  const { spec, services } = run
+  const call = { agents: spec.agents, promptDir: spec.promptDir, redoCount }
+  const start: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
+  const { state } = await runChain({ ...call, stage: 'pre', state: start, extra: {} }, services, context)
+  if (instructionOf(state).trim() === '') return { outcome: skipped(emptyInstruction, spec), redo: false }
+
+  const settings = settingsFor(spec, state.params)
+  const round: Round = { spec, state, redoCount, services, filesOf: createFileCache(context) }
+  const files = round.filesOf(settings)
+  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
+  if (plans.length === 0) return { outcome: skipped('working_globs match no file', spec), redo: false }
+
+  const deliver = createDelivery(run, {
+    held: spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post')),
+  })
+  const outcomes = await runTasks(plans, { round, settings, deliver }, context)
+  const post = await runChain({ ...call, stage: 'post', state, extra: postInput(outcomes, files) }, services, context)
+  if (!post.redo) deliver.release()
+  return { outcome: { status: 'done', outcomes, agentResult: post.agentResult ?? null }, redo: post.redo }
+}
+
+function skipped(reason: string, { file }: RunSpec): PromptOutcome {
+  return { status: 'skipped', reason, hint: `Edit ${file}.` }
+}
+
+/** Files are listed once per round and settings, so every task of a round sees the same list. */
+function createFileCache(context: RunContext): Round['filesOf'] {
+  const lists = new Map<string, FileSet>()
+  return (settings) => {
+    const key = canonicalJson({ base_dir: settings.base_dir, globs: settings.globs as unknown as JsonObject })
+    const known = lists.get(key)
+    if (known !== undefined) return known
+    const listed = listFileSet(settings, lists.size === 0 ? context : below(context, 'files', String(lists.size)))
+    lists.set(key, listed)
+    return listed
+  }
+}
+
+interface Delivery {
+  add(outcome: TaskOutcome, count: number): void
+  /** Hands over what was held back. */
+  release(): void
+}
+
+/** Outcomes in input order; held back while a `post` agent may still ask for another round. */
+function createDelivery({ onOutcome }: PromptRun, { held }: { readonly held: boolean }): Delivery {
+  const waiting = new Map<number, readonly [TaskOutcome, number]>()
+  let next = 0
+  let open = !held
+
+  function drain(): void {
+    for (let entry = waiting.get(next); entry !== undefined; entry = waiting.get(next)) {
+      waiting.delete(next)
+      next += 1
+      onOutcome(...entry)
+    }
+  }
+
+  return {
+    add(outcome, count) {
+      waiting.set(outcome.index, [outcome, count])
+      if (open) drain()
+    },
+    release() {
+      open = true
+      drain()
+    },
+  }
+}
+
+interface Tasks {
+  readonly round: Round
+  readonly settings: Settings
+  readonly deliver: Delivery
+}
+
+function runTasks(
+  plans: readonly TaskPlan[],
+  { round, settings, deliver }: Tasks,
+  context: RunContext,
+): Promise<TaskOutcome[]> {
+  const limit = settings.input_concurrency
+  emit(context, { type: 'tasks.planned', count: plans.length, concurrency: limit })
+  return mapLimit(plans, { limit, signal: context.signal }, async (plan, index, signal) => {
+    const at = below({ ...context, signal }, 'task', String(index))
+    const { label, count } = plan
+    emit(at, { type: 'task.started', index, label, count })
+    const outcome = await at.effects.boundary(at.at, () => settle(plan, { round, settings }, at))
+    announce(outcome, at)
+    deliver.add(outcome, count)
+    return outcome
+  })
+}
+
+async function settle(
+  plan: TaskPlan,
+  { round, settings }: Omit<Tasks, 'deliver'>,
+  context: RunContext,
+): Promise<TaskOutcome> {
+  try {
+    return await runTask(plan, round, context)
+  } catch (error) {
+    context.signal.throwIfAborted()
+    const { index, label } = plan
+    const failure = { status: 'failed', index, label, error: errorInfo(error), agentResult: null } as const
+    if (settings.allow_run_on_task_fail && !isJournalFailure(error)) return failure
+    announce(failure, context)
+    throw error
+  }
+}
+
+function isJournalFailure(error: unknown): boolean {
+  return isBatonError(error) && error.code === 'JOURNAL_FAILED'
+}
+
+function announce(outcome: TaskOutcome, context: RunContext): void {
+  const { index, label } = outcome
+  switch (outcome.status) {
+    case 'done':
+      return emit(context, { type: 'task.completed', index, label, output: outcome.content })
+    case 'skipped':
+      return emit(context, { type: 'task.skipped', index, label, reason: outcome.reason })
+    case 'failed':
+      return emit(context, { type: 'task.failed', index, label, error: outcome.error })
+  }
+}
+
+/** What `post` agents see of the tasks and files (DESIGN 5, spec/pro-coder.md 3 no. 6). */
+function postInput(outcomes: readonly TaskOutcome[], files: FileSet): JsonObject {
+  const refs = (list: FileSet['context']): Json => list.map(({ path, size }) => ({ path, size }))
+  return {
+    coder_responses: outcomes.map((outcome): JsonObject => {
+      const { index, label, agentResult } = outcome
+      const base = { index, label, agent_result: agentResult }
+      switch (outcome.status) {
+        case 'done':
+          return { ...base, content: outcome.content, content_extruded: outcome.content }
+        case 'skipped':
+          return { ...base, skipped: outcome.reason }
+        case 'failed':
+          return { ...base, error: outcome.error.message }
+      }
+    }),
+    coder_context_file_refs: refs(files.context),
+    coder_knowledge_file_refs: refs(files.knowledge),
+    coder_working_file_refs: (files.groups ?? []).flat().map((path) => ({ path })),
+  }
+}

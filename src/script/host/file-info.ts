@@ -1,0 +1,50 @@
+import type { FileStatus } from '../../tool/workspace-reads.ts'
+import type { LuaTable } from './arguments.ts'
+import { pathParts, tidyPath } from './path-parts.ts'
+import { tildePath } from './resolve-path.ts'
+
+/**
+ * A FileInfo table (spec/aipack.md 6.0). `path` is shown as it is given, below the home folder with `~`. Without a
+ * status there are no times and no size. `ctime` equals `mtime`, as in AIPack; both are microseconds since 1970.
+ */
+export function fileInfo(path: string, status?: FileStatus): LuaTable {
+  const shown = tildePath(tidyPath(path))
+  const { parent, name, stem, ext } = pathParts(shown)
+  const times = status === undefined ? {} : { ctime: status.modified, mtime: status.modified, size: status.size }
+  return { _type: 'FileInfo', path: shown, dir: parent ?? '', name, stem, ext, ...times, is_likely_text: isLikelyText(ext) }
+}
+
+/** A FileRecord table: a FileInfo with the content. */
+export function fileRecord(path: string, status: FileStatus | undefined, content: string): LuaTable {
+  return { ...fileInfo(path, status), _type: 'FileRecord', content }
+}
+
+/** A FileStats table over the status of files; zeros when there are none. */
+export function fileStats(statuses: readonly FileStatus[]): LuaTable {
+  const times = statuses.map(({ modified }) => modified)
+  const first = times.reduce((least, time) => Math.min(least, time), times[0] ?? 0)
+  const last = times.reduce((most, time) => Math.max(most, time), 0)
+  return {
+    _type: 'FileStats',
+    total_size: statuses.reduce((total, { size }) => total + size, 0),
+    number_of_files: statuses.length,
+    ctime_first: first,
+    ctime_last: last,
+    mtime_first: first,
+    mtime_last: last,
+  }
+}
+
+const binaryExtensions = new Set(
+  (
+    'png jpg jpeg gif webp avif heic bmp ico tif tiff psd mp3 wav flac ogg opus m4a aac mp4 m4v mov avi mkv webm wmv ' +
+    'mpg mpeg zip gz tgz bz2 xz zst 7z rar tar jar war apk dmg iso deb rpm aipack pdf doc docx xls xlsx ppt pptx odt ' +
+    'ods odp epub ttf otf woff woff2 eot exe dll so dylib a o obj lib bin class pyc wasm node sqlite sqlite3 db lockb ' +
+    'parquet npy npz onnx pt safetensors gguf'
+  ).split(' '),
+)
+
+/** By its extension alone; what is unknown counts as text. */
+function isLikelyText(ext: string): boolean {
+  return !binaryExtensions.has(ext.toLowerCase())
+}

@@ -1,0 +1,82 @@
+import { homedir } from 'node:os'
+import { buildFolders, listFiles } from '../../base/glob.ts'
+import { guard } from '../../tool/guard.ts'
+import { readText, statusAt, type FileStatus } from '../../tool/workspace-reads.ts'
+import type { LuaValue } from '../engine.ts'
+import { flagOption, optionsTable, textList } from './arguments.ts'
+import { fileInfo, fileRecord, fileStats } from './file-info.ts'
+import type { ModuleFunction, Section } from './module.ts'
+import { baseFolder, refuseWhatComesLater } from './resolve-path.ts'
+
+/** The functions of `aip.file` that take globs (spec/aipack.md 6.2, 6.3, vectors 52 and 53). */
+export const listFunctions: { readonly [name: string]: ModuleFunction } = {
+  list: {
+    effect: 'observe',
+    call: ([globs, options], section) => {
+      const files = find(globs, options, { section, name: 'aip.file.list' })
+      return [files.map(({ path, status }) => fileInfo(path, status))]
+    },
+  },
+  list_load: {
+    effect: 'observe',
+    call: ([globs, options], section) => {
+      const files = find(globs, options, { section, name: 'aip.file.list_load' })
+      return [files.map(({ path, absolute, status }) => fileRecord(path, status, readText(absolute, section.context)))]
+    },
+  },
+  first: {
+    effect: 'observe',
+    call: ([globs, options], section) => {
+      const search = { section, name: 'aip.file.first', skipFolders: ['.git'] }
+      const [file] = find(globs, options, search)
+      return [file === undefined ? undefined : fileInfo(file.path, file.status)]
+    },
+  },
+  stats: {
+    effect: 'observe',
+    call: ([globs, options], section) => {
+      if (globs === undefined) return [undefined]
+      const files = find(globs, options, { section, name: 'aip.file.stats' })
+      return [fileStats(files.flatMap(({ status }) => status ?? []))]
+    },
+  },
+}
+
+interface Search {
+  readonly section: Section
+  readonly name: string
+  readonly skipFolders?: readonly string[]
+}
+
+interface FoundFile {
+  /** As scripts see it: relative to the base folder unless `absolute` is asked for or it lies elsewhere. */
+  readonly path: string
+  readonly absolute: string
+  readonly status: FileStatus | undefined
+}
+
+function find(globs: LuaValue, options: LuaValue, { section, name, skipFolders = buildFolders }: Search): FoundFile[] {
+  const { context } = section
+  const table = optionsTable(options, name)
+  const baseDir = guard('read', baseFolder(table, context.workspace, name), context)
+  const files = listFiles(textList(globs, name, 'the globs').map(homeGlob), {
+    baseDir,
+    root: context.workspace,
+    allows: (real) => context.policy.check({ kind: 'read', path: real }).kind === 'allow',
+    skipFolders,
+  })
+  const wantsAbsolute = flagOption(table, 'absolute', name)
+  return files.map(({ path, absolute }) => ({
+    path: wantsAbsolute ? absolute : path,
+    absolute,
+    status: statusAt(absolute),
+  }))
+}
+
+/** Globs may begin with `~/`, as paths may. */
+function homeGlob(glob: string): string {
+  const negated = glob.startsWith('!') ? '!' : ''
+  const path = glob.slice(negated.length)
+  refuseWhatComesLater(path)
+  return negated + (path.startsWith('~/') ? homedir() + path.slice(1) : path)
+}

@@ -1,0 +1,52 @@
+import { compareBytes } from '../../base/byte-order.ts'
+import type { LuaValue } from '../engine.ts'
+import { isTable, luaTypeName, type LuaTable } from './arguments.ts'
+
+/**
+ * JSON text of a Lua value read as `data` (spec/aipack.md 6.0): keys in byte order, nil and null as null, big integers
+ * with all digits. `indent` is the number of spaces per level; without it the text is one line.
+ * @throws Error for NaN, infinity and text that is not UTF-8, saying where
+ */
+export function jsonText(value: LuaValue, { indent = 0 }: { readonly indent?: number } = {}): string {
+  return write(value, { indent, level: 0, where: 'the value' })
+}
+
+interface Writing {
+  readonly indent: number
+  readonly level: number
+  readonly where: string
+}
+
+function write(value: LuaValue, writing: Writing): string {
+  if (value === undefined || value === null) return 'null'
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return JSON.stringify(value)
+    throw new Error(`${writing.where} is ${value}, and JSON has no such number`)
+  }
+  if (!isTable(value)) throw new Error(`${writing.where} is a ${luaTypeName(value)} that is not UTF-8 text`)
+  if (Array.isArray(value)) {
+    const items = value.map((item: LuaValue, index) => write(item, inner(writing, `[${index + 1}]`)))
+    return enclose(items, '[]', writing)
+  }
+  const table = value as LuaTable
+  const entries = Object.keys(table)
+    .filter((key) => table[key] !== undefined)
+    .toSorted(compareBytes)
+    .map(
+      (key) => `${JSON.stringify(key)}:${writing.indent > 0 ? ' ' : ''}${write(table[key], inner(writing, `.${key}`))}`,
+    )
+  return enclose(entries, '{}', writing)
+}
+
+function inner({ indent, level, where }: Writing, step: string): Writing {
+  return { indent, level: level + 1, where: where + step }
+}
+
+function enclose(items: readonly string[], marks: string, { indent, level }: Writing): string {
+  if (items.length === 0) return marks
+  if (indent === 0) return marks.charAt(0) + items.join(',') + marks.charAt(1)
+  const inside = `\n${' '.repeat(indent * (level + 1))}`
+  return `${marks.charAt(0)}${inside}${items.join(`,${inside}`)}\n${' '.repeat(indent * level)}${marks.charAt(1)}`
+}

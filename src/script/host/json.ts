@@ -1,0 +1,62 @@
+import { messageOf } from '../../base/error.ts'
+import { parseJsonc, parseStrictJson } from '../../base/jsonc.ts'
+import type { LuaValue } from '../engine.ts'
+import { argumentError, optionalText } from './arguments.ts'
+import { jsonText } from './json-text.ts'
+import type { HostModule, ModuleFunction } from './module.ts'
+
+/** `aip.json` (spec/aipack.md 6.2, vectors 74 and 75). */
+export const jsonModule: HostModule = {
+  name: 'aip.json',
+  functions: {
+    parse: { effect: 'pure', call: ([content]) => [parse(optionalText(content, 'aip.json.parse'))] },
+    parse_ndjson: {
+      effect: 'pure',
+      call: ([content]) => [parseLines(optionalText(content, 'aip.json.parse_ndjson'))],
+    },
+    stringify: writer('stringify', 0),
+    stringify_to_line: writer('stringify_to_line', 0),
+    stringify_pretty: writer('stringify_pretty', 2),
+  },
+}
+
+function writer(name: string, indent: number): ModuleFunction {
+  const full = `aip.json.${name}`
+  return {
+    effect: 'pure',
+    tables: 'data',
+    call: ([value]) => {
+      try {
+        return [jsonText(value, { indent })]
+      } catch (error) {
+        throw argumentError(full, messageOf(error))
+      }
+    },
+  }
+}
+
+function parse(content: string | undefined): LuaValue {
+  if (content === undefined) return undefined
+  try {
+    return withoutTopNull(parseJsonc(content))
+  } catch (error) {
+    throw argumentError('aip.json.parse failed', messageOf(error))
+  }
+}
+
+/** Null at the top is nil; inside it is the sentinel (spec/aipack.md 2.2). */
+export function withoutTopNull(value: LuaValue): LuaValue {
+  return value ?? undefined
+}
+
+function parseLines(content: string | undefined): LuaValue {
+  if (content === undefined) return undefined
+  return content.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return []
+    try {
+      return [parseStrictJson(line)]
+    } catch (error) {
+      throw argumentError('aip.json.parse_ndjson failed', `line ${index + 1} is not JSON: ${messageOf(error)}`)
+    }
+  })
+}

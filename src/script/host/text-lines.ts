@@ -1,0 +1,117 @@
+/** Two parts of a text; the second is undefined when nothing separates them. */
+export type TextPair = readonly [string, string | undefined]
+
+/**
+ * Splits at the first or last line that is exactly `line`. The line and the line breaks around it belong to no part
+ * (spec/aipack.md 6.2, vectors 35 to 37). A text that ends with a line break has no further empty line.
+ */
+export function splitAtLine(text: string, line: string, which: 'first' | 'last'): TextPair {
+  const lines = lineSpans(text).filter(({ start, end }) => text.slice(start, end) === line)
+  const found = which === 'first' ? lines[0] : lines.at(-1)
+  if (found === undefined) return [text, undefined]
+  return [withoutBreak(text.slice(0, found.start)), text.slice(found.next)]
+}
+
+interface LineSpan {
+  readonly start: number
+  /** Without the line break. */
+  readonly end: number
+  readonly next: number
+}
+
+function lineSpans(text: string): LineSpan[] {
+  const spans: LineSpan[] = []
+  for (let start = 0; start < text.length;) {
+    const newline = text.indexOf('\n', start)
+    const next = newline === -1 ? text.length : newline + 1
+    const stop = newline === -1 ? text.length : newline
+    spans.push({ start, end: newline !== -1 && text[stop - 1] === '\r' && stop > start ? stop - 1 : stop, next })
+    start = next
+  }
+  return spans
+}
+
+function withoutBreak(text: string): string {
+  if (text.endsWith('\r\n')) return text.slice(0, -2)
+  return text.endsWith('\n') ? text.slice(0, -1) : text
+}
+
+/** The text behind its first `count` line breaks; empty when it has fewer, and for a negative count. */
+export function removeFirstLines(text: string, count: number): string {
+  if (count < 0) return ''
+  let start = 0
+  for (let removed = 0; removed < count; removed += 1) {
+    const newline = text.indexOf('\n', start)
+    if (newline === -1) return ''
+    start = newline + 1
+  }
+  return text.slice(start)
+}
+
+/** The text before its last `count` line breaks; empty when it has fewer, and for a negative count. */
+export function removeLastLines(text: string, count: number): string {
+  if (count < 0) return ''
+  let end = text.length
+  for (let removed = 0; removed < count; removed += 1) {
+    if (end === 0) return ''
+    const newline = text.lastIndexOf('\n', end - 1)
+    if (newline === -1) return ''
+    end = newline
+  }
+  return text.slice(0, end)
+}
+
+export interface LineBlocks {
+  readonly blocks: readonly string[]
+  /** All other lines. */
+  readonly rest: string
+}
+
+/**
+ * Takes runs of lines that begin with `prefix` out of a text, at most `first` runs; later ones stay in the rest. Every
+ * line of the results ends with a newline (spec/aipack.md 6.2 `extract_line_blocks`, vectors 39 and 40).
+ */
+export function extractLineBlocks(text: string, prefix: string, first = Number.POSITIVE_INFINITY): LineBlocks {
+  const blocks: string[] = []
+  const rest: string[] = []
+  let inBlock = false
+  for (const { start, next } of lineSpans(text)) {
+    const line = withNewline(text.slice(start, next))
+    const begins: boolean = !inBlock && blocks.length < first
+    inBlock = line.startsWith(prefix) && (inBlock || begins)
+    if (!inBlock) rest.push(line)
+    else if (begins) blocks.push(line)
+    else blocks.push((blocks.pop() ?? '') + line)
+  }
+  return { blocks, rest: rest.join('') }
+}
+
+function withNewline(line: string): string {
+  return line.endsWith('\n') ? line : `${line}\n`
+}
+
+/**
+ * Puts the sections in the place of the regions between a line that holds `<<START>>` and one that holds `<<END>>`.
+ * @throws Error when regions and sections do not correspond
+ */
+export function replaceMarkers(text: string, sections: readonly string[]): string {
+  const result: string[] = []
+  let inside = false
+  let used = 0
+  for (const line of text.split('\n')) {
+    if (line.includes('<<START>>')) {
+      if (inside) throw new Error('a <<START>> stands inside another region')
+      inside = true
+    } else if (line.includes('<<END>>')) {
+      if (!inside) throw new Error('an <<END>> has no <<START>> before it')
+      inside = false
+      const section = sections[used]
+      if (section === undefined) throw new Error(`there are more regions than the ${sections.length} sections given`)
+      result.push(section)
+      used += 1
+    } else if (!inside) result.push(line)
+  }
+  if (inside) throw new Error('a <<START>> has no <<END>> behind it')
+  if (used < sections.length) throw new Error(`there are ${used} regions, but ${sections.length} sections`)
+  return result.join('\n')
+}

@@ -1,0 +1,120 @@
+import type { Core, Limit } from './core.ts'
+import { type Pointer, countMask } from './exports.ts'
+import { accounting } from './bridge.ts'
+import { pushText } from './text.ts'
+
+/** How long and how much the Lua code of a state has run. */
+export interface Meter {
+  usedMs: number
+  /** When the code that runs now was entered or went on after a host function, in milliseconds. */
+  startedAt: number
+  /** When Lua last came out of the event loop. */
+  resumedAt: number
+  thousands: number
+}
+
+/** The event loop gets a turn after this much Lua, so that signals and timers are seen. */
+const turnMs = 5
+/** Instructions between two looks at the limits. */
+export const hookInterval = 1_000
+/** The memory limit while the engine itself works in the state: it must not fail half way. */
+const unlimited = 0x7f_ff_ff_ff
+
+export function createMeter(): Meter {
+  return { usedMs: 0, startedAt: 0, resumedAt: 0, thousands: 0 }
+}
+
+export function startClock({ meter }: Core): void {
+  meter.startedAt = performance.now()
+}
+
+/** Time from here on does not count: the engine or a host function is at work. */
+export function stopClock({ meter }: Core): void {
+  meter.usedMs += performance.now() - meter.startedAt
+}
+
+/**
+ * Runs Lua code of a state: its clock runs, its memory limit holds, and calls and hooks find it as the running one.
+ * Whatever comes out as an exception is a fault in WebAssembly itself, as Lua errors are status codes.
+ */
+export function enter<T>(core: Core, body: () => T): T {
+  const { runtime, options } = core
+  const { wasm } = runtime
+  const outer = runtime.running
+  const outerLimit = wasm.read32(core.accounting + accounting.limit)
+  runtime.running = core
+  core.depth++
+  wasm.write32(core.accounting + accounting.limit, Math.min(options.limits.memoryBytes, unlimited))
+  startClock(core)
+  try {
+    return body()
+  } catch (error) {
+    runtime.isBroken = true
+    throw error
+  } finally {
+    stopClock(core)
+    wasm.write32(core.accounting + accounting.limit, outerLimit)
+    core.depth--
+    runtime.running = outer
+    if (wasm.read32(core.accounting + accounting.exceeded) !== 0) core.limit ??= 'memory'
+  }
+}
+
+/** The record for a state's memory, without a limit until Lua code is entered. */
+export function createAccounting({ lua, write32 }: Core['runtime']['wasm']): Pointer {
+  const record = lua.malloc(accounting.size)
+  for (const offset of [accounting.used, accounting.refusals, accounting.exceeded]) write32(record + offset, 0)
+  write32(record + accounting.limit, unlimited)
+  return record
+}
+
+/**
+ * The count hook. It notices limits, and stops the thread so that the event loop gets its turn. A thread at a limit is
+ * stopped in the same way and never resumed, which no `pcall` can see (spec/lua-engines.md 6). Where a thread cannot stop
+ * (inside a C function that calls back) the limit is an error raised again at every instruction.
+ * One long C call, such as a pathological pattern, runs no instructions and cannot be interrupted here: DESIGN 7 leaves
+ * that to the isolated mode.
+ */
+export function onHook(core: Core, thread: Pointer): void {
+  const { lua, pointers } = core.runtime.wasm
+  core.meter.thousands++
+  const now = performance.now()
+  core.limit ??= exceededLimit(core, now)
+  const isTurnOver = now - core.meter.resumedAt >= turnMs || core.status !== 'open'
+  if (core.limit === undefined && !isTurnOver) return
+  if (core.limit !== undefined) lua.lua_sethook(thread, pointers.hook, countMask, 1)
+  if (lua.lua_isyieldable(thread) !== 0) {
+    core.pausedThread = thread
+    lua.lua_yieldk(thread, 0, 0, 0)
+    return
+  }
+  if (core.limit !== undefined) raiseLimit(core, thread)
+}
+
+/** Raises the limit that was reached as a Lua error. */
+export function raiseLimit(core: Core, thread: Pointer): number {
+  const { wasm } = core.runtime
+  pushText(wasm, thread, limitMessage(core))
+  return wasm.lua.lua_error(thread)
+}
+
+export function limitMessage({ limit, options: { limits } }: Core): string {
+  switch (limit) {
+    case 'time':
+      return `the script ran longer than ${limits.timeMs} ms`
+    case 'instructions':
+      return `the script ran more than ${limits.instructions} thousand instructions`
+    case 'memory':
+      return `the script needs more than ${limits.memoryBytes} bytes of memory`
+    case undefined:
+      return 'the script was stopped'
+  }
+}
+
+function exceededLimit({ meter, options, runtime, accounting: record }: Core, now: number): Limit | undefined {
+  const { limits } = options
+  if (runtime.wasm.read32(record + accounting.exceeded) !== 0) return 'memory'
+  if (meter.thousands > limits.instructions) return 'instructions'
+  if (meter.usedMs + now - meter.startedAt > limits.timeMs) return 'time'
+  return undefined
+}

@@ -1,0 +1,157 @@
+import { type BridgeCalls, type Bridge, createBridge } from './bridge.ts'
+import type { LuaExports, Pointer } from './exports.ts'
+import { type CompiledModule, type WasmMemory, webAssembly } from './webassembly.ts'
+
+/** Thrown through WebAssembly frames in place of C's `longjmp`. Whoever catches it must throw it again. */
+export const longJump: unique symbol = Symbol('longjmp')
+
+/** One instance of the Lua library: its memory holds any number of Lua states. */
+export interface LuaWasm {
+  readonly lua: LuaExports
+  readonly bridge: Bridge
+  readonly pointers: FunctionPointers
+  /** The memory as bytes; ask again after anything that may allocate. */
+  bytes(): Uint8Array<ArrayBuffer>
+  /** A 32-bit cell of the memory. */
+  read32(address: Pointer): number
+  write32(address: Pointer, value: number): void
+  /** Address of a C string that lives as long as the instance. */
+  constant(text: string): Pointer
+  /** A buffer for short strings on their way in, and a cell for results through pointers. */
+  readonly scratch: { readonly address: Pointer; readonly size: number }
+  readonly cell: Pointer
+}
+
+/** C function pointers: places in the function table of the instance. */
+export interface FunctionPointers {
+  readonly call: Pointer
+  readonly resumed: Pointer
+  readonly hook: Pointer
+  readonly allocate: Pointer
+  readonly libraries: readonly { readonly name: string; readonly open: Pointer }[]
+}
+
+const libraries = [
+  ['_G', 'luaopen_base'],
+  ['coroutine', 'luaopen_coroutine'],
+  ['table', 'luaopen_table'],
+  ['string', 'luaopen_string'],
+  ['math', 'luaopen_math'],
+  ['utf8', 'luaopen_utf8'],
+  ['debug', 'luaopen_debug'],
+] as const
+
+const pageBytes = 65_536
+const scratchBytes = 16_384
+
+/**
+ * Makes a Lua instance from the compiled wasm file of the package `wasmoon`. The library was built with emscripten; the few
+ * functions it needs from outside are given here, so the package's own JavaScript (spec/lua-engines.md 0.2) is not used.
+ * Operating system functions are absent: the libraries that would call them are never opened.
+ */
+export function instantiate(module: CompiledModule, calls: BridgeCalls): LuaWasm {
+  const lua = instantiateLua(module)
+  const bridge = createBridge(lua, calls)
+  const scratch = { address: lua.malloc(scratchBytes), size: scratchBytes }
+  const cell = lua.malloc(8)
+  const constants = new Map<string, Pointer>()
+  let view = new Uint8Array(lua.memory.buffer)
+  let cells = new Int32Array(lua.memory.buffer)
+
+  const refresh = (): void => {
+    if (view.buffer === lua.memory.buffer) return
+    view = new Uint8Array(lua.memory.buffer)
+    cells = new Int32Array(lua.memory.buffer)
+  }
+  const bytes = (): Uint8Array<ArrayBuffer> => {
+    refresh()
+    return view
+  }
+  const constant = (text: string): Pointer => {
+    const known = constants.get(text)
+    if (known !== undefined) return known
+    const encoded = Buffer.from(`${text}\0`, 'utf8')
+    const address = lua.malloc(encoded.length)
+    bytes().set(encoded, address)
+    constants.set(text, address)
+    return address
+  }
+  const read32 = (address: Pointer): number => {
+    refresh()
+    return cells[address >>> 2] ?? 0
+  }
+  const write32 = (address: Pointer, value: number): void => {
+    refresh()
+    cells[address >>> 2] = value
+  }
+  const pointers = placeFunctions(lua, bridge)
+  return { lua, bridge, pointers, bytes, read32, write32, constant, scratch, cell }
+}
+
+function instantiateLua(module: CompiledModule): LuaExports {
+  const needed: Record<string, Record<string, unknown>> = {}
+  const { Module, Instance } = webAssembly()
+  for (const { module: from, name } of Module.imports(module)) {
+    const group = (needed[from] ??= {})
+    group[name] = () => {
+      throw new Error(`Lua called ${name}, which this engine does not have`)
+    }
+  }
+  const functions: ((first: number, second: number) => void)[] = []
+  const provided = {
+    // C++ style call that may be left by longjmp. Lua uses it for every protected call.
+    invoke_vii: (pointer: Pointer, first: number, second: number): void => {
+      const stack = lua.stackSave()
+      try {
+        const target = (functions[pointer] ??= lua.__indirect_function_table.get(pointer))
+        target(first, second)
+      } catch (error) {
+        lua.stackRestore(stack)
+        if (error !== longJump) throw error
+        lua.setThrew(1, 0)
+      }
+    },
+    _emscripten_throw_longjmp: (): void => {
+      throw longJump
+    },
+    emscripten_resize_heap: (wanted: number): number => growMemory(lua.memory, wanted >>> 0),
+    // Only the seeds of hashing and of math.random ask; a constant keeps runs alike.
+    emscripten_date_now: (): number => 0,
+  }
+  Object.assign((needed['env'] ??= {}), provided)
+  const lua = new Instance(module, needed).exports as LuaExports
+  lua.emscripten_stack_init()
+  lua.__wasm_call_ctors()
+  return lua
+}
+
+/** Grows by a quarter at least, so that a growing script does not grow the memory page by page. */
+function growMemory(memory: WasmMemory, wanted: number): number {
+  const present = memory.buffer.byteLength
+  for (const size of [Math.max(wanted, present * 1.25), wanted]) {
+    try {
+      memory.grow(Math.ceil((size - present) / pageBytes))
+      return 1
+    } catch {
+      // The engine refused; a smaller step may do, otherwise malloc reports that there is no memory.
+    }
+  }
+  return 0
+}
+
+function placeFunctions(lua: LuaExports, bridge: Bridge): FunctionPointers {
+  const table = lua.__indirect_function_table
+  const place = (target: unknown): Pointer => {
+    const pointer = table.grow(1)
+    table.set(pointer, target)
+    return pointer
+  }
+  const exported = lua as unknown as Readonly<Record<string, unknown>>
+  return {
+    call: place(bridge.call),
+    resumed: place(bridge.resumed),
+    hook: place(bridge.hook),
+    allocate: place(bridge.allocate),
+    libraries: libraries.map(([name, open]) => ({ name, open: place(exported[open]) })),
+  }
+}

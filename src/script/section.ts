@@ -1,0 +1,119 @@
+import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
+import { hostCallPlace } from '../event/effects.ts'
+import { type HostFunction, type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
+import type { HostModule, ModuleFunction, Section } from './host/module.ts'
+import { argumentsToJson, luaToJson } from './values.ts'
+
+/** What running sections needs besides the section: made once per run. */
+export interface ScriptHost {
+  readonly engine: LuaEngine
+  readonly modules: readonly HostModule[]
+  readonly limits: LuaLimits
+}
+
+export interface SectionSource {
+  /** Its line numbers are those of the agent file. */
+  readonly chunk: LuaChunk
+  /** Text of the whole agent file, for code frames. */
+  readonly fileText: string
+  readonly variables: { readonly [name: string]: LuaValue }
+}
+
+/**
+ * Runs one section in a fresh Lua state and gives its first value as JSON; undefined for nil. The section is a
+ * boundary: it is recorded whole. Its host calls that observe or act are numbered from 0 in the order they are made.
+ * @throws BatonError SCRIPT_FAILED (or LIMIT) with the place in the agent file; the host's own error is the cause
+ */
+export async function runSection(host: ScriptHost, source: SectionSource, section: Section): Promise<Json | undefined> {
+  const { context } = section
+  return context.effects.boundary(context.at, async () => {
+    const state = host.engine.createState({
+      functions: bindModules(host.modules, section),
+      modules: host.modules.flatMap(({ lua }) => lua ?? []),
+      limits: host.limits,
+      seed: createSeed(section),
+    })
+    try {
+      const [value] = await state.run(source.chunk, source.variables, context.signal)
+      return value === undefined ? undefined : luaToJson(value)
+    } catch (error) {
+      context.signal.throwIfAborted()
+      throw scriptError(error, source, section)
+    } finally {
+      state.close()
+    }
+  })
+}
+
+function bindModules(modules: readonly HostModule[], section: Section): HostFunction[] {
+  const number = createCounter()
+  return modules.flatMap((module) =>
+    Object.entries(module.functions).map(([name, definition]): HostFunction => {
+      const path = module.name === '' ? name : `${module.name}.${name}`
+      return { path, tables: definition.tables ?? 'border', call: bind(path, definition, { section, number }) }
+    }),
+  )
+}
+
+interface Binding {
+  readonly section: Section
+  readonly number: () => number
+}
+
+function bind(name: string, definition: ModuleFunction, { section, number }: Binding): HostFunction['call'] {
+  const { context } = section
+  switch (definition.effect) {
+    case 'pure':
+      return (args) => definition.call(args, section)
+    case 'observe':
+      return (args) =>
+        context.effects.observe(hostCallPlace(context.at, number()), { name, args: argumentsToJson(args) }, () =>
+          definition.call(args, section),
+        )
+    case 'act':
+      return (args) => definition.call(args, section, hostCallPlace(context.at, number()))
+  }
+}
+
+function createCounter(): () => number {
+  let next = 0
+  return () => next++
+}
+
+/** `math.random` differs from run to run, but a resumed section sees the numbers it saw before. */
+function createSeed({ context }: Section): () => number {
+  return () =>
+    context.effects.observe([...context.at, 'seed'], { name: 'math.randomseed', args: [] }, () =>
+      Math.floor(Math.random() * 2 ** 52),
+    )
+}
+
+function scriptError(error: unknown, { chunk, fileText }: SectionSource, section: Section): unknown {
+  if (!(error instanceof LuaError)) {
+    if (isBatonError(error)) return error
+    return new BatonError('SCRIPT_FAILED', messageOf(error), {
+      place: { file: section.agentFile },
+      cause: error,
+    })
+  }
+  const own = error.chunk === undefined || error.chunk === chunk.name
+  const place =
+    own && error.line !== undefined
+      ? { file: section.agentFile, line: error.line, text: fileText }
+      : { file: section.agentFile }
+  const cause = isBatonError(error.cause) ? error.cause : error
+  const hint = isBatonError(error.cause) ? error.cause.hint : limitHints[error.limit ?? 'none']
+  return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', error.message, {
+    place,
+    cause,
+    ...(hint === undefined ? {} : { hint }),
+  })
+}
+
+const limitHints: Readonly<Record<'time' | 'instructions' | 'memory' | 'none', string | undefined>> = {
+  time: 'Raise it with [lua] timeout = "5m" if the script really needs longer.',
+  instructions: 'Raise it with [lua] instructions = … if the script really needs more.',
+  memory: 'Raise it with [lua] memory_mb = … if the script really needs more.',
+  none: undefined,
+}

@@ -1,0 +1,222 @@
+import { BatonError, isBatonError } from '../base/error.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { type AgentConfig, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
+import type { ScriptAgent } from '../event/agent.ts'
+import { below, emit, type RunContext } from '../event/context.ts'
+import { errorInfo } from '../event/error-info.ts'
+import { type ChainAnswer, readAnswer } from './answer.ts'
+import { chainInput, eventOf, type StepRecord } from './input.ts'
+import { applyAnswer } from './merge.ts'
+import type { ChainState } from './state.ts'
+
+/** Steps one chain call may take (D29): `sub_agents_next` could otherwise go on for ever. */
+export const maxSteps = 100
+
+export interface ChainCall {
+  readonly stage: Stage
+  /** All entries of the file; the chain takes those of its stage. */
+  readonly agents: readonly AgentConfig[]
+  readonly state: ChainState
+  readonly promptDir: string
+  readonly redoCount: number
+  /** What this stage adds to the input. */
+  readonly extra: JsonObject
+  /** The model's answer so far, in `post_task`. */
+  readonly content?: string
+}
+
+/** Functions of the run that the chain needs, handed down. */
+export interface ChainServices {
+  readonly findAgent: (config: AgentConfig) => ScriptAgent & { readonly builtIn: boolean }
+  /** Throws when params no longer make valid settings. */
+  readonly checkParams: (params: JsonObject) => void
+}
+
+export interface ChainOutcome {
+  readonly state: ChainState
+  readonly content: string | undefined
+  /** The last `agent_result` of the chain call. */
+  readonly agentResult: Json | undefined
+  readonly redo: boolean
+}
+
+/**
+ * Runs the sub-agents of one stage in list order, each seeing what the earlier ones changed (R251 to R253).
+ * @throws BatonError AGENT_FAILED when one fails; what it returned is ignored and no later one starts
+ */
+export async function runChain(call: ChainCall, services: ChainServices, context: RunContext): Promise<ChainOutcome> {
+  const { stage } = call
+  const rest = call.agents.filter(({ stages }) => stages.includes(stage))
+  const start: ChainOutcome = { state: call.state, content: call.content, agentResult: undefined, redo: false }
+  if (!rest.some(({ enabled }) => enabled)) return start
+
+  const at = below(context, stage)
+  emit(at, { type: 'stage.started', stage, agents: rest.filter(({ enabled }) => enabled).map(({ name }) => name) })
+  try {
+    const outcome = await runSteps({ ...call, agents: rest }, start, { services, context: at })
+    emit(at, { type: 'stage.completed', stage })
+    return outcome
+  } catch (error) {
+    emit(at, { type: 'stage.failed', stage, error: errorInfo(error) })
+    throw error
+  }
+}
+
+interface Surroundings {
+  readonly services: ChainServices
+  readonly context: RunContext
+}
+
+async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surroundings): Promise<ChainOutcome> {
+  let outcome = start
+  let rest = call.agents
+  const previous: StepRecord[] = []
+  for (let step = 0; rest.length > 0; step += 1) {
+    const [config, ...next] = rest as readonly [AgentConfig, ...AgentConfig[]]
+    rest = next
+    if (!config.enabled) continue
+    if (step >= maxSteps) throw tooManySteps(call.stage)
+
+    const answer = await runStep({ ...call, ...outcomeFields(outcome) }, { config, next, previous, step }, surroundings)
+    outcome = applyStep(outcome, answer, { config, stage: call.stage }, surroundings)
+    previous.push(recordOf(call.stage, config, answer))
+    if (answer.next !== undefined) rest = nextEntries(answer.next, call.stage, config)
+  }
+  return outcome
+}
+
+function outcomeFields({ state, content }: ChainOutcome): Pick<ChainCall, 'state' | 'content'> {
+  return { state, ...(content === undefined ? {} : { content }) }
+}
+
+interface Step {
+  readonly config: AgentConfig
+  readonly next: readonly AgentConfig[]
+  readonly previous: readonly StepRecord[]
+  readonly step: number
+}
+
+async function runStep(
+  call: ChainCall,
+  { config, next, previous, step }: Step,
+  { services, context }: Surroundings,
+): Promise<ChainAnswer> {
+  const at = below(context, `${step}:${config.name}`)
+  const { stage, state, promptDir, redoCount } = call
+  const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
+  const agent = services.findAgent(config)
+  try {
+    const input = chainInput({ stage, config, state, previous, next, promptDir, redoCount, extra })
+    const value = await at.effects.boundary(at.at, async () => {
+      const result = await at.agents.run({ agent, inputs: [input], options: config.options }, at)
+      return (result.afterAll ?? result.outputs[0] ?? null) as Json
+    })
+    return readAnswer(config.name, value)
+  } catch (error) {
+    context.signal.throwIfAborted()
+    throw failed(error, config, agent.file)
+  }
+}
+
+function withContent(extra: JsonObject, content: string): JsonObject {
+  const response = extra['ai_response']
+  return { ...extra, ai_response: { ...(response as JsonObject | undefined), content } }
+}
+
+function applyStep(
+  outcome: ChainOutcome,
+  answer: ChainAnswer,
+  { config, stage }: { readonly config: AgentConfig; readonly stage: Stage },
+  { services, context }: Surroundings,
+): ChainOutcome {
+  const ignored = ignoredFields(answer, stage)
+  if (ignored.length > 0) {
+    emit(context, {
+      type: 'warning',
+      message: `Sub-agent [${config.name}] returned ${ignored.join(', ')}, which changes nothing in ${stage}`,
+    })
+  }
+  const changesRequest = stage === 'pre' || stage === 'pre_task'
+  const merge = config.merge ?? 'replace'
+  const state = changesRequest ? applyAnswer(outcome.state, answer, { name: config.name, merge }) : outcome.state
+  if (state.params !== outcome.state.params) checkReturned(state.params, config, services)
+  return {
+    state,
+    content: stage === 'post_task' ? (answer.content ?? outcome.content) : outcome.content,
+    agentResult: answer.result ?? outcome.agentResult,
+    redo: outcome.redo || (stage === 'post' && answer.redo),
+  }
+}
+
+function ignoredFields(answer: ChainAnswer, stage: Stage): readonly string[] {
+  const given: readonly (readonly [string, boolean, readonly Stage[]])[] = [
+    ['coder_params', answer.params !== undefined, ['pre', 'pre_task']],
+    ['coder_params_patch', answer.patch !== undefined, ['pre', 'pre_task']],
+    ['coder_prompts', answer.prompts !== undefined || answer.append !== undefined, ['pre', 'pre_task']],
+    ['ai_response', answer.content !== undefined, ['post_task']],
+    ['coder_redo', answer.redo, ['post']],
+  ]
+  return given.filter(([, present, stages]) => present && !stages.includes(stage)).map(([name]) => name)
+}
+
+function checkReturned(params: JsonObject, config: AgentConfig, services: ChainServices): void {
+  try {
+    services.checkParams(params)
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    throw new BatonError(
+      'AGENT_FAILED',
+      `Sub-agent [${config.name}] returned coder_params that are not valid: ${error.message}`,
+      {
+        cause: error,
+        ...(error.hint === undefined ? {} : { hint: error.hint }),
+      },
+    )
+  }
+}
+
+function recordOf(stage: Stage, config: AgentConfig, answer: ChainAnswer): StepRecord {
+  return {
+    event: eventOf(stage),
+    stage,
+    config: config.entry,
+    agent_result: answer.result ?? null,
+    sub_agent_result: answer as unknown as Json,
+  }
+}
+
+/** Entries a sub-agent returned: without a stage of their own they belong to this one. */
+function nextEntries(entries: readonly Json[], stage: Stage, config: AgentConfig): readonly AgentConfig[] {
+  const { agents, findings } = normalizeSubAgents(entries)
+  const [issue] = findings
+  if (issue !== undefined) {
+    throw new BatonError(
+      'AGENT_FAILED',
+      `Sub-agent [${config.name}] returned sub_agents_next that is not valid: ${issue.message}`,
+      {
+        ...(issue.hint === undefined ? {} : { hint: issue.hint }),
+      },
+    )
+  }
+  return agents
+    .map((agent) => (agent.entry['stage'] === undefined ? { ...agent, stages: [stage] } : agent))
+    .filter(({ stages }) => stages.includes(stage))
+}
+
+function tooManySteps(stage: Stage): BatonError {
+  return new BatonError('LIMIT', `the ${stage} chain took more than ${maxSteps} steps`, {
+    hint: 'An agent keeps adding agents through sub_agents_next.',
+  })
+}
+
+/** A script that fails is the failure of its sub-agent; the place in the agent file and the cause's exit code stay. */
+function failed(error: unknown, { name }: AgentConfig, file: string): unknown {
+  if (!isBatonError(error)) return error
+  if (error.code === 'JOURNAL_FAILED') return error
+  const message = error.code === 'AGENT_FAILED' ? error.message : `Sub-agent [${name}] failed: ${error.message}`
+  return new BatonError('AGENT_FAILED', message, {
+    cause: error,
+    place: error.place ?? { file },
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  })
+}

@@ -1,0 +1,136 @@
+import { BatonError } from '../base/error.ts'
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isReserved, isRequestKey as isReservedRequestKey } from '../config/keys.ts'
+import type { Merge } from '../config/agent-config.ts'
+import type { ChainAnswer } from './answer.ts'
+import type { ChainState } from './state.ts'
+
+export interface MergeOptions {
+  readonly name: string
+  readonly merge: Merge
+}
+
+/**
+ * The state after an answer. `coder_params` joins request keys and params by `merge` (with `replace`, keys that were
+ * not returned are lost: R239, R241); a patch always merges deeply and deletes by null; `sub_agents` is dropped (R254).
+ * Frame keys stay as they are, except downwards (DESIGN 5 "What a chain may change").
+ * @throws BatonError AGENT_FAILED `Sub-agent [name] may not change "key"`
+ */
+export function applyAnswer(state: ChainState, answer: ChainAnswer, options: MergeOptions): ChainState {
+  return {
+    params: nextParams(state.params, answer, options),
+    prompts: answer.prompts ?? [...state.prompts, ...(answer.append ?? [])],
+  }
+}
+
+function nextParams(current: JsonObject, { params, patch }: ChainAnswer, options: MergeOptions): JsonObject {
+  const returned = params ?? patch
+  if (returned === undefined) return current
+  const frame = nextFrame(pickKeys(current, isFrameKey), pickKeys(returned, isFrameKey), options.name)
+  const before = pickKeys(current, isChangeable)
+  const after = pickKeys(returned, isChangeable)
+  const joined = patch === undefined ? join(before, after, options.merge) : patched(before, after)
+  return normalized({ ...frame, ...joined })
+}
+
+function isFrameKey(key: string): boolean {
+  return isReserved(key) && !isReservedRequestKey(key) && key !== 'sub_agents'
+}
+
+/** Request keys and params. */
+function isChangeable(key: string): boolean {
+  return !isReserved(key) || isReservedRequestKey(key)
+}
+
+function isListKey(key: string): boolean {
+  return isReservedRequestKey(key) && /_globs(?:_pre|_post)?$/.test(key)
+}
+
+function pickKeys(table: JsonObject, wanted: (key: string) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(table).filter(([key]) => wanted(key)))
+}
+
+function join(before: JsonObject, after: JsonObject, merge: Merge): JsonObject {
+  switch (merge) {
+    case 'replace':
+      return after
+    case 'shallow':
+      return { ...before, ...after }
+    case 'deep':
+      return deep(before, after)
+  }
+}
+
+function deep(before: JsonObject, after: JsonObject): JsonObject {
+  const merged: Record<string, Json> = { ...before }
+  for (const [key, value] of Object.entries(after)) {
+    const old = merged[key]
+    merged[key] = isJsonObject(old) && isJsonObject(value) ? deep(old, value) : value
+  }
+  return merged
+}
+
+function patched(before: JsonObject, patch: JsonObject): JsonObject {
+  const merged: Record<string, Json> = { ...before }
+  for (const [key, value] of Object.entries(patch)) {
+    const old = merged[key]
+    if (value === null) delete merged[key]
+    else merged[key] = isJsonObject(value) ? patched(isJsonObject(old) ? old : {}, value) : value
+  }
+  return merged
+}
+
+/** Null means "not set", and an empty Lua table under a key that holds lists is an empty list. */
+function normalized(params: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(params)
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => [key, isListKey(key) && isEmptyTable(value) ? [] : value]),
+  )
+}
+
+function isEmptyTable(value: Json): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0
+}
+
+function nextFrame(current: JsonObject, returned: JsonObject, name: string): JsonObject {
+  const frame: Record<string, Json> = { ...current }
+  for (const [key, value] of Object.entries(returned)) {
+    const old = frame[key]
+    if (value === null || equalJson(old, value) || (old !== undefined && isEmpty(old) && isEmpty(value))) continue
+    if (!goesDown(key, old, value)) {
+      throw new BatonError('AGENT_FAILED', `Sub-agent [${name}] may not change "${key}"`, {
+        hint: 'This key is fixed when the run starts; set it in the front matter.',
+      })
+    }
+    frame[key] = value
+  }
+  return frame
+}
+
+function isEmpty(value: Json): boolean {
+  return isEmptyTable(value) || (Array.isArray(value) && value.length === 0)
+}
+
+/** A chain may give up rights and money, never take them. */
+function goesDown(key: string, old: Json | undefined, value: Json): boolean {
+  switch (key) {
+    case 'write_mode':
+      return value === false
+    case 'tools':
+      return Array.isArray(old) && Array.isArray(value) && value.every((tool) => old.includes(tool))
+    case 'budget':
+      return (
+        isJsonObject(old) &&
+        isJsonObject(value) &&
+        Object.entries(value).every(([figure, amount]) => isSmaller(old[figure], amount))
+      )
+    default:
+      return false
+  }
+}
+
+function isSmaller(old: Json | undefined, value: Json): boolean {
+  if (equalJson(old, value)) return true
+  return typeof value === 'number' && typeof old === 'number' && value <= old
+}

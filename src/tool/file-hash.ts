@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { compareBytes } from '../base/byte-order.ts'
+import { sha256 } from '../base/hash.ts'
+
+/**
+ * What stands at a path, as one hash for the record of a change: SHA-256 of a file's content, of a link's target, of
+ * the sorted names below a folder. Null when there is nothing.
+ */
+export function entryHash(path: string): string | null {
+  const status = lstatSync(path, { throwIfNoEntry: false })
+  if (status === undefined) return null
+  if (status.isSymbolicLink()) return sha256(readlinkSync(path))
+  if (status.isDirectory()) return sha256(namesBelow(path).toSorted(compareBytes).join('\n'))
+  return status.isFile() ? fileHash(path) : sha256('')
+}
+
+const chunkBytes = 1024 * 1024
+
+function fileHash(path: string): string {
+  const hash = createHash('sha256')
+  const chunk = Buffer.allocUnsafe(chunkBytes)
+  const descriptor = openSync(path, 'r')
+  try {
+    for (let read = readSync(descriptor, chunk); read > 0; read = readSync(descriptor, chunk)) {
+      hash.update(chunk.subarray(0, read))
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+  return hash.digest('hex')
+}
+
+function namesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory()) return [entry.name]
+    return [entry.name, ...namesBelow(join(folder, entry.name)).map((name) => `${entry.name}/${name}`)]
+  })
+}

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { safeText } from '../../src/model/mask.ts'
+
+const key = 'token/ABCDEFGH12345678"x'
+
+it.each([
+  ['as it is', `the key ${key} is wrong`, 'the key «secret» is wrong'],
+  ['URL-encoded', `?key=${encodeURIComponent(key)}&b=1`, '?key=«secret»&b=1'],
+  ['escaped for JSON', JSON.stringify({ key }), '{"key":"«secret»"}'],
+  ['cut after its beginning', 'the key token/ABCDEFGH12… is wrong', 'the key «secret» is wrong'],
+])('masks a key %s', (_, text, expected) => {
+  expect(safeText(text, [key])).toBe(expected)
+})
+
+it.each(['sk-proj-abc123def', 'gsk_abcdef123456', 'Bearer abcdef123456'])(
+  'masks %s although it is not ours',
+  (text) => {
+    expect(safeText(`wrong: ${text}.`, [])).toMatch(/^wrong: (Bearer )?«secret»/)
+  },
+)
+
+it('masks before it cuts', () => {
+  expect(safeText(`${'x'.repeat(290)}${key}`, [key])).toBe(`${'x'.repeat(290)}«secret»`)
+})
+
+it('leaves other text as it is', () => {
+  expect(safeText('model task-list-2 is busy', [key])).toBe('model task-list-2 is busy')
+})
+
+it('takes out what could steer a terminal', () => {
+  expect(safeText('a\u001b]0;x\u0007b\r\n\u202ec', [])).toBe('a ]0;x b c')
+})
