@@ -39,7 +39,10 @@ function readSourceBytes(file: string): Buffer {
   try {
     const status = statSync(file)
     if (status.isDirectory())
-      throw new BatonError('FILE_UNREADABLE', `${file} is a folder, not a file`, { place: { file } })
+      throw new BatonError('FILE_UNREADABLE', `${file} is a folder, not a file`, {
+        place: { file },
+        hint: 'Name a file in it.',
+      })
     if (status.size > maxSourceBytes) {
       throw new BatonError(
         'FILE_UNREADABLE',
@@ -53,10 +56,12 @@ function readSourceBytes(file: string): Buffer {
     return readFileSync(file)
   } catch (error) {
     if (error instanceof BatonError) throw error
-    const message = hasSystemCode(error, 'ENOENT', 'ENOTDIR')
-      ? `there is no file ${file}`
-      : `${file} cannot be read: ${messageOf(error)}`
-    throw new BatonError('FILE_UNREADABLE', message, { place: { file }, cause: error })
+    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) {
+      const hint = 'Check the path; relative paths start in the current folder, or the one given with -C.'
+      throw new BatonError('FILE_UNREADABLE', `there is no file ${file}`, { place: { file }, hint, cause: error })
+    }
+    const hint = 'Check that you may read it.'
+    throw new BatonError('FILE_UNREADABLE', `${file} cannot be read: ${messageOf(error)}`, { place: { file }, hint, cause: error })
   }
 }
 

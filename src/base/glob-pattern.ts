@@ -102,12 +102,16 @@ export function matchSegment(segment: GlobSegment, name: string): boolean {
  * Where in the alternative one can stand before the first name is read: at 0, and behind leading `**`, which also
  * stand for no name at all. A `**` at the end needs at least one name: `a/**` is not `a`.
  */
-export function startPositions(segments: readonly GlobSegment[]): number[] {
+export function startPositions(segments: readonly GlobSegment[]): readonly number[] {
   return closure(segments, [0])
 }
 
 /** Where one can stand after reading one more name. The length of the alternative itself means: matched. */
-export function nextPositions(segments: readonly GlobSegment[], positions: readonly number[], name: string): number[] {
+export function nextPositions(
+  segments: readonly GlobSegment[],
+  positions: readonly number[],
+  name: string,
+): readonly number[] {
   const reached: number[] = []
   for (const position of positions) {
     const segment = segments[position]
@@ -120,11 +124,12 @@ export function nextPositions(segments: readonly GlobSegment[], positions: reado
   return closure(segments, reached)
 }
 
-function closure(segments: readonly GlobSegment[], positions: readonly number[]): number[] {
+function closure(segments: readonly GlobSegment[], positions: readonly number[]): readonly number[] {
+  const passes = (position: number): boolean =>
+    segments[position]?.kind === 'globstar' && position < segments.length - 1
+  if (!positions.some(passes)) return positions
   const all = new Set(positions)
-  for (const position of all) {
-    if (segments[position]?.kind === 'globstar' && position < segments.length - 1) all.add(position + 1)
-  }
+  for (const position of all) if (passes(position)) all.add(position + 1)
   return [...all]
 }
 

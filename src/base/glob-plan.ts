@@ -85,7 +85,7 @@ function isAbsolute([first]: readonly GlobSegment[]): boolean {
   return first?.kind === 'literal' && first.text === ''
 }
 
-function feed(segments: readonly GlobSegment[], folder: string): number[] {
+function feed(segments: readonly GlobSegment[], folder: string): readonly number[] {
   let positions = startPositions(segments)
   for (const name of ['', ...pathSteps(folder).slice(1)]) positions = nextPositions(segments, positions, name)
   return positions

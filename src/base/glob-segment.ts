@@ -55,6 +55,8 @@ function parseClass(inner: readonly string[]): WildToken {
 
 /** True when the whole name matches. Only the last star is ever tried again, so no pattern can make it slow. */
 export function matchWild(tokens: readonly WildToken[], name: string): boolean {
+  const last = tokens.at(-1)
+  if (last?.kind === 'character' && !name.endsWith(last.text)) return false
   const characters = Array.from(name)
   let token = 0
   let at = 0

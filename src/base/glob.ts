@@ -1,5 +1,5 @@
 import { readdirSync, statSync, type Dirent } from 'node:fs'
-import { posix, relative } from 'node:path'
+import { resolve, sep } from 'node:path'
 import { compareBytes } from './byte-order.ts'
 import { BatonError } from './error.ts'
 import { isInside, realPath } from './files.ts'
@@ -41,8 +41,9 @@ const noFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
  */
 export function listFiles(globs: readonly string[], options: ListOptions): ListedFile[] {
   const allows = allowedBy(options)
+  const baseDir = resolve(options.baseDir).split(sep).join('/')
   const patterns = globs.map(parseGlob)
-  const plan = planWalks(patterns, options.baseDir, options.skipFolders ?? buildFolders)
+  const plan = planWalks(patterns, baseDir, options.skipFolders ?? buildFolders)
   for (const { start, glob } of plan.walks) refuseOutside(start, glob, allows)
 
   const found = new Map<string, ListedFile>()
@@ -50,7 +51,7 @@ export function listFiles(globs: readonly string[], options: ListOptions): Liste
     for (const { absolute, glob } of walkFiles(walk, plan, allows)) {
       const known = found.get(absolute)
       if (known !== undefined && known.glob >= glob) continue
-      found.set(absolute, { path: pathFrom(options.baseDir, absolute), absolute, glob })
+      found.set(absolute, { path: pathFrom(baseDir, absolute), absolute, glob })
     }
   }
   return [...found.values()].toSorted((a, b) => a.glob - b.glob || compareBytes(a.path, b.path))
@@ -73,7 +74,8 @@ function refuseOutside(start: string, glob: string, allows: (real: string) => bo
 }
 
 function pathFrom(baseDir: string, absolute: string): string {
-  return isInside(baseDir, absolute) ? relative(baseDir, absolute).replaceAll('\\', '/') : absolute
+  const prefix = baseDir.endsWith('/') ? baseDir : `${baseDir}/`
+  return absolute.startsWith(prefix) ? absolute.slice(prefix.length) : absolute
 }
 
 interface Match {
@@ -85,7 +87,7 @@ function* walkFiles(walk: GlobWalk, { skipFolders }: GlobPlan, allows: (real: st
   const folders: Folder[] = [{ path: walk.start, state: walk.state }]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of entriesOf(folder.path)) {
-      const path = posix.join(folder.path, entry.name)
+      const path = folder.path === '/' ? `/${entry.name}` : `${folder.path}/${entry.name}`
       const kind = kindOf(entry, path)
       const state = enter(folder.state, entry.name, { literally: kind === 'folder' && entry.isSymbolicLink() })
       if (kind === 'other' || isExcluded(state, kind)) continue

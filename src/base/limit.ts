@@ -1,3 +1,11 @@
+import { setMaxListeners } from 'node:events'
+
+/** Hundreds of waiters on one signal are meant here; Node would take more than ten for a leak and say so. */
+export function manyListeners(signal: AbortSignal): AbortSignal {
+  setMaxListeners(0, signal)
+  return signal
+}
+
 export interface MapLimitOptions {
   /** How many may be under way at once; at least 1. */
   readonly limit: number
@@ -17,7 +25,7 @@ export async function mapLimit<T, R>(
   const results: R[] = []
   const queue = items[Symbol.iterator]()
   const stop = new AbortController()
-  const inner = AbortSignal.any([signal, stop.signal])
+  const inner = manyListeners(AbortSignal.any([signal, stop.signal]))
   let next = 0
   let failure: { readonly error: unknown } | undefined
 
@@ -67,7 +75,7 @@ export function createPool(size: number): Pool {
         reject(signal.reason as Error)
       }
       waiting.add(granted)
-      signal.addEventListener('abort', aborted, { once: true })
+      manyListeners(signal).addEventListener('abort', aborted, { once: true })
     })
   }
 

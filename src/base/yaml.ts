@@ -20,10 +20,17 @@ const coreTags = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 )
 
+interface Pair {
+  readonly key: unknown
+  readonly value: unknown
+}
+
 interface Reading {
   readonly yaml: Yaml
   readonly fail: (reason: string, hint: string, node: Types.Node) => Error
   readonly anchors: Map<string, Types.Node>
+  /** The pairs of each mapping by key, for `locate`. */
+  readonly mappings: Map<unknown, ReadonlyMap<string, Pair>>
   aliasDepth: number
   aliased: number
 }
@@ -44,7 +51,7 @@ export async function parseYaml(source: DataSource): Promise<DataText> {
   if (root === null || isEmpty(yaml, root)) return { data: {}, locate: async () => undefined }
   if (!yaml.isMap(root)) throw fail('must be a list of keys with values', 'Write one key: value on each line.', root)
 
-  const reading: Reading = { yaml, fail, anchors: new Map(), aliasDepth: 0, aliased: 0 }
+  const reading: Reading = { yaml, fail, anchors: new Map(), mappings: new Map(), aliasDepth: 0, aliased: 0 }
   const data = plainValue(root, 0, reading) as JsonObject
   return {
     data,
@@ -61,18 +68,25 @@ function parseText(yaml: Yaml, source: DataSource, lineCounter: Types.LineCounte
       prettyErrors: false,
       uniqueKeys: false,
       intAsBigInt: true,
-      logLevel: 'silent',
+      logLevel: 'error',
     } as const
     document = yaml.parseDocument(paddedBlock(source), { ...options, version: '1.2', schema: 'core' })
   } catch (error) {
-    const reason = error instanceof RangeError ? 'is nested too deeply' : `is not valid YAML: ${messageOf(error)}`
-    throw dataError(source, { reason, hint }, { line: source.firstLine, column: 1 })
+    throw dataError(
+      source,
+      { reason: reasonOf({ message: messageOf(error) }), hint },
+      { line: source.firstLine, column: 1 },
+    )
   }
   const [problem] = [...document.errors, ...document.warnings]
   if (problem === undefined) return document
   const at = lineCounter.linePos(problem.pos[0])
-  const reason = problem.code === 'MULTIPLE_DOCS' ? 'it holds more than one document' : problem.message
-  throw dataError(source, { reason: `is not valid YAML: ${reason}`, hint }, { line: at.line, column: at.col })
+  throw dataError(source, { reason: reasonOf(problem), hint }, { line: at.line, column: at.col })
+}
+
+function reasonOf({ code, message }: { readonly code?: string; readonly message: string }): string {
+  if (code === 'MULTIPLE_DOCS') return 'is not valid YAML: it holds more than one document'
+  return /call stack/.test(message) ? 'is nested too deeply' : `is not valid YAML: ${message}`
 }
 
 function isEmpty(yaml: Yaml, node: Types.Node): boolean {
@@ -91,7 +105,7 @@ function plainValue(node: Root, depth: number, reading: Reading): Json {
   if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node)
   if (yaml.isScalar(node)) return plainScalar(node, reading)
   if (yaml.isSeq(node)) return node.items.map((item) => plainValue(item as Root, depth + 1, reading))
-  if (yaml.isMap(node)) return plainMapping(node.items, depth, reading)
+  if (yaml.isMap(node)) return plainMapping(node, depth, reading)
   throw fail('holds a value of an unknown kind', 'Leave it out.', node)
 }
 
@@ -109,17 +123,18 @@ function aliasedValue(
   return value
 }
 
-type Pairs = readonly { readonly key: unknown; readonly value: unknown }[]
-
-function plainMapping(pairs: Pairs, depth: number, reading: Reading): JsonObject {
-  const values = new Map<string, Json>()
-  for (const { key, value } of pairs) {
-    const name = keyText(key as Types.Node, reading)
-    if (values.has(name))
-      throw reading.fail(`has the key ${JSON.stringify(name)} twice`, 'Give each key once.', key as Types.Node)
-    values.set(name, plainValue(value as Root, depth + 1, reading))
+function plainMapping(node: Types.YAMLMap, depth: number, reading: Reading): JsonObject {
+  const pairs = new Map<string, Pair>()
+  for (const pair of node.items) {
+    const key = pair.key as Types.Node
+    const name = keyText(key, reading)
+    if (pairs.has(name)) throw reading.fail(`has the key ${JSON.stringify(name)} twice`, 'Give each key once.', key)
+    pairs.set(name, pair)
   }
-  return Object.fromEntries(values)
+  reading.mappings.set(node, pairs)
+  return Object.fromEntries(
+    [...pairs].map(([name, { value }]) => [name, plainValue(value as Root, depth + 1, reading)]),
+  )
 }
 
 function keyText(key: Types.Node, { yaml, fail }: Reading): string {
@@ -157,7 +172,7 @@ function locate(
   { path, part }: { readonly path: DataPath; readonly part: 'key' | 'value' },
   {
     root,
-    reading: { yaml, anchors },
+    reading: { yaml, anchors, mappings },
     lines,
   }: { readonly root: Types.Node; readonly reading: Reading; readonly lines: Types.LineCounter },
 ): TextPosition | undefined {
@@ -165,9 +180,7 @@ function locate(
   let found: TextPosition | undefined
   for (const [index, step] of path.entries()) {
     if (yaml.isAlias(node)) node = anchors.get(node.source) ?? null
-    const pair: Pairs[number] | undefined = yaml.isMap(node)
-      ? node.items.find(({ key }) => yaml.isScalar(key) && scalarText(key) === step)
-      : undefined
+    const pair = mappings.get(node)?.get(String(step))
     const item: unknown = yaml.isSeq(node) && typeof step === 'number' ? node.items[step] : pair?.value
     if (item === undefined && pair === undefined) return found
     const isValue = pair === undefined || (part === 'value' && index === path.length - 1)

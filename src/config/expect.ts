@@ -24,10 +24,14 @@ export function number(minimum: number, maximum: number): z.ZodNumber {
   return z.number({ error }).min(minimum, error).max(maximum, error)
 }
 
-export function integer(minimum: number, maximum = Number.MAX_SAFE_INTEGER): z.ZodNumber {
-  const range = maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`
-  const error = `a whole number ${range}`
+export function integer(minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER): z.ZodNumber {
+  const error = `a whole number${rangeText(minimum, maximum)}`
   return z.number({ error }).int(error).min(minimum, error).max(maximum, error)
+}
+
+function rangeText(minimum: number, maximum: number): string {
+  if (maximum < Number.MAX_SAFE_INTEGER) return ` from ${minimum} to ${maximum}`
+  return minimum > Number.MIN_SAFE_INTEGER ? ` of at least ${minimum}` : ''
 }
 
 export function oneOf<const T extends readonly [string, ...string[]]>(

@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { DataPath } from '../base/data-text.ts'
+import type { SourcePlace } from '../base/error.ts'
 import { displayPath, readSourceFile } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
-import { parsePrompt, type PromptDocument } from '../prompt/document.ts'
+import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { checkBounds } from './bounds.ts'
 import { checkReserved } from './check-settings.ts'
@@ -95,6 +97,11 @@ export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
   const { values } = mergeLayers([...layers.below, own, ...layers.above])
   throwIssues(checkBounds(values, { workspace }).map((finding) => withPlace(finding, undefined)))
   return settingsOf(values, { workspace })
+}
+
+/** Where a key or value of the prompt file is written; for a sub-agent the path is `['sub_agents', index]`. */
+export function placeInPrompt(spec: RunSpec, path: DataPath): Promise<SourcePlace> {
+  return placeOf(spec.document, path)
 }
 
 function initialParams(data: JsonObject, params: JsonObject): JsonObject {

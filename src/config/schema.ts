@@ -41,7 +41,7 @@ const settingShape = {
   top_p: number(0, 1),
   max_tokens: integer(1),
   reasoning_effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
-  seed: integer(Number.MIN_SAFE_INTEGER),
+  seed: integer(),
   input_concurrency: integer(1, 1000),
   base_dir: text,
   context_globs_pre: globs,

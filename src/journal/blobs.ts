@@ -22,7 +22,7 @@ export function isBlobReference(value: Json): value is BlobReference {
 }
 
 /** Where a run's blobs are, named by their content. */
-export function blobFolder(runFolder: string): string {
+function blobFolder(runFolder: string): string {
   return join(runFolder, 'blobs')
 }
 

@@ -1,7 +1,7 @@
 import type { Cost, EffectRequest, Place } from '../event/effects.ts'
 
 /** What an effect set aside; given back as what it did cost. */
-export interface Reservation {
+interface Reservation {
   /** Called once. Undefined: the effect was begun and what it cost is not known; count the estimate. */
   settle(cost: Cost | undefined): void
 }

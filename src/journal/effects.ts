@@ -28,11 +28,11 @@ export interface EffectsOptions {
   readonly onEffect?: (at: Place, event: EffectEvent) => void
 }
 
-export interface EffectPolicy {
+interface EffectPolicy {
   check(effect: EffectRequest, at: Place): Verdict
 }
 
-export interface EffectEvent {
+interface EffectEvent {
   readonly kind: EffectKind
   readonly phase: 'started' | Outcome<never>['status']
 }

@@ -10,6 +10,7 @@ export interface Line {
   readonly size: number
 }
 
+const lineFeed = 10
 const chunkBytes = 256 * 1024
 /** No record is longer, because large values are blobs; a longer stretch without a line feed is damage. */
 const maxLineBytes = 16 * 1024 * 1024
@@ -21,35 +22,34 @@ const maxLineBytes = 16 * 1024 * 1024
 export async function* readLines(file: string, files: FilePort): AsyncGenerator<Line> {
   const descriptor = files.openToRead(file)
   try {
-    let open: Buffer[] = []
-    let offset = 0
-    let size = 0
     const chunk = Buffer.allocUnsafe(chunkBytes)
+    let offset = 0
+    let begun: Buffer[] = []
+    let begunSize = 0
     for (let position = 0; ;) {
       const count = await files.read(descriptor, chunk, position)
       if (count === 0) break
       position += count
-      for (let start = 0; start < count;) {
-        const feed = chunk.indexOf(10, start)
-        const end = feed === -1 || feed >= count ? count : feed
-        if (size < maxLineBytes) open.push(chunk.subarray(start, end))
-        size += end - start
-        start = end
-        if (end === count) break
-        yield { bytes: joined(open), offset, size: size + 1 }
-        open = []
-        offset += size + 1
-        size = 0
-        start += 1
+      const part = chunk.subarray(0, count)
+      let start = 0
+      for (let end = part.indexOf(lineFeed); end !== -1; end = part.indexOf(lineFeed, start)) {
+        const size = begunSize + end + 1 - start
+        yield { bytes: joined(begun, part.subarray(start, end)), offset, size }
+        offset += size
+        begun = []
+        begunSize = 0
+        start = end + 1
       }
+      // the chunk is filled again, so the beginning of the next line is copied
+      if (start < count && begunSize < maxLineBytes) begun.push(Buffer.from(part.subarray(start)))
+      begunSize += count - start
     }
-    if (size > 0) yield { bytes: joined(open), offset, size }
+    if (begunSize > 0) yield { bytes: joined(begun), offset, size: begunSize }
   } finally {
     files.close(descriptor)
   }
 }
 
-function joined(parts: readonly Buffer[]): Buffer {
-  const [first] = parts
-  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
+function joined(begun: readonly Buffer[], rest: Buffer = Buffer.alloc(0)): Buffer {
+  return begun.length === 0 ? rest : Buffer.concat([...begun, rest])
 }

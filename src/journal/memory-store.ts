@@ -11,17 +11,24 @@ export interface MemoryStoreOptions {
   readonly owners?: OwnerPort
 }
 
+interface MemoryRun {
+  readonly records: JournalRecord[]
+  newestEpoch: number
+}
+
 /** Runs that live as long as this object: for the library without a folder, and for tests. */
 export function createMemoryStore({ now, mask, owners = processOwners }: MemoryStoreOptions): JournalStore {
-  const runs = new Map<string, JournalRecord[]>()
+  const runs = new Map<string, MemoryRun>()
 
   async function open(run: string): Promise<RunJournal> {
-    const records = runs.get(run) ?? []
-    runs.set(run, records)
+    const kept = runs.get(run) ?? { records: [], newestEpoch: 0 }
+    runs.set(run, kept)
+    const { records } = kept
     await refuseWhileOwned(run, records)
-    const epoch = newestEpoch(records) + 1
+    const epoch = kept.newestEpoch + 1
     const claim = (): void => {
-      if (newestEpoch(records) >= epoch) refuseRun(run)
+      if (kept.newestEpoch >= epoch) refuseRun(run)
+      kept.newestEpoch = epoch
       records.push({ e: epoch, n: 0, t: now().getTime(), k: 'seg', v: formatVersion, ...owners.self() })
     }
     if (epoch > 1) claim()
@@ -31,7 +38,7 @@ export function createMemoryStore({ now, mask, owners = processOwners }: MemoryS
       epoch,
       ...(epoch === 1 && { begin: claim }),
       keep: (record) => records.push(record),
-      isFenced: () => newestEpoch(records) > epoch,
+      isFenced: () => kept.newestEpoch > epoch,
     })
   }
 
@@ -43,13 +50,9 @@ export function createMemoryStore({ now, mask, owners = processOwners }: MemoryS
 
   async function* read(run: string): AsyncGenerator<Reading> {
     // a fenced writer may still add to its own epoch, so order is made here
-    const records = (runs.get(run) ?? []).toSorted((left, right) => left.e - right.e || left.n - right.n)
+    const records = (runs.get(run)?.records ?? []).toSorted((left, right) => left.e - right.e || left.n - right.n)
     for (const record of records) yield isKnownRecord(record) ? { type: 'record', record } : { type: 'unknown', record }
   }
 
   return { open, read }
-}
-
-function newestEpoch(records: readonly JournalRecord[]): number {
-  return records.reduce((newest, { e }) => Math.max(newest, e), 0)
 }

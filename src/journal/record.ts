@@ -25,7 +25,7 @@ export type Outcome<Value> =
  * The kinds of records (DESIGN 11, spec/engines.md D1) and their fields. `p` is the place as text. `Value` is any
  * recordable value when it is written, and encoded JSON or a blob reference in a record that was read.
  */
-export type RecordBody<Value> =
+type RecordBody<Value> =
   /** First record of a file: who writes it. */
   | ({ readonly k: 'seg'; readonly v: number } & Owner)
   | {

@@ -47,7 +47,7 @@ export function createLineWriter({ folder, files, pending, file }: LineWriterOpt
   const stop = new AbortController()
   const strategy = createSyncStrategy(files)
   const tail = createTail(file, files)
-  let waiters: Waiter[] = []
+  const waiters: Waiter[] = []
   let isDirty = false
   let everSynced = false
   let committing: Promise<void> | undefined

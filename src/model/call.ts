@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events'
+import { manyListeners } from '../base/limit.ts'
 import type { ModelFault } from './errors.ts'
 
 /** Time limits of one model call in milliseconds (DESIGN 8). */
@@ -44,7 +44,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
 
   const onAbort = (): void => stop(undefined)
   // one signal serves all calls of a run; Node would warn about the eleventh listener
-  setMaxListeners(0, signal)
+  manyListeners(signal)
   signal.addEventListener('abort', onAbort, { once: true })
   const timer = requestMs === undefined ? undefined : setTimeout(() => stop(requestTimeout(requestMs)), requestMs)
 

@@ -31,7 +31,7 @@ export function listFileSet({ globs, base_dir: baseDir }: Settings, context: Run
     if (patterns.length === 0) return []
     const at = [...context.at, 'files', kind]
     return context.effects.observe(at, { name: 'file.list', args: [...patterns] }, () =>
-      listFiles(patterns, { baseDir, root: context.workspace }).map(({ path }) => ({
+      listed(kind, () => listFiles(patterns, { baseDir, root: context.workspace })).map(({ path }) => ({
         path,
         size: statSync(join(baseDir, path)).size,
       })),
@@ -45,6 +45,21 @@ export function listFileSet({ globs, base_dir: baseDir }: Settings, context: Run
       globs.working.length === 0
         ? undefined
         : globs.working.flatMap((entry, index) => workingGroups(entry, index, list)),
+  }
+}
+
+/** What a glob error carries as its cause: the key of the front matter that holds the glob. */
+export interface GlobCause {
+  readonly globKey: string
+}
+
+function listed<T>(kind: string, list: () => T): T {
+  try {
+    return list()
+  } catch (error) {
+    if (!(error instanceof BatonError)) throw error
+    const cause: GlobCause = { globKey: `${kind.split('/')[0]}_globs` }
+    throw new BatonError(error.code, error.message, { cause, ...(error.hint === undefined ? {} : { hint: error.hint }) })
   }
 }
 

@@ -1,7 +1,7 @@
 import { BatonError, isBatonError } from '../base/error.ts'
-import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
+import { canonicalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
 import { mapLimit } from '../base/limit.ts'
-import { type RunSpec, settingsFor } from '../config/run-spec.ts'
+import { placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -62,7 +62,7 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
 
   const settings = settingsFor(spec, state.params)
   const round: Round = { spec, state, redoCount, services, filesOf: createFileCache(context) }
-  const files = round.filesOf(settings)
+  const files = await placeGlobErrors(spec, () => round.filesOf(settings))
   const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
   if (plans.length === 0) return { outcome: skipped('working_globs match no file', spec), redo: false }
 
@@ -73,6 +73,17 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   const post = await runChain({ ...call, stage: 'post', state, extra: postInput(outcomes, files) }, services, context)
   if (!post.redo) deliver.release()
   return { outcome: { status: 'done', outcomes, agentResult: post.agentResult ?? null }, redo: post.redo }
+}
+
+/** A glob that leaves the workspace is shown where it is written. */
+async function placeGlobErrors<T>(spec: RunSpec, list: () => T): Promise<T> {
+  try {
+    return list()
+  } catch (error) {
+    if (!isBatonError(error) || !isObject(error.cause) || !('globKey' in error.cause)) throw error
+    const place = await placeInPrompt(spec, [String(error.cause['globKey'])])
+    throw new BatonError(error.code, error.message, { place, ...(error.hint === undefined ? {} : { hint: error.hint }) })
+  }
 }
 
 function skipped(reason: string, { file }: RunSpec): PromptOutcome {

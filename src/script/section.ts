@@ -103,7 +103,7 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
       ? { file: section.agentFile, line: error.line, text: fileText }
       : { file: section.agentFile }
   const cause = isBatonError(error.cause) ? error.cause : error
-  const hint = isBatonError(error.cause) ? error.cause.hint : limitHints[error.limit ?? 'none']
+  const hint = isBatonError(error.cause) ? error.cause.hint : hints[error.limit ?? 'none']
   return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', error.message, {
     place,
     cause,
@@ -111,9 +111,9 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
   })
 }
 
-const limitHints: Readonly<Record<'time' | 'instructions' | 'memory' | 'none', string | undefined>> = {
+const hints: Readonly<Record<'time' | 'instructions' | 'memory' | 'none', string>> = {
   time: 'Raise it with [lua] timeout = "5m" if the script really needs longer.',
   instructions: 'Raise it with [lua] instructions = … if the script really needs more.',
   memory: 'Raise it with [lua] memory_mb = … if the script really needs more.',
-  none: undefined,
+  none: 'Fix this line of the agent, or let it go on after an error with pcall.',
 }

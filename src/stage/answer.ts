@@ -21,7 +21,8 @@ export function readAnswer(name: string, value: Json | undefined): ChainAnswer {
   if (value === undefined || value === null) return { redo: false }
   if (!isJsonObject(value)) {
     if (Array.isArray(value) && value.length === 0) return { redo: false }
-    throw invalid(name, `returned ${describe(value)}, expected a table or nil`)
+    const hint = 'Return a table such as { coder_prompt = "…" }, or nil for no change.'
+    throw invalid(name, `returned ${describe(value)}, expected a table or nil`, hint)
   }
   refuseFailure(name, value)
   refuseContradictions(name, value)

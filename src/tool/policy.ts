@@ -8,7 +8,7 @@ export interface PathPolicyOptions {
   /** Further folders that may be read: those of the agent, the prompt and the agents that come with the product. */
   readonly readable: readonly string[]
   /** Files and folders inside the workspace that are never written or deleted. */
-  readonly protectedPaths: readonly string[]
+  readonly protectedPaths?: readonly string[]
 }
 
 /**
@@ -16,7 +16,7 @@ export interface PathPolicyOptions {
  * delete in the workspace alone, never in `.git`, never the workspace itself. Paths are compared as they are given:
  * callers resolve links first.
  */
-export function createPathPolicy({ workspace, readable, protectedPaths }: PathPolicyOptions): Policy {
+export function createPathPolicy({ workspace, readable, protectedPaths = [] }: PathPolicyOptions): Policy {
   const root = realPath(workspace)
   const folders = [root, ...readable.map(realPath)]
   const kept = protectedPaths.map(realPath)

@@ -4,7 +4,7 @@ import type { JournalStore } from '../../src/journal/journal.ts'
 import type { Entry, JournalRecord } from '../../src/journal/record.ts'
 import type { SecretMask } from '../../src/journal/secrets.ts'
 
-export interface StoreUnderTest {
+interface StoreUnderTest {
   readonly store: JournalStore
   /** Every writer opened so far is as good as killed. */
   readonly killWriters: () => void
@@ -12,7 +12,7 @@ export interface StoreUnderTest {
   readonly valueOf: (run: string, field: Json | undefined) => Promise<unknown>
 }
 
-export interface StoreFactoryOptions {
+interface StoreFactoryOptions {
   readonly mask: SecretMask
   readonly now: () => Date
 }

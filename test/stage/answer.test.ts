@@ -28,13 +28,25 @@ describe('what a sub-agent returns (TV30)', () => {
   it('refuses a boolean', failsWith(true, 'Sub-agent [a] returned the boolean true, expected a table or nil'))
   it('refuses a list', failsWith([1], 'Sub-agent [a] returned a list, expected a table or nil'))
 
-  it('refuses params that are no table', failsWith({ coder_params: 'x' }, 'Sub-agent [a] returned "coder_params" as a string, expected a table'))
-  it('refuses a prompt that is no string', failsWith({ coder_prompt: 1 }, 'Sub-agent [a] returned "coder_prompt" as a number, expected a string'))
+  it(
+    'refuses params that are no table',
+    failsWith({ coder_params: 'x' }, 'Sub-agent [a] returned "coder_params" as a string, expected a table'),
+  )
+  it(
+    'refuses a prompt that is no string',
+    failsWith({ coder_prompt: 1 }, 'Sub-agent [a] returned "coder_prompt" as a number, expected a string'),
+  )
   it(
     'refuses prompts that are no strings',
-    failsWith({ coder_prompts: ['a', 1] }, 'Sub-agent [a] returned "coder_prompts" as a list, expected a list of strings'),
+    failsWith(
+      { coder_prompts: ['a', 1] },
+      'Sub-agent [a] returned "coder_prompts" as a list, expected a list of strings',
+    ),
   )
-  it('refuses success that is no boolean', failsWith({ success: 'no' }, 'Sub-agent [a] returned success as a string, expected true or false'))
+  it(
+    'refuses success that is no boolean',
+    failsWith({ success: 'no' }, 'Sub-agent [a] returned success as a string, expected true or false'),
+  )
 })
 
 describe('contradictions and what Baton does not have', () => {
@@ -44,7 +56,9 @@ describe('contradictions and what Baton does not have', () => {
     ['coder_prompts', 'coder_prompts_append'],
     ['coder_prompt', 'coder_prompts_append'],
   ])('refuses %s together with %s', (left, right) => {
-    expect(() => readAnswer('a', { [left]: {}, [right]: {} })).toThrow(`Sub-agent [a] returned both "${left}" and "${right}"`)
+    expect(() => readAnswer('a', { [left]: {}, [right]: {} })).toThrow(
+      `Sub-agent [a] returned both "${left}" and "${right}"`,
+    )
   })
 
   it.each(['agent_on', 'emit_events'])('points from %s to stage', (key) => {
@@ -52,7 +66,10 @@ describe('contradictions and what Baton does not have', () => {
       readAnswer('a', { [key]: ['start'] })
       expect.unreachable()
     } catch (error) {
-      expect(error).toMatchObject({ message: `Sub-agent [a] returned "${key}", which Baton does not have`, hint: expect.stringMatching(/stage/) })
+      expect(error).toMatchObject({
+        message: `Sub-agent [a] returned "${key}", which Baton does not have`,
+        hint: expect.stringMatching(/stage/),
+      })
     }
   })
 })

@@ -3,13 +3,19 @@ import type { JsonObject } from '../../src/base/json.ts'
 import type { Merge } from '../../src/config/agent-config.ts'
 import { applyAnswer } from '../../src/stage/merge.ts'
 
-function paramsAfter(params: JsonObject, answer: { params?: JsonObject; patch?: JsonObject }, merge: Merge = 'replace'): JsonObject {
+function paramsAfter(
+  params: JsonObject,
+  answer: { params?: JsonObject; patch?: JsonObject },
+  merge: Merge = 'replace',
+): JsonObject {
   return applyAnswer({ params, prompts: ['I'] }, { ...answer, redo: false }, { name: 'a', merge }).params
 }
 
 describe('coder_params', () => {
   it('replaces: keys that were not returned are lost (R239, R241)', () => {
-    expect(paramsAfter({ model: 'm', note: 1, context_globs: [] }, { params: { context_globs: ['a'] } })).toEqual({ context_globs: ['a'] })
+    expect(paramsAfter({ model: 'm', note: 1, context_globs: [] }, { params: { context_globs: ['a'] } })).toEqual({
+      context_globs: ['a'],
+    })
   })
 
   it('drops a returned sub_agents list (R254)', () => {
@@ -21,20 +27,35 @@ describe('coder_params', () => {
   })
 
   it('merges deeply, lists as a whole', () => {
-    expect(paramsAfter({ a: { x: 1, l: [1, 2] }, b: 2 }, { params: { a: { y: 2, l: [3] } } }, 'deep')).toEqual({ a: { x: 1, y: 2, l: [3] }, b: 2 })
+    expect(paramsAfter({ a: { x: 1, l: [1, 2] }, b: 2 }, { params: { a: { y: 2, l: [3] } } }, 'deep')).toEqual({
+      a: { x: 1, y: 2, l: [3] },
+      b: 2,
+    })
   })
 
   it('patches deeply whatever the entry says, and null deletes', () => {
-    expect(paramsAfter({ a: { x: 1, y: 1 }, b: 2 }, { patch: { a: { x: null, z: 3 }, b: null } })).toEqual({ a: { y: 1, z: 3 } })
+    expect(paramsAfter({ a: { x: 1, y: 1 }, b: 2 }, { patch: { a: { x: null, z: 3 }, b: null } })).toEqual({
+      a: { y: 1, z: 3 },
+    })
   })
 
   it('reads an empty Lua table under a key that holds lists as an empty list', () => {
-    expect(paramsAfter({ context_globs: ['a'] }, { params: { context_globs: {}, own: {} } })).toEqual({ context_globs: [], own: {} })
+    expect(paramsAfter({ context_globs: ['a'] }, { params: { context_globs: {}, own: {} } })).toEqual({
+      context_globs: [],
+      own: {},
+    })
   })
 })
 
 describe('the frame', () => {
-  const frame = { name: 'file', base_dir: 'src', allow_run_on_task_fail: true, write_mode: true, tools: ['read', 'edit'], budget: { usd: 2, calls: 9 } }
+  const frame = {
+    name: 'file',
+    base_dir: 'src',
+    allow_run_on_task_fail: true,
+    write_mode: true,
+    tools: ['read', 'edit'],
+    budget: { usd: 2, calls: 9 },
+  }
 
   it('stays when it is left out', () => {
     expect(paramsAfter({ ...frame, model: 'm' }, { params: { model: 'n' } })).toEqual({ ...frame, model: 'n' })
@@ -60,7 +81,9 @@ describe('the frame', () => {
   })
 
   it('never goes up', () => {
-    expect(() => paramsAfter({ ...frame, write_mode: false }, { params: { write_mode: true } })).toThrow('may not change "write_mode"')
+    expect(() => paramsAfter({ ...frame, write_mode: false }, { params: { write_mode: true } })).toThrow(
+      'may not change "write_mode"',
+    )
     expect(() => paramsAfter(frame, { params: { tools: ['read', 'bash'] } })).toThrow('may not change "tools"')
     expect(() => paramsAfter(frame, { params: { budget: { usd: 3 } } })).toThrow('may not change "budget"')
     expect(() => paramsAfter({}, { params: { budget: { usd: 3 } } })).toThrow('may not change "budget"')

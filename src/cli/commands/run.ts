@@ -50,7 +50,7 @@ function stopped(io: CommandIo): number {
 
 function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Renderer[] {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  if (json) return [createJsonRenderer(io.out, { detail: level === 'verbose' ? 'all' : 'steps' })]
+  if (json) return [createJsonRenderer(io.out)]
 
   const lines = createStepRenderer(io.err, { paint, level })
   const live = io.errIsTerminal && !io.env['CI'] && io.env['TERM'] !== 'dumb' && level !== 'quiet'

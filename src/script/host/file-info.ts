@@ -11,7 +11,16 @@ export function fileInfo(path: string, status?: FileStatus): LuaTable {
   const shown = tildePath(tidyPath(path))
   const { parent, name, stem, ext } = pathParts(shown)
   const times = status === undefined ? {} : { ctime: status.modified, mtime: status.modified, size: status.size }
-  return { _type: 'FileInfo', path: shown, dir: parent ?? '', name, stem, ext, ...times, is_likely_text: isLikelyText(ext) }
+  return {
+    _type: 'FileInfo',
+    path: shown,
+    dir: parent ?? '',
+    name,
+    stem,
+    ext,
+    ...times,
+    is_likely_text: isLikelyText(ext),
+  }
 }
 
 /** A FileRecord table: a FileInfo with the content. */

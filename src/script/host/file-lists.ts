@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { buildFolders, listFiles } from '../../base/glob.ts'
 import { guard } from '../../tool/guard.ts'
 import { readText, statusAt, type FileStatus } from '../../tool/workspace-reads.ts'
@@ -6,7 +5,7 @@ import type { LuaValue } from '../engine.ts'
 import { flagOption, optionsTable, textList } from './arguments.ts'
 import { fileInfo, fileRecord, fileStats } from './file-info.ts'
 import type { ModuleFunction, Section } from './module.ts'
-import { baseFolder, refuseWhatComesLater } from './resolve-path.ts'
+import { baseFolder, expandTilde, refuseWhatComesLater } from './resolve-path.ts'
 
 /** The functions of `aip.file` that take globs (spec/aipack.md 6.2, 6.3, vectors 52 and 53). */
 export const listFunctions: { readonly [name: string]: ModuleFunction } = {
@@ -78,5 +77,5 @@ function homeGlob(glob: string): string {
   const negated = glob.startsWith('!') ? '!' : ''
   const path = glob.slice(negated.length)
   refuseWhatComesLater(path)
-  return negated + (path.startsWith('~/') ? homedir() + path.slice(1) : path)
+  return negated + expandTilde(path)
 }

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import type { LuaTable } from './arguments.ts'
 import { pathText } from './arguments.ts'
@@ -13,10 +13,15 @@ const packReference = /^[A-Za-z_][\w-]*@[A-Za-z_][\w-]*(?:\$(?:base|workspace))?
  * @throws BatonError NOT_AVAILABLE for pack references and `$tmp`
  */
 export function resolvePath(path: string, base: string): string {
-  if (path === '~' || path.startsWith('~/')) return join(homedir(), path.slice(1))
-  if (isAbsolute(path)) return resolve(path)
+  const expanded = expandTilde(path)
+  if (isAbsolute(expanded)) return resolve(expanded)
   refuseWhatComesLater(path)
   return resolve(base, path)
+}
+
+/** The path with the home folder in the place of a leading `~`. */
+export function expandTilde(path: string): string {
+  return path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path
 }
 
 /**

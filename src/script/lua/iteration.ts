@@ -5,73 +5,95 @@
  * function may wait inside `__index`.
  */
 export const iteration = String.raw`
-local function append(keys, count, more)
-  for index = 1, #more do keys[count + index] = more[index] end
+local function append(list, count, more)
+  for index = 1, #more do list[count + index] = more[index] end
   return count + #more
 end
 
-local function keys_outside(t, border)
-  local numbers, strings, others = {}, {}, {}
-  local number_count, string_count, other_count = 0, 0, 0
-  local has_false, has_true = false, false
+-- Keys of every kind except 1..border, for tables that have more than string keys.
+local function mixed_keys(t, border, strings)
+  local ordered, others, number_count, other_count = {}, {}, 0, 0
+  local booleans = {}
   for key in next, t do
     local kind = type(key)
-    if kind == 'string' then
-      string_count = string_count + 1
-      strings[string_count] = key
-    elseif kind == 'number' then
+    if kind == 'number' then
       if key < 1 or key > border or math_type(key) ~= 'integer' then
         number_count = number_count + 1
-        numbers[number_count] = key
+        ordered[number_count] = key
       end
-    elseif key == false then
-      has_false = true
-    elseif key == true then
-      has_true = true
-    else
+    elseif kind == 'boolean' then
+      booleans[key and 2 or 1] = key
+    elseif kind ~= 'string' then
       other_count = other_count + 1
       others[other_count] = key
     end
   end
-  if string_count > 1 then native.sort(strings) end
-  if number_count == 0 and not has_false and not has_true and other_count == 0 then return strings, string_count end
-  native.sort(numbers)
-  local count = append(numbers, number_count, strings)
-  if has_false then count = append(numbers, count, { false }) end
-  if has_true then count = append(numbers, count, { true }) end
-  return numbers, append(numbers, count, others)
+  native.sort(ordered)
+  local count = append(ordered, number_count, strings)
+  if booleans[1] == false then count = append(ordered, count, { false }) end
+  if booleans[2] then count = append(ordered, count, { true }) end
+  return ordered, append(ordered, count, others)
 end
 
-function pairs(t)
-  local meta = metatable_of(t)
-  local iterate = meta and rawget(meta, '__pairs')
-  if iterate ~= nil and iterate ~= false then
-    local step, subject, first = iterate(t)
-    return step, subject, first
+local function ordered_keys(t, border)
+  local strings, count, has_others = keys(t, border)
+  if count > 1 then native.sort(strings) end
+  if has_others then return mixed_keys(t, border, strings) end
+  return strings, count
+end
+
+local function key_iterator(t, border, fetch)
+  local list, count = ordered_keys(t, border)
+  local position = 0
+  if fetch then
+    return function()
+      while position < count do
+        position = position + 1
+        local key = list[position]
+        local value = fetch(t, key)
+        if value ~= nil then return key, value end
+      end
+    end
   end
-  if type(t) ~= 'table' then error("bad argument #1 to 'pairs' (table expected, got " .. type(t) .. ')', 2) end
-  local is_plain = not meta or rawget(meta, '__index') == nil
-  local border, index = rawlen(t), 0
-  local keys, count, position
+  return function()
+    while position < count do
+      position = position + 1
+      local key = list[position]
+      local value = t[key]
+      if value ~= nil then return key, value end
+    end
+  end
+end
+
+local function element_iterator(t, border, fetch)
+  local index, rest = 0, nil
   return function()
     while index < border do
       index = index + 1
       local value
-      if is_plain then value = t[index] else value = rawget(t, index) end
+      if fetch then value = fetch(t, index) else value = t[index] end
       if value ~= nil then return index, value end
     end
-    if not keys then
-      keys, count = keys_outside(t, border)
-      position = 0
+    rest = rest or key_iterator(t, border, fetch)
+    return rest()
+  end
+end
+
+function pairs(t)
+  local meta = metatable_of(t)
+  local fetch
+  if meta then
+    local iterate = rawget(meta, '__pairs')
+    if iterate then
+      local step, subject, first = iterate(t)
+      return step, subject, first
     end
-    while position < count do
-      position = position + 1
-      local key = keys[position]
-      local value
-      if is_plain then value = t[key] else value = rawget(t, key) end
-      if value ~= nil then return key, value end
-    end
-  end, t, nil
+    if rawget(meta, '__index') ~= nil then fetch = rawget end
+  end
+  if type(t) ~= 'table' then error("bad argument #1 to 'pairs' (table expected, got " .. type(t) .. ')', 2) end
+  local border = rawlen(t)
+  if border == 0 then return key_iterator(t, 0, fetch), t, nil end
+  return element_iterator(t, border, fetch), t, nil
 end
 
 local function next_element(t, index)

@@ -54,6 +54,8 @@ export interface Core {
   readonly hostErrors: HostError[]
   /** Ends every suspended run when the state is closed. */
   readonly interrupts: Set<(reason: unknown) => void>
+  /** Registry key of the prelude's `tostring`. */
+  tostring: number
   nextWait: number
   /** The thread that the hook has stopped between two instructions. */
   pausedThread: Pointer | undefined
@@ -67,5 +69,4 @@ export interface Core {
 export interface References {
   readonly listMarker: number
   readonly runs: number
-  readonly tostring: number
 }

@@ -32,18 +32,19 @@ export function errorOf(core: Core, thread: Pointer, status: number): LuaError {
 
 /** The error for a thread that has reached a limit, with the line it was at. */
 export function limitError(core: Core, thread: Pointer): LuaError {
-  const [position] = framesOf(core, thread)
-  return new LuaError(limitMessage(core), { ...position, traceback: tracebackOf(core, thread), ...limitOf(core) })
+  const place = placeOf(core, thread)
+  return new LuaError(limitMessage(core), core.limit === undefined ? place : { ...place, limit: core.limit })
 }
 
 /** An error of the engine's own, placed at the line a thread is at. */
 export function errorAt(core: Core, thread: Pointer, message: string): LuaError {
-  const [position] = framesOf(core, thread)
-  return new LuaError(message, { ...position, traceback: tracebackOf(core, thread) })
+  return new LuaError(message, placeOf(core, thread))
 }
 
-function limitOf({ limit }: Core): Pick<LuaErrorDetails, 'limit'> {
-  return limit === undefined ? {} : { limit }
+function placeOf(core: Core, thread: Pointer): LuaErrorDetails {
+  const [frame] = framesOf(core, thread)
+  if (frame === undefined) return {}
+  return { chunk: frame.chunk, line: frame.line, traceback: tracebackOf(core, thread) }
 }
 
 function textOf(core: Core, thread: Pointer): string {
@@ -62,7 +63,7 @@ function tableText(core: Core, thread: Pointer): string {
   const { lua } = wasm
   if (lua.lua_getmetatable(thread, -1) !== 0) {
     lua.lua_settop(thread, -2)
-    wasm.bridge.getElement(thread, registry, core.references.tostring)
+    wasm.bridge.getElement(thread, registry, core.tostring)
     lua.lua_pushvalue(thread, -2)
     const status = enter(core, () => lua.lua_pcallk(thread, 1, 1, 0, 0, 0))
     const text = readMessage(wasm, thread, -1)
@@ -107,11 +108,44 @@ interface Split {
 
 /** Takes `chunk:line:` off the front of a message; without one the position is the line that raised the error. */
 function splitPosition({ names }: Core, text: string, frames: readonly Frame[]): Split {
-  const prefix = /^(.*?):(\d+): ?/s.exec(text)
-  const [first] = frames
-  const inner = first === undefined ? {} : { chunk: first.chunk, line: first.line }
-  if (prefix === null) return { message: text, position: inner }
-  const candidates = [...frames.map(({ source }) => source), ...names.aliases()]
-  const alias = candidates.filter((name) => text.startsWith(`${name}:`)).toSorted((a, b) => b.length - a.length)[0]
-  return { message: alias ?? '', position: inner }
+  const loaded = /^\[string ".*?"\](?=:)/s.exec(text)
+  const sources = new Set([...frames.map(({ source }) => source), ...names.aliases(), ...(loaded ?? [])])
+  for (const source of [...sources].toSorted((left, right) => right.length - left.length)) {
+    if (!text.startsWith(`${source}:`)) continue
+    const [prefix, line] = /^(\d+): ?/.exec(text.slice(source.length + 1)) ?? []
+    if (prefix === undefined) continue
+    const position = { chunk: names.original(source), line: Number(line) }
+    return { message: text.slice(source.length + 1 + prefix.length), position }
+  }
+  const [raised] = frames
+  return { message: text, position: raised === undefined ? {} : { chunk: raised.chunk, line: raised.line } }
+}
+
+interface Frame extends Position {
+  /** The chunk as Lua shows it. */
+  readonly source: string
+}
+
+/** The Lua functions on a thread's stack that have line numbers, innermost first. */
+function framesOf({ runtime: { wasm }, names }: Core, thread: Pointer): readonly Frame[] {
+  const { lua, scratch } = wasm
+  const record = scratch.address
+  const frames: Frame[] = []
+  for (let level = 0; level < deepestFrame && lua.lua_getstack(thread, level, record) !== 0; level++) {
+    lua.lua_getinfo(thread, wasm.constant('Sl'), record)
+    const line = wasm.read32(record + debugRecord.currentLine)
+    if (line <= 0) continue
+    const source = readConstant(wasm, record + debugRecord.shortSource)
+    frames.push({ source, chunk: names.original(source), line })
+  }
+  return frames
+}
+
+/** Lua's traceback without the frames of the prelude, which has no line information. */
+function tracebackOf({ runtime: { wasm }, names }: Core, thread: Pointer): string {
+  wasm.lua.luaL_traceback(thread, thread, 0, 0)
+  const text = readMessage(wasm, thread, -1)
+  wasm.lua.lua_settop(thread, -2)
+  const lines = text.split('\n').filter((line) => !line.startsWith('\t?: in '))
+  return names.restore(lines.join('\n'))
 }

@@ -1,6 +1,6 @@
+import { accounting } from './bridge-code.ts'
 import type { Core, Limit } from './core.ts'
-import { type Pointer, countMask } from './exports.ts'
-import { accounting } from './bridge.ts'
+import { countMask, type Pointer } from './exports.ts'
 import { pushText } from './text.ts'
 
 /** How long and how much the Lua code of a state has run. */
@@ -56,14 +56,14 @@ export function enter<T>(core: Core, body: () => T): T {
     wasm.write32(core.accounting + accounting.limit, outerLimit)
     core.depth--
     runtime.running = outer
-    if (wasm.read32(core.accounting + accounting.exceeded) !== 0) core.limit ??= 'memory'
+    if (isMemoryExceeded(core)) core.limit ??= 'memory'
   }
 }
 
 /** The record for a state's memory, without a limit until Lua code is entered. */
 export function createAccounting({ lua, write32 }: Core['runtime']['wasm']): Pointer {
   const record = lua.malloc(accounting.size)
-  for (const offset of [accounting.used, accounting.refusals, accounting.exceeded]) write32(record + offset, 0)
+  for (const offset of [accounting.used, accounting.refused, accounting.exceeded]) write32(record + offset, 0)
   write32(record + accounting.limit, unlimited)
   return record
 }
@@ -117,4 +117,9 @@ function exceededLimit({ meter, options, runtime, accounting: record }: Core, no
   if (meter.thousands > limits.instructions) return 'instructions'
   if (meter.usedMs + now - meter.startedAt > limits.timeMs) return 'time'
   return undefined
+}
+
+/** A request that was refused and not repeated by the time Lua code is left was final as well. */
+function isMemoryExceeded({ runtime: { wasm }, accounting: record }: Core): boolean {
+  return wasm.read32(record + accounting.exceeded) !== 0 || wasm.read32(record + accounting.refused) !== 0
 }

@@ -6,6 +6,7 @@ const tailLength = 40
 export interface ChunkNames {
   /** The name to load a chunk under. */
   alias(name: string): string
+  aliases(): readonly string[]
   /** The given name of a chunk that Lua calls `alias`. */
   original(alias: string): string
   /** Text of Lua (a message, a traceback) with the given names in it. */
@@ -28,6 +29,7 @@ export function createChunkNames(): ChunkNames {
       originals.set(alias, name)
       return alias
     },
+    aliases: () => [...originals.keys()],
     original: (alias) => originals.get(alias) ?? alias,
     restore(text) {
       let restored = text

@@ -28,6 +28,7 @@ export interface FunctionPointers {
   readonly resumed: Pointer
   readonly hook: Pointer
   readonly allocate: Pointer
+  readonly keys: Pointer
   readonly libraries: readonly { readonly name: string; readonly open: Pointer }[]
 }
 
@@ -118,7 +119,16 @@ function instantiateLua(module: CompiledModule): LuaExports {
     // Only the seeds of hashing and of math.random ask; a constant keeps runs alike.
     emscripten_date_now: (): number => 0,
   }
+  // The C library asks for the environment when it starts: it is empty.
+  const environment = {
+    environ_sizes_get: (count: Pointer, size: Pointer): number => {
+      new Int32Array(lua.memory.buffer).fill(0, count >>> 2, (count >>> 2) + 1).fill(0, size >>> 2, (size >>> 2) + 1)
+      return 0
+    },
+    environ_get: (): number => 0,
+  }
   Object.assign((needed['env'] ??= {}), provided)
+  Object.assign((needed['wasi_snapshot_preview1'] ??= {}), environment)
   const lua = new Instance(module, needed).exports as LuaExports
   lua.emscripten_stack_init()
   lua.__wasm_call_ctors()
@@ -152,6 +162,7 @@ function placeFunctions(lua: LuaExports, bridge: Bridge): FunctionPointers {
     resumed: place(bridge.resumed),
     hook: place(bridge.hook),
     allocate: place(bridge.allocate),
+    keys: place(bridge.keys),
     libraries: libraries.map(([name, open]) => ({ name, open: place(exported[open]) })),
   }
 }

@@ -1,0 +1,58 @@
+import type { Json } from '../base/json.ts'
+import type { EventBody, RunStopReason } from '../event/event.ts'
+import { errorInfo } from '../event/error-info.ts'
+import { exitCodeOf } from '../event/exit-code.ts'
+import type { Usage } from '../event/message.ts'
+import type { TaskOutcome } from './task.ts'
+
+/** How a run ended. A run that fails is not thrown: it has an `error`. */
+export interface Ending {
+  readonly stopReason: RunStopReason
+  /** One for each task of a prompt file, in input order. */
+  readonly tasks: readonly TaskOutcome[]
+  /** Outputs of an agent that was run directly, in input order. */
+  readonly outputs: readonly Json[]
+  readonly error?: unknown
+  readonly skipped?: { readonly reason: string; readonly hint: string }
+}
+
+/** The ending of a run that threw. */
+export function failedEnding(error: unknown, signal: AbortSignal | undefined): Ending {
+  const limited = exitCodeOf(error) === 4
+  const stopReason = signal?.aborted === true ? 'cancelled' : limited ? 'limit' : 'error'
+  return { stopReason, tasks: [], outputs: [], error }
+}
+
+/** DESIGN 12. A run whose tasks failed where the file allows it exits 1. */
+export function exitCodeFor({ stopReason, error }: Ending): number {
+  switch (stopReason) {
+    case 'done':
+    case 'skipped':
+      return 0
+    case 'cancelled':
+      return 130
+    case 'limit':
+    case 'error':
+      return error === undefined ? 1 : exitCodeOf(error)
+  }
+}
+
+/** The one last event of a run. */
+export function endingEvent(ending: Ending, usage: Usage): EventBody {
+  const { stopReason, tasks, outputs, error } = ending
+  const exitCode = exitCodeFor(ending)
+  const answers = tasks.map((task) => (task.status === 'done' ? task.content : null))
+  return {
+    type: exitCode === 0 ? 'run.completed' : 'run.failed',
+    stop_reason: stopReason,
+    exit_code: exitCode,
+    result: answers.length === 1 ? (answers[0] ?? null) : null,
+    outputs: tasks.length > 0 ? answers : outputs,
+    usage,
+    cost_usd: null,
+    unpriced: [],
+    permission_denials: [],
+    repeated: [],
+    ...(error === undefined ? {} : { error: errorInfo(error) }),
+  }
+}

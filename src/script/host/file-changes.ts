@@ -1,0 +1,90 @@
+import type { Place } from '../../event/effects.ts'
+import { trimEnd, trimStart, ensureSingleTrailingNewline } from './text-trim.ts'
+import {
+  appendToFile,
+  copyFile,
+  deleteEntry,
+  makeFolder,
+  moveEntry,
+  saveFile,
+  type FileCall,
+} from '../../tool/workspace-files.ts'
+import { fileStatus, readText } from '../../tool/workspace-reads.ts'
+import type { LuaValue } from '../engine.ts'
+import { content, flagOption, type LuaTable, optionsTable, pathText } from './arguments.ts'
+import { fileInfo } from './file-info.ts'
+import type { ModuleFunction, Section } from './module.ts'
+import { resolvePath } from './resolve-path.ts'
+
+/** The functions of `aip.file` that change files (spec/aipack.md 6.2, vectors 48 to 50). */
+export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
+  save: acting('save', ([path, data, options], call) => {
+    const target = call.resolve(path)
+    saveFile(target, shaped(content(data, call.name, 'the content'), optionsTable(options, call.name), call.name), call)
+    return infoOf(target, call)
+  }),
+  append: acting('append', ([path, data], call) => {
+    const target = call.resolve(path)
+    appendToFile(target, content(data, call.name, 'the content'), call)
+    return infoOf(target, call)
+  }),
+  copy: acting('copy', (args, call) => transfer(args, call, copyFile)),
+  move: acting('move', (args, call) => transfer(args, call, moveEntry)),
+  delete: acting('delete', ([path], call) => deleteEntry(call.resolve(path), call)),
+  ensure_exists: acting('ensure_exists', ([path, data, options], call) => {
+    const target = call.resolve(path)
+    const initial = data === undefined || data === null ? '' : content(data, call.name, 'the content')
+    const whenEmpty = flagOption(optionsTable(options, call.name), 'content_when_empty', call.name)
+    if (isMissing(target, call, { whenEmpty })) saveFile(target, initial, call)
+    return fileInfo(pathText(path, call.name), fileStatus(target, call.context))
+  }),
+  ensure_dir: acting('ensure_dir', ([path], call) => makeFolder(call.resolve(path), call)),
+}
+
+interface ChangeCall extends FileCall {
+  /** The function, for messages. */
+  readonly name: string
+  readonly resolve: (path: LuaValue, what?: string) => string
+}
+
+type Changing = (args: readonly LuaValue[], call: ChangeCall) => LuaValue
+
+function acting(name: string, change: Changing): ModuleFunction {
+  const full = `aip.file.${name}`
+  return { effect: 'act', call: (args, section, at) => [change(args, changeCall(full, section, at))] }
+}
+
+function changeCall(name: string, { context }: Section, at: Place): ChangeCall {
+  return { name, context, at, resolve: (path, what) => resolvePath(pathText(path, name, what), context.workspace) }
+}
+
+function infoOf(path: string, { context }: ChangeCall): LuaTable {
+  return fileInfo(path, fileStatus(path, context))
+}
+
+function transfer(
+  [source, destination, options]: readonly LuaValue[],
+  call: ChangeCall,
+  work: typeof copyFile,
+): LuaTable {
+  const target = call.resolve(destination, 'the destination')
+  const overwrite = flagOption(optionsTable(options, call.name), 'overwrite', call.name)
+  work({ source: call.resolve(source, 'the source'), destination: target, overwrite }, call)
+  return fileInfo(pathText(destination, call.name), fileStatus(target, call.context))
+}
+
+/** In this order: without white space at the start, at the end, with one newline at the end. Bytes stay as they are. */
+function shaped(data: string | Uint8Array, options: LuaTable, name: string): string | Uint8Array {
+  if (typeof data !== 'string') return data
+  let text = data
+  if (flagOption(options, 'trim_start', name)) text = trimStart(text)
+  if (flagOption(options, 'trim_end', name)) text = trimEnd(text)
+  if (flagOption(options, 'single_trailing_newline', name)) text = ensureSingleTrailingNewline(text)
+  return text
+}
+
+function isMissing(path: string, { context }: ChangeCall, { whenEmpty }: { readonly whenEmpty: boolean }): boolean {
+  const status = fileStatus(path, context)
+  if (status === undefined) return true
+  return whenEmpty && status.kind === 'file' && trimEnd(readText(path, context)) === ''
+}

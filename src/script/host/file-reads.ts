@@ -1,0 +1,109 @@
+import { messageOf } from '../../base/error.ts'
+import { parseJsonc } from '../../base/jsonc.ts'
+import { mayRead } from '../../tool/guard.ts'
+import { decodeText, fileStatus, readBytes, readText, statusAt } from '../../tool/workspace-reads.ts'
+import type { LuaValue } from '../engine.ts'
+import { argumentError, integer, optionalText, optionsTable, pathText, textList } from './arguments.ts'
+import { fileInfo, fileRecord } from './file-info.ts'
+import { withoutTopNull } from './json.ts'
+import { headingPattern, markdownSections, splitFirstSection, type MarkdownSection } from './md-sections.ts'
+import type { ModuleFunction, Section } from './module.ts'
+import { baseFolder, resolvePath } from './resolve-path.ts'
+
+/** The functions of `aip.file` that read one file. */
+export const readFunctions: { readonly [name: string]: ModuleFunction } = {
+  load: observing('load', ([path, options], section, name) => {
+    const given = pathText(path, name)
+    const absolute = resolvePath(given, baseFolder(optionsTable(options, name), section.context.workspace, name))
+    const text = readText(absolute, section.context)
+    return fileRecord(given, fileStatus(absolute, section.context), text)
+  }),
+  exists: observing('exists', ([path], section, name) => pathExists(pathText(path, name), section)),
+  info: observing('info', ([path], section, name) => {
+    const given = optionalText(path, name)
+    if (given === undefined || given.trim() === '') return undefined
+    const status = fileStatus(resolvePath(pathText(given, name), section.context.workspace), section.context)
+    return status?.kind === 'file' ? fileInfo(given, status) : undefined
+  }),
+  load_json: observing('load_json', ([path], section, name) => {
+    const given = pathText(path, name)
+    try {
+      return withoutTopNull(parseJsonc(readGiven(given, section)))
+    } catch (error) {
+      throw error instanceof Error && error.name === 'JsonSyntaxError'
+        ? argumentError(name, `${given} is not JSON: ${messageOf(error)}`)
+        : error
+    }
+  }),
+  load_md_sections: observing('load_md_sections', ([path, headings], section, name) => {
+    const text = readGiven(pathText(path, name), section)
+    if (headings === undefined || headings === null) return markdownSections(text).map(sectionTable)
+    const patterns = textList(headings, name, 'the headings').map((heading) => {
+      const pattern = headingPattern(heading)
+      if (pattern !== undefined) return pattern
+      throw argumentError(name, `"${heading}" is not a Markdown heading such as "## Name"`)
+    })
+    return markdownSections(text, patterns).map(sectionTable)
+  }),
+  load_md_split_first: observing('load_md_split_first', ([path], section, name) => {
+    const { first, after } = splitFirstSection(readGiven(pathText(path, name), section))
+    return { before: '', first: first === undefined ? undefined : sectionTable(first), after }
+  }),
+  line_spans: observing('line_spans', ([path], section, name) =>
+    lineSpans(readBytes(resolvePath(pathText(path, name), section.context.workspace), section.context)),
+  ),
+  read_span: observing('read_span', ([path, start, end], section, name) => {
+    const given = pathText(path, name)
+    const from = integer(start, name, 'the start')
+    const to = integer(end, name, 'the end')
+    if (from < 0 || to < 0) throw argumentError(name, 'the start and the end must not be negative')
+    if (to < from) throw argumentError(name, `the end ${to} lies before the start ${from}`)
+    const bytes = readBytes(resolvePath(given, section.context.workspace), section.context)
+    if (to > bytes.length) throw argumentError(name, `the end ${to} lies behind the ${bytes.length} bytes of ${given}`)
+    return decodeText(bytes.subarray(from, to), `the span ${from} to ${to} of ${given}`)
+  }),
+}
+
+type Reading = (args: readonly LuaValue[], section: Section, name: string) => LuaValue
+
+function observing(name: string, read: Reading): ModuleFunction {
+  const full = `aip.file.${name}`
+  return { effect: 'observe', call: (args, section) => [read(args, section, full)] }
+}
+
+function readGiven(path: string, { context }: Section): string {
+  return readText(resolvePath(path, context.workspace), context)
+}
+
+/** Never an error: what cannot be resolved or lies outside does not exist for a script. Folders count. */
+export function pathExists(path: string, { context }: Section): boolean {
+  try {
+    const absolute = resolvePath(path, context.workspace)
+    return mayRead(absolute, context) && statusAt(absolute) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Byte offsets of each line, without its `\n` or `\r\n`. */
+function lineSpans(bytes: Buffer): readonly (readonly [number, number])[] {
+  const spans: [number, number][] = []
+  for (let start = 0; start < bytes.length;) {
+    const newline = bytes.indexOf(10, start)
+    const stop = newline === -1 ? bytes.length : newline
+    spans.push([start, newline > start && bytes[stop - 1] === 13 ? stop - 1 : stop])
+    start = stop + 1
+  }
+  return spans
+}
+
+function sectionTable({ heading, headingRaw, content }: MarkdownSection): LuaValue {
+  return {
+    _type: 'MdSection',
+    content,
+    heading_raw: headingRaw,
+    heading_content: heading?.line ?? '',
+    heading_level: heading?.level ?? 0,
+    heading_name: heading?.name ?? '',
+  }
+}

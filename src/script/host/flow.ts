@@ -1,0 +1,22 @@
+import type { HostModule } from './module.ts'
+
+/**
+ * `aip.flow` (spec/aipack.md 2.3, vectors 19 to 21): marker tables that a stage returns. In Lua, so that what a script
+ * puts into them stays what it is; they are checked when the value of the stage is read, not here.
+ */
+export const flowModule: HostModule = {
+  name: 'aip.flow',
+  functions: {},
+  lua: {
+    name: 'aip.flow',
+    text: `
+local function marker(kind, data) return { _aipack_ = { kind = kind, data = data } } end
+aip.flow = {
+  before_all_response = function(data) return marker("BeforeAllResponse", data) end,
+  data_response = function(data) return marker("DataResponse", data) end,
+  skip = function(reason) return marker("Skip", { reason = reason }) end,
+  redo_run = function() return marker("Redo") end,
+}
+`,
+  },
+}

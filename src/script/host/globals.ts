@@ -1,0 +1,59 @@
+import { emit } from '../../event/context.ts'
+import { text } from './arguments.ts'
+import type { HostModule } from './module.ts'
+
+/**
+ * The global helpers (spec/aipack.md 6.1): null tests, `print`, and `utils` and `aipack` as other names of `aip`.
+ * `null`, `Null` and `NULL` themselves come from the engine. `print` joins by newline, shows text as it is and all else
+ * as `aip.lua.dump` does, and becomes a `print` event with the agent's name.
+ */
+export const globalsModule: HostModule = {
+  name: '',
+  functions: {
+    print: {
+      effect: 'act',
+      call: ([line], { context, agentName }) => {
+        emit(context, { type: 'print', name: agentName, text: printable(line) })
+        return []
+      },
+    },
+  },
+  lua: {
+    name: 'globals',
+    text: `
+local null, emit, dump = null, print, aip.lua.dump
+
+function print(...)
+  local parts = table.pack(...)
+  for index = 1, parts.n do
+    local part = parts[index]
+    parts[index] = type(part) == "string" and part or dump(part)
+  end
+  emit(table.concat(parts, "\\n"))
+end
+
+function is_null(value) return value == nil or value == null end
+function is_not_null(value) return value ~= nil and value ~= null end
+function nil_if_null(value) if value ~= null then return value end end
+
+function value_or(...)
+  local count = select("#", ...)
+  for position = 1, count do
+    local value = (select(position, ...))
+    if value ~= nil and value ~= null then return value end
+  end
+  if count > 0 then return (select(count, ...)) end
+end
+
+function is_table(value) return type(value) == "table" end
+function is_list(value) return type(value) == "table" and rawget(value, 1) ~= nil end
+function is_object(value) return type(value) == "table" and rawget(value, 1) == nil end
+
+utils, aipack = aip, aip
+`,
+  },
+}
+
+function printable(line: Parameters<typeof text>[0]): string {
+  return line instanceof Uint8Array ? Buffer.from(line).toString('utf8') : text(line, 'print')
+}

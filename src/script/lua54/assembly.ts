@@ -1,0 +1,111 @@
+/** WebAssembly instructions in the binary format. A piece of code is a list of them, in order. */
+export type Code = readonly (readonly number[])[]
+
+const i32 = 0x7f
+const i64 = 0x7e
+const f64 = 0x7c
+
+/** Function types are written as C signatures: `i` is an `int` or pointer, `j` a 64-bit integer, `d` a double, `v` nothing. */
+const valueTypes: Readonly<Record<string, readonly number[]>> = { i: [i32], j: [i64], d: [f64], v: [] }
+
+export const get = (local: number): readonly number[] => [0x20, local]
+export const set = (local: number): readonly number[] => [0x21, local]
+/** Constants from 0 to 63. */
+export const constant = (value: number): readonly number[] => [0x41, value]
+/** 32-bit cells; the address is on the stack. */
+export const load = (offset: number): readonly number[] => [0x28, 2, offset]
+export const store = (offset: number): readonly number[] => [0x36, 2, offset]
+/** Runs the code when the number on the stack is not 0. */
+export const when = (...body: Code): readonly number[] => [0x04, 0x40, ...body.flat(), 0x0b]
+/** Repeats until `leaveWhenTrue` directly inside it; `again` inside one `when`, and `next` directly inside, go on. */
+export const forever = (...body: Code): readonly number[] => [0x02, 0x40, 0x03, 0x40, ...body.flat(), 0x0b, 0x0b]
+export const leaveWhenTrue = [0x0d, 1]
+export const next = [0x0c, 0]
+export const again = [0x0c, 1]
+export const giveBack = [0x0f]
+/** With three values on the stack: the first when the third is not 0, otherwise the second. */
+export const select = [0x1b]
+export const isZero = [0x45]
+export const equal = [0x46]
+export const different = [0x47]
+export const greaterSigned = [0x4a]
+export const lessUnsigned = [0x49]
+export const greaterUnsigned = [0x4b]
+export const add = [0x6a]
+export const subtract = [0x6b]
+export const both = [0x71]
+export const either = [0x72]
+/** 64 bits: the constant 1, comparisons, and conversions from and to 32 bits and from a double. */
+export const wideOne = [0x42, 1]
+export const lessWide = [0x53]
+export const greaterWide = [0x55]
+export const widen = [0xac]
+export const narrow = [0xa7]
+export const widenDouble = [0xb0]
+
+export interface ImportedFunction {
+  readonly name: string
+  readonly signature: string
+}
+
+export interface DefinedFunction {
+  readonly name: string
+  readonly signature: string
+  /** Local variables of 32 bits, numbered after the parameters. */
+  readonly locals: number
+  readonly body: Code
+}
+
+export interface Assembly {
+  /** All from the module `lua`, together with its `memory`. */
+  readonly imports: readonly ImportedFunction[]
+  /** Functions are numbered from the imports on. All of them and the imports in `passedOn` are exported. */
+  readonly functions: readonly DefinedFunction[]
+  readonly passedOn: readonly string[]
+}
+
+/** The bytes of a WebAssembly module. */
+export function assemble({ imports, functions, passedOn }: Assembly): Uint8Array<ArrayBuffer> {
+  const signatures = [...new Set([...imports, ...functions].map(({ signature }) => signature))]
+  const typeOf = ({ signature }: { readonly signature: string }): number => signatures.indexOf(signature)
+  const exported = [
+    ...passedOn.map((name) => [...text(name), 0, imports.findIndex((known) => known.name === name)]),
+    ...functions.map(({ name }, index) => [...text(name), 0, imports.length + index]),
+  ]
+  const memory = [...text('lua'), ...text('memory'), 2, 0, 1]
+  return Uint8Array.from([
+    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, signatures.map(functionType)),
+    ...section(2, [memory, ...imports.map((known) => [...text('lua'), ...text(known.name), 0, typeOf(known)])]),
+    ...section(3, functions.map((defined) => [typeOf(defined)])),
+    ...section(7, exported),
+    ...section(10, functions.map(functionBody)),
+  ])
+}
+
+/** The first letter of a signature is the result. */
+function functionType(signature: string): readonly number[] {
+  const [result = [], ...parameters] = [...signature].map((letter) => valueTypes[letter] ?? [])
+  return [0x60, ...sized(parameters.flat()), ...sized(result)]
+}
+
+function functionBody({ locals, body }: DefinedFunction): readonly number[] {
+  const declared = locals === 0 ? [0] : [1, locals, i32]
+  return sized([...declared, ...body.flat(), 0x0b])
+}
+
+function section(id: number, entries: Code): readonly number[] {
+  return [id, ...sized([...unsigned(entries.length), ...entries.flat()])]
+}
+
+function sized(bytes: readonly number[]): readonly number[] {
+  return [...unsigned(bytes.length), ...bytes]
+}
+
+function text(value: string): readonly number[] {
+  return sized([...Buffer.from(value, 'utf8')])
+}
+
+function unsigned(value: number): readonly number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)]
+}

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { BatonError, messageOf } from '../../base/error.ts'
+import type { LuaEngine } from '../engine.ts'
+import { createRuntime } from './runtime.ts'
+import { createState } from './state.ts'
+import { type CompiledModule, webAssembly } from './webassembly.ts'
+
+export interface Lua54Options {
+  /** Absolute path of Lua's wasm file. Without it the one in the installed package `wasmoon` is used. */
+  readonly wasmFile?: string
+}
+
+/**
+ * Loads the Lua 5.4 engine (DESIGN 7): PUC Lua as WebAssembly, its memory shared by all states of this engine.
+ * @throws BatonError NOT_AVAILABLE where WebAssembly is missing, FILE_UNREADABLE when the wasm file is
+ */
+export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> {
+  const module = await compile(options.wasmFile ?? installedFile())
+  let runtime = createRuntime(module)
+  return {
+    name: 'lua54',
+    createState(stateOptions) {
+      // After a fault the memory of the old instance cannot be trusted; states made from now on get a new one.
+      if (runtime.isBroken) runtime = createRuntime(module)
+      return createState(runtime, stateOptions)
+    },
+  }
+}
+
+async function compile(file: string): Promise<CompiledModule> {
+  const { Module } = webAssembly()
+  try {
+    return new Module(await readFile(file))
+  } catch (error) {
+    throw new BatonError('FILE_UNREADABLE', `cannot load Lua from ${file}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function installedFile(): string {
+  return createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
+}

@@ -1,0 +1,149 @@
+import { messageOf } from '../../base/error.ts'
+import { type LuaChunk, LuaError, type LuaValue } from '../engine.ts'
+import type { Core } from './core.ts'
+import { errorAt, errorOf, limitError } from './errors.ts'
+import { type Pointer, luaStatus, luaType } from './exports.ts'
+import { enter } from './meter.ts'
+import { readValue } from './read.ts'
+import { type ChunkThread, closeThread, openThread, setEnvironment } from './threads.ts'
+
+export interface RunOptions {
+  readonly variables: { readonly [name: string]: LuaValue }
+  readonly signal: AbortSignal
+}
+
+/**
+ * Runs a chunk in a thread of its own until it ends, going back to the event loop whenever a host function waits and every
+ * few milliseconds (spec/lua-engines.md 4.1). Rejects with `LuaError`, or with the signal's reason.
+ */
+export async function runChunk(core: Core, chunk: LuaChunk, options: RunOptions): Promise<readonly LuaValue[]> {
+  const { signal } = options
+  signal.throwIfAborted()
+  assertOpen(core)
+  const thread = openThread(core, chunk)
+  const turns = createTurns(core, signal)
+  try {
+    setEnvironment(core, thread, options.variables)
+    for (;;) {
+      signal.throwIfAborted()
+      core.meter.resumedAt = performance.now()
+      const step = resume(core, thread.pointer)
+      if (step.kind === 'done') return readResults(core, thread, chunk)
+      await turns.take(step.kind === 'pause' ? nextTurn() : step.until)
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    turns.end()
+    closeThread(core, thread)
+  }
+}
+
+/** Runs a chunk in the globals at once. It cannot wait for host functions. Throws `LuaError`. */
+export function runModule(core: Core, chunk: LuaChunk): void {
+  const thread = openThread(core, chunk)
+  try {
+    for (;;) {
+      core.meter.resumedAt = performance.now()
+      const step = resume(core, thread.pointer)
+      if (step.kind === 'done') return
+      if (step.kind === 'wait') throw new LuaError('a module cannot wait while it is loaded', { chunk: chunk.name })
+    }
+  } finally {
+    closeThread(core, thread)
+  }
+}
+
+/** Throws `LuaError` when nothing can run in this state any more. */
+export function assertOpen(core: Core): void {
+  if (core.runtime.isBroken) throw new LuaError('the Lua engine has stopped after a fault')
+  if (core.status !== 'open') throw closedError()
+}
+
+export function closedError(): LuaError {
+  return new LuaError('the Lua state was closed')
+}
+
+type Step =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'pause' }
+  | { readonly kind: 'wait'; readonly until: Promise<void> }
+
+function resume(core: Core, thread: Pointer): Step {
+  assertOpen(core)
+  const { lua, cell } = core.runtime.wasm
+  const status = enterOrFail(core, () => lua.lua_resume(thread, 0, 0, cell))
+  if (core.status !== 'open') throw closedError()
+  if (core.limit !== undefined) throw limitError(core, thread)
+  if (status === luaStatus.ok) return { kind: 'done' }
+  if (status === luaStatus.yield) return yielded(core, thread)
+  throw errorOf(core, thread, status)
+}
+
+function enterOrFail(core: Core, body: () => number): number {
+  try {
+    return enter(core, body)
+  } catch (error) {
+    throw new LuaError(`the Lua engine failed: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** A thread yields nothing when the hook has stopped it, and the marker with a number when a host function waits. */
+function yielded(core: Core, thread: Pointer): Step {
+  const { lua } = core.runtime.wasm
+  if (core.pausedThread === thread) {
+    core.pausedThread = undefined
+    return { kind: 'pause' }
+  }
+  if (lua.lua_type(thread, -2) !== luaType.lightUserdata || lua.lua_touserdata(thread, -2) !== core.waitMarker) {
+    throw errorAt(core, thread, 'attempt to yield from outside a coroutine')
+  }
+  const id = lua.lua_tonumberx(thread, -1, 0)
+  lua.lua_settop(thread, -3)
+  const pending = core.waits.get(id)
+  return pending === undefined ? { kind: 'pause' } : { kind: 'wait', until: pending.settled }
+}
+
+function readResults(core: Core, { pointer }: ChunkThread, { name }: LuaChunk): readonly LuaValue[] {
+  const { wasm } = core.runtime
+  const source = { wasm, thread: pointer, reading: 'border', listMarker: core.listMarker } as const
+  try {
+    return Array.from({ length: wasm.lua.lua_gettop(pointer) }, (_, index) => readValue(source, index + 1))
+  } catch (error) {
+    throw new LuaError(messageOf(error), { chunk: name })
+  }
+}
+
+interface Turns {
+  /** Waits for a promise that never rejects. Rejects at once when the run is aborted or its state is closed. */
+  take(until: Promise<void>): Promise<void>
+  end(): void
+}
+
+function createTurns(core: Core, signal: AbortSignal): Turns {
+  let reject: (reason: unknown) => void = () => undefined
+  const interrupt = (reason: unknown): void => reject(reason)
+  const onAbort = (): void => interrupt(signal.reason)
+  core.interrupts.add(interrupt)
+  signal.addEventListener('abort', onAbort)
+  return {
+    take(until) {
+      return new Promise((resolve, fail) => {
+        if (signal.aborted) fail(signal.reason)
+        reject = fail
+        void until.then(resolve)
+      })
+    },
+    end() {
+      core.interrupts.delete(interrupt)
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+async function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

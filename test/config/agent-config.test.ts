@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/base/json.ts'
+import { normalizeSubAgents } from '../../src/config/agent-config.ts'
+
+function messages(value: Json): readonly string[] {
+  return normalizeSubAgents(value).findings.map(({ code, message }) => `${code} ${message}`)
+}
+
+describe('entries', () => {
+  it('that are strings are names with every default (R237)', () => {
+    expect(normalizeSubAgents(['context-builder'])).toStrictEqual({
+      agents: [
+        {
+          name: 'context-builder',
+          enabled: true,
+          stages: ['pre'],
+          options: {},
+          entry: { name: 'context-builder' },
+          index: 0,
+        },
+      ],
+      findings: [],
+    })
+  })
+
+  it('keep their further keys, so that the agent sees them as written (TV29)', () => {
+    const entry = { name: 'x', some_prop: 'value', stage: ['post', 'pre', 'post'], merge: 'deep', enabled: false }
+    const { agents } = normalizeSubAgents(['first', { ...entry, options: { model: 'fast' } }])
+    expect(agents[1]).toStrictEqual({
+      name: 'x',
+      enabled: false,
+      stages: ['post', 'pre'],
+      merge: 'deep',
+      options: { model: 'fast' },
+      entry: { ...entry, options: { model: 'fast' } },
+      index: 1,
+    })
+  })
+
+  it.each(['pre', 'pre_task', 'post_task', 'post'])('take the stage %s', (stage) => {
+    expect(normalizeSubAgents([{ name: 'x', stage }]).agents[0]?.stages).toEqual([stage])
+  })
+})
+
+describe('bad entries (D28)', () => {
+  it.each<[string, Json, string]>([
+    ['a number', 7, 'the number 7 is neither a name nor a table with a name'],
+    ['null', null, 'empty is neither a name nor a table with a name'],
+    ['a list', ['x'], 'a list is neither a name nor a table with a name'],
+    ['empty text', ' ', 'the name is " "'],
+    ['a table without a name', { stage: 'pre' }, 'it has no name'],
+    ['a name that is no text', { name: 3 }, 'the name is the number 3'],
+    ['an unknown stage', { name: 'x', stage: 'before' }, 'unknown stage "before"'],
+    ['an unknown stage in a list', { name: 'x', stage: ['pre', 1] }, 'unknown stage the number 1'],
+    ['no stage at all', { name: 'x', stage: [] }, 'stage is an empty list'],
+    ['enabled as text', { name: 'x', enabled: 'no' }, 'enabled is "no"'],
+    ['an unknown merge', { name: 'x', merge: 'all' }, 'merge is "all"'],
+    ['options as text', { name: 'x', options: 'm' }, 'options is "m"'],
+    ['on', { name: 'x', on: 'start' }, '"on" is not a key of sub-agents'],
+    ['stage_post', { name: 'x', stage_post: true }, '"stage_post" is not a key of sub-agents'],
+  ])('name the index: %s', (_, entry, message) => {
+    expect(messages(['fine', entry])).toEqual([`CONFIG_INVALID sub_agents[1]: ${message}`])
+  })
+
+  it('with `as` say that it comes later', () => {
+    expect(messages([{ name: 'x', as: 'append' }])).toEqual([
+      'NOT_AVAILABLE sub_agents[0]: "as" is not available in this version',
+    ])
+  })
+
+  it('point to stage for other ways to say when', () => {
+    expect(normalizeSubAgents([{ name: 'x', on: 'end' }]).findings[0]).toMatchObject({
+      hint: 'Use stage.',
+      path: ['sub_agents', 0, 'on'],
+    })
+  })
+
+  it('are all reported, and the good ones stay', () => {
+    const { agents, findings } = normalizeSubAgents([1, 'good', { name: '', stage: 'never' }])
+    expect(agents.map(({ name, index }) => [name, index])).toEqual([['good', 1]])
+    expect(findings).toHaveLength(3)
+  })
+})
+
+it('refuses what is no list', () => {
+  expect(messages('context-builder')).toEqual(['CONFIG_INVALID "sub_agents" must be a list'])
+})

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { isBatonError } from '../../src/base/error.ts'
+import type { JsonObject } from '../../src/base/json.ts'
+import { parseOverride, readOverrides } from '../../src/config/flags.ts'
+import { mergeLayers, originText, type Layer } from '../../src/config/layers.ts'
+import { describeOrigins } from '../../src/config/origins.ts'
+
+function layer(name: string, values: JsonObject): Layer {
+  return { origin: { kind: 'flag', name }, values }
+}
+
+describe('merging', () => {
+  it('lets later layers win and replaces lists', () => {
+    const { values } = mergeLayers([
+      layer('a', { model: 'x', context_globs: ['a', 'b'] }),
+      layer('b', { model: 'y', context_globs: ['c'] }),
+    ])
+    expect(values).toStrictEqual({ model: 'y', context_globs: ['c'] })
+  })
+
+  it('joins aliases, providers, lua and runs key by key', () => {
+    const { values } = mergeLayers([
+      layer('a', {
+        lua: { timeout: '1s', memory_mb: 1 },
+        model_aliases: { a: 'x' },
+        providers: { p: { base_url: 'u' } },
+      }),
+      layer('b', { lua: { timeout: '2s' }, model_aliases: { b: 'y' }, providers: { q: { base_url: 'v' } } }),
+    ])
+    expect(values).toStrictEqual({
+      lua: { timeout: '2s', memory_mb: 1 },
+      model_aliases: { a: 'x', b: 'y' },
+      providers: { p: { base_url: 'u' }, q: { base_url: 'v' } },
+    })
+  })
+
+  it('knows which layer each value comes from', () => {
+    const { origins } = mergeLayers([
+      layer('a', { model: 'x', lua: { timeout: '1s', memory_mb: 1 } }),
+      layer('b', { model: 'y', lua: { timeout: '2s' } }),
+    ])
+    expect(origins.map(({ path, layer: { origin } }) => `${path.join('.')} ${originText(origin)}`)).toEqual([
+      'model b',
+      'lua.timeout b',
+      'lua.memory_mb a',
+    ])
+  })
+})
+
+describe('origins', () => {
+  it('are shown sorted, and addresses without user, password and query', async () => {
+    const { origins } = mergeLayers([
+      layer('-c seed', { seed: 1 }),
+      layer('u', {
+        gateway: { base_url: 'https://me:secret@host/v1?key=secret', api_key_env: 'K' },
+        secrets: ['TOKEN'],
+      }),
+    ])
+    expect(await describeOrigins({ origins })).toStrictEqual([
+      { key: 'gateway', value: { base_url: 'https://host/v1', api_key_env: 'K' }, origin: 'u' },
+      { key: 'secrets', value: ['TOKEN'], origin: 'u' },
+      { key: 'seed', value: 1, origin: '-c seed' },
+    ])
+  })
+})
+
+describe('-c key=value', () => {
+  it.each<[string, JsonObject]>([
+    ['temperature=0.2', { temperature: 0.2 }],
+    ['model="m"', { model: 'm' }],
+    ['model=gpt-5-mini', { model: 'gpt-5-mini' }],
+    ['model = a=b', { model: 'a=b' }],
+    ['model=', { model: '' }],
+    ['lua.timeout=5s', { lua: { timeout: '5s' } }],
+    ['lua.memory_mb=64', { lua: { memory_mb: 64 } }],
+    ['context_globs=["a", "b"]', { context_globs: ['a', 'b'] }],
+    ['model_aliases."a b"=x y', { model_aliases: { 'a b': 'x y' } }],
+    ['model=one\nseed = 1', { model: 'one\nseed = 1' }],
+  ])('%j is %j', async (text, values) => {
+    expect(await parseOverride(text)).toStrictEqual(values)
+  })
+
+  it.each(['model', '=x', 'a b=1', 'a\nb=1', '.x=1'])('refuses %j', async (text) => {
+    const error: unknown = await parseOverride(text).catch((reason: unknown) => reason)
+    expect(isBatonError(error) && error).toMatchObject({ code: 'USAGE', message: `-c ${text} is not key=value` })
+  })
+
+  async function issues(...overrides: readonly string[]): Promise<readonly string[]> {
+    const { issues: found } = await readOverrides(overrides, { userFile: '~/config.toml' })
+    return found.map(({ code, message, hint, place }) => `${place?.file}: ${code} ${message} | ${hint}`)
+  }
+
+  it('checks keys and types', async () => {
+    expect(await issues('modle=x', 'temperature=hot', 'iterate={}', 'name=x', 'mode=code')).toEqual([
+      '-c modle: USAGE unknown key "modle" | Did you mean "model"?',
+      '-c temperature: CONFIG_INVALID "temperature" must be a number from 0 to 2, not "hot" | Write a number from 0 to 2.',
+      '-c iterate: NOT_AVAILABLE "iterate" is not available in this version | Remove it.',
+      '-c name: USAGE "name" can be set in a prompt file only | Move it into the front matter.',
+      '-c mode: NOT_AVAILABLE mode = "code" is not available in this version | Remove it.',
+    ])
+  })
+
+  it('does not take where keys are sent, nor repeat what may be a key', async () => {
+    expect(await issues('providers.a.api_key=sk-123')).toEqual([
+      '-c providers.a.api_key: USAGE "providers" cannot be set by -c | Put it into your config file ~/config.toml.',
+    ])
+  })
+
+  it('lets later ones win', async () => {
+    const { layers } = await readOverrides(['seed=1', 'seed=2'], { userFile: 'u' })
+    expect(mergeLayers(layers).values).toStrictEqual({ seed: 2 })
+  })
+})

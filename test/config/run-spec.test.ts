@@ -1,0 +1,328 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { codeFrame } from '../../src/base/code-frame.ts'
+import { isBatonError } from '../../src/base/error.ts'
+import { issuesOf } from '../../src/config/issue.ts'
+import type { Environment } from '../../src/config/locate.ts'
+import { describeOrigins } from '../../src/config/origins.ts'
+import { loadRunSpec, placeInPrompt, settingsFor, type RunSpec } from '../../src/config/run-spec.ts'
+import { loadTargetConfig, type TargetConfig } from '../../src/config/target-config.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface Given {
+  readonly files: { readonly [path: string]: string }
+  readonly env?: Environment
+  readonly model?: string
+  readonly overrides?: readonly string[]
+}
+
+/** Loads `p.md` of a fresh workspace; `user.toml` is the user's config file when it is given. */
+function load(given: Given, root = rootOf(given)): Promise<RunSpec> {
+  return loadRunSpec({ ...optionsOf(given, root), file: 'p.md' })
+}
+
+function loadTarget(given: Given, root = rootOf(given)): Promise<TargetConfig> {
+  return loadTargetConfig(optionsOf(given, root))
+}
+
+function rootOf({ files: { 'user.toml': user, ...files } }: Given): string {
+  return tempTree({ ...files, '.git/HEAD': '', ...(user === undefined ? {} : { 'home/config/config.toml': user }) })
+}
+
+function optionsOf({ env = {}, model, overrides = [] }: Given, root: string): Parameters<typeof loadTargetConfig>[0] {
+  const flags = { overrides, ...(model === undefined ? {} : { model }) }
+  return { cwd: root, env: { BATON_HOME: join(root, 'home'), ...env }, home: '/nowhere', flags }
+}
+
+/** The error as people see it. */
+async function failure(loading: Promise<unknown>, root = ''): Promise<string> {
+  const error: unknown = await loading.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!isBatonError(error)) return `no BatonError but ${String(error)}`
+  const { code, message, hint, place } = error
+  const at = { line: place?.line ?? 0, ...(place?.column === undefined ? {} : { column: place.column }) }
+  const frame = place?.text === undefined ? '(not shown)' : codeFrame(place.text, at, { context: 0 })
+  return `${code} ${message}\n${place?.file}\n${frame}\n${hint}`.replaceAll(root || '\0', '<root>')
+}
+
+describe('a run spec', () => {
+  it('holds what the file says, with defaults for the rest', async () => {
+    const spec = await load({ files: { 'p.md': '+++\nmodel = "m"\n+++\nDo it.\n' } })
+    expect(spec).toMatchObject({
+      file: join(spec.workspace, 'p.md'),
+      promptDir: spec.workspace,
+      frontMatter: { model: 'm' },
+      agents: [],
+      warnings: [],
+      document: { file: 'p.md', instruction: 'Do it.' },
+    })
+    expect(spec.settings).toStrictEqual({
+      model: 'm',
+      model_aliases: {},
+      input_concurrency: 2,
+      base_dir: spec.workspace,
+      globs: { context: [], knowledge: [], structure: [], working: [] },
+      max_files_size_kb: 1500,
+      allow_run_on_task_fail: false,
+      lua: { engine: 'lua54', timeout_ms: 60_000, memory_mb: 256, instructions: 1e12 },
+      providers: {},
+      secrets: [],
+      runs: {},
+    })
+  })
+
+  it('starts coder_params without sub_agents and [params], and with the three lists of globs (R248 to R250)', async () => {
+    const toml =
+      'model = "m"\nknowledge_globs = ["k"]\ntone = "dry"\nsub_agents = ["a"]\n[lua]\ntimeout = "1s"\n[params]\nlevel = 1'
+    const spec = await load({ files: { 'p.md': `+++\n${toml}\n+++\n` } })
+    expect(spec.params).toStrictEqual({
+      context_globs: [],
+      structure_globs: [],
+      knowledge_globs: ['k'],
+      model: 'm',
+      tone: 'dry',
+      lua: { timeout: '1s' },
+      level: 1,
+    })
+    expect(spec.agents.map(({ name }) => name)).toEqual(['a'])
+  })
+
+  it('joins the forms of globs in their order and keeps groups', async () => {
+    const toml =
+      'context_globs_post = ["z"]\ncontext_globs = ["m"]\ncontext_globs_pre = ["a"]\nworking_globs = ["w", ["x", "y"]]'
+    const { settings } = await load({ files: { 'p.md': `+++\n${toml}\n+++\n` } })
+    expect(settings.globs).toStrictEqual({
+      context: ['a', 'm', 'z'],
+      knowledge: [],
+      structure: [],
+      working: ['w', ['x', 'y']],
+    })
+  })
+
+  it('knows the place of a sub-agent', async () => {
+    const spec = await load({ files: { 'p.md': '+++\nsub_agents = [\n  "a",\n  { name = "b" },\n]\n+++\n' } })
+    expect(await placeInPrompt(spec, ['sub_agents', 1])).toMatchObject({ file: 'p.md', line: 4, column: 3 })
+  })
+
+  it('warns of a base_dir that is not there and of parameters that nobody reads', async () => {
+    const spec = await load({ files: { 'p.md': '+++\nbase_dir = "src"\ntone = 1\n+++\n' } })
+    expect(spec.warnings).toEqual([
+      'p.md:3: nothing reads the parameter "tone"',
+      `p.md:2: base_dir ${join(spec.workspace, 'src')} is not a folder, so globs match nothing`,
+    ])
+  })
+})
+
+describe('layers', () => {
+  const files = {
+    'user.toml':
+      'model = "user"\nseed = 1\n[model_aliases]\nfast = "u"\n[providers.mine]\nbase_url = "http://localhost:1/v1"\n',
+    'baton.toml': 'model = "workspace"\ntop_p = 0.5\n[model_aliases]\nslow = "w"\n',
+    'p.md': '+++\nmodel = "file"\n[lua]\ntimeout = "5s"\n+++\n',
+  }
+
+  it('win in order: user, workspace, front matter, environment, -c, -m', async () => {
+    const { 'p.md': _, ...below } = files
+    const plain = { ...below, 'p.md': 'Text.' }
+    const env = { BATON_MODEL: 'environment' }
+    const overrides = ['model=flag']
+    expect((await load({ files: { 'user.toml': files['user.toml'], 'p.md': '' } })).settings.model).toBe('user')
+    expect((await load({ files: plain })).settings.model).toBe('workspace')
+    expect((await load({ files })).settings.model).toBe('file')
+    expect((await load({ files, env })).settings.model).toBe('environment')
+    expect((await load({ files, env, overrides })).settings.model).toBe('flag')
+    expect((await load({ files, env, overrides, model: 'm' })).settings.model).toBe('m')
+  })
+
+  it('show where each value comes from, with its line', async () => {
+    const spec = await load({
+      files,
+      env: { BATON_MODEL: 'e', BATON_GATEWAY_URL: 'http://u:p@g/v1' },
+      overrides: ['seed=2'],
+    })
+    const rows = await describeOrigins(spec)
+    expect(rows.map(({ key, value, origin }) => `${key} = ${JSON.stringify(value)} (${origin})`)).toEqual([
+      'allow_run_on_task_fail = false (default)',
+      'base_dir = "" (default)',
+      'gateway = {"base_url":"http://g/v1"} (BATON_GATEWAY_URL)',
+      'input_concurrency = 2 (default)',
+      'lua.engine = "lua54" (default)',
+      'lua.instructions = 1000000000000 (default)',
+      'lua.memory_mb = 256 (default)',
+      'lua.timeout = "5s" (p.md:4)',
+      'max_files_size_kb = 1500 (default)',
+      'model = "e" (BATON_MODEL)',
+      'model_aliases.fast = "u" (home/config/config.toml:4)',
+      'model_aliases.slow = "w" (baton.toml:4)',
+      'providers.mine = {"base_url":"http://localhost:1/v1"} (home/config/config.toml:5)',
+      'seed = 2 (-c seed)',
+      'top_p = 0.5 (baton.toml:2)',
+    ])
+  })
+
+  it('hold for a target without front matter', async () => {
+    const { settings, workspace } = await loadTarget({ files: { ...files, 'baton.toml': 'runs = { dir = "out" }' } })
+    expect(settings).toMatchObject({ model: 'user', runs: { dir: join(workspace, 'out') } })
+    expect(settings.providers).toStrictEqual({ mine: { base_url: 'http://localhost:1/v1' } })
+  })
+})
+
+describe('settings after a chain', () => {
+  const files = {
+    'baton.toml': 'model = "workspace"',
+    'p.md': '+++\nmodel = "file"\nseed = 1\ncontext_globs = ["a"]\nbase_dir = "src"\nsub_agents = ["x"]\n+++\n',
+    'src/file': '',
+  }
+
+  it('take request keys from the params alone and keep the frame', async () => {
+    const spec = await load({ files })
+    const settings = settingsFor(spec, { temperature: 0.5, context_globs: ['b'], base_dir: '', tone: 1 })
+    expect(settings).toMatchObject({ model: 'workspace', temperature: 0.5, globs: { context: ['b'] } })
+    expect(settings.seed).toBeUndefined()
+    expect(settings.base_dir).toBe(join(spec.workspace, 'src'))
+    expect(settingsFor(spec, spec.params)).toStrictEqual(spec.settings)
+  })
+
+  it('let -m and BATON_MODEL win', async () => {
+    expect(settingsFor(await load({ files, model: 'm' }), { model: 'chain' }).model).toBe('m')
+    expect(settingsFor(await load({ files, env: { BATON_MODEL: 'e' } }), { model: 'chain' }).model).toBe('e')
+    expect(settingsFor(await load({ files }), { model: null }).model).toBe('workspace')
+  })
+
+  it('name a wrong value', async () => {
+    const spec = await load({ files })
+    expect(() => settingsFor(spec, { temperature: 'hot' })).toThrow(
+      '"temperature" must be a number from 0 to 2, not "hot"',
+    )
+    expect(() => settingsFor(spec, { file_content_mode: 'whole' })).toThrow('"file_content_mode" is not available')
+    expect(() => settingsFor(spec, { context_globs: ['../x'] })).toThrow(
+      'context_globs[0]: the glob "../x" leaves base_dir',
+    )
+  })
+})
+
+describe('the bounds of the workspace', () => {
+  it('hold base_dir by ..', async () => {
+    const given = { files: { 'p.md': '+++\nbase_dir = "../x"\n+++\n' } }
+    const root = rootOf(given)
+    expect(await failure(load(given, root), root)).toMatchInlineSnapshot(`
+      "OUTSIDE_WORKSPACE base_dir "../x" leaves the workspace <root>
+      p.md
+      > 2 | base_dir = "../x"
+          |            ^
+      Name a folder inside the workspace, or start from the folder you mean (-C)."
+    `)
+  })
+
+  it('hold base_dir through a link', async () => {
+    const given = { files: { 'baton.toml': 'base_dir = "link/deep"', 'p.md': '' } }
+    const root = rootOf(given)
+    symlinkSync('/', join(root, 'link'))
+    expect(await failure(load(given, root), root)).toMatch(
+      /^OUTSIDE_WORKSPACE base_dir "link\/deep" leaves the workspace <root> through a link\nbaton.toml\n> 1 /,
+    )
+  })
+
+  it('hold the text of globs', async () => {
+    const toml = 'context_globs = ["src/**"]\nworking_globs = ["a", ["b", "!src/../../x"]]'
+    expect(await failure(load({ files: { 'p.md': `+++\n${toml}\n+++\n` } }))).toMatchInlineSnapshot(`
+      "OUTSIDE_WORKSPACE working_globs[1][1]: the glob "!src/../../x" leaves base_dir
+      p.md
+      > 3 | working_globs = ["a", ["b", "!src/../../x"]]
+          |                             ^
+      Globs are relative to base_dir and stay below it: set base_dir, or write a relative glob without ".."."
+    `)
+  })
+
+  it.each(['/etc/*', '../x', 'a/../../x', '**/../../x', './../x', '{../x,y}', '!/etc/*'])(
+    'hold the glob %s',
+    async (glob) => {
+      const given = { files: { 'p.md': '' }, overrides: [`structure_globs=["${glob}"]`] }
+      expect(await failure(load(given))).toMatch(/^OUTSIDE_WORKSPACE structure_globs\[0\]: /)
+    },
+  )
+
+  it.each(['src/../lib/*', '..x/*', 'a/{b,..}/c', '**/*', '.hidden', 'a:b'])('let the glob %s pass', async (glob) => {
+    const { settings } = await load({ files: { 'p.md': '' }, overrides: [`structure_globs=["${glob}"]`] })
+    expect(settings.globs.structure).toEqual([glob])
+  })
+})
+
+describe('trust', () => {
+  it('keeps a prompt file from saying where keys go', async () => {
+    const given = { files: { 'p.md': '+++\nmodle = 1\nmodel = 2\n[gateway]\nbase_url = "http://evil"\n+++\n' } }
+    const root = rootOf(given)
+    expect(await failure(load(given, root), root)).toMatchInlineSnapshot(`
+      "UNTRUSTED "gateway" may not be set by p.md: files that come with a folder are not trusted with it
+      p.md
+      > 4 | [gateway]
+          |  ^
+      If you want it, put it into your own config file <root>/home/config/config.toml."
+    `)
+  })
+
+  it.each([
+    'providers.a.base_url = "http://evil"',
+    'mcp_servers = {}',
+    'plugins = []',
+    'permission = {}',
+    'sandbox = {}',
+  ])('keeps a workspace file from %s', async (toml) => {
+    const given = { files: { '.baton/config.toml': `seed = 1\n${toml}`, 'p.md': '' } }
+    expect(await failure(load(given))).toMatch(/^UNTRUSTED "\w+" may not be set by .baton\/config.toml: .*\n.*\n> 2 /)
+    expect(await failure(loadTarget(given))).toMatch(/^UNTRUSTED/)
+  })
+
+  it('is not asked of the user: only what is not built yet is refused', async () => {
+    const given = { files: { 'user.toml': '[mcp_servers.a]\ncommand = "x"\n', 'p.md': '' } }
+    expect(await failure(load(given))).toMatch(/^NOT_AVAILABLE "mcp_servers" is not available in this version/)
+  })
+})
+
+describe('config files', () => {
+  it('are checked with places', async () => {
+    const given = {
+      files: { 'baton.toml': 'temperature = "hot"\nmodle = 1\nname = "x"\n', 'p.md': '+++\nseed = "s"\n+++\n' },
+    }
+    const error: unknown = await load(given).catch((reason: unknown) => reason)
+    expect(
+      issuesOf(error).map(({ message, place }) => `${place?.file}:${place?.line}:${place?.column} ${message}`),
+    ).toEqual([
+      'baton.toml:1:15 "temperature" must be a number from 0 to 2, not "hot"',
+      'baton.toml:2:1 unknown key "modle"',
+      'baton.toml:3:1 "name" can be set in a prompt file only',
+      'p.md:2:8 "seed" must be a whole number, not "s"',
+    ])
+  })
+
+  it('with a syntax error name the line', async () => {
+    expect(await failure(loadTarget({ files: { 'baton.toml': '\uFEFFseed = 1\nmodel = x\n' } })))
+      .toMatchInlineSnapshot(`
+      "CONFIG_INVALID baton.toml is not valid TOML: invalid value
+      baton.toml
+      > 2 | model = x
+          |         ^
+      Put text in quotes: model = "gpt-5-mini"."
+    `)
+  })
+
+  it('never have a line shown that may hold a key', async () => {
+    const toml = '[providers.a]\nbase_url = "http://a"\napi_key = "sk-123"\n'
+    const text = await failure(loadTarget({ files: { 'user.toml': toml } }))
+    expect(text).toMatch(
+      /^CONFIG_INVALID unknown key "api_key" in providers.a\nhome\/config\/config.toml\n\(not shown\)/,
+    )
+    expect(text).not.toContain('sk-123')
+  })
+})
+
+describe('files that cannot be read', () => {
+  it('are errors', async () => {
+    expect(await failure(loadRunSpec({ ...optionsOf({ files: {} }, '/tmp'), file: 'no-such.md' }))).toMatch(
+      /^FILE_UNREADABLE there is no file \/tmp\/no-such.md/,
+    )
+  })
+})

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tempTree } from './temp.ts'
+
+export const root = join(import.meta.dirname, '../..')
+const command = join(root, 'dist/bin/baton.js')
+
+export interface BatonOptions {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Called with everything written to stdout so far; may send a signal. */
+  readonly onOutput?: (stdout: string, kill: (signal: NodeJS.Signals) => void) => void
+  readonly onError?: (stderr: string, kill: (signal: NodeJS.Signals) => void) => void
+}
+
+export interface BatonResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+  /** Where this call kept its state: `BATON_HOME`. */
+  readonly home: string
+}
+
+/** Runs the built command with an environment that holds nothing of the machine it runs on. */
+export function baton(
+  args: readonly string[],
+  { cwd, env = {}, onOutput, onError }: BatonOptions,
+): Promise<BatonResult> {
+  const home = tempTree()
+  const child = spawn(process.execPath, [command, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: join(home, 'baton'), NO_COLOR: '1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const kill = (signal: NodeJS.Signals): void => void child.kill(signal)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    onOutput?.(stdout, kill)
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    onError?.(stderr, kill)
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr, home: env['BATON_HOME'] ?? join(home, 'baton') }))
+  })
+}
+
+/** Every file below a folder with its content: compares what a run changed. */
+export function snapshot(folder: string): Readonly<Record<string, string>> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => [
+      join(parentPath, name).slice(folder.length + 1),
+      readFileSync(join(parentPath, name), 'utf8'),
+    ]),
+  )
+}
+
+export function jsonLines(text: string): readonly Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}

@@ -1,0 +1,376 @@
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import type { EffectRequest, Effects } from '../../src/event/effects.ts'
+import type { Budget } from '../../src/journal/budget.ts'
+import { createEffects, type EffectsOptions } from '../../src/journal/effects.ts'
+import { createMemoryEffects } from '../../src/journal/memory.ts'
+import { openRun } from '../../src/journal/store.ts'
+import { createFaultyFiles } from './fixtures/faulty-files.ts'
+import { createMortalOwners, newRunFolder, recordsIn } from './fixtures/run-folder.ts'
+
+const now = (): Date => new Date(0)
+const model: EffectRequest = { kind: 'model', request: { b: 1, a: 'ask' }, repeat: 'safe' }
+
+interface Started {
+  readonly effects: Effects
+  readonly folder: string
+  readonly close: () => Promise<void>
+}
+
+async function start(options: Partial<EffectsOptions> & { readonly folder?: string } = {}): Promise<Started> {
+  const { folder = newRunFolder(), ...rest } = options
+  const journal = options.journal ?? (await openRun({ folder, now }))
+  const effects = createEffects({ signal: new AbortController().signal, ...rest, journal })
+  return { effects, folder, close: () => journal.close() }
+}
+
+describe('observe', () => {
+  it('gives what was read and records it with its call', async () => {
+    const { effects, folder, close } = await start()
+    expect(effects.observe(['task', '0', 'data#1'], { name: 'file.load', args: ['a/b.md'] }, () => 'text')).toBe('text')
+    expect(effects.observe(['task', '0', 'data#2'], { name: 'nothing', args: null }, () => undefined)).toBe(undefined)
+    await close()
+    const head = { e: 1, t: 0, k: 'obs' }
+    expect(await recordsIn(folder)).toEqual([
+      { ...head, n: 1, p: 'task/0/data#1', name: 'file.load', args: ['a/b.md'], status: 'ok', value: 'text' },
+      { ...head, n: 2, p: 'task/0/data#2', name: 'nothing', args: null, status: 'ok' },
+    ])
+  })
+
+  it('records what reading threw, with code, hint and place, and throws it on', () => {
+    const effects = createMemoryEffects()
+    const thrown = new BatonError('FILE_UNREADABLE', 'no such file', {
+      hint: 'make it',
+      place: { file: 'a.md', line: 3, text: 'whole text' },
+    })
+    const system = Object.assign(new Error('disk'), { code: 'EIO' })
+    for (const error of [thrown, system, 'text']) {
+      const read = (): never => {
+        throw error
+      }
+      expect(() => effects.observe(['a'], { name: 'load', args: [] }, read)).toThrow(
+        error instanceof Error ? error : 'text',
+      )
+    }
+    expect(effects.records.map((record) => 'error' in record && record.error)).toEqual([
+      {
+        type: 'baton',
+        code: 'FILE_UNREADABLE',
+        message: 'no such file',
+        hint: 'make it',
+        place: { file: 'a.md', line: 3 },
+      },
+      { type: 'system', code: 'EIO', message: 'disk' },
+      { type: 'other', message: 'text' },
+    ])
+  })
+
+  it('allows one place to be used twice', () => {
+    const effects = createMemoryEffects()
+    for (const value of [1, 2]) effects.observe(['a'], { name: 'time', args: [] }, () => value)
+    expect(effects.records).toMatchObject([
+      { n: 1, p: 'a', value: 1 },
+      { n: 2, p: 'a', value: 2 },
+    ])
+  })
+})
+
+describe('performSync', () => {
+  const request = { op: 'write', path: 'a.md', before: null, after: 'ff' }
+
+  it('has the start in the file before anything is changed, and the end behind it', async () => {
+    const { effects, folder, close } = await start()
+    let atAct: Promise<readonly unknown[]> | undefined
+    effects.performSync(['data#0'], { kind: 'file', request }, () => {
+      atAct = recordsIn(folder)
+    })
+    expect(await atAct).toMatchObject([{ k: 'started', p: 'data#0', kind: 'file', repeat: 'safe', request }])
+    await close()
+    expect(await recordsIn(folder)).toMatchObject([{ n: 1 }, { k: 'ended', s: 1, kind: 'file', status: 'ok' }])
+  })
+
+  it('records a failed change and throws it on', () => {
+    const effects = createMemoryEffects()
+    const act = (): never => {
+      throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+    }
+    expect(() => effects.performSync(['data#0'], { kind: 'file', request }, act)).toThrow('full')
+    expect(effects.records[1]).toMatchObject({
+      status: 'error',
+      error: { type: 'system', code: 'ENOSPC', message: 'full' },
+    })
+  })
+
+  it('changes nothing when its start cannot be recorded', async () => {
+    const journal = await openRun({
+      folder: newRunFolder(),
+      now,
+      files: createFaultyFiles({ operation: 3, when: 'before', code: 'ENOSPC' }),
+    })
+    const { effects } = await start({ journal })
+    let changed = false
+    const act = (): void => {
+      changed = true
+    }
+    expect(() => effects.performSync(['a'], { kind: 'file', request }, act)).toThrow('ENOSPC')
+    expect(changed).toBe(false)
+    await expect(journal.close()).rejects.toThrow('ENOSPC')
+  })
+})
+
+describe('perform', () => {
+  it('records start and end with place, request, fingerprint, value and cost', async () => {
+    const { effects, folder, close } = await start({ costOf: () => ({ tokens: 12, usd: 0.5 }) })
+    const answer = await effects.perform(['task', 'a/b'], { ...model, estimate: { tokens: 20 } }, async () => ({
+      text: 'hi',
+    }))
+    expect(answer).toEqual({ text: 'hi' })
+    await close()
+    const p = 'task/a%2Fb'
+    const fp = expect.stringMatching(/^[0-9a-f]{64}$/) as string
+    const { kind, repeat, request } = model
+    expect(await recordsIn(folder)).toEqual([
+      { e: 1, n: 1, t: 0, k: 'started', p, kind, repeat, fp, request, estimate: { tokens: 20 } },
+      {
+        e: 1,
+        n: 2,
+        t: 0,
+        k: 'ended',
+        p,
+        s: 1,
+        kind,
+        status: 'ok',
+        value: { text: 'hi' },
+        cost: { tokens: 12, usd: 0.5 },
+      },
+    ])
+  })
+
+  it('gives equal requests the same fingerprint, whatever the order of their keys and the secrets in them', async () => {
+    const mask = (value: string) => ({
+      mask: (text: string) => text.replaceAll(value, '«»'),
+      unmask: (text: string) => text,
+    })
+    const prints = async (value: string, request: EffectRequest['request']): Promise<unknown> => {
+      const effects = createMemoryEffects({ mask: mask(value) })
+      await effects.perform(['a'], { ...model, request }, async () => 1)
+      return effects.records[0]?.k === 'started' && effects.records[0].fp
+    }
+    const first = await prints('key-one', { a: 1, b: { c: 'key-one', d: null } })
+    expect(await prints('key-two', { b: { d: null, c: 'key-two' }, a: 1 })).toBe(first)
+    expect(await prints('key-two', { b: { d: null, c: 'other' }, a: 1 })).not.toBe(first)
+  })
+
+  it('links each end to its own start when calls at one place overlap', async () => {
+    const effects = createMemoryEffects()
+    const open: (() => void)[] = []
+    const calls = ['first', 'second'].map((value) =>
+      effects.perform(['a'], model, async () => {
+        await new Promise<void>((resolve) => open.push(resolve))
+        return value
+      }),
+    )
+    while (open.length < 2) await Promise.resolve()
+    for (const resolve of open.toReversed()) resolve()
+    await Promise.all(calls)
+    const ends = effects.records.flatMap((record) => (record.k === 'ended' && record.status === 'ok' ? [record] : []))
+    expect(ends.map(({ s, value }) => [s, value])).toEqual(
+      expect.arrayContaining([
+        [1, 'first'],
+        [2, 'second'],
+      ]),
+    )
+  })
+
+  it('syncs the end of paid effects and the start of unsafe ones, and nothing else', async () => {
+    const syncsOf = async (
+      kind: EffectRequest['kind'],
+      repeat: EffectRequest['repeat'],
+    ): Promise<readonly number[]> => {
+      const files = createFaultyFiles()
+      const journal = await openRun({ folder: newRunFolder(), now, files })
+      const { effects } = await start({ journal })
+      const count = (): number => files.log.filter((name) => name === 'syncData').length
+      let atAct = 0
+      await effects.perform(['a'], { kind, request: null, repeat }, async () => {
+        atAct = count()
+      })
+      const atEnd = count()
+      await journal.close()
+      return [atAct, atEnd]
+    }
+    expect(await syncsOf('model', 'safe')).toEqual([0, 1])
+    expect(await syncsOf('command', 'unsafe')).toEqual([1, 2])
+    expect(await syncsOf('message', 'unsafe')).toEqual([1, 2])
+    expect(await syncsOf('agent', 'safe')).toEqual([0, 0])
+  })
+
+  it('records a failure and throws it on', async () => {
+    const effects = createMemoryEffects()
+    const failure = new BatonError('MODEL_FAILED', 'the server answered 500', { hint: 'try later' })
+    await expect(effects.perform(['a'], model, () => Promise.reject(failure))).rejects.toBe(failure)
+    expect(effects.records[1]).toMatchObject({
+      status: 'error',
+      error: { type: 'baton', code: 'MODEL_FAILED', message: 'the server answered 500', hint: 'try later' },
+    })
+  })
+
+  it('records work that was stopped as cancelled', async () => {
+    const stop = new AbortController()
+    const effects = createMemoryEffects({ signal: stop.signal })
+    const waiting = effects.perform(['a'], model, (signal) => {
+      queueMicrotask(() => stop.abort(new BatonError('ABORTED', 'stopped by Ctrl-C')))
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    })
+    await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(effects.records.map((record) => record.k)).toEqual(['started', 'ended'])
+    expect(effects.records[1]).toMatchObject({ status: 'cancelled', error: { message: 'stopped by Ctrl-C' } })
+    await expect(effects.perform(['b'], model, async () => 1)).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(effects.records).toHaveLength(2)
+  })
+
+  it('begins nothing that is not allowed', async () => {
+    const begun: string[] = []
+    const effects = createMemoryEffects({
+      policy: {
+        check: ({ kind }) => (kind === 'command' ? { kind: 'deny', reason: 'no shell here' } : { kind: 'ask' }),
+      },
+    })
+    const act = async (): Promise<void> => void begun.push('begun')
+    const refused = effects.perform(['a'], { kind: 'command', request: null, repeat: 'unsafe' }, act)
+    await expect(refused).rejects.toMatchObject({ code: 'UNTRUSTED', message: 'command is not allowed: no shell here' })
+    await expect(effects.perform(['a'], model, act)).rejects.toMatchObject({ code: 'NEEDS_INPUT' })
+    expect([begun, effects.records]).toEqual([[], []])
+  })
+
+  it('begins nothing in a run another process has taken over, and keeps what was under way', async () => {
+    const folder = newRunFolder()
+    const owners = createMortalOwners()
+    const journal = await openRun({ folder, now, owners })
+    const { effects } = await start({ journal })
+    let underWay = Promise.resolve()
+    let finish = (): void => undefined
+    const begunOld = new Promise<void>((begin) => {
+      underWay = effects.perform(['old'], model, () => {
+        begin()
+        return new Promise<void>((resolve) => (finish = resolve))
+      })
+    })
+    await begunOld
+    owners.die()
+    const other = await openRun({ folder, now, owners })
+
+    let begun = false
+    const act = async (): Promise<void> => {
+      begun = true
+    }
+    const unsafe: EffectRequest = { kind: 'command', request: null, repeat: 'unsafe' }
+    for (const effect of [model, unsafe]) {
+      await expect(effects.perform(['new'], effect, act)).rejects.toMatchObject({
+        code: 'JOURNAL_FAILED',
+        message: 'another process has taken over this run; this one stops here',
+      })
+    }
+    expect(begun).toBe(false)
+    finish()
+    await underWay
+    await Promise.all([journal.close(), other.close()])
+    expect(await recordsIn(folder)).toContainEqual(expect.objectContaining({ k: 'ended', p: 'old', status: 'ok' }))
+  })
+
+  it('fails a paid call whose end cannot be recorded', async () => {
+    const folder = newRunFolder()
+    const healthy = createFaultyFiles()
+    const sample = await start({ journal: await openRun({ folder: newRunFolder(), now, files: healthy }) })
+    await sample.effects.perform(['a'], model, async () => 'paid')
+    const lastWrite = healthy.log.lastIndexOf('write') + 1
+    await sample.close()
+
+    const files = createFaultyFiles({ operation: lastWrite, when: 'before', code: 'ENOSPC' })
+    const journal = await openRun({ folder, now, files })
+    const { effects } = await start({ journal })
+    await expect(effects.perform(['a'], model, async () => 'paid')).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+    expect(journal.failure.aborted).toBe(true)
+    await expect(journal.close()).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+    expect(await recordsIn(folder)).toMatchObject([{ k: 'started' }])
+  })
+
+  it('tells when effects begin and how they end', async () => {
+    const told: string[] = []
+    const effects = createMemoryEffects({
+      onEffect: (at, { kind, phase }) => told.push(`${at.join('/')} ${kind} ${phase}`),
+    })
+    await effects.perform(['a'], model, async () => 1)
+    await effects.perform(['b'], model, () => Promise.reject(new Error('no'))).catch(() => undefined)
+    effects.performSync(['c'], { kind: 'file', request: null }, () => undefined)
+    expect(told).toEqual([
+      'a model started',
+      'a model ok',
+      'b model started',
+      'b model error',
+      'c file started',
+      'c file ok',
+    ])
+  })
+})
+
+describe('budget', () => {
+  function createLedger(limit: number): { readonly budget: Budget; readonly log: readonly string[] } {
+    const log: string[] = []
+    const budget: Budget = {
+      async reserve({ estimate }, { at }) {
+        const tokens = estimate?.tokens ?? 0
+        if (tokens > limit) throw new BatonError('LIMIT', 'the budget is used up')
+        log.push(`${at.join('/')} reserves ${tokens}`)
+        return { settle: (cost) => log.push(`${at.join('/')} settles ${cost === undefined ? 'unknown' : cost.tokens}`) }
+      },
+    }
+    return { budget, log }
+  }
+
+  it('reserves before an effect and settles what it did cost', async () => {
+    const { budget, log } = createLedger(10)
+    const effects = createMemoryEffects({ budget, costOf: () => ({ tokens: 3 }) })
+    await effects.perform(['a'], { ...model, estimate: { tokens: 10 } }, async () => log.length)
+    await effects.perform(['b'], model, () => Promise.reject(new Error('no'))).catch(() => undefined)
+    expect(log).toEqual(['a reserves 10', 'a settles 3', 'b reserves 0', 'b settles unknown'])
+  })
+
+  it('begins nothing that the budget refuses', async () => {
+    const effects = createMemoryEffects({ budget: createLedger(10).budget })
+    const refused = effects.perform(['a'], { ...model, estimate: { tokens: 11 } }, async () => 1)
+    await expect(refused).rejects.toMatchObject({ code: 'LIMIT' })
+    expect(effects.records).toEqual([])
+  })
+
+  it('gives back what was reserved for an effect that could not be begun', async () => {
+    const { budget, log } = createLedger(10)
+    const files = createFaultyFiles({ operation: 1, when: 'before', code: 'EROFS' })
+    const journal = await openRun({ folder: newRunFolder(), now, files })
+    const { effects } = await start({ journal, budget })
+    await expect(effects.perform(['a'], model, async () => 1)).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+    expect(log).toEqual(['a reserves 0', 'a settles 0'])
+    await expect(journal.close()).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+  })
+})
+
+describe('boundary', () => {
+  it('records the whole result of finished work, behind what happened in it', async () => {
+    const effects = createMemoryEffects()
+    const result = await effects.boundary(['task', '0'], async () => {
+      effects.observe(['task', '0', 'data#0'], { name: 'time', args: [] }, () => 1)
+      return { output: [1n, undefined], left: undefined }
+    })
+    expect(result).toEqual({ output: [1n, undefined], left: undefined })
+    expect(effects.records).toMatchObject([
+      { k: 'obs' },
+      { k: 'done', p: 'task/0', value: { output: [{ $big: '1' }, null] } },
+    ])
+  })
+
+  it('records nothing of work that failed, so that it is entered again', async () => {
+    const effects = createMemoryEffects()
+    await expect(effects.boundary(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(effects.records).toEqual([])
+  })
+})

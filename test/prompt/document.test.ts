@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import { codeFrame } from '../../src/base/code-frame.ts'
+import { isBatonError } from '../../src/base/error.ts'
+import { sha256 } from '../../src/base/hash.ts'
+import { parsePrompt, placeOf } from '../../src/prompt/document.ts'
+
+const fence = '```'
+
+/** The error as people see it. */
+async function failure(text: string): Promise<string> {
+  const error: unknown = await parsePrompt('p.md', text).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!isBatonError(error)) return `no BatonError but ${String(error)}`
+  const { code, message, hint, place } = error
+  const frame = codeFrame(place?.text ?? '', { line: place?.line ?? 0, column: place?.column ?? 0 }, { context: 1 })
+  return `${code} ${message}\n${frame}\n${hint}`
+}
+
+describe('the three forms of front matter', () => {
+  it('reads TOML between +++ lines', async () => {
+    const document = await parsePrompt('p.md', '+++\nmodel = "m"\n+++\n\nDo it.\n\nNow.\n\n')
+    expect(document.meta).toMatchObject({ data: { model: 'm' }, language: 'toml' })
+    expect(document).toMatchObject({ instruction: 'Do it.\n\nNow.', instructionLine: 5 })
+  })
+
+  it('reads YAML between --- lines', async () => {
+    const document = await parsePrompt('p.md', '---\nmodel: m\n---\nDo it.')
+    expect(document.meta).toMatchObject({ data: { model: 'm' }, language: 'yaml' })
+    expect(document).toMatchObject({ instruction: 'Do it.', instructionLine: 4 })
+  })
+
+  it.each(['toml', 'TOML'])('reads a fenced %s block that begins with #!meta anywhere', async (language) => {
+    const text = `Before.\n\n${fence}${language}\n#!meta\nmodel = "m"\n${fence}\n\nAfter.\n`
+    const document = await parsePrompt('p.md', text)
+    expect(document.meta).toMatchObject({ data: { model: 'm' }, language: 'toml' })
+    expect(document).toMatchObject({ instruction: 'Before.\n\n\nAfter.', instructionLine: 1 })
+  })
+
+  it.each(['yaml', 'yml'])('reads a fenced %s block that begins with //!meta', async (language) => {
+    const document = await parsePrompt('p.md', `~~~~${language}\n//!meta (parameters)\nmodel: m\n~~~~\nGo.`)
+    expect(document.meta).toMatchObject({ data: { model: 'm' }, language: 'yaml' })
+    expect(document).toMatchObject({ instruction: 'Go.', instructionLine: 5 })
+  })
+
+  it('takes a file without front matter as an instruction alone', async () => {
+    const document = await parsePrompt('p.md', `\n  Hello\n${fence}toml\nmodel = "m"\n${fence}\n`)
+    expect(document.meta).toMatchObject({ data: {}, language: 'none' })
+    expect(document.instruction).toBe(`  Hello\n${fence}toml\nmodel = "m"\n${fence}`)
+    expect(document).toMatchObject({ instructionLine: 2 })
+  })
+
+  it('tolerates a byte order mark, leading empty lines, CRLF and blanks behind the marks', async () => {
+    const document = await parsePrompt('p.md', '\uFEFF\r\n \r\n+++ \r\nmodel = "m"\r\n+++\t\r\nA\r\nB\r\n')
+    expect(document.meta.data).toStrictEqual({ model: 'm' })
+    expect(document).toMatchObject({ instruction: 'A\nB', instructionLine: 6 })
+  })
+
+  it('reads empty front matter and an empty file', async () => {
+    expect(await parsePrompt('p.md', '+++\n+++\n')).toMatchObject({ instruction: '', meta: { data: {} } })
+    expect(await parsePrompt('p.md', '')).toMatchObject({ instruction: '', meta: { language: 'none' } })
+  })
+
+  it('finds keys and values in the Markdown file', async () => {
+    const text = `Text.\n${fence}toml\n#!meta\nmodel = "m"\n[lua]\n  timeout = "5s"\n${fence}\n`
+    const document = await parsePrompt('p.md', text)
+    expect(await placeOf(document, ['lua', 'timeout'])).toStrictEqual({ file: 'p.md', text, line: 6, column: 3 })
+    expect(await placeOf(document, ['lua', 'timeout'], 'value')).toMatchObject({ line: 6, column: 13 })
+  })
+})
+
+describe('errors in front matter', () => {
+  it('names +++ that is not closed', async () => {
+    expect(await failure('+++\nmodel = "m"\n\nText')).toMatchInlineSnapshot(`
+      "PROMPT_SYNTAX the front matter begins with +++ but is not closed
+      > 1 | +++
+          | ^
+        2 | model = "m"
+      End it with a line +++."
+    `)
+  })
+
+  it('names --- that is not closed', async () => {
+    expect(await failure('---\nmodel: m')).toMatch(/^PROMPT_SYNTAX the front matter begins with --- but is not closed/)
+  })
+
+  it('shows a TOML error where it stands in the Markdown file', async () => {
+    expect(await failure('\n+++\nmodel = "m"\ntemperature = \n+++\n')).toMatchInlineSnapshot(`
+      "PROMPT_SYNTAX the front matter is not valid TOML: invalid value
+        3 | model = "m"
+      > 4 | temperature =
+          |               ^
+        5 | +++
+      Put text in quotes: model = "gpt-5-mini"."
+    `)
+  })
+
+  it('shows a YAML error where it stands in the Markdown file', async () => {
+    expect(await failure(`Text\n\n${fence}yaml\n#!meta\nmodel: [m\n${fence}\n`)).toMatchInlineSnapshot(`
+      "PROMPT_SYNTAX the front matter is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]
+        4 | #!meta
+      > 5 | model: [m
+          |          ^
+        6 | \`\`\`
+      Write one key: value on each line, indented by spaces."
+    `)
+  })
+
+  it('names both places of two blocks', async () => {
+    expect(await failure(`+++\n+++\nText\n${fence}toml\n#!meta\n${fence}\n`)).toMatchInlineSnapshot(`
+      "PROMPT_SYNTAX the file has front matter twice: on line 1 and on line 4
+        3 | Text
+      > 4 | \`\`\`toml
+          | ^
+        5 | #!meta
+      Put all keys into one block."
+    `)
+    const twice = `${fence}toml\n#!meta\n${fence}\n`
+    expect(await failure(twice + twice)).toMatch(/front matter twice: on line 1 and on line 4\n/)
+  })
+
+  it('refuses #!meta in another language or without an end', async () => {
+    expect(await failure(`${fence}json\n#!meta\n{}\n${fence}\n`)).toMatch(/the #!meta block has the language "json"/)
+    expect(await failure(`${fence}\n#!meta\n${fence}\n`)).toMatch(/the #!meta block has no language/)
+    expect(await failure(`a\n${fence}toml\n#!meta\nx = 1\n`)).toMatch(/the #!meta block is not closed\n.*\n> 2/)
+  })
+
+  it('refuses front matter that is far too long', async () => {
+    expect(await failure(`+++\n${'#\n'.repeat(600_000)}+++\n`)).toMatch(/the front matter is longer than 1 MB/)
+  })
+})
+
+describe('the transcript', () => {
+  it.each([
+    ['after an empty line', '+++\n+++\nDo it.\n\n====\n> answer', 'Do it.', 5],
+    ['after nothing', '+++\n+++\n====\n> answer', '', 3],
+    ['at the start of a file without front matter', '====\n> answer', '', 1],
+    ['with CRLF', '+++\r\n+++\r\nDo it.\r\n\r\n====\r\n> answer', 'Do it.', 5],
+    ['right below text in a #!meta file', `${fence}toml\n#!meta\n${fence}\nDo it.\n====\n> answer`, 'Do it.', 5],
+  ])('begins at ==== %s', async (_, text, instruction, transcriptLine) => {
+    expect(await parsePrompt('p.md', text)).toMatchObject({ instruction, transcriptLine })
+  })
+
+  it.each([
+    ['a Setext heading', 'Title\n====\nText'],
+    ['a longer line', 'Text\n\n=====\nmore'],
+    ['an indented line', 'Text\n\n ====\nmore'],
+    ['a line in a fence', `Text\n${fence}\n\n====\n${fence}`],
+    ['a line in a tilde fence with backticks inside', `~~~\n${fence}\n\n====\n~~~`],
+    ['a line in a fence of a list', `- a\n  ${fence}js\n\n====\n  ${fence}`],
+    ['a Setext heading above a #!meta block', `Title\n====\n${fence}toml\n#!meta\n${fence}\nText`],
+  ])('does not begin at %s', async (_, text) => {
+    const document = await parsePrompt('p.md', text)
+    expect(document.transcriptLine).toBeUndefined()
+    expect(document.instruction.split('\n').at(-1)).toBe(text.split('\n').at(-1))
+  })
+
+  it('hides #!meta blocks of answers', async () => {
+    const document = await parsePrompt('p.md', `Do it.\n\n====\n\n${fence}toml\n#!meta\nmodel = 1\n${fence}\n`)
+    expect(document).toMatchObject({ instruction: 'Do it.', meta: { language: 'none' } })
+  })
+
+  it('does not change the hash, which covers what stands above it', async () => {
+    const above = '+++\nmodel = "m"\n+++\nDo it.\n\n'
+    const first = await parsePrompt('p.md', `${above}====\n> one`)
+    const second = await parsePrompt('p.md', `${above}====\n> two\n\n====\nmore`)
+    expect(first.hash).toBe(second.hash)
+    expect(first.hash).toBe(sha256(above))
+    expect((await parsePrompt('p.md', `${above}x\n\n====\n> one`)).hash).not.toBe(first.hash)
+  })
+})
