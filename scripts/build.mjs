@@ -11,7 +11,9 @@ const require = createRequire(import.meta.url)
 
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
-const compiled = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsconfig.build.json')], { stdio: 'inherit' })
+const compiled = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsconfig.build.json')], {
+  stdio: 'inherit',
+})
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 
 await build({
@@ -26,7 +28,9 @@ await build({
   platform: 'node',
   target: 'node20.19',
   // packages that are CommonJS inside call require for node's own modules
-  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+  banner: {
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+  },
   logLevel: 'warning',
 })
 copyFileSync(require.resolve('wasmoon/dist/glue.wasm'), join(root, 'dist/bin/glue.wasm'))

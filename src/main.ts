@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os'
 import { version } from './version.ts'
-import { type CommandIo, StopSignal } from './cli/io.ts'
+import { StopSignal } from './base/stop.ts'
+import type { CommandIo } from './cli/io.ts'
 
 const args = process.argv.slice(2)
 if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`${version}\n`)

@@ -3,7 +3,6 @@ import { createAgentExecutor } from './agent/executor.ts'
 import { createModelChooser } from './agent/models.ts'
 import type { JsonObject } from './base/json.ts'
 import { createPool, manyListeners } from './base/limit.ts'
-import { settingsFor } from './config/run-spec.ts'
 import { type Bus, createBus, type Listener } from './event/bus.ts'
 import type { RunContext } from './event/context.ts'
 import { addUsage, noUsage, type Usage } from './event/message.ts'
@@ -161,14 +160,9 @@ function createContext(target: Target, journal: RunJournal, { options, id, bus, 
   }
 }
 
-/** Options that script agents start from; `-m` and `BATON_MODEL` are for the main agent only (DESIGN 3). */
-function agentOptions(target: Target): JsonObject {
-  const settings = target.kind === 'prompt' ? withoutFlags(target.spec) : target.settings
-  const { model, temperature, top_p, model_aliases, input_concurrency, allow_run_on_task_fail } = settings
+/** Options that script agents start from. */
+function agentOptions({ agentSettings }: Target): JsonObject {
+  const { model, temperature, top_p, model_aliases, input_concurrency, allow_run_on_task_fail } = agentSettings
   const given = { model, temperature, top_p, model_aliases, input_concurrency, allow_run_on_task_fail }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as JsonObject
-}
-
-function withoutFlags(spec: Extract<Target, { readonly kind: 'prompt' }>['spec']): Target['settings'] {
-  return settingsFor({ ...spec, layers: { ...spec.layers, above: [] } }, spec.params)
 }

@@ -5,7 +5,7 @@ import type { ScriptAgent } from '../event/agent.ts'
 import type { Ancestor, RunContext } from '../event/context.ts'
 
 /** How deep agents may run agents (D29). */
-export const maxDepth = 8
+const maxDepth = 8
 
 /**
  * The context of an agent that is about to run, with the agent added to its ancestors.

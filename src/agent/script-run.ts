@@ -18,7 +18,7 @@ export interface ScriptRun {
   readonly section: SectionRunner
 }
 
-export interface SectionCode {
+interface SectionCode {
   /** Padded so that its line numbers are those of the agent file. */
   readonly text: string
   readonly variables: { readonly [name: string]: LuaValue }

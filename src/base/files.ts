@@ -17,7 +17,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
 
 /** Prompt files, agents and config above this many bytes are refused (DESIGN 12). */
-export const maxSourceBytes = 10 * 1024 * 1024
+const maxSourceBytes = 10 * 1024 * 1024
 
 /**
  * Reads a text file a person wrote. Refuses folders, more than 10 MB, NUL bytes and text that is not UTF-8.
@@ -61,7 +61,11 @@ function readSourceBytes(file: string): Buffer {
       throw new BatonError('FILE_UNREADABLE', `there is no file ${file}`, { place: { file }, hint, cause: error })
     }
     const hint = 'Check that you may read it.'
-    throw new BatonError('FILE_UNREADABLE', `${file} cannot be read: ${messageOf(error)}`, { place: { file }, hint, cause: error })
+    throw new BatonError('FILE_UNREADABLE', `${file} cannot be read: ${messageOf(error)}`, {
+      place: { file },
+      hint,
+      cause: error,
+    })
   }
 }
 

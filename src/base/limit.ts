@@ -38,7 +38,7 @@ export async function mapLimit<T, R>(
         results[index] = await work(item.value, index, inner)
       } catch (error) {
         failure ??= { error }
-        stop.abort(error)
+        stop.abort(new DOMException('stopped because another one failed', 'AbortError'))
       }
     }
   }

@@ -1,7 +1,7 @@
 /** A push side and an async-iterable side. Reading ends after `end()`, once everything pushed was read. */
 export interface Queue<T> extends AsyncIterable<T> {
-  push(item: T): void
-  end(): void
+  readonly push: (item: T) => void
+  readonly end: () => void
 }
 
 export function createQueue<T>(): Queue<T> {

@@ -40,7 +40,10 @@ export async function runProgram(args: readonly string[], io: CommandIo): Promis
       async (flags) => {
         const { runCommand } = await import('./commands/run.ts')
         await done(
-          runCommand({ ...globalFlags(flags), file: flags.file, inputs: flags.input ?? [], model: flags.model }, io),
+          runCommand(
+            { ...globalFlags(flags), file: flags.file, inputs: flags.input ?? [], model: once(flags, 'model') },
+            io,
+          ),
         )
       },
     )
@@ -73,8 +76,9 @@ export async function runProgram(args: readonly string[], io: CommandIo): Promis
     .wrap(Math.min(100, io.columns()))
     .epilogue('Exit codes: 0 done, 1 the work failed, 2 bad input, 3 key, 4 limit, 6 untrusted, 130 Ctrl-C.')
     .fail((message, error) => {
-      if (error) throw error
-      throw new BatonError('USAGE', usageMessage(message), { hint: usageHint(args) })
+      // yargs throws its own errors for flags without their argument; all others come from the command
+      if (error && error.name !== 'YError') throw error
+      throw new BatonError('USAGE', usageMessage(message ?? String(error)), { hint: usageHint(args) })
     })
 
   await program.parseAsync(args, {}, (_error, _argv, output) => {
@@ -107,20 +111,19 @@ function addGlobalOptions<T>(program: Argv<T>): Argv<T> {
 }
 
 function globalFlags(flags: { readonly [name: string]: unknown }): GlobalFlags {
-  const text = (name: string): string | undefined => {
-    const value = flags[name]
-    if (value !== undefined && typeof value !== 'string') {
-      throw new BatonError('USAGE', `--${name} is given more than once`, { hint: 'Give it once.' })
-    }
-    return value
-  }
   return {
-    chdir: text('chdir'),
-    envFile: text('env-file'),
+    chdir: once(flags, 'chdir'),
+    envFile: once(flags, 'env-file'),
     config: (flags['config'] as readonly string[] | undefined) ?? [],
     json: flags['json'] === true,
     level: flags['quiet'] === true ? 'quiet' : flags['verbose'] === true ? 'verbose' : 'normal',
   }
+}
+
+function once(flags: { readonly [name: string]: unknown }, name: string): string | undefined {
+  const value = flags[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new BatonError('USAGE', `--${name} is given more than once`, { hint: 'Give it once.' })
 }
 
 function usageMessage(message: string): string {

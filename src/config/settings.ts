@@ -5,13 +5,13 @@ import { parseDuration } from './duration.ts'
 import type { Layer } from './layers.ts'
 import type { SettingValues } from './schema.ts'
 
-export interface ProviderSettings {
+interface ProviderSettings {
   readonly base_url: string
   readonly api_key_env?: string
   readonly default_model?: string
 }
 
-export interface Globs {
+interface Globs {
   readonly context: readonly string[]
   readonly knowledge: readonly string[]
   readonly structure: readonly string[]

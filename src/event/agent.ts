@@ -42,7 +42,7 @@ export type AgentRequest =
   | { readonly agent: ModelAgent; readonly messages: readonly Message[] }
 
 /** `skipped`: the agent itself decided that there is nothing to do. `max_tokens`: the answer was cut. */
-export type StopReason = 'done' | 'skipped' | 'max_tokens'
+type StopReason = 'done' | 'skipped' | 'max_tokens'
 
 export interface AgentResult {
   readonly stopReason: StopReason

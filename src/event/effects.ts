@@ -42,7 +42,7 @@ export interface EffectRequest {
   readonly estimate?: Cost
 }
 
-export interface FileEffect {
+interface FileEffect {
   readonly kind: 'file'
   /** `{ op, path, before, after }`: `before` and `after` are SHA-256 of the content, null for "no file". */
   readonly request: Json

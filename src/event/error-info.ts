@@ -1,4 +1,5 @@
 import { isBatonError, messageOf } from '../base/error.ts'
+import { StopSignal } from '../base/stop.ts'
 import type { ErrorInfo } from './event.ts'
 
 /** An error as events carry it: what happened, where, what to do. Never a stack. */
@@ -16,5 +17,5 @@ export function errorInfo(error: unknown): ErrorInfo {
 }
 
 function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError'
+  return error instanceof StopSignal || (error instanceof Error && error.name === 'AbortError')
 }

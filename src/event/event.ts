@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { Usage } from './message.ts'
 
-export type Stage = 'pre' | 'pre_task' | 'post_task' | 'post'
+type Stage = 'pre' | 'pre_task' | 'post_task' | 'post'
 
 export interface ErrorInfo {
   readonly code: string
@@ -77,11 +77,13 @@ export type EventBody =
       readonly unpriced: readonly string[]
       readonly permission_denials: readonly Json[]
       readonly repeated: readonly Json[]
+      /** Why nothing was done, when `stop_reason` is `skipped`. */
+      readonly reason?: string
       readonly error?: ErrorInfo
     }
 
 /** What the bus adds: `seq` counts from 0 without gaps, `agent` is the place, for example `task/0/pre_task/0:lint`. */
-export interface Envelope {
+interface Envelope {
   readonly seq: number
   readonly ts: string
   readonly run_id: string

@@ -38,7 +38,7 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   if (cutCodes.includes(code)) {
     return { class: 'network', retryable: true, what: 'closed the connection before it answered' }
   }
-  return { class: 'network', retryable: true, what: 'could not be reached', detail }
+  return { class: 'network', retryable: false, what: 'could not be reached', detail }
 }
 
 /** A stream that ended before its end mark: what came before is no answer. */

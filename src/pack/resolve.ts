@@ -98,7 +98,7 @@ function notFound(name: string, options: ResolveOptions): BatonError {
 }
 
 /** Names of the agents that come with the product, in order. */
-export function builtInAgents(builtInDir: string): readonly string[] {
+function builtInAgents(builtInDir: string): readonly string[] {
   return readdirSync(builtInDir)
     .filter((file) => /\.(?:aip|lua)$/.test(file))
     .map((file) => file.replace(/\.[^.]+$/, ''))

@@ -8,7 +8,7 @@ import { chooseBlock, findLeadingBlock, type MetaBlock, type PromptText } from '
 import { isBlank, linesOf, withoutMark } from './lines.ts'
 import { readBody } from './transcript.ts'
 
-export interface PromptMeta {
+interface PromptMeta {
   readonly data: JsonObject
   readonly language: 'toml' | 'yaml' | 'none'
   /** Position of a key or value in the prompt file; for what is not written, of the nearest part above it. */

@@ -24,6 +24,8 @@ export function createAnswerRenderer(write: Write): Renderer {
           return
         case 'output':
           if (typeof event.output === 'string') write(withNewline(event.output))
+          return
+        default:
       }
     },
     close() {},

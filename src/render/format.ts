@@ -14,11 +14,11 @@ export function formatUsage({ input, output }: Usage): string {
   return `${input.toLocaleString('en-US')} tokens in, ${output.toLocaleString('en-US')} out`
 }
 
-const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+const control = /\p{Cc}/gu
 
 /** One line that cannot move the cursor or change colours, at most `width` characters. */
 export function oneLine(text: string, width: number): string {
   const line = text.replaceAll(/\s+/g, ' ').replaceAll(control, '')
-  const characters = [...line]
+  const characters = Array.from(line)
   return characters.length <= width ? line : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
 }

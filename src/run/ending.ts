@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts'
+import { StopSignal } from '../base/stop.ts'
 import type { EventBody, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
@@ -18,9 +19,9 @@ export interface Ending {
 
 /** The ending of a run that threw. */
 export function failedEnding(error: unknown, signal: AbortSignal | undefined): Ending {
-  const limited = exitCodeOf(error) === 4
-  const stopReason = signal?.aborted === true ? 'cancelled' : limited ? 'limit' : 'error'
-  return { stopReason, tasks: [], outputs: [], error }
+  if (signal?.aborted === true)
+    return { stopReason: 'cancelled', tasks: [], outputs: [], error: signal.reason as unknown }
+  return { stopReason: exitCodeOf(error) === 4 ? 'limit' : 'error', tasks: [], outputs: [], error }
 }
 
 /** DESIGN 12. A run whose tasks failed where the file allows it exits 1. */
@@ -30,7 +31,7 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
     case 'skipped':
       return 0
     case 'cancelled':
-      return 130
+      return error instanceof StopSignal ? error.exitCode : 130
     case 'limit':
     case 'error':
       return error === undefined ? 1 : exitCodeOf(error)
@@ -39,7 +40,7 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
 
 /** The one last event of a run. */
 export function endingEvent(ending: Ending, usage: Usage): EventBody {
-  const { stopReason, tasks, outputs, error } = ending
+  const { stopReason, tasks, outputs, error, skipped } = ending
   const exitCode = exitCodeFor(ending)
   const answers = tasks.map((task) => (task.status === 'done' ? task.content : null))
   return {
@@ -53,6 +54,7 @@ export function endingEvent(ending: Ending, usage: Usage): EventBody {
     unpriced: [],
     permission_denials: [],
     repeated: [],
+    ...(skipped === undefined ? {} : { reason: skipped.reason }),
     ...(error === undefined ? {} : { error: errorInfo(error) }),
   }
 }

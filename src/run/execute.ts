@@ -1,10 +1,10 @@
 import { displayPath } from '../base/files.ts'
 import type { Json } from '../base/json.ts'
-import { settingsFor } from '../config/run-spec.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Ending } from './ending.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
-import type { Target } from './target.ts'
+import type { PromptTarget } from './prompt-target.ts'
+import type { AgentTarget, Target } from './target.ts'
 import { runTarget } from './target-run.ts'
 
 /** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
@@ -12,16 +12,11 @@ export function execute(target: Target, inputs: readonly string[], context: RunC
   return target.kind === 'prompt' ? executePrompt(target, inputs, context) : executeAgent(target, inputs, context)
 }
 
-async function executePrompt(
-  { spec, findAgent }: Extract<Target, { readonly kind: 'prompt' }>,
-  inputs: readonly string[],
-  context: RunContext,
-): Promise<Ending> {
+async function executePrompt(target: PromptTarget, inputs: readonly string[], context: RunContext): Promise<Ending> {
   const outcome = await runPrompt(
     {
-      spec,
+      target,
       inputs,
-      services: { findAgent, checkParams: (params) => void settingsFor(spec, params) },
       onOutcome: (task, count) => {
         if (task.status !== 'done') return
         context.events([], { type: 'answer', index: task.index, count, label: task.label, text: task.content })
@@ -41,11 +36,7 @@ function promptEnding(outcome: PromptOutcome): Ending {
   return { stopReason: failed ? 'error' : 'done', tasks: outcome.outcomes, outputs: [] }
 }
 
-async function executeAgent(
-  { agent }: Extract<Target, { readonly kind: 'agent' }>,
-  inputs: readonly string[],
-  context: RunContext,
-): Promise<Ending> {
+async function executeAgent({ agent }: AgentTarget, inputs: readonly string[], context: RunContext): Promise<Ending> {
   const onOutput = (output: Json): void => context.events([], { type: 'output', output })
   const { stopReason, outputs, skipReason } = await runTarget({ agent, inputs, onOutput }, context)
   if (stopReason !== 'skipped') return { stopReason: 'done', tasks: [], outputs }

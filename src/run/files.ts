@@ -49,7 +49,7 @@ export function listFileSet({ globs, base_dir: baseDir }: Settings, context: Run
 }
 
 /** What a glob error carries as its cause: the key of the front matter that holds the glob. */
-export interface GlobCause {
+interface GlobCause {
   readonly globKey: string
 }
 
@@ -59,7 +59,10 @@ function listed<T>(kind: string, list: () => T): T {
   } catch (error) {
     if (!(error instanceof BatonError)) throw error
     const cause: GlobCause = { globKey: `${kind.split('/')[0]}_globs` }
-    throw new BatonError(error.code, error.message, { cause, ...(error.hint === undefined ? {} : { hint: error.hint }) })
+    throw new BatonError(error.code, error.message, {
+      cause,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    })
   }
 }
 

@@ -55,6 +55,6 @@ const labelLength = 60
 
 function shorten(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ')
-  const characters = [...line]
+  const characters = Array.from(line)
   return characters.length <= labelLength ? line : `${characters.slice(0, labelLength - 1).join('')}…`
 }

@@ -1,7 +1,6 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import { canonicalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
 import { mapLimit } from '../base/limit.ts'
-import { placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -9,16 +8,16 @@ import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
 import { type FileSet, listFileSet } from './files.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
+import type { PromptTarget } from './prompt-target.ts'
 import { emptyInstruction, type Round, runTask, type TaskOutcome } from './task.ts'
 
 /** Rounds a run may take by `coder_redo` (DESIGN 2 "Nesting"). */
-export const maxRedo = 20
+const maxRedo = 20
 
 export interface PromptRun {
-  readonly spec: RunSpec
+  readonly target: PromptTarget
   /** `-i` values. */
   readonly inputs: readonly string[]
-  readonly services: ChainServices
   /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void
 }
@@ -54,15 +53,17 @@ interface RoundOutcome {
 }
 
 async function runRound(run: PromptRun, redoCount: number, context: RunContext): Promise<RoundOutcome> {
-  const { spec, services } = run
+  const { target } = run
+  const { spec } = target
+  const services: ChainServices = { findAgent: target.findAgent, checkParams: target.settingsFor }
   const call = { agents: spec.agents, promptDir: spec.promptDir, redoCount }
   const start: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
   const { state } = await runChain({ ...call, stage: 'pre', state: start, extra: {} }, services, context)
   if (instructionOf(state).trim() === '') return { outcome: skipped(emptyInstruction, spec), redo: false }
 
-  const settings = settingsFor(spec, state.params)
-  const round: Round = { spec, state, redoCount, services, filesOf: createFileCache(context) }
-  const files = await placeGlobErrors(spec, () => round.filesOf(settings))
+  const settings = target.settingsFor(state.params)
+  const round: Round = { target, state, redoCount, services, filesOf: createFileCache(context) }
+  const files = await placeGlobErrors(target, () => round.filesOf(settings))
   const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
   if (plans.length === 0) return { outcome: skipped('working_globs match no file', spec), redo: false }
 
@@ -76,17 +77,20 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
 }
 
 /** A glob that leaves the workspace is shown where it is written. */
-async function placeGlobErrors<T>(spec: RunSpec, list: () => T): Promise<T> {
+async function placeGlobErrors<T>(target: PromptTarget, list: () => T): Promise<T> {
   try {
     return list()
   } catch (error) {
     if (!isBatonError(error) || !isObject(error.cause) || !('globKey' in error.cause)) throw error
-    const place = await placeInPrompt(spec, [String(error.cause['globKey'])])
-    throw new BatonError(error.code, error.message, { place, ...(error.hint === undefined ? {} : { hint: error.hint }) })
+    const place = await target.placeOf([String(error.cause['globKey'])])
+    throw new BatonError(error.code, error.message, {
+      place,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    })
   }
 }
 
-function skipped(reason: string, { file }: RunSpec): PromptOutcome {
+function skipped(reason: string, { file }: PromptTarget['spec']): PromptOutcome {
   return { status: 'skipped', reason, hint: `Edit ${file}.` }
 }
 

@@ -2,13 +2,13 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { ModelSettings } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
-import { type RunSpec, settingsFor } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
 import { checkSize, type FileSet, loadFiles } from './files.ts'
 import { buildMessages } from './messages.ts'
 import type { TaskPlan } from './plan.ts'
+import type { PromptTarget } from './prompt-target.ts'
 
 /** How a task ended. Plain JSON: it is recorded as the task's boundary. */
 export type TaskOutcome = {
@@ -23,7 +23,7 @@ export type TaskOutcome = {
 
 /** What all tasks of one round share. */
 export interface Round {
-  readonly spec: RunSpec
+  readonly target: PromptTarget
   readonly state: ChainState
   readonly redoCount: number
   readonly services: ChainServices
@@ -34,7 +34,7 @@ export interface Round {
 /** One task: `pre_task` chain, ask, `post_task` chain (DESIGN 2). Throws when any of them fails. */
 export async function runTask(plan: TaskPlan, round: Round, context: RunContext): Promise<TaskOutcome> {
   const { index, label } = plan
-  const call = { agents: round.spec.agents, promptDir: round.spec.promptDir, redoCount: round.redoCount }
+  const call = { agents: round.target.spec.agents, promptDir: round.target.spec.promptDir, redoCount: round.redoCount }
   const task = { input: plan.input, task: { index, count: plan.count, label } }
 
   const before = await runChain(
@@ -46,7 +46,7 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     return { status: 'skipped', index, label, reason: emptyInstruction, agentResult: null }
   }
 
-  const settings = settingsFor(round.spec, before.state.params)
+  const settings = round.target.settingsFor(before.state.params)
   const answer = await ask(
     plan,
     { settings, instruction: instructionOf(before.state), files: round.filesOf(settings) },

@@ -10,7 +10,7 @@ import { applyAnswer } from './merge.ts'
 import type { ChainState } from './state.ts'
 
 /** Steps one chain call may take (D29): `sub_agents_next` could otherwise go on for ever. */
-export const maxSteps = 100
+const maxSteps = 100
 
 export interface ChainCall {
   readonly stage: Stage
@@ -29,7 +29,7 @@ export interface ChainCall {
 export interface ChainServices {
   readonly findAgent: (config: AgentConfig) => ScriptAgent & { readonly builtIn: boolean }
   /** Throws when params no longer make valid settings. */
-  readonly checkParams: (params: JsonObject) => void
+  readonly checkParams: (params: JsonObject) => unknown
 }
 
 export interface ChainOutcome {
@@ -193,9 +193,7 @@ function nextEntries(entries: readonly Json[], stage: Stage, config: AgentConfig
     throw new BatonError(
       'AGENT_FAILED',
       `Sub-agent [${config.name}] returned sub_agents_next that is not valid: ${issue.message}`,
-      {
-        ...(issue.hint === undefined ? {} : { hint: issue.hint }),
-      },
+      { hint: issue.hint },
     )
   }
   return agents

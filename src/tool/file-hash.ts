@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
+import { hasSystemCode } from '../base/error.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { sha256 } from '../base/hash.ts'
 
@@ -9,11 +10,20 @@ import { sha256 } from '../base/hash.ts'
  * the sorted names below a folder. Null when there is nothing.
  */
 export function entryHash(path: string): string | null {
-  const status = lstatSync(path, { throwIfNoEntry: false })
+  const status = statusOf(path)
   if (status === undefined) return null
   if (status.isSymbolicLink()) return sha256(readlinkSync(path))
   if (status.isDirectory()) return sha256(namesBelow(path).toSorted(compareBytes).join('\n'))
   return status.isFile() ? fileHash(path) : sha256('')
+}
+
+function statusOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path)
+  } catch (error) {
+    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
 }
 
 const chunkBytes = 1024 * 1024

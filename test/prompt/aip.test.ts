@@ -19,8 +19,14 @@ describe('headings', () => {
     const names = ['system', 'Inst', 'INSTRUCTION', 'User', 'Assistant', 'Jedi Trick', 'Mind Trick', 'Model']
     const { parts } = parseAip('a.aip', names.map((name) => `# ${name}\ntext\n`).join(''))
     expect(parts.map(({ role }) => role)).toEqual([
-      ...['system', 'user', 'user', 'user'],
-      ...['assistant', 'assistant', 'assistant', 'assistant'],
+      'system',
+      'user',
+      'user',
+      'user',
+      'assistant',
+      'assistant',
+      'assistant',
+      'assistant',
     ])
   })
 

@@ -1,3 +1,4 @@
+import { StopSignal } from '../../base/stop.ts'
 import { createAnswerRenderer } from '../../render/answers.ts'
 import { createJsonRenderer } from '../../render/json.ts'
 import { createLiveRenderer } from '../../render/live.ts'
@@ -6,7 +7,7 @@ import { createStepRenderer } from '../../render/steps.ts'
 import { createPaint } from '../../render/style.ts'
 import { startRun } from '../../runner.ts'
 import { surroundings } from '../environment.ts'
-import { type CommandIo, StopSignal } from '../io.ts'
+import type { CommandIo } from '../io.ts'
 import type { RunFlags } from '../options.ts'
 import { describeError } from '../report.ts'
 
@@ -24,7 +25,10 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
     )
     for (const renderer of renderers) renderer.close()
     const paint = createPaint({ env, isTerminal: io.errIsTerminal })
-    if (io.signal.aborted) return stopped(io)
+    if (report.error instanceof StopSignal) {
+      io.err(`${report.error.message}\n`)
+      return report.exitCode
+    }
     if (report.error !== undefined) io.err(report.mask(describeError(report.error, { cwd: io.cwd, paint })))
     if (report.skipped !== undefined && flags.level !== 'quiet') {
       io.err(
@@ -39,13 +43,6 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
 
 function modelOf({ model }: RunFlags): { readonly model?: string } {
   return model === undefined ? {} : { model }
-}
-
-function stopped(io: CommandIo): number {
-  const reason: unknown = io.signal.reason
-  if (!(reason instanceof StopSignal)) return 130
-  io.err(`${reason.message}\n`)
-  return reason.exitCode
 }
 
 function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Renderer[] {

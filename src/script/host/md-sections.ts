@@ -1,6 +1,6 @@
 import { nextAipFence, type AipFence } from '../../prompt/fences.ts'
 
-export interface MarkdownHeading {
+interface MarkdownHeading {
   /** The whole line without its line break. */
   readonly line: string
   /** 1 to 6. */
@@ -26,7 +26,7 @@ export function headingPattern(text: string): HeadingPattern | undefined {
 }
 
 /** `#` to `######` at the start of the line, white space, a name. */
-export function parseHeading(line: string): MarkdownHeading | undefined {
+function parseHeading(line: string): MarkdownHeading | undefined {
   const match = /^(#{1,6})\s+(\S.*)$/.exec(line)
   if (match === null) return undefined
   const [, marks = '', name = ''] = match

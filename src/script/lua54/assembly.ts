@@ -8,6 +8,8 @@ const f64 = 0x7c
 /** Function types are written as C signatures: `i` is an `int` or pointer, `j` a 64-bit integer, `d` a double, `v` nothing. */
 const valueTypes: Readonly<Record<string, readonly number[]>> = { i: [i32], j: [i64], d: [f64], v: [] }
 
+/** Instructions that belong together, on one line of the source. */
+export const step = (...instructions: Code): readonly number[] => instructions.flat()
 export const get = (local: number): readonly number[] => [0x20, local]
 export const set = (local: number): readonly number[] => [0x21, local]
 /** Constants from 0 to 63. */
@@ -43,6 +45,8 @@ export const widen = [0xac]
 export const narrow = [0xa7]
 export const widenDouble = [0xb0]
 
+const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]
+
 export interface ImportedFunction {
   readonly name: string
   readonly signature: string
@@ -74,10 +78,13 @@ export function assemble({ imports, functions, passedOn }: Assembly): Uint8Array
   ]
   const memory = [...text('lua'), ...text('memory'), 2, 0, 1]
   return Uint8Array.from([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...header,
     ...section(1, signatures.map(functionType)),
     ...section(2, [memory, ...imports.map((known) => [...text('lua'), ...text(known.name), 0, typeOf(known)])]),
-    ...section(3, functions.map((defined) => [typeOf(defined)])),
+    ...section(
+      3,
+      functions.map((defined) => [typeOf(defined)]),
+    ),
     ...section(7, exported),
     ...section(10, functions.map(functionBody)),
   ])
@@ -85,7 +92,7 @@ export function assemble({ imports, functions, passedOn }: Assembly): Uint8Array
 
 /** The first letter of a signature is the result. */
 function functionType(signature: string): readonly number[] {
-  const [result = [], ...parameters] = [...signature].map((letter) => valueTypes[letter] ?? [])
+  const [result = [], ...parameters] = signature.split('').map((letter) => valueTypes[letter] ?? [])
   return [0x60, ...sized(parameters.flat()), ...sized(result)]
 }
 

@@ -23,6 +23,7 @@ import {
   next,
   select,
   set,
+  step,
   store,
   subtract,
   type ImportedFunction,
@@ -72,9 +73,9 @@ const refusedSize = 1
 
 /** `refuse(userdata, size)` notes a refused request; the second one in a row is final. Gives the null pointer. */
 const refuse: Code = [
-  ...[get(userdata), load(accounting.refused)],
+  step(get(userdata), load(accounting.refused)),
   when(get(userdata), constant(1), store(accounting.exceeded)),
-  ...[get(userdata), get(refusedSize), store(accounting.refused), constant(0)],
+  step(get(userdata), get(refusedSize), store(accounting.refused), constant(0)),
 ]
 
 /**
@@ -82,32 +83,32 @@ const refuse: Code = [
  * final when the next request is refused too, or is for another size (string buffers do not ask twice).
  */
 const allocate: Code = [
-  ...[get(newSize), isZero],
+  step(get(newSize), isZero),
   when(
     get(block),
     when(
-      ...[get(userdata), get(userdata), load(accounting.used), get(oldSize), subtract, store(accounting.used)],
-      ...[get(block), call('free')],
+      step(get(userdata), get(userdata), load(accounting.used), get(oldSize), subtract, store(accounting.used)),
+      step(get(block), call('free')),
     ),
-    ...[constant(0), giveBack],
+    step(constant(0), giveBack),
   ),
   // For a new block the old size is a type tag, not a size.
-  ...[get(newSize), get(oldSize), constant(0), get(block), select, subtract, set(growth)],
-  ...[get(growth), constant(0), greaterSigned],
+  step(get(newSize), get(oldSize), constant(0), get(block), select, subtract, set(growth)),
+  step(get(growth), constant(0), greaterSigned),
   when(
-    ...[get(userdata), load(accounting.refused), constant(0), different],
-    ...[get(userdata), load(accounting.refused), get(newSize), different, both],
+    step(get(userdata), load(accounting.refused), constant(0), different),
+    step(get(userdata), load(accounting.refused), get(newSize), different, both),
     when(get(userdata), constant(1), store(accounting.exceeded)),
-    ...[get(userdata), load(accounting.limit), get(userdata), load(accounting.used), lessUnsigned],
-    ...[get(growth), get(userdata), load(accounting.limit), get(userdata), load(accounting.used), subtract],
-    ...[greaterUnsigned, either],
+    step(get(userdata), load(accounting.limit), get(userdata), load(accounting.used), lessUnsigned),
+    step(get(growth), get(userdata), load(accounting.limit), get(userdata), load(accounting.used), subtract),
+    step(greaterUnsigned, either),
     when(get(userdata), get(newSize), callRefuse, giveBack),
   ),
-  ...[get(block), get(newSize), call('realloc'), set(block)],
-  ...[get(block), isZero],
+  step(get(block), get(newSize), call('realloc'), set(block)),
+  step(get(block), isZero),
   when(get(userdata), get(newSize), callRefuse, giveBack),
-  ...[get(userdata), get(userdata), load(accounting.used), get(growth), add, store(accounting.used)],
-  ...[get(growth), constant(0), greaterSigned],
+  step(get(userdata), get(userdata), load(accounting.used), get(growth), add, store(accounting.used)),
+  step(get(growth), constant(0), greaterSigned),
   when(get(userdata), constant(0), store(accounting.refused)),
   get(block),
 ]
@@ -119,28 +120,28 @@ const [thread, found, others] = [0, 1, 2]
  * than those and 1..border. Stack: 1 the table, 2 the border, 3 the list, 4 the key.
  */
 const keys: Code = [
-  ...[get(thread), constant(2), call('lua_settop')],
-  ...[get(thread), constant(0), constant(0), call('lua_createtable')],
-  ...[get(thread), call('lua_pushnil')],
+  step(get(thread), constant(2), call('lua_settop')),
+  step(get(thread), constant(0), constant(0), call('lua_createtable')),
+  step(get(thread), call('lua_pushnil')),
   forever(
-    ...[get(thread), constant(1), call('lua_next'), isZero, leaveWhenTrue],
-    ...[get(thread), constant(4), call('lua_settop')],
-    ...[get(thread), constant(4), call('lua_type'), constant(luaType.string), equal],
+    step(get(thread), constant(1), call('lua_next'), isZero, leaveWhenTrue),
+    step(get(thread), constant(4), call('lua_settop')),
+    step(get(thread), constant(4), call('lua_type'), constant(luaType.string), equal),
     when(
-      ...[get(thread), constant(4), call('lua_pushvalue')],
-      ...[get(found), constant(1), add, set(found)],
-      ...[get(thread), constant(3), get(found), widen, call('lua_rawseti'), again],
+      step(get(thread), constant(4), call('lua_pushvalue')),
+      step(get(found), constant(1), add, set(found)),
+      step(get(thread), constant(3), get(found), widen, call('lua_rawseti'), again),
     ),
-    ...[get(thread), constant(4), call('lua_isinteger'), isZero],
+    step(get(thread), constant(4), call('lua_isinteger'), isZero),
     when(constant(1), set(others), again),
-    ...[get(thread), constant(4), constant(0), call('lua_tointegerx'), wideOne, lessWide],
-    ...[get(thread), constant(4), constant(0), call('lua_tointegerx')],
-    ...[get(thread), constant(2), constant(0), call('lua_tointegerx'), greaterWide, either],
+    step(get(thread), constant(4), constant(0), call('lua_tointegerx'), wideOne, lessWide),
+    step(get(thread), constant(4), constant(0), call('lua_tointegerx')),
+    step(get(thread), constant(2), constant(0), call('lua_tointegerx'), greaterWide, either),
     when(constant(1), set(others)),
     next,
   ),
-  ...[get(thread), get(found), widen, call('lua_pushinteger')],
-  ...[get(thread), get(others), call('lua_pushboolean')],
+  step(get(thread), get(found), widen, call('lua_pushinteger')),
+  step(get(thread), get(others), call('lua_pushboolean')),
   constant(3),
 ]
 

@@ -1,8 +1,9 @@
 import { messageOf } from '../../base/error.ts'
-import type { HostFunction, LuaValue } from '../engine.ts'
+import { type HostFunction, LuaError, type LuaValue } from '../engine.ts'
 import type { Core, Wait } from './core.ts'
 import { type Pointer, registry } from './exports.ts'
-import { raiseLimit, startClock, stopClock } from './meter.ts'
+import { raiseLimit } from './hook.ts'
+import { startClock, stopClock } from './meter.ts'
 import { pushValue } from './push.ts'
 import { readValue } from './read.ts'
 import { pushText, readMessage } from './text.ts'
@@ -61,7 +62,7 @@ function readArguments(core: Core, { path, tables }: HostFunction, thread: Point
       return readValue(source, index + 1)
     } catch (error) {
       if (error === longJump) throw error
-      throw new Error(`bad argument #${index + 1} to '${path}' (${messageOf(error)})`, { cause: error })
+      throw new LuaError(`bad argument #${index + 1} to '${path}' (${messageOf(error)})`)
     }
   })
 }

@@ -1,7 +1,9 @@
 import type { LuaErrorDetails, LuaStateOptions, LuaValue } from '../engine.ts'
 import type { Pointer } from './exports.ts'
+import type { Interrupts } from './interrupts.ts'
 import type { Meter } from './meter.ts'
 import type { ChunkNames } from './names.ts'
+import type { Position } from './position.ts'
 import type { LuaWasm } from './wasm.ts'
 
 export type Limit = NonNullable<LuaErrorDetails['limit']>
@@ -11,6 +13,8 @@ export interface Runtime {
   readonly wasm: LuaWasm
   /** The prelude, compiled. */
   readonly prelude: Uint8Array
+  /** Runs that end when a signal is aborted. */
+  readonly aborts: Interrupts
   /** The state whose Lua code runs at this moment; host functions and hooks belong to it. */
   running: Core | undefined
   /** A fault inside WebAssembly leaves its memory in an unknown state: nothing may run here any more. */
@@ -60,6 +64,7 @@ export interface Core {
   /** The thread that the hook has stopped between two instructions. */
   pausedThread: Pointer | undefined
   limit: Limit | undefined
+  limitPosition: Position | undefined
   /** How many times Lua code of this state is entered at this moment; more than one when a host function runs a chunk. */
   depth: number
   status: 'open' | 'closing' | 'closed'

@@ -1,7 +1,6 @@
 import { accounting } from './bridge-code.ts'
-import type { Core, Limit } from './core.ts'
-import { countMask, type Pointer } from './exports.ts'
-import { pushText } from './text.ts'
+import type { Core } from './core.ts'
+import type { Pointer } from './exports.ts'
 
 /** How long and how much the Lua code of a state has run. */
 export interface Meter {
@@ -13,10 +12,6 @@ export interface Meter {
   thousands: number
 }
 
-/** The event loop gets a turn after this much Lua, so that signals and timers are seen. */
-const turnMs = 5
-/** Instructions between two looks at the limits. */
-export const hookInterval = 1_000
 /** The memory limit while the engine itself works in the state: it must not fail half way. */
 const unlimited = 0x7f_ff_ff_ff
 
@@ -68,36 +63,6 @@ export function createAccounting({ lua, write32 }: Core['runtime']['wasm']): Poi
   return record
 }
 
-/**
- * The count hook. It notices limits, and stops the thread so that the event loop gets its turn. A thread at a limit is
- * stopped in the same way and never resumed, which no `pcall` can see (spec/lua-engines.md 6). Where a thread cannot stop
- * (inside a C function that calls back) the limit is an error raised again at every instruction.
- * One long C call, such as a pathological pattern, runs no instructions and cannot be interrupted here: DESIGN 7 leaves
- * that to the isolated mode.
- */
-export function onHook(core: Core, thread: Pointer): void {
-  const { lua, pointers } = core.runtime.wasm
-  core.meter.thousands++
-  const now = performance.now()
-  core.limit ??= exceededLimit(core, now)
-  const isTurnOver = now - core.meter.resumedAt >= turnMs || core.status !== 'open'
-  if (core.limit === undefined && !isTurnOver) return
-  if (core.limit !== undefined) lua.lua_sethook(thread, pointers.hook, countMask, 1)
-  if (lua.lua_isyieldable(thread) !== 0) {
-    core.pausedThread = thread
-    lua.lua_yieldk(thread, 0, 0, 0)
-    return
-  }
-  if (core.limit !== undefined) raiseLimit(core, thread)
-}
-
-/** Raises the limit that was reached as a Lua error. */
-export function raiseLimit(core: Core, thread: Pointer): number {
-  const { wasm } = core.runtime
-  pushText(wasm, thread, limitMessage(core))
-  return wasm.lua.lua_error(thread)
-}
-
 export function limitMessage({ limit, options: { limits } }: Core): string {
   switch (limit) {
     case 'time':
@@ -109,14 +74,6 @@ export function limitMessage({ limit, options: { limits } }: Core): string {
     case undefined:
       return 'the script was stopped'
   }
-}
-
-function exceededLimit({ meter, options, runtime, accounting: record }: Core, now: number): Limit | undefined {
-  const { limits } = options
-  if (runtime.wasm.read32(record + accounting.exceeded) !== 0) return 'memory'
-  if (meter.thousands > limits.instructions) return 'instructions'
-  if (meter.usedMs + now - meter.startedAt > limits.timeMs) return 'time'
-  return undefined
 }
 
 /** A request that was refused and not repeated by the time Lua code is left was final as well. */

@@ -2,9 +2,10 @@ import { type HostFunction, LuaError, type LuaStateOptions } from '../engine.ts'
 import { hostCall, refuseWait } from './calls.ts'
 import type { Core, References, Runtime } from './core.ts'
 import { countMask, luaStatus, luaType, type Pointer, registry, registryGlobals } from './exports.ts'
-import { createAccounting, createMeter, hookInterval, raiseLimit } from './meter.ts'
+import { hookInterval, raiseLimit } from './hook.ts'
+import { createAccounting, createMeter } from './meter.ts'
 import { createChunkNames } from './names.ts'
-import { nullAddress, pushValue } from './push.ts'
+import { nullAddress } from './push.ts'
 import { openLibraries } from './runtime.ts'
 import { pushText, readMessage, withBlock } from './text.ts'
 import type { LuaWasm } from './wasm.ts'
@@ -38,6 +39,7 @@ export function openCore(runtime: Runtime, options: LuaStateOptions): Core {
     nextWait: 1,
     pausedThread: undefined,
     limit: undefined,
+    limitPosition: undefined,
     depth: 0,
     status: 'open',
   }
@@ -66,7 +68,7 @@ function runPrelude(core: Core): number {
   lua.lua_pushlightuserdata(main, core.waitMarker)
   pushCall(core, (thread) => answerPaused(core, thread))
   pushCall(core, (thread) => refuseWait(core, thread))
-  pushCall(core, (thread) => pushSeed(core, thread))
+  pushCall(core, hostCall(core, { path: 'seed', tables: 'data', call: () => [core.options.seed()] }))
   lua.lua_pushcclosure(main, runtime.wasm.pointers.keys, 0)
   bridge.getElement(main, registry, references.runs)
   const status = lua.lua_pcallk(main, 8, 1, 0, 0, 0)
@@ -81,12 +83,6 @@ function answerPaused(core: Core, thread: Pointer): number {
   if (isPaused) core.pausedThread = undefined
   if (isPaused && core.limit !== undefined && lua.lua_isyieldable(thread) === 0) return raiseLimit(core, thread)
   lua.lua_pushboolean(thread, isPaused ? 1 : 0)
-  return 1
-}
-
-function pushSeed({ runtime: { wasm }, options }: Core, thread: Pointer): number {
-  const seed = options.seed()
-  pushValue({ wasm, thread, pushListMarker: () => undefined }, seed)
   return 1
 }
 

@@ -81,5 +81,7 @@ function isPlain(value: object): value is { readonly [key: string]: LuaValue } {
 }
 
 function describe(value: unknown): string {
-  return typeof value === 'object' && value !== null ? `an object of class ${value.constructor.name}` : `a ${typeof value}`
+  return typeof value === 'object' && value !== null
+    ? `an object of class ${value.constructor.name}`
+    : `a ${typeof value}`
 }

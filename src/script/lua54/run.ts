@@ -2,7 +2,7 @@ import { messageOf } from '../../base/error.ts'
 import { type LuaChunk, LuaError, type LuaValue } from '../engine.ts'
 import type { Core } from './core.ts'
 import { errorAt, errorOf, limitError } from './errors.ts'
-import { type Pointer, luaStatus, luaType } from './exports.ts'
+import { luaStatus, luaType } from './exports.ts'
 import { enter } from './meter.ts'
 import { readValue } from './read.ts'
 import { type ChunkThread, closeThread, openThread, setEnvironment } from './threads.ts'
@@ -27,8 +27,8 @@ export async function runChunk(core: Core, chunk: LuaChunk, options: RunOptions)
     for (;;) {
       signal.throwIfAborted()
       core.meter.resumedAt = performance.now()
-      const step = resume(core, thread.pointer)
-      if (step.kind === 'done') return readResults(core, thread, chunk)
+      const step = resume(core, thread)
+      if (step.kind === 'done') return readResults(core, thread)
       await turns.take(step.kind === 'pause' ? nextTurn() : step.until)
     }
   } catch (error) {
@@ -46,7 +46,7 @@ export function runModule(core: Core, chunk: LuaChunk): void {
   try {
     for (;;) {
       core.meter.resumedAt = performance.now()
-      const step = resume(core, thread.pointer)
+      const step = resume(core, thread)
       if (step.kind === 'done') return
       if (step.kind === 'wait') throw new LuaError('a module cannot wait while it is loaded', { chunk: chunk.name })
     }
@@ -70,10 +70,10 @@ type Step =
   | { readonly kind: 'pause' }
   | { readonly kind: 'wait'; readonly until: Promise<void> }
 
-function resume(core: Core, thread: Pointer): Step {
+function resume(core: Core, thread: ChunkThread): Step {
   assertOpen(core)
   const { lua, cell } = core.runtime.wasm
-  const status = enterOrFail(core, () => lua.lua_resume(thread, 0, 0, cell))
+  const status = enterOrFail(core, () => lua.lua_resume(thread.pointer, 0, 0, cell))
   if (core.status !== 'open') throw closedError()
   if (core.limit !== undefined) throw limitError(core, thread)
   if (status === luaStatus.ok) return { kind: 'done' }
@@ -90,22 +90,23 @@ function enterOrFail(core: Core, body: () => number): number {
 }
 
 /** A thread yields nothing when the hook has stopped it, and the marker with a number when a host function waits. */
-function yielded(core: Core, thread: Pointer): Step {
+function yielded(core: Core, thread: ChunkThread): Step {
   const { lua } = core.runtime.wasm
-  if (core.pausedThread === thread) {
+  const { pointer } = thread
+  if (core.pausedThread === pointer) {
     core.pausedThread = undefined
     return { kind: 'pause' }
   }
-  if (lua.lua_type(thread, -2) !== luaType.lightUserdata || lua.lua_touserdata(thread, -2) !== core.waitMarker) {
+  if (lua.lua_type(pointer, -2) !== luaType.lightUserdata || lua.lua_touserdata(pointer, -2) !== core.waitMarker) {
     throw errorAt(core, thread, 'attempt to yield from outside a coroutine')
   }
-  const id = lua.lua_tonumberx(thread, -1, 0)
-  lua.lua_settop(thread, -3)
+  const id = lua.lua_tonumberx(pointer, -1, 0)
+  lua.lua_settop(pointer, -3)
   const pending = core.waits.get(id)
   return pending === undefined ? { kind: 'pause' } : { kind: 'wait', until: pending.settled }
 }
 
-function readResults(core: Core, { pointer }: ChunkThread, { name }: LuaChunk): readonly LuaValue[] {
+function readResults(core: Core, { pointer, name }: ChunkThread): readonly LuaValue[] {
   const { wasm } = core.runtime
   const source = { wasm, thread: pointer, reading: 'border', listMarker: core.listMarker } as const
   try {
@@ -124,9 +125,8 @@ interface Turns {
 function createTurns(core: Core, signal: AbortSignal): Turns {
   let reject: (reason: unknown) => void = () => undefined
   const interrupt = (reason: unknown): void => reject(reason)
-  const onAbort = (): void => interrupt(signal.reason)
   core.interrupts.add(interrupt)
-  signal.addEventListener('abort', onAbort)
+  const stopListening = core.runtime.aborts.listen(signal, interrupt)
   return {
     take(until) {
       return new Promise((resolve, fail) => {
@@ -137,7 +137,7 @@ function createTurns(core: Core, signal: AbortSignal): Turns {
     },
     end() {
       core.interrupts.delete(interrupt)
-      signal.removeEventListener('abort', onAbort)
+      stopListening()
     },
   }
 }

@@ -2,7 +2,9 @@ import { prelude } from '../lua/prelude.ts'
 import { callByNumber, goOn } from './calls.ts'
 import type { Core, Runtime } from './core.ts'
 import { luaStatus, type Pointer, registry, registryGlobals } from './exports.ts'
-import { createAccounting, onHook } from './meter.ts'
+import { onHook } from './hook.ts'
+import { createInterrupts } from './interrupts.ts'
+import { createAccounting } from './meter.ts'
 import { pushText, readBytes, readMessage, withBlock } from './text.ts'
 import { instantiate, type LuaWasm } from './wasm.ts'
 import type { CompiledModule } from './webassembly.ts'
@@ -18,7 +20,13 @@ export function createRuntime(module: CompiledModule): Runtime {
     resumed: (thread, _status, context) => goOn(running(), thread, context),
     hook: (thread) => onHook(running(), thread),
   })
-  const runtime: Runtime = { wasm, prelude: compilePrelude(wasm), running: undefined, isBroken: false }
+  const runtime: Runtime = {
+    wasm,
+    prelude: compilePrelude(wasm),
+    aborts: createInterrupts(),
+    running: undefined,
+    isBroken: false,
+  }
   return runtime
 }
 

@@ -9,6 +9,8 @@ import { pushText, withBlock } from './text.ts'
 /** A Lua coroutine of the engine's own: every chunk runs in one, so that it can wait. */
 export interface ChunkThread {
   readonly pointer: Pointer
+  /** Name of the chunk. */
+  readonly name: string
   /** Its key in the registry, which keeps it alive. */
   readonly reference: number
 }
@@ -18,10 +20,10 @@ export function openThread(core: Core, chunk: LuaChunk): ChunkThread {
   const { lua } = core.runtime.wasm
   const pointer = lua.lua_newthread(core.main)
   markAsRun(core, true)
-  const thread = { pointer, reference: lua.luaL_ref(core.main, registry) }
+  const thread = { pointer, name: chunk.name, reference: lua.luaL_ref(core.main, registry) }
   const status = loadText(core, pointer, chunk)
   if (status === luaStatus.ok) return thread
-  const error = errorOf(core, pointer, status)
+  const error = errorOf(core, thread, status)
   closeThread(core, thread)
   throw error
 }
@@ -39,7 +41,11 @@ export function closeThread(core: Core, { reference }: ChunkThread): void {
  * Gives the loaded chunk its private environment: a copy of the globals, and the variables (spec/pro-coder.md 1.3, 3).
  * A variable that is null is nil; only nulls inside values are the sentinel.
  */
-export function setEnvironment(core: Core, { pointer }: ChunkThread, variables: { readonly [name: string]: LuaValue }): void {
+export function setEnvironment(
+  core: Core,
+  { pointer }: ChunkThread,
+  variables: { readonly [name: string]: LuaValue },
+): void {
   const { wasm } = core.runtime
   const { lua } = wasm
   lua.lua_createtable(pointer, 0, 64)

@@ -11,12 +11,12 @@ export interface LuaWasm {
   readonly bridge: Bridge
   readonly pointers: FunctionPointers
   /** The memory as bytes; ask again after anything that may allocate. */
-  bytes(): Uint8Array<ArrayBuffer>
+  readonly bytes: () => Uint8Array<ArrayBuffer>
   /** A 32-bit cell of the memory. */
-  read32(address: Pointer): number
-  write32(address: Pointer, value: number): void
+  readonly read32: (address: Pointer) => number
+  readonly write32: (address: Pointer, value: number) => void
   /** Address of a C string that lives as long as the instance. */
-  constant(text: string): Pointer
+  readonly constant: (text: string) => Pointer
   /** A buffer for short strings on their way in, and a cell for results through pointers. */
   readonly scratch: { readonly address: Pointer; readonly size: number }
   readonly cell: Pointer

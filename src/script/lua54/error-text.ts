@@ -1,0 +1,56 @@
+import type { LuaValue } from '../engine.ts'
+import type { Core } from './core.ts'
+import { luaStatus, luaType, type Pointer, registry } from './exports.ts'
+import { enter } from './meter.ts'
+import { readValue } from './read.ts'
+import { readConstant, readMessage } from './text.ts'
+
+/** What the error value on top of a thread's stack says. Any Lua value can be raised, also nil and tables. */
+export function errorText(core: Core, thread: Pointer): string {
+  const { wasm } = core.runtime
+  const type = wasm.lua.lua_type(thread, -1)
+  if (type === luaType.string) return readMessage(wasm, thread, -1)
+  if (type === luaType.nil) return 'the script raised an error without a message (nil)'
+  if (type === luaType.table) return tableText(core, thread)
+  const value = readOrDescribe(core, thread)
+  return typeof value === 'string' ? value : dump(value)
+}
+
+/** What a table raised as an error says: its `__tostring`, else its `message` or `error` field, else all of it. */
+function tableText(core: Core, thread: Pointer): string {
+  const { wasm } = core.runtime
+  const { lua } = wasm
+  if (lua.lua_getmetatable(thread, -1) !== 0) {
+    lua.lua_settop(thread, -2)
+    wasm.bridge.getElement(thread, registry, core.tostring)
+    lua.lua_pushvalue(thread, -2)
+    const status = enter(core, () => lua.lua_pcallk(thread, 1, 1, 0, 0, 0))
+    const text = readMessage(wasm, thread, -1)
+    lua.lua_settop(thread, -2)
+    if (status === luaStatus.ok && !text.startsWith('table: 0x')) return text
+  }
+  const value = readOrDescribe(core, thread)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const { message, error } = value as { readonly [key: string]: LuaValue }
+    if (typeof message === 'string') return message
+    if (typeof error === 'string') return error
+  }
+  return typeof value === 'string' ? value : dump(value)
+}
+
+function readOrDescribe(core: Core, thread: Pointer): LuaValue {
+  const { wasm } = core.runtime
+  try {
+    return readValue({ wasm, thread, reading: 'data', listMarker: core.listMarker }, -1)
+  } catch {
+    const type = wasm.lua.lua_type(thread, -1)
+    return `the script raised a ${readConstant(wasm, wasm.lua.lua_typename(thread, type))} as an error`
+  }
+}
+
+function dump(value: LuaValue): string {
+  return JSON.stringify(value, (_key, item: unknown) => {
+    if (typeof item === 'bigint') return String(item)
+    return item instanceof Uint8Array ? Buffer.from(item).toString('latin1') : item
+  })
+}

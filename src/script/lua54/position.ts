@@ -1,0 +1,48 @@
+import type { Core } from './core.ts'
+import type { Pointer } from './exports.ts'
+import { readConstant, readMessage } from './text.ts'
+
+/** Offsets in `lua_Debug` of Lua 5.4 with 32-bit pointers. */
+const debugRecord = { currentLine: 24, shortSource: 44 } as const
+const deepestFrame = 50
+
+/** A line of a chunk, by the name the chunk was given. */
+export interface Position {
+  readonly chunk: string
+  readonly line: number
+}
+
+export interface Frame extends Position {
+  /** The chunk as Lua shows it. */
+  readonly source: string
+}
+
+/** The Lua functions on a thread's stack that have line numbers, innermost first. */
+export function framesOf({ runtime: { wasm }, names }: Core, thread: Pointer): readonly Frame[] {
+  const { lua, scratch } = wasm
+  const record = scratch.address
+  const frames: Frame[] = []
+  for (let level = 0; level < deepestFrame && lua.lua_getstack(thread, level, record) !== 0; level++) {
+    lua.lua_getinfo(thread, wasm.constant('Sl'), record)
+    const line = wasm.read32(record + debugRecord.currentLine)
+    if (line <= 0) continue
+    const source = readConstant(wasm, record + debugRecord.shortSource)
+    frames.push({ source, chunk: names.original(source), line })
+  }
+  return frames
+}
+
+/** Lua's traceback without the frames of the prelude, which has no line information. */
+export function tracebackOf({ runtime: { wasm }, names }: Core, thread: Pointer): string {
+  wasm.lua.luaL_traceback(thread, thread, 0, 0)
+  const text = readMessage(wasm, thread, -1)
+  wasm.lua.lua_settop(thread, -2)
+  const lines = text.split('\n').filter((line) => !line.startsWith('\t?: in '))
+  return names.restore(lines.join('\n'))
+}
+
+/** The line a thread is at, when it runs Lua. */
+export function positionOf(core: Core, thread: Pointer): Position | undefined {
+  const [frame] = framesOf(core, thread)
+  return frame === undefined ? undefined : { chunk: frame.chunk, line: frame.line }
+}

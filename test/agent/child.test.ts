@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { agentWorld, aip } from '../helpers/agents.ts'
+
+describe('aip.agent.run', () => {
+  it('finds names from the folder of the caller', async () => {
+    const { run } = agentWorld({
+      'deep/a.lua': 'return aip.agent.run("b").outputs[1]',
+      'deep/b.lua': 'return "deep"',
+      'b.lua': 'return "top"',
+    })
+    expect((await run('deep/a.lua')).outputs).toEqual(['deep'])
+  })
+
+  it('or from agent_base_dir', async () => {
+    const { run, folder } = agentWorld({
+      'deep/a.lua': 'return aip.agent.run("b", { agent_base_dir = input }).outputs[1]',
+      'deep/b.lua': 'return "deep"',
+      'b.lua': 'return "top"',
+    })
+    expect((await run('deep/a.lua', [folder])).outputs).toEqual(['top'])
+  })
+
+  it('gives nil holes for null outputs, and After All', async () => {
+    const { run } = agentWorld({
+      'a.lua':
+        'local r = aip.agent.run("b.aip", { inputs = { 1, 2, 3 } })\nreturn { r.outputs[1] == nil, r.outputs[2], r.after_all, r.redo_requested }',
+      'b.aip': aip({ Output: 'if input == 2 then return "two" end', 'After All': 'return #inputs' }),
+    })
+    expect((await run('a.lua')).outputs).toEqual([[true, 'two', 3, false]])
+  })
+
+  it('puts input before inputs and merges options over those of the agent', async () => {
+    const { run } = agentWorld({
+      'a.lua':
+        'return aip.agent.run("b.aip", { input = "x", inputs = { "y" }, options = { model = "given" } }).outputs',
+      'b.aip': aip({
+        Options: 'model = "own"\ntemperature = 0.5',
+        Output: 'return input .. options.model .. options.temperature',
+      }),
+    })
+    expect((await run('a.lua')).outputs).toEqual([['xgiven0.5', 'ygiven0.5']])
+  })
+
+  it('raises what goes wrong, for pcall to catch', async () => {
+    const { run } = agentWorld({ 'a.lua': 'local ok, e = pcall(aip.agent.run, "nobody")\nreturn { ok, tostring(e) }' })
+    expect((await run('a.lua')).outputs).toEqual([[false, expect.stringContaining('there is no agent "nobody"')]])
+  })
+})
+
+describe('agents that run agents (D29)', () => {
+  it('names the path of a cycle', async () => {
+    const { run } = agentWorld({ 'a.lua': 'return aip.agent.run("b.lua")', 'b.lua': 'return aip.agent.run("a.lua")' })
+    await expect(run('a.lua')).rejects.toThrow('agents run each other in a cycle: a.lua → b.lua → a.lua')
+  })
+
+  it('lets an agent run itself on something else', async () => {
+    const { run } = agentWorld({
+      'a.lua': 'if input == 0 then return 0 end\nreturn 1 + aip.agent.run("a.lua", { input = input - 1 }).outputs[1]',
+    })
+    expect((await run('a.lua', [7])).outputs).toEqual([7])
+  })
+
+  it('stops at a depth of 8', async () => {
+    const { run } = agentWorld({ 'a.lua': 'return aip.agent.run("a.lua", { input = (input or 0) + 1 })' })
+    await expect(run('a.lua')).rejects.toThrow(/cycle: a\.lua(?: → a\.lua){8}$/)
+  })
+
+  it('says so when nothing repeats', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 10 }, (_, n) => [`a${n}.lua`, `return aip.agent.run("a${n + 1}.lua")`]),
+    )
+    const { run } = agentWorld(files)
+    await expect(run('a0.lua')).rejects.toThrow(/nested more than 8 deep: a0\.lua/)
+  })
+})

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+// DESIGN 14: imports go down only. Files directly in src/ that are listed here are parts of the wiring.
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  event: ['base'],
+  prompt: ['base'],
+  config: ['base', 'prompt'],
+  pack: ['base', 'config'],
+  journal: ['base', 'event'],
+  model: ['base', 'event', 'journal'],
+  tool: ['base', 'event', 'journal'],
+  script: ['base', 'event', 'journal', 'prompt', 'pack', 'tool'],
+  agent: ['base', 'event', 'journal', 'prompt', 'config', 'pack', 'model', 'tool', 'script'],
+  stage: ['base', 'event', 'config', 'agent'],
+  run: ['base', 'event', 'journal', 'prompt', 'config', 'pack', 'model', 'tool', 'script', 'agent', 'stage'],
+  render: ['base', 'event'],
+  'version.ts': [],
+  'package-root.ts': [],
+  'script-loader.ts': ['config', 'script'],
+  'script-check.ts': ['base', 'config', 'pack', 'prompt', 'script', 'script-loader.ts'],
+  'runner.ts': [
+    'base',
+    'event',
+    'journal',
+    'prompt',
+    'config',
+    'pack',
+    'model',
+    'tool',
+    'script',
+    'agent',
+    'stage',
+    'run',
+    'package-root.ts',
+    'script-loader.ts',
+    'version.ts',
+  ],
+  cli: [
+    'base',
+    'event',
+    'prompt',
+    'config',
+    'pack',
+    'run',
+    'render',
+    'runner.ts',
+    'package-root.ts',
+    'script-check.ts',
+    'version.ts',
+  ],
+}
+
+const root = join(import.meta.dirname, '../src')
+const importPattern = /^\s*(?:import|export)\b[^'"]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+
+function importsOf(file: string): readonly string[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  return [...text.matchAll(importPattern)].map((match) => match[1] ?? match[2] ?? '')
+}
+
+function folderOf(file: string): string {
+  return file.split('/')[0] ?? ''
+}
+
+describe('architecture', () => {
+  it('is looking at the real tree', () => {
+    expect(files.length).toBeGreaterThan(150)
+    expect(
+      files.map(folderOf).filter((folder) => !(folder in mayImport) && !['index.ts', 'main.ts'].includes(folder)),
+    ).toEqual([])
+  })
+
+  it.each(files.filter((file) => folderOf(file) in mayImport))('%s imports only what is below it', (file) => {
+    const own = folderOf(file)
+    const allowed = new Set([own, ...(mayImport[own] ?? [])])
+    const targets = importsOf(file)
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => folderOf(relative(root, join(root, dirname(file), specifier))))
+    expect(targets.filter((target) => !allowed.has(target))).toEqual([])
+  })
+
+  it('imports each outside package in one file', () => {
+    const users = new Map<string, Set<string>>()
+    for (const file of files) {
+      for (const specifier of importsOf(file).filter((name) => !/^(?:\.|node:|zod$)/.test(name))) {
+        users.set(specifier, (users.get(specifier) ?? new Set()).add(file))
+      }
+    }
+    expect([...users].filter(([, seen]) => seen.size > 1)).toEqual([])
+  })
+
+  it('reads the process only at its edge', () => {
+    const edge = new Set(['main.ts', 'index.ts'])
+    const users = files.filter((file) =>
+      /\bprocess\.(?:env|cwd|argv|exit|stdout|stderr)\b/.test(readFileSync(join(root, file), 'utf8')),
+    )
+    expect(users.filter((file) => !edge.has(file))).toEqual([])
+  })
+
+  it('keeps files readable in one sitting', () => {
+    const lengths = files
+      .map((file) => readFileSync(join(root, file), 'utf8').split('\n').length)
+      .toSorted((a, b) => a - b)
+    expect(lengths.at(-1)).toBeLessThanOrEqual(300)
+    expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(100)
+  })
+})

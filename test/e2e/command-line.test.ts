@@ -1,0 +1,204 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { baton, jsonLines, root } from '../helpers/baton.ts'
+import { startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const hello = {
+  'hello.aip': '# Output\n\n```lua\nprint("hello", input, { a = 1 })\nreturn "out " .. tostring(input)\n```\n',
+}
+
+describe('baton', () => {
+  it('prints its version on one line', async () => {
+    const { stdout, code } = await baton(['--version'], { cwd: tempTree() })
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    expect(code).toBe(0)
+  })
+
+  it.each([['--help'], ['run', '--help'], ['check', '--help'], ['config', '--help']])(
+    'helps on stdout: %s %s',
+    async (...args) => {
+      const { stdout, stderr, code } = await baton(
+        args.filter((arg) => arg !== undefined),
+        { cwd: tempTree() },
+      )
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toContain('--json')
+    },
+  )
+
+  it.each([
+    [['run'], 'name a file to run'],
+    [[], 'name a file to run'],
+    [['run', 'a.md', '--nope'], 'Unknown argument'],
+    [['a.md', '-m'], 'Not enough arguments following: m'],
+    [['a.md', '-v', '-q'], 'mutually exclusive'],
+    [['a.md', '-m', 'a', '-m', 'b'], 'more than once'],
+    [['a.md', '-c', 'modle=x'], 'modle'],
+  ])('refuses %j with exit 2, a hint, and nothing on stdout', async (args, message) => {
+    const { code, stdout, stderr } = await baton(args, { cwd: tempTree({ 'a.md': 'Hi\n' }) })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr.match(/^error:/gm)).toHaveLength(1)
+  })
+
+  it('runs an agent: prints and string outputs on stdout', async () => {
+    const { stdout, stderr, code } = await baton(['hello.aip', '-i', 'one', '-i', 'two'], { cwd: tempTree(hello) })
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
+    expect(
+      stdout
+        .split('\n')
+        .filter((line) => /out|one|two/.test(line))
+        .toSorted(),
+    ).toEqual(['one', 'out one', 'out two', 'two'])
+    expect(stdout).toContain('a = 1')
+  })
+
+  it('shows prints of a prompt file on stderr with the name of the agent', async () => {
+    const folder = tempTree({ 'ask.md': '+++\nsub_agents = ["p.lua"]\n+++\nHi\n', 'p.lua': 'print("seen")' })
+    const { stdout, stderr } = await baton(['ask.md', '-m', 'offline::extractive'], { cwd: folder })
+    expect(stderr).toBe('[p.lua] seen\n')
+    expect(stdout).not.toContain('seen')
+  })
+
+  it('heads several answers by their labels', async () => {
+    const { stdout } = await baton(['ask.md', '-m', 'offline::extractive', '-i', 'one', '-i', 'two words'], {
+      cwd: tempTree({ 'ask.md': 'Hi\n' }),
+    })
+    expect(stdout.match(/^==> .* <==$/gm)).toEqual(['==> one <==', '==> two words <=='])
+  })
+
+  it('says on stderr that no model is configured, and answers', async () => {
+    const { stdout, stderr, code } = await baton(['ask.md'], { cwd: tempTree({ 'ask.md': 'Hi\n' }) })
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/^warning no model is configured: .*-m.*OPENAI_API_KEY/)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(stdout).not.toBe('')
+  })
+
+  it('skips a file without an instruction: exit 0 and a hint', async () => {
+    const { stdout, stderr, code } = await baton(['ask.md'], { cwd: tempTree({ 'ask.md': '+++\nmodel = "m"\n+++\n' }) })
+    expect({ stdout, code }).toEqual({ stdout: '', code: 0 })
+    expect(stderr).toMatch(/^skipped: the instruction is empty\nhint: Edit .*ask\.md\.\n$/)
+  })
+
+  it('works in another folder with -C, and takes keys from --env-file without showing them', async () => {
+    const server = await startModelServer([{ text: 'fine' }])
+    const folder = tempTree({
+      'sub/ask.md': 'Hi\n',
+      '.env': `BATON_GATEWAY_URL=${server.url}\nBATON_GATEWAY_KEY=key-from-the-file\n`,
+    })
+    const { stdout, stderr, code } = await baton(['ask.md', '-C', 'sub', '--env-file', '.env', '-m', 'any', '-v'], {
+      cwd: folder,
+    })
+    await server.close()
+    expect({ stdout, code }).toEqual({ stdout: 'fine\n', code: 0 })
+    expect(server.requests[0]?.headers.authorization).toBe('Bearer key-from-the-file')
+    expect(stderr).not.toContain('key-from-the-file')
+  })
+
+  it('goes on when tasks fail where the file allows it, and exits 1', async () => {
+    const folder = tempTree({
+      'ask.md': '+++\nallow_run_on_task_fail = true\nsub_agents = [{ name = "p.lua", stage = "pre_task" }]\n+++\nHi\n',
+      'p.lua': 'if input.input == "b" then error("no b") end',
+    })
+    const { stdout, stderr, code } = await baton(['ask.md', '-m', 'offline::extractive', '-i', 'a', '-i', 'b'], {
+      cwd: folder,
+    })
+    expect(code).toBe(1)
+    expect(stdout).toContain('==> a <==')
+    expect(stderr).toContain('failed b: Sub-agent [p.lua] failed: no b')
+  })
+})
+
+describe('baton check', () => {
+  it('says everything that is wrong, with places', async () => {
+    const folder = tempTree({
+      'good.md': '+++\nsub_agents = ["a.aip"]\n+++\nHi\n',
+      'a.aip': '# Output\n\n```lua\nreturn 1\n```\n',
+      'bad.md': '+++\ntemperature = "hot"\nworking_glob = []\nsub_agents = [3]\n+++\nHi\n',
+      'broken.aip': '# Output\n\n```lua\nlocal x =\n```\n',
+    })
+    const { stdout, code } = await baton(['check', 'good.md', 'bad.md', 'broken.aip'], { cwd: folder })
+    expect(code).toBe(2)
+    expect(stdout).toContain('ok good.md')
+    expect(stdout.match(/^ {2}at .*$/gm)).toEqual([
+      '  at bad.md:2:15',
+      '  at bad.md:3:1',
+      '  at bad.md:4:15',
+      expect.stringMatching(/broken\.aip:[45]$/),
+    ])
+    const json = await baton(['check', '--json', 'good.md', 'bad.md'], { cwd: folder })
+    expect(jsonLines(json.stdout)).toMatchObject([
+      { file: 'good.md', ok: true, errors: [] },
+      {
+        file: 'bad.md',
+        ok: false,
+        errors: [{ code: 'CONFIG_INVALID', line: 2, column: 15 }, { line: 3 }, { line: 4 }],
+      },
+    ])
+  })
+
+  it('runs nothing', async () => {
+    const folder = tempTree({ 'a.lua': 'aip.file.save("made.txt", "x")' })
+    expect(await baton(['check', 'a.lua'], { cwd: folder })).toMatchObject({ code: 0, stdout: 'ok a.lua\n' })
+    expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).toBe('a.lua\n')
+  })
+})
+
+describe('baton config', () => {
+  it('prints every value and where it comes from', async () => {
+    const folder = tempTree({ 'baton.toml': 'temperature = 0.5\n', 'ask.md': '+++\nmodel = "m"\n+++\nHi\n' })
+    const { stdout, code } = await baton(['config', 'ask.md', '--origin', '-c', 'seed=7'], { cwd: folder })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^model = "m" +# .*ask\.md:2$/m)
+    expect(stdout).toMatch(/^temperature = 0\.5 +# .*baton\.toml:1$/m)
+    expect(stdout).toMatch(/^seed = 7 +# -c seed$/m)
+    expect(stdout).toMatch(/^input_concurrency = 2 +# default$/m)
+  })
+})
+
+describe('Ctrl-C', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s in the middle of an answer stops cleanly', async (signal, code) => {
+    const server = await startModelServer([{ text: 'one two three', stallAfter: 2 }])
+    let sent = false
+    const run = await baton(['ask.md', '-m', 'any', '--json'], {
+      cwd: tempTree({ 'ask.md': 'Hi\n' }),
+      env: { BATON_GATEWAY_URL: server.url },
+      onOutput: (stdout, kill) => {
+        if (!sent && stdout.includes('item.delta')) kill(signal)
+        sent ||= stdout.includes('item.delta')
+      },
+    })
+    await server.close()
+    expect(run.code).toBe(code)
+    expect(run.stderr).toBe(`stopped by ${signal}\n`)
+    expect(jsonLines(run.stdout).at(-1)).toMatchObject({ type: 'run.failed', stop_reason: 'cancelled' })
+  })
+
+  it('stops a script that never ends', async () => {
+    const run = await baton(['loop.lua'], {
+      cwd: tempTree({ 'loop.lua': 'print("started")\nwhile true do pcall(function() end) end' }),
+      onOutput: (stdout, kill) => {
+        if (stdout.includes('started')) kill('SIGINT')
+      },
+    })
+    expect(run.code).toBe(130)
+  })
+})
+
+it('stops quietly when nobody reads its output any more', () => {
+  const folder = tempTree({ 'many.lua': 'for i = 1, 100000 do print("line " .. i) end' })
+  const command = `"${process.execPath}" "${join(root, 'dist/bin/baton.js')}" many.lua | head -1; echo "\${PIPESTATUS[0]}"`
+  const { stdout, stderr } = spawnSync('bash', ['-c', command], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], HOME: folder, BATON_HOME: join(folder, 'home') },
+  })
+  expect(stdout).toBe('line 1\n141\n')
+  expect(stderr).toBe('')
+})

@@ -1,0 +1,276 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ErrorCode, BatonError } from '../../src/base/error.ts'
+import { reserved } from '../../src/config/keys.ts'
+import { exitCodeOf } from '../../src/event/exit-code.ts'
+import { hostModules } from '../../src/script/host/index.ts'
+import { root } from '../helpers/baton.ts'
+import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+// The convention for examples is described in AGENTS.md, "Examples in documents".
+
+// these two have tests of their own
+const tested = new Set(['docs/events.md', 'docs/requirements.md'])
+const guides = markdownIn('docs').filter((document) => !tested.has(document))
+const documents = ['README.md', 'ARCHITECTURE.md', 'AGENTS.md', ...guides]
+const everything = [...documents, ...tested, 'CHANGELOG.md', ...markdownIn('docs/decisions')]
+
+/** Stands for the scripted model server in commands, files and output. */
+const exampleUrl = 'https://gateway.example/v1'
+const exampleHost = 'gateway.example'
+
+function markdownIn(folder: string): readonly string[] {
+  const names = readdirSync(join(root, folder)).filter((name) => name.endsWith('.md'))
+  return names.toSorted().map((name) => `${folder}/${name}`)
+}
+
+function read(document: string): string {
+  return readFileSync(join(root, document), 'utf8')
+}
+
+interface Block {
+  readonly line: number
+  readonly language: string
+  readonly marks: readonly string[]
+  readonly text: string
+  /** What the scripted model answers from here on. */
+  readonly answer: string
+}
+
+/** The fenced blocks of a document. A fence is closed by as many backticks or more. */
+function blocksOf(document: string): readonly Block[] {
+  const blocks: Block[] = []
+  let answer = 'An answer.'
+  let open:
+    | { readonly fence: string; readonly info: string; readonly line: number; readonly lines: string[] }
+    | undefined
+  for (const [index, line] of read(document).split('\n').entries()) {
+    const [, fence, info = ''] = /^(`{3,})(.*)$/.exec(line) ?? []
+    if (open === undefined) {
+      answer = /^<!-- model answers: (.*) -->$/.exec(line)?.[1] ?? answer
+      if (fence !== undefined) open = { fence, info, line: index + 1, lines: [] }
+    } else if (fence !== undefined && info === '' && fence.startsWith(open.fence)) {
+      const [language = '', ...marks] = open.info.trim().split(/\s+/)
+      blocks.push({ line: open.line, language, marks, text: `${open.lines.join('\n')}\n`, answer })
+      open = undefined
+    } else open.lines.push(line)
+  }
+  expect(open, `${document} ends inside a fence`).toBeUndefined()
+  return blocks
+}
+
+type Step = { readonly line: number; readonly text: string } & (
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'repository'; readonly output: string | undefined }
+  | { readonly kind: 'run'; readonly output: string | undefined; readonly exit: number; readonly answer: string }
+)
+
+const exampleLanguages = /^(?:sh|bash|shell|console|toml|yaml|lua|aip|markdown|md|js|javascript|ts|typescript)$/
+
+/** @throws Error for an example that no test would run, with its place */
+function stepsOf(document: string, blocks = blocksOf(document)): readonly Step[] {
+  return blocks.flatMap((block, index): readonly Step[] => {
+    const { line, text, marks, language, answer } = block
+    const path = marks.find((mark) => mark.startsWith('file='))?.slice('file='.length)
+    const isOutput = language === 'text' && marks.includes('output')
+    const next = blocks[index + 1]
+    const output = next?.language === 'text' && next.marks.includes('output') ? next.text : undefined
+    if (path !== undefined) return [{ kind: 'file', line, text, path }]
+    if (marks.includes('repository')) return [{ kind: 'repository', line, text, output }]
+    if (language === 'sh' && marks.includes('run')) {
+      const exit = Number(marks.find((mark) => mark.startsWith('exit='))?.slice('exit='.length) ?? 0)
+      return [{ kind: 'run', line, text, output, exit, answer }]
+    }
+    if (exampleLanguages.test(language)) throw new Error(`${document}:${line}: nothing runs this ${language} example`)
+    if (isOutput && blocks[index - 1]?.language !== 'sh') throw new Error(`${document}:${line}: output of no command`)
+    return []
+  })
+}
+
+/** A line `…` stands for any lines, `…` inside a line for any text in it. */
+function matches(actual: string, expected: string): boolean {
+  const pattern = expected
+    .split('\n')
+    .map((line) => (line.trim() === '…' ? '(?:.*\n)*?' : `${line.split('…').map(escaped).join('.*')}\n`))
+    .join('')
+  return new RegExp(`^${pattern}$`).test(actual.endsWith('\n') ? `${actual}\n` : `${actual}\n\n`)
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+}
+
+interface Shell {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** What a person would see: stdout and stderr in the order they were written, and the exit code. */
+function runShell(
+  script: string,
+  { cwd, env }: Shell,
+): Promise<{ readonly output: string; readonly code: number | null }> {
+  const child = spawn('sh', ['-c', `exec 2>&1\n${script}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ output, code }))
+  })
+}
+
+function expectOutput(actual: string, expected: string | undefined): void {
+  if (expected !== undefined && !matches(actual, expected)) expect(actual).toBe(expected)
+}
+
+describe.each(documents)('%s', (document) => {
+  const steps = stepsOf(document)
+  const commands = steps.filter((step) => step.kind === 'run')
+  let server: ModelServer
+  let answer = ''
+  let folder = ''
+  let home = ''
+  let bin = ''
+
+  beforeAll(async () => {
+    server = await startModelServer(() => ({ text: answer }))
+    folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n' })
+    home = tempTree()
+    bin = tempTree()
+    const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' "$@"\n`
+    writeFileSync(join(bin, 'baton'), command, { mode: 0o755 })
+    mkdirSync(join(folder, 'node_modules'))
+    symlinkSync(root, join(folder, 'node_modules/batonrun'))
+  })
+  afterAll(() => server.close())
+
+  function environment(script: string): Shell['env'] {
+    const path = `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`
+    const openai = script.includes('OPENAI_API_KEY') ? { OPENAI_BASE_URL: server.url } : {}
+    return { PATH: path, HOME: home, NO_COLOR: '1', ...openai }
+  }
+
+  function writeFilesAbove(line: number): void {
+    for (const step of steps) {
+      if (step.kind !== 'file' || step.line > line) continue
+      const file = step.path.startsWith('~/') ? join(home, step.path.slice(2)) : join(folder, step.path)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, step.text.replaceAll(exampleUrl, server.url))
+    }
+  }
+
+  it.each(commands)('line $line runs as it says', async (step) => {
+    writeFilesAbove(step.line)
+    answer = step.answer
+    const shell = { cwd: folder, env: environment(step.text) }
+    const { output, code } = await runShell(step.text.replaceAll(exampleUrl, server.url), shell)
+    const shown = output.replaceAll(server.url, exampleUrl).replaceAll(server.host, exampleHost)
+    expectOutput(shown, step.output)
+    expect(code, shown).toBe(step.exit)
+  })
+
+  it('uses each of its example files in a later example', () => {
+    for (const { path, line } of steps.filter((step) => step.kind === 'file')) {
+      if (!/\.(?:md|aip|lua|mjs)$/.test(path)) continue
+      const name = path.replace(/\.(?:aip|lua)$/, '')
+      const users = steps.filter((step) => !(step.kind === 'file' && step.path === path) && step.text.includes(name))
+      expect(users, `${document}:${line}: nothing uses ${path}`).not.toEqual([])
+    }
+  })
+
+  it.each(steps.filter((step) => step.kind === 'repository'))(
+    'line $line works in a clone',
+    async ({ text, output }) => {
+      for (const line of text.split('\n').filter((command) => command !== '')) expectRunnable(line)
+      if (!text.startsWith('npm start'))
+        return expect(output, 'output of a command that is not run here').toBeUndefined()
+      const script = scripts()['start']?.replace(/^node scripts\/setup\.mjs && /, '') ?? ''
+      const result = await runShell(script, { cwd: root, env: environment(script) })
+      expectOutput(result.output, output)
+      expect(result.code).toBe(0)
+    },
+  )
+})
+
+function scripts(): Readonly<Record<string, string>> {
+  return (JSON.parse(read('package.json')) as { readonly scripts: Record<string, string> }).scripts
+}
+
+/** What a command of the repository names exists: its npm script or program, and each path. */
+function expectRunnable(command: string): void {
+  const [program = '', ...words] = command.replace(/\s+#.*$/, '').split(' ')
+  const script = words[0] === 'run' ? words[1] : words[0]
+  if (program === 'npm') expect([...Object.keys(scripts()), 'link'], command).toContain(script)
+  else if (program === 'npx') expect(existsSync(join(root, 'node_modules/.bin', words[0] ?? '')), command).toBe(true)
+  else if (program !== 'node') expect(existsSync(join(root, program)), command).toBe(true)
+  for (const path of words.filter((word) => /^[a-z.]+\/[\w./-]+$/.test(word) && !word.startsWith('dist/'))) {
+    expect(existsSync(join(root, path)), `${command}: ${path}`).toBe(true)
+  }
+}
+
+it('finds examples that nothing runs, and only those', () => {
+  const block = { line: 3, marks: [], text: 'x\n', answer: '' }
+  expect(() => stepsOf('a.md', [{ ...block, language: 'lua' }])).toThrow('a.md:3')
+  expect(() => stepsOf('a.md', [{ ...block, language: 'sh' }])).toThrow('a.md:3')
+  expect(stepsOf('a.md', [{ ...block, language: 'text' }])).toEqual([])
+})
+
+it('compares output line by line, with … for what may differ', () => {
+  expect(matches('one\ntwo\n', 'one\ntwo\n')).toBe(true)
+  expect(matches('one\ntwo\n', 'one\n')).toBe(false)
+  expect(matches('one 1.5s\nx\ny\ntwo\n', 'one …s\n…\ntwo\n')).toBe(true)
+  expect(matches('one\nx\n', 'one\n…\ntwo\n')).toBe(false)
+})
+
+it.each(everything)('%s links to files that exist', (document) => {
+  const links = [...read(document).matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
+  expect(links.filter((target) => !existsSync(join(root, dirname(document), target)))).toEqual([])
+})
+
+it('README.md lists the flags of the command, all and no others', async () => {
+  const baton = `node '${join(root, 'dist/bin/baton.js')}'`
+  const help = await runShell(['run', 'check', 'config'].map((name) => `${baton} ${name} --help`).join('\n'), {
+    cwd: root,
+    env: { PATH: process.env['PATH'] },
+  })
+  const options = help.output.split('\n').flatMap((line) => /^\s+(?:-\w, )?\s*(--[a-z-]+)/.exec(line)?.[1] ?? [])
+  const listed = [...read('README.md').matchAll(/^\| `(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
+  expect(listed.toSorted()).toEqual([...new Set(options)].toSorted())
+})
+
+it('docs/prompt-file.md names every reserved key, and those of this version in its tables', () => {
+  const text = read('docs/prompt-file.md')
+  const [tables = '', later = ''] = text.split('## Not available in this version')
+  const rows = new Set([...tables.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []))
+  for (const [key, { available }] of reserved) {
+    const plain = key.replace(/_(?:pre|post)$/, '')
+    if (available === false) expect(later, key).toContain(`\`${key}\``)
+    else expect(rows.has(plain), `${key} in a table`).toBe(true)
+  }
+})
+
+it('docs/lua.md names every function that scripts can call', () => {
+  const text = read('docs/lua.md')
+  for (const { name, functions, lua } of hostModules) {
+    const inLua = [...(lua?.text ?? '').matchAll(/^ {2}(\w+) = function|^function (\w+)/gm)]
+    const names = [...Object.keys(functions), ...inLua.map(([, field, global]) => field ?? global ?? '')]
+    const missing = names.filter((item) => !new RegExp(`\\b${item}\\b`).test(sectionOf(text, name)))
+    expect(missing, name).toEqual([])
+  }
+})
+
+/** The row of a module in the table of functions. */
+function sectionOf(text: string, name: string): string {
+  const label = name === '' ? 'globals' : `\`${name}\``
+  return text.split('\n').find((line) => line.startsWith(`| ${label} |`)) ?? ''
+}
+
+it('docs/output-and-exit-codes.md names every error code with its exit code', () => {
+  const codes = [...read('src/base/error.ts').matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code = '']) => code)
+  const rows = [...read('docs/output-and-exit-codes.md').matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)]
+  expect(rows.map(([, code = '']) => code).toSorted()).toEqual(codes.toSorted())
+  for (const [, code, exit] of rows) expect(exitCodeOf(new BatonError(code as ErrorCode, '')), code).toBe(Number(exit))
+})

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import { createBus } from '../../src/event/bus.ts'
+import { hostCallPlace, placeText } from '../../src/event/effects.ts'
+import { errorInfo } from '../../src/event/error-info.ts'
+import type { RunEvent } from '../../src/event/event.ts'
+import { exitCodeOf } from '../../src/event/exit-code.ts'
+
+describe('the bus', () => {
+  it('numbers events and names the run and the place', () => {
+    const bus = createBus({ runId: 'r1', now: () => new Date(0) })
+    const seen: RunEvent[] = []
+    bus.subscribe((event) => seen.push(event))
+    bus.send([], { type: 'warning', message: 'a' })
+    bus.send(['task', '1', 'pre_task', '0:dir/lint'], { type: 'warning', message: 'b' })
+    expect(seen).toEqual([
+      { type: 'warning', message: 'a', seq: 0, ts: '1970-01-01T00:00:00.000Z', run_id: 'r1', agent: '' },
+      {
+        type: 'warning',
+        message: 'b',
+        seq: 1,
+        ts: '1970-01-01T00:00:00.000Z',
+        run_id: 'r1',
+        agent: 'task/1/pre_task/0:dir%2Flint',
+      },
+    ])
+  })
+
+  it('drops a listener that throws, and only that one', () => {
+    const bus = createBus({ runId: 'r1', now: () => new Date(0) })
+    let bad = 0
+    let good = 0
+    bus.subscribe(() => {
+      bad += 1
+      throw new Error('bad')
+    })
+    const stop = bus.subscribe(() => (good += 1))
+    bus.send([], { type: 'warning', message: 'a' })
+    bus.send([], { type: 'warning', message: 'b' })
+    stop()
+    bus.send([], { type: 'warning', message: 'c' })
+    expect({ bad, good }).toEqual({ bad: 1, good: 2 })
+  })
+})
+
+describe('places (DESIGN 11)', () => {
+  it('are paths of names', () => {
+    const section = ['redo', '1', 'task', '5', 'pre_task', '0:lint', 'data']
+    expect(placeText(hostCallPlace(section, 3))).toBe('redo/1/task/5/pre_task/0:lint/data#3')
+  })
+
+  it('cannot be confused by names with a slash or percent sign', () => {
+    expect(placeText(['a/b', '50%2F'])).toBe('a%2Fb/50%252F')
+  })
+})
+
+describe('exit codes (DESIGN 12)', () => {
+  it.each([
+    ['CONFIG_INVALID', 2],
+    ['AGENT_FAILED', 1],
+    ['KEY_REFUSED', 3],
+    ['LIMIT', 4],
+    ['UNTRUSTED', 6],
+  ] as const)('%s is %d', (code, exit) => {
+    expect(exitCodeOf(new BatonError(code, 'x'))).toBe(exit)
+  })
+
+  it('looks behind an agent that failed for a lasting cause', () => {
+    const cause = new BatonError('SCRIPT_FAILED', 'x', { cause: new BatonError('AGENT_CYCLE', 'x') })
+    expect(exitCodeOf(new BatonError('AGENT_FAILED', 'x', { cause }))).toBe(2)
+    expect(exitCodeOf(new BatonError('AGENT_FAILED', 'x', { cause: new BatonError('OUTSIDE_WORKSPACE', 'x') }))).toBe(1)
+  })
+
+  it('is 1 for anything that is not an error of ours', () => {
+    expect(exitCodeOf(new TypeError('x'))).toBe(1)
+  })
+})
+
+it('tells in an event what happened, where, and what to do, without a stack', () => {
+  const error = new BatonError('CONFIG_INVALID', 'wrong', {
+    hint: 'do',
+    place: { file: 'a.md', line: 2, column: 3, text: 'all of it' },
+  })
+  expect(errorInfo(error)).toEqual({
+    code: 'CONFIG_INVALID',
+    message: 'wrong',
+    hint: 'do',
+    file: 'a.md',
+    line: 2,
+    column: 3,
+  })
+  expect(errorInfo(new TypeError('oops'))).toEqual({ code: 'INTERNAL', message: 'oops' })
+})

@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+import { createAgentExecutor } from '../../src/agent/executor.ts'
+import type { Json, JsonObject } from '../../src/base/json.ts'
+import { createPool } from '../../src/base/limit.ts'
+import type { AgentResult } from '../../src/event/agent.ts'
+import { createFakeProvider, type FakeProvider } from '../../src/model/fake.ts'
+import { resolveAgent } from '../../src/pack/resolve.ts'
+import { createScriptLoader } from '../../src/script-loader.ts'
+import { testContext, type TestContext } from './context.ts'
+import { tempTree } from './temp.ts'
+
+/** Limits as they are without any config. */
+const defaultLua = { engine: 'lua54', timeout_ms: 60_000, memory_mb: 256, instructions: 1e12 } as const
+
+export const builtInDir = join(import.meta.dirname, '../../agents')
+
+const scripts = createScriptLoader(defaultLua)
+
+export interface AgentWorld {
+  readonly folder: string
+  readonly context: TestContext
+  readonly run: (name: string, inputs?: readonly Json[] | null, options?: JsonObject) => Promise<AgentResult>
+}
+
+export interface WorldOptions {
+  readonly provider?: FakeProvider
+  readonly signal?: AbortSignal
+}
+
+/** A workspace with these files in which agents run for real: the Lua engine, the host modules, a journal in memory. */
+export function agentWorld(
+  files: { readonly [path: string]: string },
+  { provider, signal }: WorldOptions = {},
+): AgentWorld {
+  const folder = tempTree(files)
+  const agents = createAgentExecutor({
+    scripts,
+    chooseModel: async (name) => ({
+      provider: provider ?? createFakeProvider([]),
+      model: name ?? 'fake',
+      label: `fake::${name ?? 'fake'}`,
+    }),
+    modelPool: createPool(8),
+    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir }),
+  })
+  const context = testContext({ workspace: folder, agents, ...(signal === undefined ? {} : { signal }) })
+  return {
+    folder,
+    context,
+    run: (name, inputs = null, options = {}) =>
+      agents.run(
+        { agent: resolveAgent(name, { baseDir: folder, builtInDir }), inputs, options },
+        { ...context, at: ['main'] },
+      ),
+  }
+}
+
+/** An `.aip` file with these Lua sections. */
+export function aip(sections: { readonly [heading: string]: string }): string {
+  return Object.entries(sections)
+    .map(([heading, code]) => `# ${heading}\n\n\`\`\`${heading === 'Options' ? 'toml' : 'lua'}\n${code}\n\`\`\`\n`)
+    .join('\n')
+}

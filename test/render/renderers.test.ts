@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { EventBody, RunEvent } from '../../src/event/event.ts'
+import { noUsage } from '../../src/event/message.ts'
+import { createAnswerRenderer } from '../../src/render/answers.ts'
+import { formatDuration, formatUsage, oneLine } from '../../src/render/format.ts'
+import { createJsonRenderer } from '../../src/render/json.ts'
+import { createLiveRenderer } from '../../src/render/live.ts'
+import type { Renderer } from '../../src/render/renderer.ts'
+import { createStepRenderer } from '../../src/render/steps.ts'
+import { createPaint } from '../../src/render/style.ts'
+
+const plain = createPaint({ env: {}, isTerminal: false })
+
+function event(body: EventBody, agent = ''): RunEvent {
+  return { ...body, seq: 0, ts: '', run_id: 'r', agent }
+}
+
+function started(target: 'prompt' | 'agent'): EventBody {
+  return { type: 'run.started', schema: 1, file: 'a', target, file_hash: null, version: '0', config_warnings: [] }
+}
+
+/** What a renderer writes for these events. */
+function drawn(create: (write: (text: string) => void) => Renderer, bodies: readonly EventBody[]): string {
+  let text = ''
+  const renderer = create((part) => (text += part))
+  for (const body of bodies) renderer.event(event(body))
+  renderer.close()
+  return text
+}
+
+describe('the result on stdout', () => {
+  it('is one answer as it is, with a newline at its end', () => {
+    expect(
+      drawn(createAnswerRenderer, [started('prompt'), { type: 'answer', index: 0, count: 1, label: 'a', text: 'one' }]),
+    ).toBe('one\n')
+  })
+
+  it('heads several answers', () => {
+    const answers = ['one', 'two\n'].map((text, index): EventBody => ({
+      type: 'answer',
+      index,
+      count: 2,
+      label: `l${index}`,
+      text,
+    }))
+    expect(drawn(createAnswerRenderer, [started('prompt'), ...answers])).toBe('==> l0 <==\none\n\n==> l1 <==\ntwo\n')
+  })
+
+  it('has the prints and string outputs of an agent, and no prints of a prompt file', () => {
+    const print: EventBody = { type: 'print', name: 'x', text: 'hello' }
+    const outputs: EventBody[] = [
+      { type: 'output', output: 'text' },
+      { type: 'output', output: { a: 1 } },
+    ]
+    expect(drawn(createAnswerRenderer, [started('agent'), print, ...outputs])).toBe('hello\ntext\n')
+    expect(drawn(createAnswerRenderer, [started('prompt'), print])).toBe('')
+  })
+})
+
+describe('lines on stderr', () => {
+  const bodies: EventBody[] = [
+    started('prompt'),
+    { type: 'warning', message: 'careful', hint: 'do this' },
+    { type: 'print', name: 'p.lua', text: 'seen' },
+    { type: 'agent.started', name: 'main', kind: 'llm' },
+    { type: 'usage', model: 'm', call: { ...noUsage, input: 1234, output: 5 }, total: noUsage },
+  ]
+
+  it.each([
+    ['quiet', ''],
+    ['normal', 'warning careful\n  do this\n[p.lua] seen\n'],
+    ['verbose', 'run r a\nwarning careful\n  do this\n[p.lua] seen\nstart main\nmodel m 1,234 tokens in, 5 out\n'],
+  ] as const)('%s', (level, expected) => {
+    expect(drawn((write) => createStepRenderer(write, { paint: plain, level }), bodies)).toBe(expected)
+  })
+})
+
+it('writes one JSON line for each event', () => {
+  const text = drawn(createJsonRenderer, [started('prompt'), { type: 'item.delta', item_id: 'i', text: 'a\u2028\nb' }])
+  expect(text.endsWith('\n')).toBe(true)
+  expect(
+    text
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as RunEvent).type),
+  ).toEqual(['run.started', 'item.delta'])
+})
+
+describe('the live status line', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('is redrawn in place, stays within the width, and is gone at the end', () => {
+    let text = ''
+    const write = (part: string): void => void (text += part)
+    const lines = createStepRenderer(write, { paint: plain, level: 'normal' })
+    const live = createLiveRenderer(write, { paint: plain, width: () => 30, now: () => Date.now(), lines })
+    live.event(event({ type: 'tasks.planned', count: 3, concurrency: 1 }))
+    live.event(event({ type: 'task.completed', index: 0, label: 'a', output: '' }))
+    live.event(event({ type: 'agent.started', name: 'main', kind: 'llm' }, 'task/1/ask'))
+    live.event(event({ type: 'item.delta', item_id: 'i', text: 'streaming\u001b[31m text that goes on and on and on' }))
+    vi.advanceTimersByTime(100)
+    const frames = text.split('\r\u001b[K').filter((frame) => frame !== '')
+    expect(frames).toEqual(['100ms · 1/3 tasks · task/1/a…'])
+    live.event(event({ type: 'warning', message: 'careful' }))
+    expect(text.endsWith('\r\u001b[Kwarning careful\n')).toBe(true)
+    vi.advanceTimersByTime(100)
+    live.close()
+    expect(text.endsWith('\r\u001b[K')).toBe(true)
+    vi.advanceTimersByTime(1000)
+    expect(text.endsWith('\r\u001b[K')).toBe(true)
+  })
+})
+
+describe('formats', () => {
+  it.each([
+    [950, '950ms'],
+    [3240, '3.2s'],
+    [125_400, '2m 05s'],
+  ])('%d ms is %s', (ms, text) => {
+    expect(formatDuration(ms)).toBe(text)
+  })
+
+  it('says nothing about tokens that were not counted', () => {
+    expect(formatUsage(noUsage)).toBe('')
+  })
+
+  it('makes one harmless line of anything', () => {
+    expect(oneLine('a\n\tb\u001b[2Jc\u0007', 20)).toBe('a b[2Jc')
+    expect(oneLine('äöü😀x', 4)).toBe('äöü…')
+  })
+})
+
+describe('colour', () => {
+  it.each([
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ FORCE_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '0' }, true, false],
+    [{ TERM: 'dumb' }, true, false],
+    [{ NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
+  ])('with %j on a terminal (%s): %s', (env, isTerminal, coloured) => {
+    expect(createPaint({ env, isTerminal })('red', 'x') !== 'x').toBe(coloured)
+  })
+})
