@@ -1,8 +1,9 @@
 import { dirname, join } from 'node:path'
 import { createAgentExecutor } from './agent/executor.ts'
 import { createModelChooser } from './agent/models.ts'
-import type { JsonObject } from './base/json.ts'
 import { createPool, manyListeners } from './base/limit.ts'
+import { pickAgentOptions } from './config/agent-options.ts'
+import { aipackBaseFolder } from './config/locate.ts'
 import { type Bus, createBus, type Listener } from './event/bus.ts'
 import type { RunContext } from './event/context.ts'
 import { addUsage, noUsage, type Usage } from './event/message.ts'
@@ -11,10 +12,12 @@ import type { RunJournal } from './journal/journal.ts'
 import { newRunId, runFolder } from './journal/run-id.ts'
 import { createMask, type SecretMask } from './journal/secrets.ts'
 import { openRun } from './journal/store.ts'
+import { listPacks } from './pack/find-pack.ts'
 import { resolveAgent } from './pack/resolve.ts'
 import { packageRoot } from './package-root.ts'
 import { type Ending, endingEvent, exitCodeFor, failedEnding } from './run/ending.ts'
 import { execute } from './run/execute.ts'
+import { type GivenInputs, refuseBoth, workingGlobs } from './run/inputs.ts'
 import { hashOf, recordEnd, recordStart } from './run/record.ts'
 import { loadTarget, type Target } from './run/target.ts'
 import { createScriptLoader } from './script-loader.ts'
@@ -27,6 +30,10 @@ export interface StartOptions {
   readonly home: string
   /** `-i` values: one task for each. */
   readonly inputs?: readonly string[]
+  /** `-f` globs, relative to `cwd`: one task for each file. */
+  readonly onFiles?: readonly string[]
+  /** `--dry`: `req` calls no model, `res` leaves Output sections out. */
+  readonly dry?: 'req' | 'res'
   /** `-m`: model of the main agent. */
   readonly model?: string
   /** `-c key=value`. */
@@ -69,8 +76,10 @@ export async function startRun(file: string, options: StartOptions, listener: Li
   let usage = noUsage
   let ending: Ending
   try {
+    const inputs = inputsOf(options)
+    refuseBoth(inputs)
     const flags = {
-      overrides: options.overrides ?? [],
+      overrides: [...(options.overrides ?? []), ...workingGlobs(inputs)],
       ...(options.model === undefined ? {} : { model: options.model }),
     }
     const target = await loadTarget({ ...options, file, flags, builtInDir })
@@ -111,7 +120,7 @@ async function runTargetWithJournal(target: Target, run: Run): Promise<Ending> {
   const journal = await openRun({ folder, now: () => new Date(), mask: run.mask })
   try {
     recordStart(journal, target, { id: run.id, version })
-    const ending = await execute(target, run.options.inputs ?? [], createContext(target, journal, run))
+    const ending = await execute(target, inputsOf(run.options), createContext(target, journal, run))
     recordEnd(journal, ending)
     return ending
   } catch (error) {
@@ -136,8 +145,9 @@ function createContext(target: Target, journal: RunJournal, { options, id, bus, 
       onNotice: (message) => bus.send([], { type: 'warning', message }),
     }),
     modelPool,
-    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir }),
+    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots }),
   })
+  const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(options), builtInDir }
   const agentFolders = target.agents.map(({ file }) => dirname(file))
   const promptFolder = target.kind === 'prompt' ? [target.spec.promptDir] : []
   return {
@@ -150,19 +160,23 @@ function createContext(target: Target, journal: RunJournal, { options, id, bus, 
       workspace,
       readable: [builtInDir, ...promptFolder, ...agentFolders],
       protectedPaths: [],
+      aipackBase: places.aipackBase,
+      packFolders: () => listPacks(places).map(({ dir }) => dir),
     }),
     agents: executor,
     ancestors: [],
-    options: agentOptions(target),
+    options: pickAgentOptions(target.agentSettings),
+    configOptions: pickAgentOptions(target.configSettings),
+    places,
     meter,
     events: bus.send,
     now: () => new Date(),
+    version,
+    surroundings: { cwd: options.cwd, env },
+    ...(options.dry === undefined ? {} : { dry: options.dry }),
   }
 }
 
-/** Options that script agents start from. */
-function agentOptions({ agentSettings }: Target): JsonObject {
-  const { model, temperature, top_p, model_aliases, input_concurrency, allow_run_on_task_fail } = agentSettings
-  const given = { model, temperature, top_p, model_aliases, input_concurrency, allow_run_on_task_fail }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as JsonObject
+function inputsOf({ inputs = [], onFiles = [], cwd }: StartOptions): GivenInputs {
+  return { texts: inputs, globs: onFiles, cwd }
 }

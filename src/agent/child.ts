@@ -29,7 +29,7 @@ export async function runChild(
   const options = luaToJson(call.options as LuaValue, 'options')
   const result = await context.agents.run(
     { agent, inputs, options: toOptions(options) },
-    { ...context, at: [...place, 'agent', name] },
+    { ...context, at: [...place, 'agent', name], options: context.configOptions ?? {}, redoCount: 0 },
   )
   return {
     outputs: result.outputs.map((output) => output ?? undefined),

@@ -54,3 +54,21 @@ function readReason(data: Json): string | undefined {
   const reason = isJsonObject(data) ? data['reason'] : undefined
   return typeof reason === 'string' ? reason : undefined
 }
+
+/** The options of a flow response, when it has any. */
+export function optionsOf(response: JsonObject): JsonObject | undefined {
+  const options = response['options']
+  return isJsonObject(options) ? options : undefined
+}
+
+/** The error for a flow response in a section that may not give it (spec/aipack.md 2.3). */
+export function misplaced(name: string, section: string): BatonError {
+  const where: Readonly<Record<string, string>> = {
+    redo_run: 'Before All or After All',
+    before_all_response: 'Before All',
+    data_response: 'Data',
+  }
+  return new BatonError('SCRIPT_FAILED', `${section} may not return aip.flow.${name}()`, {
+    hint: `Only ${where[name]} may.`,
+  })
+}

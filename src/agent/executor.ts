@@ -5,15 +5,19 @@ import { errorInfo } from '../event/error-info.ts'
 import { parseAip } from '../prompt/aip.ts'
 import { readTable } from '../prompt/options.ts'
 import { runAip } from './aip-agent.ts'
+import { withRunFacts } from './facts.ts'
 import { descend } from './lineage.ts'
 import { runModel } from './llm-agent.ts'
 import { runLua } from './lua-agent.ts'
 import { mergeOptions } from './options.ts'
-import type { AgentParts } from './parts.ts'
+import { createModuleReader } from '../script/module-reader.ts'
+import type { AgentParts, ScriptParts } from './parts.ts'
 import { createSectionRunner, type ScriptRequest } from './script-run.ts'
 
 /** Joins the kinds of agents behind the one `AgentExecutor`. Every run is announced and ended by one event each. */
-export function createAgentExecutor(parts: AgentParts): AgentExecutor {
+export function createAgentExecutor(given: AgentParts): AgentExecutor {
+  let runs = 0
+  const parts: ScriptParts = { ...given, findModule: createModuleReader(), countRun: () => (runs += 1) }
   return {
     async run(request, context) {
       const { name, kind } = request.agent
@@ -31,15 +35,15 @@ export function createAgentExecutor(parts: AgentParts): AgentExecutor {
   }
 }
 
-function runKind(request: AgentRequest, parts: AgentParts, context: RunContext): Promise<AgentResult> {
+function runKind(request: AgentRequest, parts: ScriptParts, context: RunContext): Promise<AgentResult> {
   if (request.agent.kind === 'llm')
     return runModel(request as Extract<AgentRequest, { messages: unknown }>, parts, context)
   return runScript(request as ScriptRequest, parts, context)
 }
 
-async function runScript(request: ScriptRequest, parts: AgentParts, context: RunContext): Promise<AgentResult> {
+async function runScript(request: ScriptRequest, parts: ScriptParts, context: RunContext): Promise<AgentResult> {
   const { agent } = request
-  const inner = descend(agent, request.inputs ?? null, context)
+  const inner = withRunFacts(descend(agent, request.inputs ?? null, context), parts)
   if (agent.kind === 'lua') {
     const options = mergeOptions(context.options, request.options)
     return runLua({ request, options, section: createSectionRunner(request, options, parts, inner) })

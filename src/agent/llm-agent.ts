@@ -60,6 +60,8 @@ export async function runModel(
     ...emptyResult,
     stopReason: answer.finish === 'length' ? 'max_tokens' : 'done',
     text: answer.text,
+    reasoning: answer.reasoning,
+    model: { name: chosen.model, provider: chosen.provider.name },
     messages: [...messages, { role: 'assistant', content: answer.text }],
     usage: answer.usage,
   }

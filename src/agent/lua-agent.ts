@@ -22,7 +22,7 @@ export async function runLua({ request, options, section }: ScriptRun): Promise<
       const at = below({ ...context, signal }, ...placeOfInput(index, inputs.length), 'chunk')
       const output: Json | undefined = await section.run(
         { text: agent.text, variables: { input, options } },
-        { ...section, context: at },
+        { context: at, stage: 'chunk' },
       )
       onOutput?.(output ?? null, index)
       return output ?? null

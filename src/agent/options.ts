@@ -1,18 +1,33 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { resolveAlias } from '../model/alias.ts'
 
-/** Later wins; `model_aliases` join key by key (spec/aipack.md 4.1). */
+/** Later wins, except null, which says nothing; `model_aliases` join key by key (spec/aipack.md 4.1). */
 export function mergeOptions(...layers: readonly (JsonObject | undefined)[]): JsonObject {
   let merged: JsonObject = {}
   for (const layer of layers) {
     if (layer === undefined) continue
-    const aliases = { ...tableOf(merged['model_aliases']), ...tableOf(layer['model_aliases']) }
-    merged = { ...merged, ...layer, ...(Object.keys(aliases).length > 0 ? { model_aliases: aliases } : {}) }
+    const given = Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== null))
+    const aliases = { ...tableOf(merged['model_aliases']), ...tableOf(given['model_aliases']) }
+    merged = { ...merged, ...given, ...(Object.keys(aliases).length > 0 ? { model_aliases: aliases } : {}) }
   }
   return merged
 }
 
 function tableOf(value: JsonObject[string] | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
+}
+
+/** Options as scripts see them: with `resolved_model`, the name that the model's alias stands for (spec/aipack.md 2.1). */
+export function shownOptions(options: JsonObject): JsonObject {
+  const { model } = options
+  if (typeof model !== 'string') return options
+  return { ...options, resolved_model: resolveAlias(model, textTable(options['model_aliases'])) }
+}
+
+/** The texts of a table, for example of `model_aliases`; other values are left out. */
+export function textTable(value: JsonObject[string] | undefined): { readonly [key: string]: string } {
+  const entries = Object.entries(tableOf(value))
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
 /** How many inputs of an agent may be worked on at once; 1 when its options do not say. */

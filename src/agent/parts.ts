@@ -1,6 +1,7 @@
 import type { Pool } from '../base/limit.ts'
 import type { AgentFile } from '../pack/resolve.ts'
 import type { ModelProvider } from '../model/provider.ts'
+import type { ModuleReader } from '../script/module-reader.ts'
 import type { ScriptHost } from '../script/section.ts'
 
 /** A model that was chosen by name, ready to be called. */
@@ -21,4 +22,11 @@ export interface AgentParts {
   /** Process-wide places for model requests. */
   readonly modelPool: Pool
   readonly findAgent: (name: string, baseDir: string) => AgentFile
+}
+
+/** What script agents need besides: made once for each run. */
+export interface ScriptParts extends AgentParts {
+  readonly findModule: ModuleReader
+  /** Gives each agent run of a run its number, from 1. */
+  readonly countRun: () => number
 }

@@ -1,13 +1,15 @@
 import { isBatonError, messageOf } from '../base/error.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentRequest, ScriptAgent } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { LuaValue } from '../script/engine.ts'
-import type { Section } from '../script/host/module.ts'
+import type { Section, SectionStage } from '../script/host/module.ts'
 import { runSection } from '../script/section.ts'
 import { runChild } from './child.ts'
 import { displayPath } from '../base/files.ts'
-import type { AgentParts } from './parts.ts'
+import { withTaskFacts } from './facts.ts'
+import { shownOptions } from './options.ts'
+import type { ScriptParts } from './parts.ts'
 
 export type ScriptRequest = Extract<AgentRequest, { readonly agent: ScriptAgent }>
 
@@ -28,7 +30,7 @@ export interface SectionRunner {
   readonly context: RunContext
   readonly run: (
     code: SectionCode,
-    at: { readonly context: RunContext; readonly options?: JsonObject },
+    at: { readonly context: RunContext; readonly stage: SectionStage; readonly options?: JsonObject },
   ) => Promise<Json | undefined>
 }
 
@@ -36,7 +38,7 @@ export interface SectionRunner {
 export function createSectionRunner(
   request: ScriptRequest,
   options: JsonObject,
-  parts: AgentParts,
+  parts: ScriptParts,
   context: RunContext,
 ): SectionRunner {
   const { agent } = request
@@ -45,19 +47,27 @@ export function createSectionRunner(
     context,
     async run(code, at) {
       const section: Section = {
-        context: at.context,
+        context: withTaskFacts(at.context, context),
+        stage: at.stage,
         agentFile: agent.file,
         agentName: agent.name,
+        ...(agent.pack === undefined ? {} : { pack: agent.pack }),
         options: at.options ?? options,
+        findModule: parts.findModule,
         runAgent: (name, call, place) => runChild({ name, call, place }, section, parts),
       }
       return runSection(
         await parts.scripts(),
-        { chunk: { name: chunkName, text: code.text }, fileText: agent.text, variables: code.variables },
+        { chunk: { name: chunkName, text: code.text }, fileText: agent.text, variables: shown(code.variables) },
         section,
       )
     },
   }
+}
+
+function shown(variables: SectionCode['variables']): SectionCode['variables'] {
+  const { options } = variables
+  return isJsonObject(options as Json) ? { ...variables, options: shownOptions(options as JsonObject) } : variables
 }
 
 /** An agent with one input has no task in its places: `pre_task/0:lint/data`, not `…/task/0/data`. */

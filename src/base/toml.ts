@@ -34,6 +34,12 @@ export async function parseToml(source: DataSource): Promise<DataText> {
   }
 }
 
+/** Data as TOML, keys in the order they have, tables last. It must hold no null; bigints keep all their digits. */
+export async function stringifyToml(data: object): Promise<string> {
+  const { stringify } = await import('smol-toml')
+  return stringify(data)
+}
+
 function syntaxError(error: unknown, source: DataSource): unknown {
   if (!isTomlError(error)) return error
   const reason = (error.message.split('\n')[0] ?? '').replace(/^Invalid TOML document: /, '')

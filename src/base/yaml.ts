@@ -11,7 +11,7 @@ import {
 import { messageOf } from './error.ts'
 import type { Json, JsonObject } from './json.ts'
 
-type Yaml = typeof Types
+type Yaml = (typeof Types)['default']
 type Root = Types.Node | null
 
 /** What aliases may add, in values: enough for reuse, too little for a bomb. */
@@ -42,45 +42,86 @@ interface Reading {
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseYaml(source: DataSource): Promise<DataText> {
-  const yaml = await import('yaml')
+  const { default: yaml } = await import('yaml')
   const lines = new yaml.LineCounter()
   const document = parseText(yaml, source, lines)
   const root: Root = document.contents
-  const fail = (reason: string, hint: string, node: Types.Node): Error =>
-    dataError(source, { reason, hint }, positionOf(node, lines) ?? { line: source.firstLine, column: 1 })
+  const fail = failure(source, lines)
   if (root === null || isEmpty(yaml, root)) return { data: {}, locate: async () => undefined }
   if (!yaml.isMap(root)) throw fail('must be a list of keys with values', 'Write one key: value on each line.', root)
 
-  const reading: Reading = { yaml, fail, anchors: new Map(), mappings: new Map(), aliasDepth: 0, aliased: 0 }
-  const data = plainValue(root, 0, reading) as JsonObject
+  const state = newReading(yaml, fail)
+  const data = plainValue(root, 0, state) as JsonObject
   return {
     data,
-    locate: async (path, part = 'key') => locate({ path, part }, { root, reading, lines }),
+    locate: async (path, part = 'key') => locate({ path, part }, { root, reading: state, lines }),
   }
 }
 
-function parseText(yaml: Yaml, source: DataSource, lineCounter: Types.LineCounter): Types.Document.Parsed {
-  const hint = 'Write one key: value on each line, indented by spaces.'
-  let document: Types.Document.Parsed
+function failure(source: DataSource, lines: Types.LineCounter): Reading['fail'] {
+  return (reason, advice, node) =>
+    dataError(source, { reason, hint: advice }, positionOf(node, lines) ?? { line: source.firstLine, column: 1 })
+}
+
+function newReading(yaml: Yaml, fail: Reading['fail']): Reading {
+  return { yaml, fail, anchors: new Map(), mappings: new Map(), aliasDepth: 0, aliased: 0 }
+}
+
+/**
+ * All documents of a YAML text in order, each any value; what `parseYaml` refuses is refused here too.
+ * @throws BatonError with the source's code, and line and column in the whole file
+ */
+export async function parseYamlDocuments(source: DataSource): Promise<readonly Json[]> {
+  const { default: yaml } = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const documents = catching(source, () => yaml.parseAllDocuments(paddedBlock(source), parseOptions(lines)))
+  const fail = failure(source, lines)
+  return documents.map((document) => {
+    refuseProblems(document, source, lines)
+    return plainValue(document.contents as Root, 0, newReading(yaml, fail))
+  })
+}
+
+/** Values as YAML documents separated by `---`, keys in the order they have. Bigints keep all their digits. */
+export async function stringifyYaml(documents: readonly unknown[]): Promise<string> {
+  const { default: yaml } = await import('yaml')
+  const options = { version: '1.2', lineWidth: 0, aliasDuplicateObjects: false } as const
+  return documents.map((document) => yaml.stringify(document, options)).join('---\n')
+}
+
+function parseText(yaml: Yaml, source: DataSource, lines: Types.LineCounter): Types.Document.Parsed {
+  const document = catching(source, () => yaml.parseDocument(paddedBlock(source), parseOptions(lines)))
+  refuseProblems(document, source, lines)
+  return document
+}
+
+function parseOptions(lineCounter: Types.LineCounter) {
+  return {
+    lineCounter,
+    prettyErrors: false,
+    uniqueKeys: false,
+    intAsBigInt: true,
+    logLevel: 'error',
+    version: '1.2',
+    schema: 'core',
+  } as const
+}
+
+const hint = 'Write one key: value on each line, indented by spaces.'
+
+function catching<T>(source: DataSource, parse: () => T): T {
   try {
-    const options = {
-      lineCounter,
-      prettyErrors: false,
-      uniqueKeys: false,
-      intAsBigInt: true,
-      logLevel: 'error',
-    } as const
-    document = yaml.parseDocument(paddedBlock(source), { ...options, version: '1.2', schema: 'core' })
+    return parse()
   } catch (error) {
-    throw dataError(
-      source,
-      { reason: reasonOf({ message: messageOf(error) }), hint },
-      { line: source.firstLine, column: 1 },
-    )
+    const reason = reasonOf({ message: messageOf(error) })
+    throw dataError(source, { reason, hint }, { line: source.firstLine, column: 1 })
   }
+}
+
+function refuseProblems(document: Types.Document, source: DataSource, lines: Types.LineCounter): void {
   const [problem] = [...document.errors, ...document.warnings]
-  if (problem === undefined) return document
-  const at = lineCounter.linePos(problem.pos[0])
+  if (problem === undefined) return
+  const at = lines.linePos(problem.pos[0])
   throw dataError(source, { reason: reasonOf(problem), hint }, { line: at.line, column: at.col })
 }
 

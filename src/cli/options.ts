@@ -10,7 +10,9 @@ export interface GlobalFlags {
 export interface RunFlags extends GlobalFlags {
   readonly file: string
   readonly inputs: readonly string[]
+  readonly onFiles: readonly string[]
   readonly model: string | undefined
+  readonly dry: 'req' | 'res' | undefined
 }
 
 export interface CheckFlags extends GlobalFlags {

@@ -34,6 +34,19 @@ export async function runProgram(args: readonly string[], io: CommandIo): Promis
             describe: 'input text; one task for each',
             requiresArg: true,
           })
+          .option('on-files', {
+            alias: 'f',
+            type: 'string',
+            array: true,
+            describe: 'glob; one task for each file it matches',
+            requiresArg: true,
+          })
+          .option('dry', {
+            choices: ['req', 'res'] as const,
+            describe: 'req: ask no model; res: ask, and run no Output section',
+            requiresArg: true,
+          })
+          .option('single-shot', { alias: ['s', 'ni'], type: 'boolean', hidden: true })
           .option('model', { alias: 'm', type: 'string', describe: 'model of the main agent', requiresArg: true })
           .option('no-input', { type: 'boolean', describe: 'never ask; this version never does' })
           .example('baton run ask.md -m offline::extractive', 'answer with quotes, without a key'),
@@ -41,7 +54,14 @@ export async function runProgram(args: readonly string[], io: CommandIo): Promis
         const { runCommand } = await import('./commands/run.ts')
         await done(
           runCommand(
-            { ...globalFlags(flags), file: flags.file, inputs: flags.input ?? [], model: once(flags, 'model') },
+            {
+              ...globalFlags(flags),
+              file: flags.file,
+              inputs: flags.input ?? [],
+              onFiles: flags['on-files'] ?? [],
+              dry: once(flags, 'dry') as 'req' | 'res' | undefined,
+              model: once(flags, 'model'),
+            },
             io,
           ),
         )

@@ -9,6 +9,11 @@ const merges = ['replace', 'shallow', 'deep'] as const
 export type Stage = (typeof stages)[number]
 export type Merge = (typeof merges)[number]
 
+/** True for the ways in which what an agent returns can join the params. */
+export function isMerge(value: Json): value is Merge {
+  return isOneOf(merges, value)
+}
+
 /** The normalized entry of a sub-agent in a chain (DESIGN 5). */
 export interface AgentConfig {
   readonly name: string
@@ -89,7 +94,7 @@ const checks: readonly Check[] = [
       : [{ message: `enabled is ${describeValue(enabled)}`, hint: 'Write true or false.', key: 'enabled' }],
   ({ stage }) => (stage === undefined ? [] : checkStage(stage)),
   ({ merge }) =>
-    merge === undefined || isOneOf(merges, merge)
+    merge === undefined || isMerge(merge)
       ? []
       : [{ message: `merge is ${describeValue(merge)}`, hint: 'Write "replace", "shallow" or "deep".', key: 'merge' }],
   ({ options }) =>

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { displayPath, readSourceFile, realPath } from '../base/files.ts'
 import { parseToml } from '../base/toml.ts'
+import { readAipackConfig } from './aipack-config.ts'
 import { placeFindings, type Issue } from './issue.ts'
 import type { Layer } from './layers.ts'
 import { findWorkspace, userConfigFile, workspaceConfigFile, type Surroundings } from './locate.ts'
@@ -10,9 +11,11 @@ export interface ConfigFiles {
   readonly workspace: string
   /** Absolute path of the user's own config file, whether it exists or not. */
   readonly userFile: string
-  /** The user's, then the workspace's, as far as they exist. */
+  /** AIPack's, the user's, then the workspace's, as far as they exist. */
   readonly layers: readonly Layer[]
   readonly issues: readonly Issue[]
+  /** What `baton check` says and a run does not. */
+  readonly notes: readonly Issue[]
 }
 
 /**
@@ -28,11 +31,13 @@ export async function readConfigFiles(surroundings: Surroundings): Promise<Confi
   const own =
     workspaceFile === undefined ? undefined : await readConfigFile(workspaceFile, { kind: 'workspace', cwd, userFile })
   const found = [user, own].filter((file) => file !== undefined)
+  const aipack = await readAipackConfig(workspace, surroundings)
   return {
     workspace,
     userFile,
-    layers: found.map(({ layer }) => layer),
-    issues: found.flatMap(({ issues }) => issues),
+    layers: [...aipack.layers, ...found.map(({ layer }) => layer)],
+    issues: [...aipack.issues, ...found.flatMap(({ issues }) => issues)],
+    notes: aipack.notes,
   }
 }
 

@@ -55,6 +55,11 @@ export function issuesToError(issues: readonly [Issue, ...Issue[]]): BatonError 
   return new BatonError(code, message, { ...details, cause: { issues: ordered } })
 }
 
+/** An issue in one line, for warnings. */
+export function issueText({ message, place }: Issue): string {
+  return place?.line === undefined ? message : `${place.file}:${place.line}: ${message}`
+}
+
 /** Throws when there is an issue. */
 export function throwIssues(issues: readonly Issue[]): void {
   const [first, ...rest] = issues

@@ -45,6 +45,34 @@ export function userConfigFile({ env, home }: Pick<Surroundings, 'env' | 'home'>
   return join(base, 'baton', 'config.toml')
 }
 
+/** Where the user keeps packs and other data: below `BATON_HOME`, else below the XDG data folder. Need not exist. */
+export function userDataFolder({ env, home }: Pick<Surroundings, 'env' | 'home'>): string {
+  const own = env['BATON_HOME']
+  if (own !== undefined && own !== '') return join(own, 'data')
+  const xdg = env['XDG_DATA_HOME']
+  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.local', 'share')
+  return join(base, 'baton')
+}
+
+/** The folder AIPack keeps its packs, support files and config in (spec/aipack.md 3.4). Need not exist. */
+export function aipackBaseFolder({ home }: Pick<Surroundings, 'home'>): string {
+  return join(home, '.aipack-base')
+}
+
+/** AIPack's config files, lowest first (spec/aipack.md 4.1). They need not exist. */
+export function aipackConfigFiles(workspace: string, around: Pick<Surroundings, 'home'>): AipackConfigFiles {
+  const base = aipackBaseFolder(around)
+  return {
+    user: [join(base, 'config-default.toml'), join(base, 'config-user.toml')],
+    workspace: [join(workspace, '.aipack', 'config.toml')],
+  }
+}
+
+export interface AipackConfigFiles {
+  readonly user: readonly string[]
+  readonly workspace: readonly string[]
+}
+
 /**
  * The workspace's config file, undefined when it has none.
  * @throws BatonError CONFIG_INVALID when it has two

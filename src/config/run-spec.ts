@@ -9,7 +9,7 @@ import type { AgentConfig } from './agent-config.ts'
 import { checkBounds } from './bounds.ts'
 import { checkReserved } from './check-settings.ts'
 import { checkFrontMatter } from './check.ts'
-import { throwIssues, withPlace, type Finding, type Issue } from './issue.ts'
+import { issueText, throwIssues, withPlace, type Finding } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
 import { settingsOf, type Settings } from './settings.ts'
@@ -42,6 +42,8 @@ export interface RunSpec {
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
   readonly warnings: readonly string[]
+  /** What `baton check` says and a run does not. */
+  readonly notes: readonly string[]
 }
 
 /**
@@ -51,7 +53,7 @@ export interface RunSpec {
 export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
   const file = resolve(options.cwd, options.file)
   const document = await parsePrompt(displayPath(options.cwd, file), readSourceFile(file))
-  const { workspace, userFile, below, above, issues } = await readLayers(options)
+  const { workspace, userFile, below, above, issues, notes } = await readLayers(options)
   const checked = await checkFrontMatter(document, { userFile })
   throwIssues([...issues, ...checked.issues])
 
@@ -77,7 +79,8 @@ export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
     layers: { below, own, above },
     settings,
     origins: merged.origins,
-    warnings: [...checked.warnings, ...missing].map(warningText),
+    warnings: [...checked.warnings, ...missing].map(issueText),
+    notes: notes.map(issueText),
   }
 }
 
@@ -114,8 +117,4 @@ function missingBaseDir({ base_dir: folder }: Settings): readonly Finding[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return []
   const message = `base_dir ${folder} is not a folder, so globs match nothing`
   return [{ code: 'CONFIG_INVALID', message, hint: 'Name a folder that exists.', path: ['base_dir'], part: 'value' }]
-}
-
-function warningText({ message, place }: Issue): string {
-  return place?.line === undefined ? message : `${place.file}:${place.line}: ${message}`
 }

@@ -18,12 +18,19 @@ export interface SurroundingLayers {
   readonly below: readonly Layer[]
   readonly above: readonly Layer[]
   readonly issues: readonly Issue[]
+  /** What `baton check` says and a run does not. */
+  readonly notes: readonly Issue[]
 }
 
 export interface TargetConfig {
   /** Absolute, links resolved. */
   readonly workspace: string
   readonly settings: Settings
+  /** Those of the config files alone: what agents start from that are not the main agent. */
+  readonly configSettings: Settings
+  /** What the environment and flags set: it wins over what the main agent itself says. */
+  readonly flagValues: JsonObject
+  readonly notes: readonly Issue[]
   readonly origins: readonly SourcedValue[]
 }
 
@@ -32,16 +39,23 @@ export interface TargetConfig {
  * @throws BatonError CONFIG_INVALID, USAGE, NOT_AVAILABLE, UNTRUSTED, OUTSIDE_WORKSPACE
  */
 export async function loadTargetConfig(options: ConfigOptions): Promise<TargetConfig> {
-  const { workspace, below, above, issues } = await readLayers(options)
+  const { workspace, below, above, issues, notes } = await readLayers(options)
   throwIssues(issues)
   const merged = mergeLayers([...below, ...above])
   throwIssues(await placeOrigins(checkBounds(merged.values, { workspace }), merged.origins))
-  return { workspace, settings: settingsOf(merged.values, { workspace }), origins: merged.origins }
+  return {
+    workspace,
+    settings: settingsOf(merged.values, { workspace }),
+    configSettings: settingsOf(mergeLayers(below).values, { workspace }),
+    flagValues: mergeLayers(above).values,
+    notes,
+    origins: merged.origins,
+  }
 }
 
 /** Reads all layers but the front matter. What is wrong with them is not thrown, so that all can be said at once. */
 export async function readLayers(options: ConfigOptions): Promise<SurroundingLayers> {
-  const { workspace, userFile, layers, issues } = await readConfigFiles(options)
+  const { workspace, userFile, layers, issues, notes } = await readConfigFiles(options)
   const overrides = await readOverrides(options.flags.overrides, { userFile })
   return {
     workspace,
@@ -49,6 +63,7 @@ export async function readLayers(options: ConfigOptions): Promise<SurroundingLay
     below: [defaultLayer, ...layers],
     above: [...environmentLayers(options.env), ...overrides.layers, ...modelFlag(options.flags)],
     issues: [...issues, ...overrides.issues],
+    notes,
   }
 }
 

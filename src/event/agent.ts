@@ -2,6 +2,19 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
 import type { Message, Usage } from './message.ts'
 
+/** The pack an agent was named through: what its scripts see as `CTX.PACK_…` (spec/aipack.md 3.8). */
+export interface AgentPack {
+  readonly namespace: string
+  readonly name: string
+  /** `namespace@name`. */
+  readonly identity: string
+  /** Absolute. */
+  readonly dir: string
+  /** `namespace@name/sub`. */
+  readonly ref: string
+  readonly subPath?: string
+}
+
 /** A script agent: an `.aip` file or a `.lua` chunk, already read. */
 export interface ScriptAgent {
   readonly kind: 'aip' | 'lua'
@@ -10,6 +23,8 @@ export interface ScriptAgent {
   /** Absolute path. */
   readonly file: string
   readonly text: string
+  /** Only when it was named by a pack reference. */
+  readonly pack?: AgentPack
 }
 
 /** A model with its settings: one conversation turn, streamed. */
@@ -54,6 +69,9 @@ export interface AgentResult {
   readonly afterAll: Json | undefined
   readonly skipReason: string | undefined
   readonly redoRequested: boolean
+  /** The model that answered; undefined for script agents. */
+  readonly model?: { readonly name: string; readonly provider: string }
+  readonly reasoning?: string
   readonly messages: readonly Message[]
   readonly toolUseCount: number
   readonly usage: Usage

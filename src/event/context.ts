@@ -13,6 +13,34 @@ export interface Ancestor {
   readonly call: string
 }
 
+/** The folder and the environment that the run was started in. */
+export interface Surroundings {
+  /** Absolute. */
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Folders outside the workspace that names and paths can mean (spec/aipack.md 3.3 to 3.5). Absolute. */
+export interface RunPlaces {
+  /** Folders that hold packs as `<namespace>/<name>`, best first. */
+  readonly packRoots: readonly string[]
+  /** `~/.aipack-base`. */
+  readonly aipackBase: string
+  /** Agents that come with the product. */
+  readonly builtInDir: string
+}
+
+/** The run of one script agent, as its scripts see it in `CTX` (spec/aipack.md 3.8). */
+export interface AgentRunFacts {
+  readonly runUid: string
+  /** Counts the runs of script agents within this run, from 1. */
+  readonly runNum: number
+  /** Only when another script agent runs this one. */
+  readonly parentRunUid?: string
+  /** Position of the input that is worked on, from 1; only in tasks. */
+  readonly taskNum?: number
+}
+
 /**
  * What travels down through a run. A child context is a spread of its parent's; nothing reaches for globals.
  */
@@ -30,11 +58,25 @@ export interface RunContext {
   readonly ancestors: readonly Ancestor[]
   /** Options every script agent of this run starts from (DESIGN 3, layers below the agent's own). */
   readonly options: JsonObject
+  /** What `options` is for agents that agents run: config files alone. Left out: nothing is set there. */
+  readonly configOptions?: JsonObject
   /** Adds one model call to the run's total and gives the new total. */
   readonly meter: (call: Usage) => Usage
   /** Where events go; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
   readonly now: () => Date
+  /** The version of the product, for scripts. */
+  readonly version?: string
+  /** `req`: no model is called; `res`: it is called, and Output is left out (spec/aipack.md 2.6). Children inherit it. */
+  readonly dry?: 'req' | 'res'
+  /** How often the target of the run has been run again; left out: never. Children start from 0. */
+  readonly redoCount?: number
+  /** What commands of scripts start from. Left out: the workspace, and no environment variables. */
+  readonly surroundings?: Surroundings
+  /** Left out: there are no packs. */
+  readonly places?: RunPlaces
+  /** The agent run that this is part of. */
+  readonly facts?: AgentRunFacts
 }
 
 /** The same context one step further down. Events sent through it carry the longer place. */

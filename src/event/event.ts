@@ -54,6 +54,17 @@ export type EventBody =
   | { readonly type: 'usage'; readonly model: string; readonly call: Usage; readonly total: Usage }
   | { readonly type: 'file.changed'; readonly op: string; readonly path: string }
   | { readonly type: 'print'; readonly name: string; readonly text: string }
+  /** Something a script wants to be seen. A later one with the same scope, place of the agent and `id` replaces it. */
+  | {
+      readonly type: 'pin'
+      readonly scope: 'run' | 'task'
+      readonly id: string
+      /** Smaller comes first; null comes last. */
+      readonly priority: number | null
+      readonly label: string
+      readonly content: string
+    }
+  | { readonly type: 'label'; readonly scope: 'run' | 'task'; readonly label: string }
   | { readonly type: 'warning'; readonly message: string; readonly hint?: string }
   | { readonly type: 'redo'; readonly count: number }
   /** The final answer of one task, in input order; comes once, when no later round can replace it. */

@@ -1,6 +1,17 @@
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant'
   readonly content: string
+  /** A file that goes with the text: an image or a document. */
+  readonly attachment?: Attachment
+  /** The provider may keep everything up to here for the next call. */
+  readonly cache?: true
+}
+
+export interface Attachment {
+  readonly name: string
+  readonly mediaType: string
+  /** Base64. */
+  readonly data: string
 }
 
 /** Tokens of one call or of many. `cached` is part of `input`, `reasoning` is part of `output`. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
+import type { Message } from '../event/message.ts'
 import type { ModelRequest } from './provider.ts'
 
 /** Host of OpenAI's own API: the one that wants `max_completion_tokens` in place of `max_tokens`. */
@@ -9,7 +10,7 @@ export function chatBody(request: ModelRequest, { host }: { readonly host: strin
   const { model, messages, max_tokens: limit, temperature, top_p, reasoning_effort, seed } = request
   return {
     model,
-    messages: messages.map(({ role, content }) => ({ role, content })),
+    messages: messages.map(chatMessage),
     stream: true,
     stream_options: { include_usage: true },
     ...(limit === undefined ? {} : { [host === officialHost ? 'max_completion_tokens' : 'max_tokens']: limit }),
@@ -18,4 +19,15 @@ export function chatBody(request: ModelRequest, { host }: { readonly host: strin
     ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
     ...(seed === undefined ? {} : { seed }),
   }
+}
+
+/** Text alone stays a string, which every server takes; an attachment makes it a list of parts. */
+function chatMessage({ role, content, attachment }: Message): JsonObject {
+  if (attachment === undefined) return { role, content }
+  const { name, mediaType, data } = attachment
+  const url = `data:${mediaType};base64,${data}`
+  const part = mediaType.startsWith('image/')
+    ? { type: 'image_url', image_url: { url } }
+    : { type: 'file', file: { filename: name, file_data: url } }
+  return { role, content: [{ type: 'text', text: content }, part] }
 }

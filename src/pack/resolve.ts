@@ -1,21 +1,34 @@
 import { readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, isAbsolute, join, resolve } from 'node:path'
-import { BatonError, type SourcePlace } from '../base/error.ts'
+import { isAbsolute, join, resolve } from 'node:path'
+import { BatonError, type ErrorDetails, isBatonError, type SourcePlace } from '../base/error.ts'
 import { readSourceFile } from '../base/files.ts'
 import { nearest } from '../base/suggest.ts'
+import { findPack, type Pack, type PackPlaces } from './find-pack.ts'
+import { mayBePackName, packRefText, parsePackRef, type PackRef } from './pack-ref.ts'
+import { noPack } from './pack-path.ts'
+
+/** The pack an agent was named through. */
+export interface AgentPack extends Pack {
+  /** The reference with its namespace, `namespace@name/sub`. */
+  readonly ref: string
+  readonly subPath?: string
+}
 
 /** An agent file that was found and read. */
 export interface AgentFile {
   readonly kind: 'aip' | 'lua'
+  /** As it was asked for. */
   readonly name: string
   /** Absolute path. */
   readonly file: string
   readonly text: string
   readonly builtIn: boolean
+  /** Only when it was named by a pack reference. */
+  readonly pack?: AgentPack
 }
 
-export interface ResolveOptions {
+export interface ResolveOptions extends PackPlaces {
   /** Folder that relative names start from. */
   readonly baseDir: string
   /** Folder of the agents that come with the product. */
@@ -25,80 +38,153 @@ export interface ResolveOptions {
 }
 
 /**
- * Finds an agent by name and reads it (spec/aipack.md 3.1, with `.lua` beside `.aip`).
+ * Finds an agent by name and reads it (spec/aipack.md 3.1, vectors 9 to 12, with `.lua` beside `.aip`).
  * `x.aip` and `x.lua` name that file; `x/` means `x/main.aip`; other names try `x.aip`, `x.lua`, `x/main.aip`; a name
- * without a folder that is not found there is looked up among the built-in agents.
- * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, NOT_AVAILABLE (pack references), FILE_UNREADABLE
+ * without a folder that is not found there is looked up among the built-in agents. `namespace@pack` is the `main.aip`
+ * of that pack, `namespace@pack/x` is `x` in its folder.
+ * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, NOT_AVAILABLE (prompt files), FILE_UNREADABLE
  */
 export function resolveAgent(name: string, options: ResolveOptions): AgentFile {
-  refuseWhatComesLater(name, options)
-  const local = pick(name, candidates(name, options.baseDir), options)
-  if (local !== undefined) return read(name, local, { builtIn: false })
-
-  const builtIn = /[/\\]/.test(name) ? undefined : pick(name, candidates(name, options.builtInDir), options)
-  if (builtIn !== undefined) return read(name, builtIn, { builtIn: true })
-  throw notFound(name, options)
-}
-
-function refuseWhatComesLater(name: string, { place }: ResolveOptions): void {
-  const details = place === undefined ? {} : { place }
-  if (/^[^./\\][^/\\]*@/.test(name)) {
-    throw new BatonError('NOT_AVAILABLE', `pack references such as "${name}" are not available in this version`, {
-      ...details,
-      hint: 'Name the agent file by its path; a path that holds an @ is written ./like@this.aip.',
-    })
-  }
-  if (name.endsWith('.md')) {
-    throw new BatonError('NOT_AVAILABLE', `prompt files as agents ("${name}") are not available in this version`, {
-      ...details,
-      hint: 'Use an .aip or .lua agent.',
-    })
+  try {
+    const found = locate(name, options)
+    if (found === undefined) throw notFound(name, options)
+    return read(name, found)
+  } catch (error) {
+    throw placed(error, options)
   }
 }
 
-function candidates(name: string, baseDir: string): readonly string[] {
+/** The same, or undefined when nothing has this name: for words that may also name something else. */
+export function findAgent(name: string, options: ResolveOptions): AgentFile | undefined {
+  try {
+    const found = locate(name, options)
+    return found === undefined ? undefined : read(name, found)
+  } catch (error) {
+    throw placed(error, options)
+  }
+}
+
+interface Found {
+  readonly file: string
+  readonly builtIn: boolean
+  readonly pack?: AgentPack
+}
+
+function locate(name: string, options: ResolveOptions): Found | undefined {
+  if (name.endsWith('.md')) throw promptFile(name)
+  if (mayBePackName(name)) return locateByReference(name, options)
+  const local = pick(name, candidates(name, options.baseDir))
+  if (local !== undefined) return { file: local, builtIn: false }
+  const file = /[/\\]/.test(name) ? undefined : pick(name, candidates(name, options.builtInDir))
+  return file === undefined ? undefined : { file, builtIn: true }
+}
+
+/** A name with an @ is a pack; when there is no such pack it may still be a file that has an @ in its name. */
+function locateByReference(name: string, options: ResolveOptions): Found {
+  try {
+    return locateInPack(name, options)
+  } catch (error) {
+    const file = pick(name, candidates(name, options.baseDir))
+    if (file !== undefined) return { file, builtIn: false }
+    throw error
+  }
+}
+
+function locateInPack(name: string, options: ResolveOptions): Found {
+  const ref = parsePackRef(name)
+  if (ref.scope !== 'pack') throw noAgents(name)
+  const pack = findPack(ref, options)
+  if (pack === undefined) throw noPack(ref, options)
+
+  const { subPath } = ref
+  const file = pick(name, subPath === undefined ? [mains(pack.dir)] : candidates(subPath, pack.dir))
+  if (file === undefined) throw nothingInPack(ref, pack)
+  const full: PackRef = { ...ref, namespace: pack.namespace }
+  return {
+    file,
+    builtIn: pack.dir === options.builtInDir,
+    pack: { ...pack, ref: packRefText(full), ...(subPath === undefined ? {} : { subPath }) },
+  }
+}
+
+/** Files a name may mean, best first; those of one group must not exist at once. */
+type Candidates = readonly (readonly string[])[]
+
+function candidates(name: string, baseDir: string): Candidates {
   const path = isAbsolute(name) ? name : resolve(baseDir, name)
-  if (/\.(?:aip|lua)$/.test(name)) return [path]
-  if (name.endsWith('/')) return [join(path, 'main.aip')]
-  return [`${path}.aip`, `${path}.lua`, join(path, 'main.aip')]
+  if (/\.(?:aip|lua)$/.test(name)) return [[path]]
+  if (name.endsWith('/')) return [mains(path)]
+  return [[`${path}.aip`, `${path}.lua`], mains(path)]
 }
 
-function pick(name: string, paths: readonly string[], { place }: ResolveOptions): string | undefined {
-  const found = paths.filter(isFile)
-  const clash = found.filter((path) => basename(path) !== 'main.aip')
-  if (clash.length > 1) {
-    throw new BatonError('AGENT_AMBIGUOUS', `agent "${name}" is ambiguous: both ${clash.join(' and ')} exist`, {
-      ...(place === undefined ? {} : { place }),
-      hint: 'Write the name with its ending.',
-    })
-  }
-  return found[0]
+function mains(folder: string): readonly string[] {
+  return [join(folder, 'main.aip'), join(folder, 'main.lua')]
+}
+
+function pick(name: string, groups: Candidates): string | undefined {
+  const found = groups.map((files) => files.filter(isFile)).find(({ length }) => length > 0) ?? []
+  if (found.length < 2) return found[0]
+  throw new BatonError('AGENT_AMBIGUOUS', `agent "${name}" is ambiguous: both ${found.join(' and ')} exist`, {
+    hint: 'Write the name with its ending.',
+  })
 }
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-function read(name: string, file: string, { builtIn }: { readonly builtIn: boolean }): AgentFile {
-  return { kind: file.endsWith('.lua') ? 'lua' : 'aip', name, file, text: readSourceFile(file), builtIn }
+function read(name: string, { file, builtIn, pack }: Found): AgentFile {
+  const kind = file.endsWith('.lua') ? 'lua' : 'aip'
+  return { kind, name, file, text: readSourceFile(file), builtIn, ...(pack === undefined ? {} : { pack }) }
 }
 
-function notFound(name: string, options: ResolveOptions): BatonError {
-  const names = builtInAgents(options.builtInDir)
-  const similar = nearest(name, names)
-  const tried = candidates(name, options.baseDir).map((path) => path.replace(homedir(), '~'))
-  const hint =
-    similar === undefined
-      ? `Looked for ${tried.join(', ')}. Built-in agents: ${names.join(', ')}.`
-      : `Did you mean "${similar}"? Looked for ${tried.join(', ')}.`
-  return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}"`, {
-    hint,
-    ...(options.place === undefined ? {} : { place: options.place }),
+function placed(error: unknown, { place }: ResolveOptions): unknown {
+  if (!isBatonError(error) || error.place !== undefined || place === undefined) return error
+  const { code, message, hint, cause } = error
+  const details: ErrorDetails = { place, cause, ...(hint === undefined ? {} : { hint }) }
+  return new BatonError(code, message, details)
+}
+
+function promptFile(name: string): BatonError {
+  return new BatonError('NOT_AVAILABLE', `prompt files as agents ("${name}") are not available in this version`, {
+    hint: 'Use an .aip or .lua agent.',
   })
 }
 
+function noAgents(name: string): BatonError {
+  return new BatonError('AGENT_NOT_FOUND', `"${name}" names a support folder, which holds no agents`, {
+    hint: 'Leave out $base or $workspace.',
+  })
+}
+
+/** Begins as ours do and says what AIPack users know (spec/pro-coder.md P09). */
+function notFound(name: string, options: ResolveOptions): BatonError {
+  const names = builtInAgents(options.builtInDir)
+  const similar = nearest(name, names)
+  const looked = lookedFor(candidates(name, options.baseDir))
+  const hint =
+    similar === undefined ? `${looked} Built-in agents: ${names.join(', ')}.` : `Did you mean "${similar}"? ${looked}`
+  return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
+    hint,
+  })
+}
+
+function nothingInPack(ref: PackRef, { dir }: Pack): BatonError {
+  const tried = ref.subPath === undefined ? [mains(dir)] : candidates(ref.subPath, dir)
+  return new BatonError('AGENT_NOT_FOUND', `there is no agent "${packRefText(ref)}": the pack has no such file`, {
+    hint: lookedFor(tried),
+  })
+}
+
+function lookedFor(groups: Candidates): string {
+  return `Looked for ${groups
+    .flat()
+    .map((path) => path.replace(homedir(), '~'))
+    .join(', ')}.`
+}
+
 /** Names of the agents that come with the product, in order. */
-function builtInAgents(builtInDir: string): readonly string[] {
+export function builtInAgents(builtInDir: string): readonly string[] {
   return readdirSync(builtInDir)
     .filter((file) => /\.(?:aip|lua)$/.test(file))
     .map((file) => file.replace(/\.[^.]+$/, ''))

@@ -8,7 +8,7 @@ export interface AipBlock {
   readonly line: number
 }
 
-interface AipPart {
+export interface AipPart {
   readonly role: 'system' | 'user' | 'assistant'
   /** What stands between the first backticks of the heading, in lower case. */
   readonly optionText?: string

@@ -1,3 +1,4 @@
+import type { SourcePlace } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { withoutMark } from './lines.ts'
@@ -18,4 +19,22 @@ export async function readTable(file: string, text: string, block: AipBlock): Pr
     code: 'PROMPT_SYNTAX',
   })
   return data
+}
+
+/**
+ * Reads the option string of a prompt heading as an inline table; braces may be left out (spec/aipack.md 1.4).
+ * @throws BatonError PROMPT_SYNTAX at the heading
+ */
+export async function readInlineTable(text: string, place: SourcePlace): Promise<JsonObject> {
+  const trimmed = text.trim()
+  const table = trimmed.startsWith('{') ? trimmed : `{ ${trimmed} }`
+  const { data } = await parseToml({
+    file: place.file,
+    text: place.text ?? '',
+    block: `options = ${table}`,
+    firstLine: place.line ?? 1,
+    what: 'the option of this heading',
+    code: 'PROMPT_SYNTAX',
+  })
+  return data['options'] as JsonObject
 }

@@ -12,9 +12,13 @@ export interface StepOptions {
 /** What a person sees on stderr besides errors: plain lines that can be piped and kept. */
 export function createStepRenderer(write: Write, { paint, level }: StepOptions): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
+  let tasks = 1
 
   function line(event: RunEvent): string | undefined {
     if (event.type === 'run.started') target = event.target
+    if (event.type === 'tasks.planned') tasks = event.count
+    // the one task of a run fails with the run, whose error is said at the end
+    if (event.type === 'task.failed' && tasks === 1) return undefined
     if (level === 'quiet') return undefined
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
   }
@@ -38,6 +42,8 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
     case 'redo':
       return `${paint('cyan', 'again')} round ${event.count}, asked for by a post agent`
+    case 'task.skipped':
+      return event.reason === undefined ? undefined : `${paint('yellow', 'skipped')} ${event.label}: ${event.reason}`
     case 'task.failed':
       return `${paint('red', 'failed')} ${event.label}: ${event.error.message}`
     default:
@@ -61,9 +67,9 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     case 'task.started':
       return `${paint('cyan', 'task')}  ${event.index + 1}/${event.count} ${event.label}`
     case 'task.skipped':
-      return `${paint('yellow', 'skip')}  ${event.label}${event.reason === undefined ? '' : `: ${event.reason}`}`
+      return `${paint('yellow', 'skip')}  ${event.label}`
     case 'usage':
-      return `${paint('dim', 'model')} ${event.model} ${formatUsage(event.call)}`
+      return `${paint('dim', 'model')} ${event.model} ${formatUsage(event.call)}`.trimEnd()
     case 'file.changed':
       return `${paint('green', event.op.padEnd(5))} ${event.path}`
     default:

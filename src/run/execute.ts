@@ -3,20 +3,21 @@ import type { Json } from '../base/json.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Ending } from './ending.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
+import type { GivenInputs } from './inputs.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { AgentTarget, Target } from './target.ts'
 import { runTarget } from './target-run.ts'
 
 /** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
-export function execute(target: Target, inputs: readonly string[], context: RunContext): Promise<Ending> {
+export function execute(target: Target, inputs: GivenInputs, context: RunContext): Promise<Ending> {
   return target.kind === 'prompt' ? executePrompt(target, inputs, context) : executeAgent(target, inputs, context)
 }
 
-async function executePrompt(target: PromptTarget, inputs: readonly string[], context: RunContext): Promise<Ending> {
+async function executePrompt(target: PromptTarget, { texts }: GivenInputs, context: RunContext): Promise<Ending> {
   const outcome = await runPrompt(
     {
       target,
-      inputs,
+      inputs: texts,
       onOutcome: (task, count) => {
         if (task.status !== 'done') return
         context.events([], { type: 'answer', index: task.index, count, label: task.label, text: task.content })
@@ -36,9 +37,16 @@ function promptEnding(outcome: PromptOutcome): Ending {
   return { stopReason: failed ? 'error' : 'done', tasks: outcome.outcomes, outputs: [] }
 }
 
-async function executeAgent({ agent }: AgentTarget, inputs: readonly string[], context: RunContext): Promise<Ending> {
+async function executeAgent(
+  { agent, reload, flagOptions }: AgentTarget,
+  inputs: GivenInputs,
+  context: RunContext,
+): Promise<Ending> {
   const onOutput = (output: Json): void => context.events([], { type: 'output', output })
-  const { stopReason, outputs, skipReason } = await runTarget({ agent, inputs, onOutput }, context)
+  const { stopReason, outputs, skipReason } = await runTarget(
+    { load: reload, inputs, options: flagOptions, onOutput },
+    context,
+  )
   if (stopReason !== 'skipped') return { stopReason: 'done', tasks: [], outputs }
   const reason = skipReason ?? 'the agent skipped this run'
   return {

@@ -42,6 +42,11 @@ export function buildMessages({
   ]
 }
 
+/** What a dry run shows in place of an answer. */
+export function showMessages(messages: readonly Message[]): string {
+  return messages.map(({ role, content }) => `==== ${role}\n\n${content}`).join('\n\n')
+}
+
 function part(title: string, body: string): string | undefined {
   return body === '' ? undefined : `# ${title}\n\n${body}`
 }

@@ -1,15 +1,29 @@
+import { pickAgentOptions } from '../config/agent-options.ts'
+import { issueText } from '../config/issue.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
+import { packRoots } from '../pack/places.ts'
 import { type AgentFile, resolveAgent } from '../pack/resolve.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { targetKind } from './target-kind.ts'
 
 /** An agent that is run by itself. */
 export interface AgentTarget {
   readonly kind: 'agent'
   readonly agent: AgentFile
+  /** Reads the agent again: a redo runs what is on the disk then. */
+  readonly reload: () => AgentFile
   readonly workspace: string
   readonly settings: Settings
+  /** What the agent's own options are merged over: config files alone. */
   readonly agentSettings: Settings
+  readonly configSettings: Settings
+  /** Options from the environment and from flags: they win over the agent's own (DESIGN 3). */
+  readonly flagOptions: JsonObject
+  /** What `baton check` says and a run does not. */
+  readonly notes: readonly string[]
+  readonly packRoots: readonly string[]
   readonly agents: readonly AgentFile[]
 }
 
@@ -26,13 +40,28 @@ export interface TargetOptions extends ConfigOptions {
  * @throws BatonError for everything that is wrong before a run can start (exit codes 2 and 6)
  */
 export async function loadTarget(options: TargetOptions): Promise<Target> {
-  if (/\.(?:aip|lua)$/.test(options.file)) return loadAgentTarget(options)
+  if (targetKind(options.file, options) === 'agent') return loadAgentTarget(options)
   const { loadPromptTarget } = await import('./prompt-target.ts')
   return loadPromptTarget(options)
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<AgentTarget> {
-  const { workspace, settings } = await loadTargetConfig(options)
-  const agent = resolveAgent(options.file, { baseDir: options.cwd, builtInDir: options.builtInDir })
-  return { kind: 'agent', agent, workspace, settings, agentSettings: settings, agents: [agent] }
+  const { workspace, settings, configSettings, flagValues, notes } = await loadTargetConfig(options)
+  const roots = packRoots(workspace, options)
+  const { cwd, builtInDir, file } = options
+  const reload = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots })
+  const agent = reload()
+  return {
+    kind: 'agent',
+    agent,
+    reload,
+    workspace,
+    settings,
+    agentSettings: configSettings,
+    configSettings,
+    flagOptions: pickAgentOptions(flagValues),
+    notes: notes.map(issueText),
+    packRoots: roots,
+    agents: [agent],
+  }
 }

@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
 import { checkSize, type FileSet, loadFiles } from './files.ts'
-import { buildMessages } from './messages.ts'
+import { buildMessages, showMessages } from './messages.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -52,6 +52,7 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     { settings, instruction: instructionOf(before.state), files: round.filesOf(settings) },
     context,
   )
+  if (context.dry !== undefined) return { status: 'done', index, label, content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: [] }
   const after = await runChain(
     { ...call, stage: 'post_task', state: before.state, content: answer.text, extra },
@@ -100,6 +101,7 @@ async function ask(
     working: loadFiles(plan.working, settings, below(at, 'working')),
     instruction,
   })
+  if (context.dry === 'req') return { text: showMessages(messages), response: {} }
   const result = await context.agents.run(
     { agent: { kind: 'llm', name: 'main', settings: modelSettings(settings) }, messages },
     at,

@@ -3,6 +3,7 @@ import type { Json } from '../base/json.ts'
 import { hostCallPlace } from '../event/effects.ts'
 import { type HostFunction, type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
 import type { HostModule, ModuleFunction, Section } from './host/module.ts'
+import { createLoadedModules } from './loaded-modules.ts'
 import { argumentsToJson, luaToJson } from './values.ts'
 
 /** What running sections needs besides the section: made once per run. */
@@ -23,13 +24,15 @@ export interface SectionSource {
 /**
  * Runs one section in a fresh Lua state and gives its first value as JSON; undefined for nil. The section is a
  * boundary: it is recorded whole. Its host calls that observe or act are numbered from 0 in the order they are made.
- * @throws BatonError SCRIPT_FAILED (or LIMIT) with the place in the agent file; the host's own error is the cause
+ * @throws BatonError SCRIPT_FAILED (or LIMIT) with the place in the agent file or in the module it was raised in; the
+ * host's own error is the cause
  */
 export async function runSection(host: ScriptHost, source: SectionSource, section: Section): Promise<Json | undefined> {
   const { context } = section
   return context.effects.boundary(context.at, async () => {
+    const loaded = createLoadedModules()
     const state = host.engine.createState({
-      functions: bindModules(host.modules, section),
+      functions: bindModules(host.modules, { ...section, loaded }),
       modules: host.modules.flatMap(({ lua }) => lua ?? []),
       limits: host.limits,
       seed: createSeed(section),
@@ -39,7 +42,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
       return value === undefined ? undefined : luaToJson(value)
     } catch (error) {
       context.signal.throwIfAborted()
-      throw scriptError(error, source, section)
+      throw scriptError(error, source, { ...section, loaded })
     } finally {
       state.close()
     }
@@ -97,6 +100,7 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
       cause: error,
     })
   }
+  const inModule = section.loaded?.locate(error)
   const own = error.chunk === undefined || error.chunk === chunk.name
   const place =
     own && error.line !== undefined
@@ -104,8 +108,8 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
       : { file: section.agentFile }
   const cause = isBatonError(error.cause) ? error.cause : error
   const hint = isBatonError(error.cause) ? error.cause.hint : hints[error.limit ?? 'none']
-  return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', error.message, {
-    place,
+  return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', inModule?.message ?? error.message, {
+    place: inModule?.place ?? place,
     cause,
     ...(hint === undefined ? {} : { hint }),
   })

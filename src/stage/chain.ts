@@ -1,6 +1,6 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
-import { type AgentConfig, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
+import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
 import type { ScriptAgent } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -25,9 +25,12 @@ export interface ChainCall {
   readonly content?: string
 }
 
+/** An agent of a chain with the way its answers are merged when its entry does not say; left out: `replace`. */
+export type ChainAgent = ScriptAgent & { readonly builtIn: boolean; readonly merge?: Merge }
+
 /** Functions of the run that the chain needs, handed down. */
 export interface ChainServices {
-  readonly findAgent: (config: AgentConfig) => ScriptAgent & { readonly builtIn: boolean }
+  readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
   /** Throws when params no longer make valid settings. */
   readonly checkParams: (params: JsonObject) => unknown
 }
@@ -77,8 +80,10 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
     if (!config.enabled) continue
     if (step >= maxSteps) throw tooManySteps(call.stage)
 
-    const answer = await runStep({ ...call, ...outcomeFields(outcome) }, { config, next, previous, step }, surroundings)
-    outcome = applyStep(outcome, answer, { config, stage: call.stage }, surroundings)
+    const agent = await surroundings.services.findAgent(config)
+    const current = { config, agent, next, previous, step }
+    const answer = await runStep({ ...call, ...outcomeFields(outcome) }, current, surroundings)
+    outcome = applyStep(outcome, answer, { config, agent, stage: call.stage }, surroundings)
     previous.push(recordOf(call.stage, config, answer))
     if (answer.next !== undefined) rest = nextEntries(answer.next, call.stage, config)
   }
@@ -91,6 +96,7 @@ function outcomeFields({ state, content }: ChainOutcome): Pick<ChainCall, 'state
 
 interface Step {
   readonly config: AgentConfig
+  readonly agent: ChainAgent
   readonly next: readonly AgentConfig[]
   readonly previous: readonly StepRecord[]
   readonly step: number
@@ -98,13 +104,12 @@ interface Step {
 
 async function runStep(
   call: ChainCall,
-  { config, next, previous, step }: Step,
-  { services, context }: Surroundings,
+  { config, agent, next, previous, step }: Step,
+  { context }: Surroundings,
 ): Promise<ChainAnswer> {
   const at = below(context, `${step}:${config.name}`)
   const { stage, state, promptDir, redoCount } = call
   const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
-  const agent = services.findAgent(config)
   try {
     const input = chainInput({ stage, config, state, previous, next, promptDir, redoCount, extra })
     const value = await at.effects.boundary(at.at, async () => {
@@ -126,7 +131,7 @@ function withContent(extra: JsonObject, content: string): JsonObject {
 function applyStep(
   outcome: ChainOutcome,
   answer: ChainAnswer,
-  { config, stage }: { readonly config: AgentConfig; readonly stage: Stage },
+  { config, agent, stage }: { readonly config: AgentConfig; readonly agent: ChainAgent; readonly stage: Stage },
   { services, context }: Surroundings,
 ): ChainOutcome {
   const ignored = ignoredFields(answer, stage)
@@ -137,7 +142,7 @@ function applyStep(
     })
   }
   const changesRequest = stage === 'pre' || stage === 'pre_task'
-  const merge = config.merge ?? 'replace'
+  const merge = config.merge ?? agent.merge ?? 'replace'
   const state = changesRequest ? applyAnswer(outcome.state, answer, { name: config.name, merge }) : outcome.state
   if (state.params !== outcome.state.params) checkReturned(state.params, config, services)
   return {

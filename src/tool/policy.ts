@@ -9,17 +9,38 @@ export interface PathPolicyOptions {
   readonly readable: readonly string[]
   /** Files and folders inside the workspace that are never written or deleted. */
   readonly protectedPaths?: readonly string[]
+  /** `~/.aipack-base`: scripts may keep files there, as in AIPack (spec/aipack.md 3.6). It need not exist. */
+  readonly aipackBase?: string
+  /** Folders of packs, which may be read. Asked for once, when a path outside the workspace is read. */
+  readonly packFolders?: () => readonly string[]
 }
 
 /**
- * What scripts of an author may do with files (DESIGN 9): read in the workspace and the readable folders, write and
- * delete in the workspace alone, never in `.git`, never the workspace itself. Paths are compared as they are given:
- * callers resolve links first.
+ * What scripts of an author may do with files (DESIGN 9): read in the workspace, the readable folders, packs and the
+ * support files of packs; write in the workspace and in `~/.aipack-base`, there neither packs nor config, which decide
+ * what runs; delete in the workspace alone. Never in `.git`, never the workspace itself. Paths are compared as they are
+ * given: callers resolve links first.
  */
-export function createPathPolicy({ workspace, readable, protectedPaths = [] }: PathPolicyOptions): Policy {
+export function createPathPolicy(options: PathPolicyOptions): Policy {
+  const { workspace, readable, protectedPaths = [], aipackBase } = options
   const root = realPath(workspace)
+  const base = aipackBase === undefined ? undefined : realPath(aipackBase)
   const folders = [root, ...readable.map(realPath)]
   const kept = protectedPaths.map(realPath)
+  let packs: readonly string[] | undefined
+
+  function mayRead(path: string): boolean {
+    if (folders.some((folder) => isInside(folder, path))) return true
+    if (base !== undefined && mayKeepIn(base, path)) return true
+    packs ??= (options.packFolders?.() ?? []).map(realPath)
+    return packs.some((folder) => isInside(folder, path))
+  }
+
+  function checkWrite(path: string): Verdict {
+    if (base === undefined || !isInside(base, path)) return checkChange(path)
+    if (mayKeepIn(base, path)) return { kind: 'allow' }
+    return deny(`${path} decides what AIPack and Baton run, and agents never change it`)
+  }
 
   function checkChange(path: string): Verdict {
     if (!isInside(root, path)) return outside(path, root)
@@ -34,10 +55,13 @@ export function createPathPolicy({ workspace, readable, protectedPaths = [] }: P
     check({ kind, path }: Action): Verdict {
       switch (kind) {
         case 'read':
-          return folders.some((folder) => isInside(folder, path)) ? { kind: 'allow' } : outside(path, root)
+          return mayRead(path) ? { kind: 'allow' } : outside(path, root)
         case 'write':
-          return checkChange(path)
+          return checkWrite(path)
         case 'delete': {
+          if (base !== undefined && (isInside(base, path) || isInside(path, base))) {
+            return deny(`nothing is deleted in ${base}`)
+          }
           const held = kept.find((file) => isInside(path, file))
           const verdict = checkChange(path)
           if (verdict.kind === 'deny' || held === undefined) return verdict
@@ -46,6 +70,13 @@ export function createPathPolicy({ workspace, readable, protectedPaths = [] }: P
       }
     },
   }
+}
+
+/** Below AIPack's folder, but neither a pack nor one of the files at its top, which configure it. */
+function mayKeepIn(base: string, path: string): boolean {
+  if (!isInside(base, path)) return false
+  const [first = '', ...rest] = relative(base, path).split(sep)
+  return first !== 'pack' && (rest.length > 0 || !/^(?:config.*\.toml|version\.txt|)$/.test(first))
 }
 
 function outside(path: string, root: string): Verdict {

@@ -144,11 +144,6 @@ describe('sections of a script-only agent (spec/aipack.md 2)', () => {
     const { run } = agentWorld({ 'a.aip': '' })
     expect(await run('a')).toMatchObject({ stopReason: 'done', outputs: [], afterAll: undefined })
   })
-
-  it('says that prompt sections come later', async () => {
-    const { run } = agentWorld({ 'a.aip': '# User\n\nHi\n' })
-    await expect(run('a')).rejects.toMatchObject({ code: 'NOT_AVAILABLE', place: { line: 1 } })
-  })
 })
 
 describe('inputs at once', () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findWorkspace, userConfigFile, workspaceConfigFile } from '../../src/config/locate.ts'
+import { findWorkspace, userConfigFile, userDataFolder, workspaceConfigFile } from '../../src/config/locate.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 describe('the workspace', () => {
@@ -42,6 +42,13 @@ describe('config files', () => {
     expect(userConfigFile({ env, home })).toBe('/b/config/config.toml')
     expect(userConfigFile({ env: { ...env, BATON_HOME: '' }, home })).toBe('/x/baton/config.toml')
     expect(userConfigFile({ env: { XDG_CONFIG_HOME: 'relative' }, home })).toBe('/home/u/.config/baton/config.toml')
+  })
+
+  it('of the user lie apart from packs and other data', () => {
+    const home = '/home/u'
+    expect(userDataFolder({ env: { BATON_HOME: '/b', XDG_DATA_HOME: '/x' }, home })).toBe('/b/data')
+    expect(userDataFolder({ env: { BATON_HOME: '', XDG_DATA_HOME: '/x' }, home })).toBe('/x/baton')
+    expect(userDataFolder({ env: { XDG_DATA_HOME: 'relative' }, home })).toBe('/home/u/.local/share/baton')
   })
 
   it('of the workspace are baton.toml or .baton/config.toml', () => {

@@ -12,15 +12,13 @@ import { tempTree } from '../helpers/temp.ts'
 
 // The convention for examples is described in AGENTS.md, "Examples in documents".
 
-// these two have tests of their own
-const tested = new Set(['docs/events.md', 'docs/requirements.md'])
+const tested = new Set(['docs/events.md', 'docs/requirements.md']) // have tests of their own
 const guides = markdownIn('docs').filter((document) => !tested.has(document))
 const documents = ['README.md', 'ARCHITECTURE.md', 'AGENTS.md', ...guides]
 const everything = [...documents, ...tested, 'CHANGELOG.md', ...markdownIn('docs/decisions')]
 
 /** Stands for the scripted model server in commands, files and output. */
 const exampleUrl = 'https://gateway.example/v1'
-const exampleHost = 'gateway.example'
 
 function markdownIn(folder: string): readonly string[] {
   const names = readdirSync(join(root, folder)).filter((name) => name.endsWith('.md'))
@@ -70,24 +68,34 @@ type Step = { readonly line: number; readonly text: string } & (
 
 const exampleLanguages = /^(?:sh|bash|shell|console|toml|yaml|lua|aip|markdown|md|js|javascript|ts|typescript)$/
 
-/** @throws Error for an example that no test would run, with its place */
-function stepsOf(document: string, blocks = blocksOf(document)): readonly Step[] {
+function stepsOf(blocks: readonly Block[]): readonly Step[] {
   return blocks.flatMap((block, index): readonly Step[] => {
-    const { line, text, marks, language, answer } = block
-    const path = marks.find((mark) => mark.startsWith('file='))?.slice('file='.length)
-    const isOutput = language === 'text' && marks.includes('output')
+    const { line, text, marks, answer } = block
     const next = blocks[index + 1]
-    const output = next?.language === 'text' && next.marks.includes('output') ? next.text : undefined
+    const output = next !== undefined && isOutput(next) ? next.text : undefined
+    const path = valueOf(marks, 'file')
     if (path !== undefined) return [{ kind: 'file', line, text, path }]
     if (marks.includes('repository')) return [{ kind: 'repository', line, text, output }]
-    if (language === 'sh' && marks.includes('run')) {
-      const exit = Number(marks.find((mark) => mark.startsWith('exit='))?.slice('exit='.length) ?? 0)
-      return [{ kind: 'run', line, text, output, exit, answer }]
-    }
-    if (exampleLanguages.test(language)) throw new Error(`${document}:${line}: nothing runs this ${language} example`)
-    if (isOutput && blocks[index - 1]?.language !== 'sh') throw new Error(`${document}:${line}: output of no command`)
-    return []
+    if (!marks.includes('run')) return []
+    return [{ kind: 'run', line, text, output, exit: Number(valueOf(marks, 'exit') ?? 0), answer }]
   })
+}
+
+/** Examples that no test would run, and output that belongs to no command. */
+function strayBlocks(blocks: readonly Block[]): readonly Block[] {
+  return blocks.filter((block, index) => {
+    if (isOutput(block)) return blocks[index - 1]?.language !== 'sh'
+    const isRun = block.language === 'sh' && block.marks.some((mark) => mark === 'run' || mark === 'repository')
+    return exampleLanguages.test(block.language) && !isRun && valueOf(block.marks, 'file') === undefined
+  })
+}
+
+function isOutput({ language, marks }: Block): boolean {
+  return language === 'text' && marks.includes('output')
+}
+
+function valueOf(marks: readonly string[], name: string): string | undefined {
+  return marks.find((mark) => mark.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
 /** A line `…` stands for any lines, `…` inside a line for any text in it. */
@@ -127,7 +135,8 @@ function expectOutput(actual: string, expected: string | undefined): void {
 }
 
 describe.each(documents)('%s', (document) => {
-  const steps = stepsOf(document)
+  const blocks = blocksOf(document)
+  const steps = stepsOf(blocks)
   const commands = steps.filter((step) => step.kind === 'run')
   let server: ModelServer
   let answer = ''
@@ -167,9 +176,13 @@ describe.each(documents)('%s', (document) => {
     answer = step.answer
     const shell = { cwd: folder, env: environment(step.text) }
     const { output, code } = await runShell(step.text.replaceAll(exampleUrl, server.url), shell)
-    const shown = output.replaceAll(server.url, exampleUrl).replaceAll(server.host, exampleHost)
+    const shown = output.replaceAll(server.url, exampleUrl).replaceAll(server.host, new URL(exampleUrl).host)
     expectOutput(shown, step.output)
     expect(code, shown).toBe(step.exit)
+  })
+
+  it('marks each of its examples, so that it is run', () => {
+    expect(strayBlocks(blocks).map(({ line, language }) => `${document}:${line} ${language}`)).toEqual([])
   })
 
   it('uses each of its example files in a later example', () => {
@@ -213,9 +226,19 @@ function expectRunnable(command: string): void {
 
 it('finds examples that nothing runs, and only those', () => {
   const block = { line: 3, marks: [], text: 'x\n', answer: '' }
-  expect(() => stepsOf('a.md', [{ ...block, language: 'lua' }])).toThrow('a.md:3')
-  expect(() => stepsOf('a.md', [{ ...block, language: 'sh' }])).toThrow('a.md:3')
-  expect(stepsOf('a.md', [{ ...block, language: 'text' }])).toEqual([])
+  const marked = [
+    { ...block, language: 'sh', marks: ['run', 'exit=2'] },
+    { ...block, language: 'text', marks: ['output'] },
+    { ...block, language: 'lua', marks: ['file=a.lua'] },
+    { ...block, language: 'text' },
+  ]
+  const stray = ['lua', 'sh', 'toml', 'markdown'].map((language) => ({ ...block, language }))
+  const orphan = { ...block, language: 'text', marks: ['output'] }
+  expect(strayBlocks([...marked, ...stray, orphan])).toEqual([...stray, orphan])
+  expect(stepsOf(marked)).toMatchObject([
+    { kind: 'run', exit: 2, output: 'x\n' },
+    { kind: 'file', path: 'a.lua' },
+  ])
 })
 
 it('compares output line by line, with … for what may differ', () => {

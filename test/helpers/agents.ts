@@ -33,6 +33,7 @@ export function agentWorld(
   { provider, signal }: WorldOptions = {},
 ): AgentWorld {
   const folder = tempTree(files)
+  const packRoots = [join(folder, '.aipack/pack/custom')]
   const agents = createAgentExecutor({
     scripts,
     chooseModel: async (name) => ({
@@ -41,15 +42,16 @@ export function agentWorld(
       label: `fake::${name ?? 'fake'}`,
     }),
     modelPool: createPool(8),
-    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir }),
+    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots }),
   })
-  const context = testContext({ workspace: folder, agents, ...(signal === undefined ? {} : { signal }) })
+  const places = { packRoots, aipackBase: join(folder, 'home/.aipack-base'), builtInDir }
+  const context = { ...testContext({ workspace: folder, agents, ...(signal === undefined ? {} : { signal }) }), places }
   return {
     folder,
     context,
     run: (name, inputs = null, options = {}) =>
       agents.run(
-        { agent: resolveAgent(name, { baseDir: folder, builtInDir }), inputs, options },
+        { agent: resolveAgent(name, { baseDir: folder, builtInDir, packRoots }), inputs, options },
         { ...context, at: ['main'] },
       ),
   }

@@ -4,7 +4,13 @@ import type { Json, JsonObject } from '../../src/base/json.ts'
 import { normalizeSubAgents } from '../../src/config/agent-config.ts'
 import { emptyResult } from '../../src/agent/result.ts'
 import type { AgentExecutor } from '../../src/event/agent.ts'
-import { type ChainCall, type ChainOutcome, type ChainServices, runChain } from '../../src/stage/chain.ts'
+import {
+  type ChainAgent,
+  type ChainCall,
+  type ChainOutcome,
+  type ChainServices,
+  runChain,
+} from '../../src/stage/chain.ts'
 import { testContext, type TestContext } from '../helpers/context.ts'
 
 type Behaviour = (input: JsonObject) => Json | undefined
@@ -21,6 +27,7 @@ function chain(
   entries: readonly Json[],
   agents: { readonly [name: string]: Behaviour },
   call: Partial<ChainCall> = {},
+  merge?: ChainAgent['merge'],
 ): Chain {
   const inputs: JsonObject[] = []
   const executor: AgentExecutor = {
@@ -35,7 +42,14 @@ function chain(
   const services: ChainServices = {
     findAgent: ({ name }) => {
       if (!(name in agents)) throw new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}"`)
-      return { kind: 'lua', name, file: `/agents/${name}.lua`, text: '', builtIn: false }
+      return {
+        kind: 'lua',
+        name,
+        file: `/agents/${name}.lua`,
+        text: '',
+        builtIn: false,
+        ...(merge === undefined ? {} : { merge }),
+      }
     },
     checkParams: (params) => {
       if (params['temperature'] === 'hot') throw new BatonError('CONFIG_INVALID', '"temperature" must be a number')
@@ -54,6 +68,23 @@ function chain(
 }
 
 const tv29 = { model: 'm', context_globs: [], structure_globs: [], knowledge_globs: [] }
+
+describe('the merge of an entry that names none (DESIGN 5)', () => {
+  it.each([
+    [undefined, undefined, {}],
+    ['shallow', undefined, { kept: { a: 1 } }],
+    ['deep', undefined, { kept: { a: 1 } }],
+    ['shallow', 'replace', {}],
+  ] as const)('is that of the agent: %s, unless the entry says %s', async (ofAgent, ofEntry, rest) => {
+    const { outcome } = chain(
+      [{ name: 'a', ...(ofEntry === undefined ? {} : { merge: ofEntry }) }],
+      { a: () => ({ coder_params: { new: 1 } }) },
+      { state: { params: { kept: { a: 1 } }, prompts: ['I'] } },
+      ofAgent,
+    )
+    expect((await outcome).state.params).toEqual({ ...rest, new: 1 })
+  })
+})
 
 describe('state handed down the chain (TV29)', () => {
   it('shows each agent what the earlier ones changed, and nothing else', async () => {

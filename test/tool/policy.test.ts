@@ -42,3 +42,48 @@ describe('createPathPolicy', () => {
     expect(check(kind, path)).toBe(expected)
   })
 })
+
+describe('packs and ~/.aipack-base', () => {
+  const home = tempTree({ '.aipack-base/pack/installed/ns/p/main.aip': '', '.aipack-base/config-user.toml': '' })
+  const base = join(home, '.aipack-base')
+  const asked: string[] = []
+  const options = {
+    readable: [],
+    aipackBase: base,
+    packFolders: () => {
+      asked.push('packs')
+      return [join(base, 'pack/installed/ns/p')]
+    },
+  }
+  const outside = createPathPolicy({ workspace, ...options })
+  const atHome = createPathPolicy({ workspace: home, ...options })
+
+  function verdicts(kind: Action['kind'], path: string): readonly string[] {
+    return [outside, atHome].map((each) => each.check({ kind, path: join(base, path) }).kind)
+  }
+
+  it.each([
+    ['read', 'support/pack/ns/p/x', ['allow', 'allow']],
+    ['read', 'pack/installed/ns/p/main.aip', ['allow', 'allow']],
+    ['read', 'pack/installed/other/p/main.aip', ['deny', 'allow']],
+    ['read', 'config-user.toml', ['deny', 'allow']],
+    ['write', 'support/pack/ns/p/x', ['allow', 'allow']],
+    ['write', 'notes.txt', ['allow', 'allow']],
+    ['write', 'pack/installed/ns/p/main.aip', ['deny', 'deny']],
+    ['write', 'config-user.toml', ['deny', 'deny']],
+    ['write', 'version.txt', ['deny', 'deny']],
+    ['delete', 'support/pack/ns/p/x', ['deny', 'deny']],
+    ['delete', '', ['deny', 'deny']],
+  ] as const)('%s %s', (kind, path, expected) => {
+    expect(verdicts(kind, path)).toEqual(expected)
+  })
+
+  it('packs are looked for only when something outside is read, and once', () => {
+    const policyOfOne = createPathPolicy({ workspace, ...options })
+    asked.length = 0
+    policyOfOne.check({ kind: 'read', path: join(workspace, 'src/a.ts') })
+    expect(asked).toEqual([])
+    for (let time = 0; time < 3; time += 1) policyOfOne.check({ kind: 'read', path: '/etc/passwd' })
+    expect(asked).toEqual(['packs'])
+  })
+})

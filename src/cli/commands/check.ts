@@ -53,7 +53,10 @@ async function checkFile(file: string, options: CheckOptions): Promise<Checked> 
       builtInDir: join(packageRoot(), 'agents'),
     })
     const errors = await checkScripts(target.agents, target.settings.lua, target.workspace)
-    return { errors, warnings: target.kind === 'prompt' ? target.spec.warnings : [] }
+    return {
+      errors,
+      warnings: target.kind === 'prompt' ? [...target.spec.warnings, ...target.spec.notes] : target.notes,
+    }
   } catch (error) {
     if (!isBatonError(error)) throw error
     return { errors: everyIssue(error), warnings: [] }

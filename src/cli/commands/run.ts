@@ -2,6 +2,7 @@ import { StopSignal } from '../../base/stop.ts'
 import { createAnswerRenderer } from '../../render/answers.ts'
 import { createJsonRenderer } from '../../render/json.ts'
 import { createLiveRenderer } from '../../render/live.ts'
+import { createPinRenderer } from '../../render/pins.ts'
 import type { Renderer } from '../../render/renderer.ts'
 import { createStepRenderer } from '../../render/steps.ts'
 import { createPaint } from '../../render/style.ts'
@@ -18,7 +19,16 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
   try {
     const report = await startRun(
       flags.file,
-      { cwd, env, home: io.home, inputs: flags.inputs, overrides: flags.config, signal: io.signal, ...modelOf(flags) },
+      {
+        cwd,
+        env,
+        home: io.home,
+        inputs: flags.inputs,
+        onFiles: flags.onFiles,
+        overrides: flags.config,
+        signal: io.signal,
+        ...given(flags),
+      },
       (event) => {
         for (const renderer of renderers) renderer.event(event)
       },
@@ -41,8 +51,8 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
   }
 }
 
-function modelOf({ model }: RunFlags): { readonly model?: string } {
-  return model === undefined ? {} : { model }
+function given({ model, dry }: RunFlags): { readonly model?: string; readonly dry?: 'req' | 'res' } {
+  return { ...(model === undefined ? {} : { model }), ...(dry === undefined ? {} : { dry }) }
 }
 
 function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Renderer[] {
@@ -51,7 +61,8 @@ function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Ren
 
   const lines = createStepRenderer(io.err, { paint, level })
   const live = io.errIsTerminal && !io.env['CI'] && io.env['TERM'] !== 'dumb' && level !== 'quiet'
-  if (!live) return [lines, createAnswerRenderer(io.out)]
+  const pins = level === 'quiet' ? [] : [createPinRenderer(io.err, { paint })]
+  if (!live) return [lines, createAnswerRenderer(io.out), ...pins]
   const status = createLiveRenderer(io.err, { paint, width: io.columns, now: () => performance.now(), lines })
-  return [status, createAnswerRenderer(io.out)]
+  return [status, createAnswerRenderer(io.out), ...pins]
 }

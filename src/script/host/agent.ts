@@ -1,7 +1,7 @@
 import type { LuaValue } from '../engine.ts'
 import { argumentError, isTable, type LuaTable, luaTypeName, optionsTable, pathText, text } from './arguments.ts'
 import type { AgentCallArguments, HostModule } from './module.ts'
-import { resolvePath } from './resolve-path.ts'
+import { type PathContext, resolvePath } from './resolve-path.ts'
 
 const optionKeys = ['model', 'model_aliases', 'input_concurrency', 'temperature', 'top_p', 'allow_run_on_task_fail']
 
@@ -14,7 +14,7 @@ export const agentModule: HostModule = {
       tables: 'data',
       call: async ([agent, given], section, at) => {
         const name = text(agent, 'aip.agent.run', 'the agent')
-        const call = callArguments(optionsTable(given, 'aip.agent.run'), section.context.workspace)
+        const call = callArguments(optionsTable(given, 'aip.agent.run'), section.context)
         return [await section.runAgent(name, call, at)]
       },
     },
@@ -22,13 +22,13 @@ export const agentModule: HostModule = {
   },
 }
 
-function callArguments(given: LuaTable, workspace: string): AgentCallArguments {
+function callArguments(given: LuaTable, context: PathContext): AgentCallArguments {
   const base = given['agent_base_dir']
   const inputs = [...(given['input'] === undefined ? [] : [given['input']]), ...inputList(given['inputs'])]
   return {
     inputs: inputs.length === 0 ? null : inputs,
     options: optionsTable(given['options'], 'aip.agent.run options'),
-    baseDir: base === undefined || base === null ? undefined : resolvePath(pathText(base, 'aip.agent.run'), workspace),
+    baseDir: base === undefined || base === null ? undefined : resolvePath(pathText(base, 'aip.agent.run'), context),
   }
 }
 

@@ -55,7 +55,7 @@ function acting(name: string, change: Changing): ModuleFunction {
 }
 
 function changeCall(name: string, { context }: Section, at: Place): ChangeCall {
-  return { name, context, at, resolve: (path, what) => resolvePath(pathText(path, name, what), context.workspace) }
+  return { name, context, at, resolve: (path, what) => resolvePath(pathText(path, name, what), context) }
 }
 
 function infoOf(path: string, { context }: ChangeCall): LuaTable {

@@ -5,7 +5,7 @@ import type { LuaValue } from '../engine.ts'
 import { flagOption, optionsTable, textList } from './arguments.ts'
 import { fileInfo, fileRecord, fileStats } from './file-info.ts'
 import type { ModuleFunction, Section } from './module.ts'
-import { baseFolder, expandTilde, refuseWhatComesLater } from './resolve-path.ts'
+import { baseFolder, resolveGlob } from './resolve-path.ts'
 
 /** The functions of `aip.file` that take globs (spec/aipack.md 6.2, 6.3, vectors 52 and 53). */
 export const listFunctions: { readonly [name: string]: ModuleFunction } = {
@@ -57,25 +57,20 @@ interface FoundFile {
 function find(globs: LuaValue, options: LuaValue, { section, name, skipFolders = buildFolders }: Search): FoundFile[] {
   const { context } = section
   const table = optionsTable(options, name)
-  const baseDir = guard('read', baseFolder(table, context.workspace, name), context)
-  const files = listFiles(textList(globs, name, 'the globs').map(homeGlob), {
-    baseDir,
-    root: context.workspace,
-    allows: (real) => context.policy.check({ kind: 'read', path: real }).kind === 'allow',
-    skipFolders,
-  })
+  const baseDir = guard('read', baseFolder(table, context, name), context)
+  const files = listFiles(
+    textList(globs, name, 'the globs').map((glob) => resolveGlob(glob, context)),
+    {
+      baseDir,
+      root: context.workspace,
+      allows: (real) => context.policy.check({ kind: 'read', path: real }).kind === 'allow',
+      skipFolders,
+    },
+  )
   const wantsAbsolute = flagOption(table, 'absolute', name)
   return files.map(({ path, absolute }) => ({
     path: wantsAbsolute ? absolute : path,
     absolute,
     status: statusAt(absolute),
   }))
-}
-
-/** Globs may begin with `~/`, as paths may. */
-function homeGlob(glob: string): string {
-  const negated = glob.startsWith('!') ? '!' : ''
-  const path = glob.slice(negated.length)
-  refuseWhatComesLater(path)
-  return negated + expandTilde(path)
 }

@@ -14,7 +14,8 @@ import { baseFolder, resolvePath } from './resolve-path.ts'
 export const readFunctions: { readonly [name: string]: ModuleFunction } = {
   load: observing('load', ([path, options], section, name) => {
     const given = pathText(path, name)
-    const absolute = resolvePath(given, baseFolder(optionsTable(options, name), section.context.workspace, name))
+    const base = baseFolder(optionsTable(options, name), section.context, name)
+    const absolute = resolvePath(given, section.context, base)
     const text = readText(absolute, section.context)
     return fileRecord(given, fileStatus(absolute, section.context), text)
   }),
@@ -22,7 +23,7 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
   info: observing('info', ([path], section, name) => {
     const given = optionalText(path, name)
     if (given === undefined || given.trim() === '') return undefined
-    const status = fileStatus(resolvePath(pathText(given, name), section.context.workspace), section.context)
+    const status = fileStatus(resolvePath(pathText(given, name), section.context), section.context)
     return status?.kind === 'file' ? fileInfo(given, status) : undefined
   }),
   load_json: observing('load_json', ([path], section, name) => {
@@ -50,7 +51,7 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
     return { before: '', first: first === undefined ? undefined : sectionTable(first), after }
   }),
   line_spans: observing('line_spans', ([path], section, name) =>
-    lineSpans(readBytes(resolvePath(pathText(path, name), section.context.workspace), section.context)),
+    lineSpans(readBytes(resolvePath(pathText(path, name), section.context), section.context)),
   ),
   read_span: observing('read_span', ([path, start, end], section, name) => {
     const given = pathText(path, name)
@@ -58,7 +59,7 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
     const to = integer(end, name, 'the end')
     if (from < 0 || to < 0) throw argumentError(name, 'the start and the end must not be negative')
     if (to < from) throw argumentError(name, `the end ${to} lies before the start ${from}`)
-    const bytes = readBytes(resolvePath(given, section.context.workspace), section.context)
+    const bytes = readBytes(resolvePath(given, section.context), section.context)
     if (to > bytes.length) throw argumentError(name, `the end ${to} lies behind the ${bytes.length} bytes of ${given}`)
     return decodeText(bytes.subarray(from, to), `the span ${from} to ${to} of ${given}`)
   }),
@@ -72,13 +73,13 @@ function observing(name: string, read: Reading): ModuleFunction {
 }
 
 function readGiven(path: string, { context }: Section): string {
-  return readText(resolvePath(path, context.workspace), context)
+  return readText(resolvePath(path, context), context)
 }
 
 /** Never an error: what cannot be resolved or lies outside does not exist for a script. Folders count. */
 export function pathExists(path: string, { context }: Section): boolean {
   try {
-    const absolute = resolvePath(path, context.workspace)
+    const absolute = resolvePath(path, context)
     return mayRead(absolute, context) && statusAt(absolute) !== undefined
   } catch {
     return false

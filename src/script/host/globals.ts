@@ -50,6 +50,8 @@ function is_list(value) return type(value) == "table" and rawget(value, 1) ~= ni
 function is_object(value) return type(value) == "table" and rawget(value, 1) == nil end
 
 utils, aipack = aip, aip
+-- old packs call the flow functions on aipack itself
+for name, make in pairs(aip.flow) do aip[name] = make end
 `,
   },
 }

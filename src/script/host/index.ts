@@ -1,25 +1,55 @@
 import { agentModule } from './agent.ts'
+import { cmdModule } from './cmd.ts'
+import { codeModule } from './code.ts'
+import { ctxModule } from './ctx.ts'
 import { fileModule } from './file.ts'
 import { flowModule } from './flow.ts'
 import { globalsModule } from './globals.ts'
+import { hashModule } from './hash.ts'
+import { htmlModule } from './html.ts'
 import { jsonModule } from './json.ts'
 import { luaModule } from './lua.ts'
 import { mdModule } from './md.ts'
 import type { HostModule } from './module.ts'
 import { osModule } from './os-time.ts'
 import { pathModule } from './path.ts'
+import { requireModule } from './require.ts'
+import { runModule } from './run.ts'
+import { semverModule } from './semver.ts'
+import { tagModule } from './tag.ts'
+import { taskModule } from './task.ts'
 import { textModule } from './text.ts'
+import { timeModule } from './time.ts'
+import { tomlModule } from './toml.ts'
+import { udiffxModule } from './udiffx.ts'
+import { webModule } from './web.ts'
+import { yamlModule } from './yaml.ts'
 
 /** All host modules. The globals come last, because they use `aip.lua` and give `aip` its other names. */
 export const hostModules: readonly HostModule[] = [
+  ctxModule,
+  requireModule,
   agentModule,
+  cmdModule,
+  codeModule,
   fileModule,
   flowModule,
+  hashModule,
+  htmlModule,
   jsonModule,
   luaModule,
   mdModule,
   osModule,
   pathModule,
+  runModule,
+  semverModule,
+  tagModule,
+  taskModule,
   textModule,
+  timeModule,
+  tomlModule,
+  udiffxModule,
+  webModule,
+  yamlModule,
   globalsModule,
 ]

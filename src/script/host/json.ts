@@ -50,13 +50,20 @@ export function withoutTopNull(value: LuaValue): LuaValue {
 }
 
 function parseLines(content: string | undefined): LuaValue {
-  if (content === undefined) return undefined
+  return content === undefined ? undefined : parseJsonLines(content, 'aip.json.parse_ndjson failed')
+}
+
+/**
+ * One strict JSON value for each line that is not blank.
+ * @throws BatonError SCRIPT_FAILED that begins with `what` and names the line
+ */
+export function parseJsonLines(content: string, what: string): readonly LuaValue[] {
   return content.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return []
     try {
       return [parseStrictJson(line)]
     } catch (error) {
-      throw argumentError('aip.json.parse_ndjson failed', `line ${index + 1} is not JSON: ${messageOf(error)}`)
+      throw argumentError(what, `line ${index + 1} is not JSON: ${messageOf(error)}`)
     }
   })
 }

@@ -1,19 +1,32 @@
 import type { JsonObject } from '../../base/json.ts'
+import type { AgentPack } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { Place } from '../../event/effects.ts'
 import type { LuaChunk, LuaValue, TableReading } from '../engine.ts'
+import type { LoadedModules } from '../loaded-modules.ts'
+import type { ModuleReader } from '../module-reader.ts'
+
+/** Which part of an agent a section is; `chunk` is a whole `.lua` file. Data, Output and chunks run once per task. */
+export type SectionStage = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'
 
 /** The section that is calling: what paths, labels and child agents are resolved with. */
 export interface Section {
   readonly context: RunContext
+  readonly stage: SectionStage
   /** Absolute path of the agent file. */
   readonly agentFile: string
   /** The agent as its caller named it. */
   readonly agentName: string
+  /** The pack the agent was named through. */
+  readonly pack?: AgentPack
   /** Options in force for this section. */
   readonly options: JsonObject
   /** Runs another agent and gives `{ outputs, after_all, redo_requested }`; made by agent/. */
   readonly runAgent: (name: string, call: AgentCallArguments, at: Place) => Promise<LuaValue>
+  /** Finds what `require` names; shared by the sections of a run. */
+  readonly findModule: ModuleReader
+  /** The Lua modules this section has loaded; set by whoever runs it. */
+  readonly loaded?: LoadedModules
 }
 
 export interface AgentCallArguments {

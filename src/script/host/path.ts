@@ -65,7 +65,7 @@ function pure(name: string, work: (args: Values, name: string) => Values): Modul
 }
 
 function resolveGiven(path: LuaValue, { context }: Section, name: string): string {
-  return resolvePath(pathText(path, name), context.workspace)
+  return resolvePath(pathText(path, name), context)
 }
 
 /** What lies outside is neither a file nor a folder for a script, as it does not exist for it. */

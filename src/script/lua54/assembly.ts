@@ -52,7 +52,7 @@ export interface ImportedFunction {
   readonly signature: string
 }
 
-export interface DefinedFunction {
+interface DefinedFunction {
   readonly name: string
   readonly signature: string
   /** Local variables of 32 bits, numbered after the parameters. */

@@ -71,7 +71,7 @@ function readArguments(core: Core, { path, tables }: HostFunction, thread: Point
 function pushResults(core: Core, thread: Pointer, results: readonly LuaValue[]): number {
   const { wasm } = core.runtime
   wasm.lua.lua_settop(thread, 0)
-  if (wasm.lua.lua_checkstack(thread, results.length + 4) === 0) throw new RangeError('too many results for Lua')
+  if (wasm.lua.lua_checkstack(thread, results.length + 4) === 0) throw new Error('too many results for Lua')
   for (const result of results) pushValue({ wasm, thread, pushListMarker: listMarkerOf(core) }, result)
   return results.length
 }

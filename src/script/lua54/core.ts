@@ -17,8 +17,6 @@ export interface Runtime {
   readonly aborts: Interrupts
   /** The state whose Lua code runs at this moment; host functions and hooks belong to it. */
   running: Core | undefined
-  /** A fault inside WebAssembly leaves its memory in an unknown state: nothing may run here any more. */
-  isBroken: boolean
 }
 
 /** A host function that has returned a promise, and what became of it. */
@@ -32,7 +30,7 @@ export interface Wait {
 }
 
 /** An error of a host function as Lua saw it. */
-export interface HostError {
+interface HostError {
   readonly text: string
   readonly error: unknown
 }
@@ -61,8 +59,8 @@ export interface Core {
   /** Registry key of the prelude's `tostring`. */
   tostring: number
   nextWait: number
-  /** The thread that the hook has stopped between two instructions. */
-  pausedThread: Pointer | undefined
+  /** Threads that the hook has stopped between two instructions: a coroutine, and then the one that resumed it. */
+  readonly paused: Set<Pointer>
   limit: Limit | undefined
   limitPosition: Position | undefined
   /** How many times Lua code of this state is entered at this moment; more than one when a host function runs a chunk. */

@@ -24,7 +24,7 @@ export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> 
     name: 'lua54',
     createState(stateOptions) {
       // After a fault the memory of the old instance cannot be trusted; states made from now on get a new one.
-      if (runtime.isBroken) runtime = createRuntime(module)
+      if (runtime.wasm.health.isBroken) runtime = createRuntime(module)
       return createState(runtime, stateOptions)
     },
   }

@@ -5,8 +5,20 @@ import { enter } from './meter.ts'
 import { readValue } from './read.ts'
 import { readConstant, readMessage } from './text.ts'
 
-/** What the error value on top of a thread's stack says. Any Lua value can be raised, also nil and tables. */
+/**
+ * What the error value on top of a thread's stack says. Any Lua value can be raised, also nil and tables. The value is
+ * taken to the main stack: the thread may have failed because its own is full.
+ */
 export function errorText(core: Core, thread: Pointer): string {
+  const { lua } = core.runtime.wasm
+  lua.lua_checkstack(core.main, 20)
+  lua.lua_xmove(thread, core.main, 1)
+  const text = textOf(core, core.main)
+  lua.lua_settop(core.main, -2)
+  return text
+}
+
+function textOf(core: Core, thread: Pointer): string {
   const { wasm } = core.runtime
   const type = wasm.lua.lua_type(thread, -1)
   if (type === luaType.string) return readMessage(wasm, thread, -1)

@@ -45,6 +45,7 @@ export interface LuaExports {
   lua_pushvalue(thread: Pointer, index: number): void
   lua_rotate(thread: Pointer, index: number, count: number): void
   lua_checkstack(thread: Pointer, slots: number): number
+  lua_xmove(from: Pointer, to: Pointer, count: number): void
   lua_concat(thread: Pointer, count: number): void
 
   lua_type(thread: Pointer, index: number): number
@@ -94,7 +95,5 @@ export const luaStatus = { ok: 0, yield: 1, memoryError: 4 } as const
 export const registry = -1_001_000
 /** Keys of the registry: the main thread and the globals. */
 export const registryGlobals = 2
-/** `lua_pcallk` and `lua_resume`: all results. */
-export const allResults = -1
 /** Hook mask: call the hook after a number of instructions. */
 export const countMask = 8

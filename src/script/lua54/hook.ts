@@ -24,7 +24,7 @@ export function onHook(core: Core, thread: Pointer): void {
   if (core.limit === undefined && !isTurnOver) return
   if (core.limit !== undefined) lua.lua_sethook(thread, pointers.hook, countMask, 1)
   if (lua.lua_isyieldable(thread) !== 0) {
-    core.pausedThread = thread
+    core.paused.add(thread)
     lua.lua_yieldk(thread, 0, 0, 0)
     return
   }

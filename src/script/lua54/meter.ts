@@ -44,7 +44,7 @@ export function enter<T>(core: Core, body: () => T): T {
   try {
     return body()
   } catch (error) {
-    runtime.isBroken = true
+    wasm.health.isBroken = true
     throw error
   } finally {
     stopClock(core)

@@ -37,7 +37,7 @@ export function openCore(runtime: Runtime, options: LuaStateOptions): Core {
     interrupts: new Set(),
     tostring: 0,
     nextWait: 1,
-    pausedThread: undefined,
+    paused: new Set(),
     limit: undefined,
     limitPosition: undefined,
     depth: 0,
@@ -50,10 +50,10 @@ export function openCore(runtime: Runtime, options: LuaStateOptions): Core {
 }
 
 /** Gives the state's memory back. */
-export function closeCore({ runtime, main, accounting }: Core): void {
-  if (runtime.isBroken) return
-  runtime.wasm.lua.lua_close(main)
-  runtime.wasm.lua.free(accounting)
+export function closeCore({ runtime: { wasm }, main, accounting }: Core): void {
+  if (wasm.health.isBroken) return
+  wasm.lua.lua_close(main)
+  wasm.lua.free(accounting)
 }
 
 /** Runs the prelude with what it takes (lua/natives.ts). Returns the registry key of its `tostring`. */
@@ -79,8 +79,7 @@ function runPrelude(core: Core): number {
 /** `paused(thread)` of the prelude. Where a thread at a limit cannot be handed outward, the limit is raised here. */
 function answerPaused(core: Core, thread: Pointer): number {
   const { lua } = core.runtime.wasm
-  const isPaused = lua.lua_tothread(thread, 1) === core.pausedThread
-  if (isPaused) core.pausedThread = undefined
+  const isPaused = core.paused.delete(lua.lua_tothread(thread, 1))
   if (isPaused && core.limit !== undefined && lua.lua_isyieldable(thread) === 0) return raiseLimit(core, thread)
   lua.lua_pushboolean(thread, isPaused ? 1 : 0)
   return 1

@@ -32,11 +32,15 @@ export function framesOf({ runtime: { wasm }, names }: Core, thread: Pointer): r
   return frames
 }
 
-/** Lua's traceback without the frames of the prelude, which has no line information. */
-export function tracebackOf({ runtime: { wasm }, names }: Core, thread: Pointer): string {
-  wasm.lua.luaL_traceback(thread, thread, 0, 0)
-  const text = readMessage(wasm, thread, -1)
-  wasm.lua.lua_settop(thread, -2)
+/**
+ * Lua's traceback without the frames of the prelude, which has no line information. It is made on the main stack: the
+ * thread may have failed because its own is full.
+ */
+export function tracebackOf({ runtime: { wasm }, main, names }: Core, thread: Pointer): string {
+  wasm.lua.lua_checkstack(main, 20)
+  wasm.lua.luaL_traceback(main, thread, 0, 0)
+  const text = readMessage(wasm, main, -1)
+  wasm.lua.lua_settop(main, -2)
   const lines = text.split('\n').filter((line) => !line.startsWith('\t?: in '))
   return names.restore(lines.join('\n'))
 }

@@ -19,7 +19,7 @@ export interface PushTarget {
 /**
  * Pushes a deep copy of a value (spec/lua-engines.md 9). Safe integers become Lua integers, other numbers floats; every list
  * carries the list marker, so that an empty one comes back as a list (spec/aipack.md 2.2).
- * @throws TypeError for what is not a LuaValue, RangeError when nested deeper than 1,000 levels.
+ * @throws TypeError for what is not a LuaValue or is nested deeper than 1,000 levels.
  */
 export function pushValue(target: PushTarget, value: LuaValue, depth = 0): void {
   const { wasm, thread } = target
@@ -34,8 +34,8 @@ export function pushValue(target: PushTarget, value: LuaValue, depth = 0): void 
   }
   if (typeof value === 'bigint') return pushBigint(wasm, thread, value)
   if (value instanceof Uint8Array) return pushText(wasm, thread, value)
-  if (depth >= deepest) throw new RangeError(`a value for Lua is nested deeper than ${deepest} levels`)
-  if (lua.lua_checkstack(thread, 4) === 0) throw new RangeError('the Lua stack has no room for a value')
+  if (depth >= deepest) throw new TypeError(`a value for Lua is nested deeper than ${deepest} levels`)
+  if (lua.lua_checkstack(thread, 4) === 0) throw new Error('the Lua stack has no room for a value')
   if (isList(value)) return pushList(target, value, depth)
   if (isPlain(value)) return pushObject(target, value, depth)
   throw new TypeError(`${describe(value)} cannot become a Lua value`)

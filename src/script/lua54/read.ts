@@ -66,7 +66,7 @@ function readTable(source: ReadSource, index: number, around: Frame | undefined)
   }
   const depth = around === undefined ? 1 : around.depth + 1
   if (depth > deepest) throw new Error(`a table nested deeper than ${deepest} levels cannot leave Lua`)
-  if (wasm.lua.lua_checkstack(thread, 4) === 0) throw new RangeError('the Lua stack has no room for a value')
+  if (wasm.lua.lua_checkstack(thread, 4) === 0) throw new Error('the Lua stack has no room for a value')
   const frame: Frame = { address, depth, outer: around, step: 0 }
   if (isList(source, index)) return readElements(source, index, frame)
   return objectOf(readEntries(source, index, frame))

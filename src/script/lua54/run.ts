@@ -3,7 +3,7 @@ import { type LuaChunk, LuaError, type LuaValue } from '../engine.ts'
 import type { Core } from './core.ts'
 import { errorAt, errorOf, limitError } from './errors.ts'
 import { luaStatus, luaType } from './exports.ts'
-import { enter } from './meter.ts'
+import { enter, limitMessage } from './meter.ts'
 import { readValue } from './read.ts'
 import { type ChunkThread, closeThread, openThread, setEnvironment } from './threads.ts'
 
@@ -19,11 +19,29 @@ export interface RunOptions {
 export async function runChunk(core: Core, chunk: LuaChunk, options: RunOptions): Promise<readonly LuaValue[]> {
   const { signal } = options
   signal.throwIfAborted()
-  assertOpen(core)
-  const thread = openThread(core, chunk)
+  assertUsable(core)
   const turns = createTurns(core, signal)
   try {
-    setEnvironment(core, thread, options.variables)
+    return await runThread(core, chunk, { ...options, turns })
+  } catch (error) {
+    // Noted before anything is called: there may be no stack left for a call.
+    if (error instanceof RangeError) core.runtime.wasm.health.isBroken = true
+    signal.throwIfAborted()
+    throw faultOf(core, error)
+  } finally {
+    turns.end()
+  }
+}
+
+interface ThreadOptions extends RunOptions {
+  readonly turns: Turns
+}
+
+async function runThread(core: Core, chunk: LuaChunk, options: ThreadOptions): Promise<readonly LuaValue[]> {
+  const { variables, signal, turns } = options
+  const thread = openThread(core, chunk)
+  try {
+    setEnvironment(core, thread, variables)
     for (;;) {
       signal.throwIfAborted()
       core.meter.resumedAt = performance.now()
@@ -31,11 +49,7 @@ export async function runChunk(core: Core, chunk: LuaChunk, options: RunOptions)
       if (step.kind === 'done') return readResults(core, thread)
       await turns.take(step.kind === 'pause' ? nextTurn() : step.until)
     }
-  } catch (error) {
-    signal.throwIfAborted()
-    throw error
   } finally {
-    turns.end()
     closeThread(core, thread)
   }
 }
@@ -55,10 +69,25 @@ export function runModule(core: Core, chunk: LuaChunk): void {
   }
 }
 
+/**
+ * A fault of the engine as a `LuaError`; every other error as it is. Traps and an exhausted JavaScript stack leave
+ * WebAssembly in the middle of its work, so nothing may run in that instance afterwards.
+ */
+export function faultOf({ runtime: { wasm } }: Core, error: unknown): unknown {
+  if (error instanceof LuaError) return error
+  if (error instanceof RangeError || isTrap(error)) wasm.health.isBroken = true
+  return wasm.health.isBroken ? new LuaError(`the Lua engine failed: ${messageOf(error)}`, { cause: error }) : error
+}
+
+function isTrap(error: unknown): boolean {
+  return error instanceof Error && error.name === 'RuntimeError'
+}
+
 /** Throws `LuaError` when nothing can run in this state any more. */
-export function assertOpen(core: Core): void {
-  if (core.runtime.isBroken) throw new LuaError('the Lua engine has stopped after a fault')
+function assertUsable(core: Core): void {
+  if (core.runtime.wasm.health.isBroken) throw new LuaError('the Lua engine has stopped after a fault')
   if (core.status !== 'open') throw closedError()
+  if (core.limit !== undefined) throw new LuaError(limitMessage(core), { limit: core.limit })
 }
 
 export function closedError(): LuaError {
@@ -71,9 +100,9 @@ type Step =
   | { readonly kind: 'wait'; readonly until: Promise<void> }
 
 function resume(core: Core, thread: ChunkThread): Step {
-  assertOpen(core)
+  assertUsable(core)
   const { lua, cell } = core.runtime.wasm
-  const status = enterOrFail(core, () => lua.lua_resume(thread.pointer, 0, 0, cell))
+  const status = enter(core, () => lua.lua_resume(thread.pointer, 0, 0, cell))
   if (core.status !== 'open') throw closedError()
   if (core.limit !== undefined) throw limitError(core, thread)
   if (status === luaStatus.ok) return { kind: 'done' }
@@ -81,22 +110,11 @@ function resume(core: Core, thread: ChunkThread): Step {
   throw errorOf(core, thread, status)
 }
 
-function enterOrFail(core: Core, body: () => number): number {
-  try {
-    return enter(core, body)
-  } catch (error) {
-    throw new LuaError(`the Lua engine failed: ${messageOf(error)}`, { cause: error })
-  }
-}
-
 /** A thread yields nothing when the hook has stopped it, and the marker with a number when a host function waits. */
 function yielded(core: Core, thread: ChunkThread): Step {
   const { lua } = core.runtime.wasm
   const { pointer } = thread
-  if (core.pausedThread === pointer) {
-    core.pausedThread = undefined
-    return { kind: 'pause' }
-  }
+  if (core.paused.delete(pointer)) return { kind: 'pause' }
   if (lua.lua_type(pointer, -2) !== luaType.lightUserdata || lua.lua_touserdata(pointer, -2) !== core.waitMarker) {
     throw errorAt(core, thread, 'attempt to yield from outside a coroutine')
   }

@@ -25,7 +25,6 @@ export function createRuntime(module: CompiledModule): Runtime {
     prelude: compilePrelude(wasm),
     aborts: createInterrupts(),
     running: undefined,
-    isBroken: false,
   }
   return runtime
 }
@@ -33,7 +32,7 @@ export function createRuntime(module: CompiledModule): Runtime {
 /** A state with the standard libraries that do not reach outside. */
 export function openLibraries({ lua, pointers, constant }: LuaWasm, accounting: Pointer): Pointer {
   const state = lua.lua_newstate(pointers.allocate, accounting)
-  if (state === 0) throw new RangeError('there is no memory for another Lua state')
+  if (state === 0) throw new Error('there is no memory for another Lua state')
   for (const { name, open } of pointers.libraries) lua.luaL_requiref(state, constant(name), open, 1)
   lua.lua_settop(state, 0)
   return state

@@ -1,7 +1,7 @@
 import { LuaError, type LuaState, type LuaStateOptions } from '../engine.ts'
 import type { Core, Runtime } from './core.ts'
 import { closeCore, openCore } from './open.ts'
-import { closedError, runChunk, runModule } from './run.ts'
+import { closedError, faultOf, runChunk, runModule } from './run.ts'
 
 /**
  * A fresh Lua state. Its limits hold for everything that runs in it together. An error of a module is kept, and every
@@ -39,7 +39,8 @@ function loadModules(core: Core): LuaError | undefined {
     for (const module of core.options.modules) runModule(core, module)
     return undefined
   } catch (error) {
-    if (error instanceof LuaError) return error
-    throw error
+    const failure = faultOf(core, error)
+    if (failure instanceof LuaError) return failure
+    throw failure
   }
 }

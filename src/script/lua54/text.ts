@@ -21,7 +21,7 @@ export function pushText(wasm: LuaWasm, thread: Pointer, text: string | Uint8Arr
 /** Runs `use` with a copy of the bytes in Lua's memory, and frees the copy. */
 export function withBlock<T>(wasm: LuaWasm, content: Uint8Array, use: (block: Pointer) => T): T {
   const block = wasm.lua.malloc(content.length + 1)
-  if (block === 0) throw new RangeError(`Lua's memory has no room for ${content.length} bytes`)
+  if (block === 0) throw new Error(`Lua's memory has no room for ${content.length} bytes`)
   try {
     wasm.bytes().set(content, block)
     return use(block)

@@ -30,7 +30,7 @@ export function openThread(core: Core, chunk: LuaChunk): ChunkThread {
 
 export function closeThread(core: Core, { reference }: ChunkThread): void {
   const { lua, bridge } = core.runtime.wasm
-  if (core.status === 'closed' || core.runtime.isBroken) return
+  if (core.status === 'closed' || core.runtime.wasm.health.isBroken) return
   bridge.getElement(core.main, registry, reference)
   markAsRun(core, false)
   lua.lua_settop(core.main, -2)

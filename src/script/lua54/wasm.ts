@@ -20,10 +20,12 @@ export interface LuaWasm {
   /** A buffer for short strings on their way in, and a cell for results through pointers. */
   readonly scratch: { readonly address: Pointer; readonly size: number }
   readonly cell: Pointer
+  /** A fault inside WebAssembly leaves the memory in an unknown state: nothing may run here any more. */
+  readonly health: { isBroken: boolean }
 }
 
 /** C function pointers: places in the function table of the instance. */
-export interface FunctionPointers {
+interface FunctionPointers {
   readonly call: Pointer
   readonly resumed: Pointer
   readonly hook: Pointer
@@ -51,7 +53,8 @@ const scratchBytes = 16_384
  * Operating system functions are absent: the libraries that would call them are never opened.
  */
 export function instantiate(module: CompiledModule, calls: BridgeCalls): LuaWasm {
-  const lua = instantiateLua(module)
+  const health = { isBroken: false }
+  const lua = instantiateLua(module, health)
   const bridge = createBridge(lua, calls)
   const scratch = { address: lua.malloc(scratchBytes), size: scratchBytes }
   const cell = lua.malloc(8)
@@ -86,15 +89,16 @@ export function instantiate(module: CompiledModule, calls: BridgeCalls): LuaWasm
     cells[address >>> 2] = value
   }
   const pointers = placeFunctions(lua, bridge)
-  return { lua, bridge, pointers, bytes, read32, write32, constant, scratch, cell }
+  return { lua, bridge, pointers, bytes, read32, write32, constant, scratch, cell, health }
 }
 
-function instantiateLua(module: CompiledModule): LuaExports {
+function instantiateLua(module: CompiledModule, health: LuaWasm['health']): LuaExports {
   const needed: Record<string, Record<string, unknown>> = {}
   const { Module, Instance } = webAssembly()
   for (const { module: from, name } of Module.imports(module)) {
     const group = (needed[from] ??= {})
     group[name] = () => {
+      health.isBroken = true
       throw new Error(`Lua called ${name}, which this engine does not have`)
     }
   }

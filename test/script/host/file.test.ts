@@ -70,7 +70,7 @@ describe('aip.file.load', () => {
     expect(() => file('load', '~/x')).toThrow('is outside the workspace')
     expect(() => file('load', 'x', { base_dir: '/etc' })).toThrow('is outside the workspace')
     expect(() => file('load', 'x', 'base')).toThrow('the options must be a table, but were string')
-    expect(() => file('load', 'ns@pack/x.md')).toThrow('not available in this version')
+    expect(() => file('load', 'ns@pack/x.md')).toThrow('No aipack matches for ns@pack/x.md')
   })
 
   it('reads the folders that may be read further', () => {
@@ -341,7 +341,7 @@ describe('lists', () => {
       expect(() => file(name, 5), name).toThrow(
         `aip.file.${name}: the globs must be a string or a list of strings, but was number`,
       )
-      expect(() => file(name, 'ns@pack/**'), name).toThrow('not available in this version')
+      expect(() => file(name, 'ns@pack/**'), name).toThrow('No aipack matches for ns@pack/**')
     }
     expect(() => file('list', undefined)).toThrow('but was nil')
     expect(() => file('list', '*', { absolute: 1 })).toThrow('the option absolute must be true or false')

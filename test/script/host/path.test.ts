@@ -120,12 +120,17 @@ describe('paths as text', () => {
     expect(path('resolve', given)).toEqual([expected])
   })
 
-  it.each(['pro@coder', 'pro@coder/main.aip', 'ns@pack$workspace/x', '$tmp/x', '$tmp'])(
-    'resolve says that %s comes later',
-    (given) => {
-      expect(() => path('resolve', given)).toThrow(/not available in this version/)
-    },
-  )
+  it.each(['pro@coder', 'pro@coder/main.aip'])('resolve says that there is no pack %s', (given) => {
+    expect(() => path('resolve', given)).toThrow(`No aipack matches for ${given}`)
+  })
+
+  it.each([
+    ['ns@pack$workspace/x', '.aipack/support/pack/ns/pack/x'],
+    ['$tmp/x', '.aipack/.session/run/tmp/x'],
+    ['$tmp', '.aipack/.session/run/tmp'],
+  ])('resolve %s', (given, expected) => {
+    expect(path('resolve', given)).toEqual([join(workspace, expected)])
+  })
 
   it('refuses a path with NUL', () => {
     expect(() => path('resolve', 'a\0b')).toThrow('the path holds a NUL character')
@@ -189,6 +194,6 @@ describe('questions to the disk', () => {
 
   it('exists is false for what cannot be resolved, the others say why', () => {
     expect(path('exists', 'ns@pack/main.aip')).toEqual([false])
-    expect(() => path('is_file', 'ns@pack/main.aip')).toThrow('not available in this version')
+    expect(() => path('is_file', 'ns@pack/main.aip')).toThrow('No aipack matches for ns@pack/main.aip')
   })
 })

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A process that runs longer hangs. */
+const limitMs = 300_000
+
+/** What a measured process sees of this machine: nothing that could make it another program. */
+export function cleanEnv(folder, more = {}) {
+  return { PATH: process.env.PATH, HOME: folder, BATON_HOME: join(folder, 'state'), NO_COLOR: '1', ...more }
+}
+
+/**
+ * Runs node with these arguments to its end. Gives the wall time in milliseconds, the wall clock at the end and what
+ * was written to stdout, which is a file so that reading it costs the measured process nothing.
+ * @throws Error when the process fails
+ */
+export async function runNode(args, { folder, env = {} }) {
+  const outFile = join(folder, 'stdout.txt')
+  const errFile = join(folder, 'stderr.txt')
+  const out = openSync(outFile, 'w')
+  const err = openSync(errFile, 'w')
+  try {
+    const started = performance.now()
+    const { code, signal } = await ending(
+      spawn(process.execPath, args, {
+        cwd: folder,
+        env: cleanEnv(folder, env),
+        stdio: ['ignore', out, err],
+        timeout: limitMs,
+        killSignal: 'SIGKILL',
+      }),
+    )
+    const ended = performance.now()
+    if (code !== 0)
+      throw new Error(`node ${args.join(' ')} ended with ${code ?? signal}: ${readFileSync(errFile, 'utf8')}`)
+    return { ms: ended - started, endedAt: performance.timeOrigin + ended, stdout: readFileSync(outFile, 'utf8') }
+  } finally {
+    closeSync(out)
+    closeSync(err)
+  }
+}
+
+function ending(child) {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+}

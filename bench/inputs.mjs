@@ -1,0 +1,81 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { runNode } from './child.mjs'
+import { figure, interleave, quotients } from './rounds.mjs'
+
+const agentOf = (count) => `# Before All
+
+\`\`\`lua
+local inputs = {}
+for i = 1, ${count} do inputs[i] = { number = i, text = "line " .. i } end
+return aip.flow.before_all_response({ inputs = inputs })
+\`\`\`
+
+# Data
+
+\`\`\`lua
+return { size = #input.text, upper = string.upper(input.text) }
+\`\`\`
+
+# Output
+
+\`\`\`lua
+return data.upper .. " " .. data.size
+\`\`\`
+`
+
+/**
+ * Whether many inputs cost more per input, or more memory, than few. The cost per input is the time of a run less the
+ * time of a run with one input, by the number of inputs.
+ */
+export async function inputs({ command, folder, small }) {
+  const few = small ? 20 : 2_000
+  const many = few * 10
+  const measured = { one: measure(1), few: measure(few), many: measure(many) }
+  const peaks = { few: [], many: [] }
+  const times = await interleave(
+    {
+      one: async () => (await measured.one()).ms,
+      few: async () => kept('few'),
+      many: async () => kept('many'),
+    },
+    small ? 1 : 5,
+  )
+
+  async function kept(name) {
+    const { ms, peak } = await measured[name]()
+    peaks[name].push(peak)
+    return ms
+  }
+
+  function measure(count) {
+    const file = `inputs-${count}.aip`
+    writeFileSync(join(folder, file), agentOf(count))
+    return async () => {
+      const peakFile = join(folder, 'peak.txt')
+      const preload = pathToFileURL(join(import.meta.dirname, 'peak.mjs')).href
+      const { ms, stdout } = await runNode(['--import', preload, command, 'run', file], {
+        folder,
+        env: { BENCH_PEAK_FILE: peakFile },
+      })
+      const lines = stdout.trimEnd().split('\n')
+      if (lines.length !== count || !lines.at(-1).startsWith(`LINE ${count} `)) {
+        throw new Error(`${file} printed ${lines.length} outputs, the last one is ${lines.at(-1)}`)
+      }
+      return { ms, peak: Number(readFileSync(peakFile, 'utf8')) }
+    }
+  }
+
+  const perInput = (name, count) => times[name].map((ms, round) => (ms - times.one[round]) / count)
+  const label = many.toLocaleString('en-US')
+  const of = `${few.toLocaleString('en-US')} inputs`
+  return [
+    figure(`time per input, ${label} inputs`, {
+      of,
+      ratios: quotients(perInput('many', many), perInput('few', few)),
+      aim: { atMost: 1.2 },
+    }),
+    figure(`peak memory, ${label} inputs`, { of, ratios: quotients(peaks.many, peaks.few), aim: { atMost: 1.5 } }),
+  ]
+}

@@ -1,0 +1,39 @@
+// node bench/run.mjs [name...] [--small]: prints ratios against named references (README.md). Needs a built dist/.
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { inputs } from './inputs.mjs'
+import { lua } from './lua.mjs'
+import { formatFigure } from './rounds.mjs'
+import { start } from './start.mjs'
+import { streams } from './streams.mjs'
+
+const benchmarks = { start, inputs, streams, lua }
+const { small, names } = readArguments(process.argv.slice(2))
+const dist = join(dirname(import.meta.dirname), 'dist')
+const command = join(dist, 'bin/baton.js')
+if (!existsSync(command)) stop(`${command} is missing; run npm run build`)
+
+for (const name of names) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'baton-bench-')))
+  try {
+    const figures = await benchmarks[name]({ command, library: pathToFileURL(dist).href, folder, small })
+    for (const line of figures) console.log(formatFigure(name, line))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function readArguments(args) {
+  const known = Object.keys(benchmarks)
+  const named = args.filter((arg) => arg !== '--small')
+  const unknown = named.find((name) => !known.includes(name))
+  if (unknown !== undefined) stop(`no benchmark ${unknown}; there are ${known.join(', ')}`)
+  return { small: args.includes('--small'), names: named.length === 0 ? known : named }
+}
+
+function stop(message) {
+  console.error(message)
+  process.exit(2)
+}

@@ -1,0 +1,8 @@
+/** One event of a chat completion stream. */
+export function eventOf(delta, finish = null) {
+  const choices = [{ index: 0, delta, finish_reason: finish }]
+  return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 0, model: 'bench', choices })}\n\n`
+}
+
+/** What an answer ends with. */
+export const finishEvents = `${eventOf({}, 'stop')}data: [DONE]\n\n`

@@ -1,0 +1,71 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runNode } from './child.mjs'
+import { figure, interleave, quotients } from './rounds.mjs'
+
+const promptOf = (streams) => `+++
+model = "bench"
+input_concurrency = ${streams}
++++
+Say many words.
+`
+
+/**
+ * Throughput of many answers that stream in at once, against fetch alone. The time counts from the first request until
+ * the client has ended, so that starting the process does not count, but ending it does.
+ */
+export async function streams({ command, folder, small }) {
+  const load = small ? { streams: 20, pieces: 20 } : { streams: 200, pieces: 400 }
+  writeFileSync(join(folder, 'words.md'), promptOf(load.streams))
+  const server = startServer()
+  try {
+    const { port } = await server.answer()
+    const baseUrl = `http://127.0.0.1:${port}/v1`
+    const questions = Array.from({ length: load.streams }, (_, index) => ['-i', `question ${index}`]).flat()
+    const baton = {
+      args: [command, 'run', 'words.md', ...questions],
+      env: { BATON_GATEWAY_URL: baseUrl },
+    }
+    const bare = { args: [join(import.meta.dirname, 'fetch-client.mjs'), baseUrl, String(load.streams)], env: {} }
+
+    const throughput = (client) => async () => {
+      await server.ask(load)
+      const { endedAt, stdout } = await runNode(client.args, { folder, env: client.env })
+      const { firstAt } = await server.ask('report')
+      const pieces = stdout.split('word ').length - 1
+      if (pieces !== load.streams * load.pieces) throw new Error(`${client.args[0]} printed ${pieces} pieces`)
+      return pieces / (endedAt - firstAt)
+    }
+
+    const rates = await interleave({ baton: throughput(baton), bare: throughput(bare) }, small ? 1 : 9)
+    return [
+      figure(`throughput of ${load.streams} streams at once`, {
+        of: 'bare fetch',
+        ratios: quotients(rates.baton, rates.bare),
+        aim: { atLeast: 0.9 },
+      }),
+    ]
+  } finally {
+    server.stop()
+  }
+}
+
+function startServer() {
+  const child = fork(join(import.meta.dirname, 'stream-server.mjs'), { stdio: 'inherit' })
+  const gone = new AbortController()
+  child.once('exit', () => gone.abort(new Error('the server of the streams has ended')))
+  const answer = async () => (await once(child, 'message', { signal: gone.signal }))[0]
+  return {
+    answer,
+    ask(message) {
+      const answered = answer()
+      child.send(message)
+      return answered
+    },
+    stop() {
+      if (child.connected) child.disconnect()
+    },
+  }
+}

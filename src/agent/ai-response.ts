@@ -1,0 +1,33 @@
+import type { JsonObject } from '../base/json.ts'
+import type { AgentResult } from '../event/agent.ts'
+
+export interface ResponseFacts {
+  readonly options: JsonObject
+  /** How long the call took. */
+  readonly seconds: number
+}
+
+/** What Output sees of an answer, in the shape packs read (spec/aipack.md 2.5). Prices come with issue C. */
+export function aiResponse(
+  { text, usage, model, reasoning }: AgentResult,
+  { options, seconds }: ResponseFacts,
+): JsonObject {
+  const name = model?.name ?? ''
+  const adapter = model?.provider ?? ''
+  const duration = Math.round(seconds * 1000) / 1000
+  const temperature = typeof options['temperature'] === 'number' ? ` | Temperature: ${options['temperature']}` : ''
+  return {
+    ...(text === '' ? {} : { content: text }),
+    ...(reasoning === undefined || reasoning === '' ? {} : { reasoning_content: reasoning }),
+    model_name: name,
+    adapter_kind: adapter,
+    usage: {
+      prompt_tokens: usage.input,
+      completion_tokens: usage.output,
+      prompt_tokens_details: { cached_tokens: usage.cached },
+      completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    },
+    duration_sec: duration,
+    info: `Duration: ${duration}s | Prompt Tokens: ${usage.input} | Completion Tokens: ${usage.output} | Model: ${name} | Adapter: ${adapter}${temperature}`,
+  }
+}

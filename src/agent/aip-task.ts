@@ -1,0 +1,113 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import { below, emit, type RunContext } from '../event/context.ts'
+import type { AipBlock, AipDocument } from '../prompt/aip.ts'
+import type { Started } from './aip-agent.ts'
+import { askAip } from './aip-prompt.ts'
+import { misplaced, optionsOf, readDirective } from './directive.ts'
+import { mergeOptions } from './options.ts'
+import { failureOutput, type ScriptRun } from './script-run.ts'
+
+export interface AipTask extends Started {
+  readonly input: Json
+  readonly index: number
+  readonly context: RunContext
+}
+
+/** One input of an `.aip` agent: Data, the prompt and its answer, Output. Gives the output, null for nil and skips. */
+export async function runAipTask(run: ScriptRun, document: AipDocument, task: AipTask): Promise<Json> {
+  try {
+    const data = await runData(run, document, task)
+    if (data.kind === 'skip') {
+      emit(task.context, {
+        type: 'task.skipped',
+        index: task.index,
+        label: run.request.agent.name,
+        ...reasonOf(data.reason),
+      })
+      return null
+    }
+    const ready = { ...task, ...data }
+    const answer = await askAip(run, document, ready)
+    if (document.output === undefined || task.context.dry === 'res')
+      return task.context.dry === 'res' ? null : (answer?.['content'] ?? null)
+    return await runOutput(run, document.output, { ...ready, answer })
+  } catch (error) {
+    task.context.signal.throwIfAborted()
+    if (task.options['allow_run_on_task_fail'] !== true) throw error
+    emit(task.context, {
+      type: 'warning',
+      message: `input ${task.index} of ${run.request.agent.name} failed: ${String(error)}`,
+    })
+    return failureOutput(error)
+  }
+}
+
+function reasonOf(reason: string | undefined): { readonly reason?: string } {
+  return reason === undefined ? {} : { reason }
+}
+
+type DataOutcome =
+  | { readonly kind: 'skip'; readonly reason: string | undefined }
+  | {
+      readonly kind: 'run'
+      readonly input: Json
+      readonly data: Json | undefined
+      readonly attachments: Json | undefined
+      readonly options: JsonObject
+    }
+
+async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipTask): Promise<DataOutcome> {
+  const { input, options } = task
+  if (data === undefined) return { kind: 'run', input, data: undefined, attachments: undefined, options }
+
+  const variables = { input, before_all: task.beforeAll, options }
+  const value = await section.run(
+    { text: data.text, variables },
+    { context: below(task.context, 'data'), stage: 'data', options },
+  )
+  const directive = readDirective(value)
+  switch (directive.kind) {
+    case 'value':
+      return { kind: 'run', input, data: directive.value, attachments: undefined, options }
+    case 'skip':
+      return directive
+    case 'data':
+      return {
+        kind: 'run',
+        input: directive.response['input'] ?? input,
+        data: directive.response['data'],
+        attachments: directive.response['attachments'],
+        options: mergeOptions(options, optionsOf(directive.response)),
+      }
+    case 'redo':
+      throw misplaced('redo_run', 'Data')
+    case 'before_all':
+      throw misplaced('before_all_response', 'Data')
+  }
+}
+
+async function runOutput(
+  { section }: ScriptRun,
+  output: AipBlock,
+  task: AipTask & { readonly data: Json | undefined; readonly answer: JsonObject | undefined },
+): Promise<Json> {
+  const { input, data, beforeAll, options, answer } = task
+  const variables = { input, data, before_all: beforeAll, ai_response: answer, options }
+  const value = await section.run(
+    { text: output.text, variables },
+    { context: below(task.context, 'output'), stage: 'output', options },
+  )
+  const directive = readDirective(value)
+  switch (directive.kind) {
+    case 'value':
+      return directive.value ?? null
+    case 'skip':
+      return null
+    case 'redo':
+      throw misplaced('redo_run', 'Output')
+    case 'before_all':
+      throw misplaced('before_all_response', 'Output')
+    case 'data':
+      throw misplaced('data_response', 'Output')
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * The text of a float, as `tostring` and `..` make it. It is C's `%.14g` with `.0` for whole numbers, except that whole
+ * numbers outside 32 bits, which are integers elsewhere, are written with all their digits (spec/lua-engines.md 5.3).
+ */
+export function floatText(value: number): string {
+  if (Number.isSafeInteger(value) && !Object.is(value, -0) && (value | 0) !== value) return String(value)
+  const text = shortest(value, { precision: 14, keepsZeros: false })
+  return /^-?\d+$/.test(text) ? `${text}.0` : text
+}
+
+/** C's `%g` without width; NaN is `nan` or `-nan` as on common machines. */
+export function shortest(
+  value: number,
+  { precision, keepsZeros }: { readonly precision: number; readonly keepsZeros: boolean },
+): string {
+  if (!Number.isFinite(value)) return notFinite(value)
+  const digits = Math.max(precision, 1)
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const size = Math.abs(value)
+  const exponent = size === 0 ? 0 : Number(size.toExponential(digits - 1).split('e')[1])
+  if (exponent < -4 || exponent >= digits) {
+    const [mantissa = '', power = ''] = size.toExponential(digits - 1).split('e')
+    return `${sign}${keepsZeros ? mantissa : withoutZeros(mantissa)}e${exponentText(power)}`
+  }
+  const text = fixed(size, digits - 1 - exponent)
+  return sign + (keepsZeros ? text : withoutZeros(text))
+}
+
+/** C's `%e`: the exponent has at least two digits. */
+export function scientific(value: number, precision: number): string {
+  if (!Number.isFinite(value)) return notFinite(value)
+  const [mantissa = '', power = ''] = Math.abs(value).toExponential(precision).split('e')
+  return `${value < 0 || Object.is(value, -0) ? '-' : ''}${mantissa}e${exponentText(power)}`
+}
+
+/** C's `%f`, also for numbers that JavaScript writes with an exponent. */
+export function fixed(value: number, precision: number): string {
+  if (!Number.isFinite(value)) return notFinite(value)
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const size = Math.abs(value)
+  if (size < 1e21) return sign + size.toFixed(precision)
+  const zeros = precision === 0 ? '' : `.${'0'.repeat(precision)}`
+  return `${sign}${BigInt(size)}${zeros}`
+}
+
+/** C's `%a`: a hexadecimal fraction with a power of two. */
+export function hexadecimal(value: number): string {
+  if (!Number.isFinite(value)) return notFinite(value)
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  if (value === 0) return `${sign}0x0p+0`
+  const bits = new DataView(new ArrayBuffer(8))
+  bits.setFloat64(0, Math.abs(value))
+  const stored = bits.getUint32(0) >>> 20
+  const fraction = (bits.getBigUint64(0) & 0xf_ff_ff_ff_ff_ff_ffn).toString(16).padStart(13, '0').replace(/0+$/, '')
+  const power = stored === 0 ? -1022 : stored - 1023
+  return `${sign}0x${stored === 0 ? 0 : 1}${fraction === '' ? '' : `.${fraction}`}p${power < 0 ? '-' : '+'}${Math.abs(power)}`
+}
+
+function notFinite(value: number): string {
+  if (Number.isNaN(value)) return 'nan'
+  return value > 0 ? 'inf' : '-inf'
+}
+
+function withoutZeros(text: string): string {
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+}
+
+function exponentText(power: string): string {
+  return `${power.startsWith('-') ? '-' : '+'}${power.replace(/^[+-]/, '').padStart(2, '0')}`
+}

@@ -1,0 +1,78 @@
+import { basename, dirname, extname, join } from 'node:path'
+import { supportFolder } from '../../pack/pack-path.ts'
+import { runUid } from '../run-uid.ts'
+import type { LuaTable } from './arguments.ts'
+import type { HostModule, Section, SectionStage } from './module.ts'
+import { aipackBase, temporaryFolder } from './resolve-path.ts'
+
+/** The version of AIPack whose packs run here (DESIGN 6). */
+const aipackVersion = '0.8.34'
+
+const stages: { readonly [stage in SectionStage]: string } = {
+  before_all: 'BeforeAll',
+  data: 'Data',
+  output: 'Output',
+  after_all: 'AfterAll',
+  chunk: 'Chunk',
+}
+
+/**
+ * The global table `CTX` (spec/aipack.md 3.8): where and in what a script runs. A fresh one for each section; modules
+ * see it too. Unlike in AIPack, `RUN_FLOW_REDO_COUNT` is an integer in every stage. Names of runs and tasks are made from
+ * their place in the run, so that a resumed run has the same.
+ */
+export const ctxModule: HostModule = {
+  name: '',
+  functions: { CTX: { effect: 'pure', call: (_, section) => [contextTable(section)] } },
+  lua: { name: 'CTX', text: 'CTX = CTX()' },
+}
+
+function contextTable(section: Section): LuaTable {
+  const { context, stage, agentFile, agentName } = section
+  const { workspace, facts, surroundings } = context
+  const name = basename(agentFile)
+  return {
+    PWD: surroundings?.cwd ?? workspace,
+    SESSION_UID: context.runId,
+    TMP_DIR: temporaryFolder(context),
+    AIPACK_VERSION: aipackVersion,
+    BATON_VERSION: context.version,
+    WORKSPACE_DIR: workspace,
+    WORKSPACE_AIPACK_DIR: join(workspace, '.aipack'),
+    BASE_AIPACK_DIR: aipackBase(context),
+    AGENT_NAME: agentName,
+    AGENT_FILE_NAME: name,
+    AGENT_FILE_PATH: agentFile,
+    AGENT_FILE_DIR: dirname(agentFile),
+    AGENT_FILE_STEM: name.slice(0, name.length - extname(name).length),
+    RUN_FLOW_REDO_COUNT: context.redoCount ?? 0,
+    RUN_UID: facts?.runUid ?? runUid(context),
+    RUN_NUM: facts?.runNum ?? 1,
+    PARENT_RUN_UID: facts?.parentRunUid,
+    STAGE: stages[stage],
+    ...taskFields(section),
+    ...packFields(section),
+  }
+}
+
+function taskFields({ stage, context }: Section): LuaTable {
+  if (stage === 'before_all' || stage === 'after_all') return {}
+  const { facts, at } = context
+  const place = [...at.slice(0, -1), 'task']
+  return { TASK_UID: runUid({ ...context, at: place }), TASK_NUM: facts?.taskNum ?? 1 }
+}
+
+function packFields({ pack, context }: Section): LuaTable {
+  if (pack === undefined) return {}
+  const around = { workspace: context.workspace, aipackBase: aipackBase(context) }
+  return {
+    PACK_NAMESPACE: pack.namespace,
+    PACK_NAME: pack.name,
+    PACK_SUB_PATH: pack.subPath,
+    PACK_REF: pack.ref,
+    PACK_IDENTITY: pack.identity,
+    PACK_DIR: pack.dir,
+    PACK_WORKSPACE_SUPPORT_DIR: supportFolder(pack, 'workspace', around),
+    PACK_BASE_SUPPORT_DIR: supportFolder(pack, 'base', around),
+  }
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { base58 } from '../../base/base58.ts'
+
+export type DigestEncoding = 'hex' | 'b64' | 'b64u' | 'b58'
+
+export const shaNames = ['sha256', 'sha512'] as const
+
+/** SHA-2 of text (as UTF-8) or bytes. `b64` is padded; `b64u` is for URLs and is not. */
+export function shaText(
+  content: string | Uint8Array,
+  name: (typeof shaNames)[number],
+  encoding: DigestEncoding,
+): string {
+  return encode(createHash(name).update(content).digest(), encoding)
+}
+
+/** Loads the code of BLAKE3 and gives the function that works as `shaText` does. */
+export async function loadBlake3(): Promise<(content: string | Uint8Array, encoding: DigestEncoding) => string> {
+  const { blake3Digest } = await import('../../base/hashes.ts')
+  return (content, encoding) =>
+    encode(blake3Digest(typeof content === 'string' ? Buffer.from(content) : content), encoding)
+}
+
+function encode(digest: Uint8Array, encoding: DigestEncoding): string {
+  switch (encoding) {
+    case 'hex':
+      return Buffer.from(digest).toString('hex')
+    case 'b64':
+      return Buffer.from(digest).toString('base64')
+    case 'b64u':
+      return Buffer.from(digest).toString('base64url')
+    case 'b58':
+      return base58(digest)
+  }
+}

@@ -1,0 +1,45 @@
+import type { LuaValue } from '../engine.ts'
+import { argumentError, optionsTable, text, textList, textOption } from './arguments.ts'
+import type { HostModule, ModuleFunction } from './module.ts'
+import { findTagElements, type TagElement } from './tag-elements.ts'
+
+/** `aip.tag` (spec/aipack.md 6.2, vectors 65 and 66). The second value comes only with `extrude = "content"`. */
+export const tagModule: HostModule = {
+  name: 'aip.tag',
+  functions: {
+    extract: extracting('extract', (elements) => elements.map(tagTable)),
+    extract_as_map: extracting('extract_as_map', (elements) =>
+      Object.fromEntries(elements.map((element) => [element.tag, tagTable(element)])),
+    ),
+    extract_as_multi_map: extracting('extract_as_multi_map', (elements) => {
+      const tags = [...new Set(elements.map(({ tag }) => tag))]
+      return Object.fromEntries(tags.map((tag) => [tag, elements.filter((found) => found.tag === tag).map(tagTable)]))
+    }),
+  },
+}
+
+function extracting(name: string, shape: (elements: readonly TagElement[]) => LuaValue): ModuleFunction {
+  const full = `aip.tag.${name}`
+  return {
+    effect: 'pure',
+    call: ([content, names, options]) => {
+      const extrude = textOption(optionsTable(options, full), 'extrude', full)
+      if (extrude !== undefined && extrude !== 'content') {
+        throw argumentError(full, `the option extrude must be "content", but was "${extrude}"`)
+      }
+      const { elements, rest } = findTagElements(text(content, full, 'the text'), tagNames(names, full))
+      return extrude === undefined ? [shape(elements)] : [shape(elements), rest]
+    },
+  }
+}
+
+function tagNames(value: LuaValue, name: string): readonly string[] {
+  const names = textList(value, name, 'the tag names').map((tag) => tag.trim())
+  if (names.length === 0) throw argumentError(name, 'the tag names must not be empty')
+  if (names.includes('')) throw argumentError(name, 'a tag name must not be empty')
+  return names
+}
+
+function tagTable({ tag, attrs, content }: TagElement): LuaValue {
+  return { tag, attrs, content }
+}

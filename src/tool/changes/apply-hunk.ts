@@ -1,0 +1,107 @@
+import type { LineIndices } from './blanks.ts'
+import type { Document, Line } from './document.ts'
+import { type Hunk, isBlank } from './hunk.ts'
+import { indentOf, type IndentPair, reindent } from './indent.ts'
+import type { Placement } from './place.ts'
+
+export interface HunkResult {
+  readonly document: Document
+  /** Index behind the last line that the hunk speaks of. */
+  readonly end: number
+}
+
+/** The document with a hunk applied at its place. Context keeps the file's own lines, also where they differ. */
+export function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placement): HunkResult {
+  const placed = at.filter((index) => index !== undefined)
+  const start = placed.reduce((least, index) => Math.min(least, index), document.lines.length)
+  const end = placed.reduce((most, index) => Math.max(most, index + 1), 0)
+  const isLoose = tier !== 'exact'
+  const added = isLoose ? indentedLines(hunk, at, document.lines) : hunk.lines.map(textOf)
+  const lines = rewritten(document, { hunk, at, start, added })
+  return {
+    document: {
+      ...document,
+      lines: document.lines.slice(0, start).concat(lines, document.lines.slice(end)),
+      hasFinalNewline: finalNewline(document, hunk, end),
+    },
+    end: start + lines.length,
+  }
+}
+
+/** The document with the added lines of a hunk at its end; blank context between them is added with them. */
+export function appendHunk(document: Document, hunk: Hunk): HunkResult {
+  const first = hunk.lines.findIndex(({ kind }) => kind === 'add')
+  const last = hunk.lines.findLastIndex(({ kind }) => kind === 'add')
+  const lines = hunk.lines.slice(first, last + 1).map((line) => newLine(textOf(line), document))
+  const isEmpty = document.lines.length === 0
+  const hasFinalNewline = isEmpty ? (hunk.finalNewline ?? true) : finalNewline(document, hunk, document.lines.length)
+  return {
+    document: { ...document, lines: [...document.lines, ...lines], hasFinalNewline },
+    end: document.lines.length + lines.length,
+  }
+}
+
+function textOf(line: Hunk['lines'][number]): string {
+  return line.kind === 'gap' ? '' : line.text
+}
+
+function newLine(text: string, { end }: Document): Line {
+  return { text, end, isNew: true }
+}
+
+function finalNewline(document: Document, { finalNewline: wanted }: Hunk, end: number): boolean {
+  return end === document.lines.length && wanted !== undefined ? wanted : document.hasFinalNewline
+}
+
+interface Rewriting {
+  readonly hunk: Hunk
+  readonly at: LineIndices
+  /** Index of the first line of the file that the hunk speaks of. */
+  readonly start: number
+  /** Text of each line of the hunk when it is added. */
+  readonly added: readonly string[]
+}
+
+function rewritten(document: Document, { hunk, at, start, added }: Rewriting): readonly Line[] {
+  const result: Line[] = []
+  let next = start
+  let previous: Hunk['lines'][number]['kind'] | undefined
+  for (const [number, line] of hunk.lines.entries()) {
+    const index = at[number]
+    if (line.kind === 'add' || (index === undefined && isMissingPrefix(hunk, number))) {
+      result.push(newLine(added[number] ?? '', document))
+    } else if (index !== undefined) {
+      const skipped = document.lines.slice(next, index)
+      const dropsSkipped =
+        line.kind === 'remove' && (previous === 'gap' || (previous === 'remove' && allBlank(skipped)))
+      if (!dropsSkipped) result.push(...skipped)
+      if (line.kind === 'context') result.push(...document.lines.slice(index, index + 1))
+      next = index + 1
+    }
+    if (line.kind === 'gap' || index !== undefined) previous = line.kind
+  }
+  return result
+}
+
+function allBlank(lines: readonly Line[]): boolean {
+  return lines.every(({ text }) => isBlank(text))
+}
+
+/** A blank line that the file does not have, between added lines: its `+` was forgotten. */
+function isMissingPrefix({ lines }: Hunk, number: number): boolean {
+  return lines[number]?.kind === 'context' && lines[number - 1]?.kind === 'add' && lines[number + 1]?.kind === 'add'
+}
+
+function indentedLines(hunk: Hunk, at: LineIndices, lines: readonly Line[]): readonly string[] {
+  const pairs = hunk.lines.map((line, number): IndentPair | undefined => {
+    const found = lines[at[number] ?? -1]
+    if (found === undefined || line.kind === 'gap' || isBlank(line.text)) return undefined
+    return { written: indentOf(line.text), found: indentOf(found.text) }
+  })
+  const known = pairs.filter((pair) => pair !== undefined)
+  let beside = known[0]
+  return hunk.lines.map((line, number) => {
+    beside = pairs[number] ?? beside
+    return reindent(textOf(line), beside, known)
+  })
+}

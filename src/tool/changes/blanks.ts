@@ -1,0 +1,42 @@
+import { type Hunk, isBlank } from './hunk.ts'
+import { fileIndex, positionOf, type View } from './view.ts'
+
+/** For each line of a hunk the index of the file's line, where it has one. */
+export type LineIndices = readonly (number | undefined)[]
+
+/**
+ * Gives blank context and removed lines that were not compared the blank lines of the file that stand in their place,
+ * where there are any.
+ */
+export function placeBlanks(at: LineIndices, hunk: Hunk, view: View): LineIndices {
+  const isOpen = hunk.lines.map(
+    (line, number) => (line.kind === 'context' || line.kind === 'remove') && at[number] === undefined,
+  )
+  if (!isOpen.includes(true)) return at
+  const used = new Set(at)
+  const placed = [...at]
+  const first = at.findIndex((index) => index !== undefined)
+
+  const fill = (from: number, step: 1 | -1): void => {
+    let neighbour = at[first]
+    for (let number = from; number >= 0 && number < placed.length; number += step) {
+      if (isOpen[number] === true && neighbour !== undefined) {
+        const next = blankBeside(view, neighbour, step)
+        if (next !== undefined && !used.has(next)) {
+          placed[number] = next
+          used.add(next)
+        }
+      }
+      neighbour = placed[number] ?? neighbour
+    }
+  }
+  fill(first + 1, 1)
+  fill(first - 1, -1)
+  return placed
+}
+
+function blankBeside(view: View, index: number, step: 1 | -1): number | undefined {
+  const position = positionOf(view, index) + step
+  const text = view.texts[position]
+  return text !== undefined && isBlank(text) ? fileIndex(view, position) : undefined
+}

@@ -1,0 +1,41 @@
+/** A part of a patch that did not find its place: the part as it was written, and why. */
+export interface HunkFailure {
+  readonly body: string
+  readonly cause: string
+}
+
+/** One change that an answer asks for (spec/aipack.md 6.5). Paths are as they were written, relative to a base folder. */
+export type Directive = ContentDirective | TransferDirective | DeleteDirective | FailDirective
+
+/** Changes whose result is a text. `content` of a patch holds its hunks. */
+export interface ContentDirective {
+  readonly kind: 'New' | 'Patch' | 'Append'
+  readonly filePath: string
+  readonly content: string
+}
+
+export interface TransferDirective {
+  readonly kind: 'Copy' | 'Rename'
+  readonly fromPath: string
+  readonly filePath: string
+}
+
+export interface DeleteDirective {
+  readonly kind: 'Delete'
+  readonly filePath: string
+}
+
+/** What was asked for in a way that cannot be carried out; it is reported like a change that failed. */
+export interface FailDirective {
+  readonly kind: 'Fail'
+  readonly filePath: string
+  readonly reason: string
+  readonly hunks: readonly HunkFailure[]
+}
+
+/** Stands for the path of a change that names none. */
+export const unknownPath = 'unknown'
+
+export function failDirective(reason: string, filePath?: string, hunks: readonly HunkFailure[] = []): FailDirective {
+  return { kind: 'Fail', filePath: filePath ?? unknownPath, reason, hunks }
+}

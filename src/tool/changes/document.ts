@@ -1,0 +1,49 @@
+/** A line of a file that is being patched. */
+export interface Line {
+  readonly text: string
+  /** `\n` or `\r\n`; empty only for a last line without one. */
+  readonly end: string
+  /** Put there by a hunk of this patch: such lines are not part of the file that the model saw. */
+  readonly isNew: boolean
+}
+
+/** A text as lines; `join` gives it back unchanged. */
+export interface Document {
+  readonly mark: string
+  readonly lines: readonly Line[]
+  /** The line break of new lines: that of most lines of the file. */
+  readonly end: string
+  readonly hasFinalNewline: boolean
+}
+
+export function toDocument(text: string): Document {
+  const mark = text.startsWith('\uFEFF') ? '\uFEFF' : ''
+  const parts = text.slice(mark.length).split('\n')
+  const last = parts.pop() ?? ''
+  const lines = parts.map((part) =>
+    part.endsWith('\r')
+      ? { text: part.slice(0, -1), end: '\r\n', isNew: false }
+      : { text: part, end: '\n', isNew: false },
+  )
+  return {
+    mark,
+    lines: last === '' ? lines : [...lines, { text: last, end: '', isNew: false }],
+    end: mainEnd(text),
+    hasFinalNewline: last === '',
+  }
+}
+
+export function fromDocument({ mark, lines, end, hasFinalNewline }: Document): string {
+  const last = lines.length - 1
+  const parts = lines.map((line, index) => {
+    if (index === last && !hasFinalNewline) return line.text
+    return line.text + (line.end === '' ? end : line.end)
+  })
+  return mark + parts.join('')
+}
+
+/** The line break that most lines of a text have. */
+export function mainEnd(text: string): '\n' | '\r\n' {
+  const pairs = text.split('\r\n').length - 1
+  return pairs * 2 > text.split('\n').length - 1 ? '\r\n' : '\n'
+}

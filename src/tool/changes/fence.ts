@@ -1,0 +1,61 @@
+interface Fence {
+  readonly marks: string
+  readonly info: string
+}
+
+function readFence(line: string): Fence | undefined {
+  const match = /^\s*(`{3,}|~{3,})(.*)$/s.exec(line)
+  const [, marks = '', info = ''] = match ?? []
+  if (match === null || (marks.startsWith('`') && info.includes('`'))) return undefined
+  return { marks, info: info.trim() }
+}
+
+/**
+ * Where the fence that opens in line `start` ends: the index of its closing line. Fences in it that are as long and
+ * name a language are passed over as a whole; shorter ones do not matter. Undefined when `start` opens none, or it is
+ * never closed.
+ */
+export function fenceEnd(lines: readonly string[], start: number): number | undefined {
+  const open = readFence(lines[start] ?? '')
+  if (open === undefined) return undefined
+  let depth = 1
+  for (let at = start + 1; at < lines.length; at += 1) {
+    const fence = readFence(lines[at] ?? '')
+    if (fence === undefined || !fence.marks.startsWith(open.marks)) continue
+    depth += fence.info === '' ? -1 : 1
+    if (depth === 0) return at
+  }
+  return undefined
+}
+
+/** True for lines whose last fence is still open: what follows stands in it. */
+export function endsInFence(lines: readonly string[]): boolean {
+  let marks: string | undefined
+  for (const line of lines) {
+    const fence = readFence(line)
+    if (fence === undefined) continue
+    if (marks === undefined) marks = fence.marks
+    else if (fence.marks.startsWith(marks) && fence.info === '') marks = undefined
+  }
+  return marks !== undefined
+}
+
+export function opensFence(line: string | undefined): boolean {
+  return line !== undefined && readFence(line) !== undefined
+}
+
+export function closesFence(line: string | undefined): boolean {
+  return line !== undefined && readFence(line)?.info === ''
+}
+
+/** The lines without a fence that wraps all of them; blank lines around it go with it. */
+export function withoutFence(lines: readonly string[]): readonly string[] {
+  const first = lines.findIndex(hasText)
+  const last = lines.findLastIndex(hasText)
+  if (first === -1 || fenceEnd(lines, first) !== last) return lines
+  return lines.slice(first + 1, last)
+}
+
+function hasText(line: string): boolean {
+  return line.trim() !== ''
+}

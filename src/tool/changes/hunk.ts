@@ -1,0 +1,106 @@
+import { withoutFence } from './fence.ts'
+
+export type HunkLine =
+  | { readonly kind: 'context' | 'remove' | 'add'; readonly text: string }
+  /** `~`: everything between the removed lines around it goes. */
+  | { readonly kind: 'gap' }
+
+/** A part of a patch: lines that are in the file (context, remove) and lines to put there (add). */
+export interface Hunk {
+  /** As it was written, with its header. */
+  readonly body: string
+  readonly lines: readonly HunkLine[]
+  /** Set by `\ No newline at end of file`: whether a file that ends with this hunk ends with a line break. */
+  readonly finalNewline?: boolean
+}
+
+const header = /^@@(?:\s|$)/
+/** What other patch formats write around hunks. */
+const wrapper = /^(?:\*\*\* (?:Begin Patch|End Patch|End of File|Update File:)|diff --git |index [0-9a-f]+\.\.)/
+const fileHeader = /^(?:--- |\+\+\+ )/
+const noNewline = /^\\ No newline/
+
+/**
+ * Reads the hunks of a patch. A hunk begins with a line `@@`; numbers and text behind it are not looked at. Without any
+ * `@@` the whole text is one hunk. Lines begin with a blank, `-` or `+`; what begins with none of them is context as it
+ * stands. Text before the first `@@` counts when it adds or removes something. Hunks without any line are left out.
+ */
+export function parseHunks(patch: string): readonly Hunk[] {
+  const lines = withoutFence(patch.split('\n').map((line) => line.replace(/\r$/, '')))
+  const starts = lines.flatMap((line, index) => (header.test(line) ? [index] : []))
+  const first = starts[0] ?? lines.length
+  const before = lines.slice(0, first).filter((line) => !fileHeader.test(line))
+  const hunks = starts.map((start, index) => lines.slice(start, starts[index + 1] ?? lines.length))
+  return [...(before.some(isChange) ? [before] : []), ...hunks].flatMap((part) => readHunk(part) ?? [])
+}
+
+function isChange(line: string): boolean {
+  return line.startsWith('+') || line.startsWith('-')
+}
+
+function readHunk(lines: readonly string[]): Hunk | undefined {
+  const body = withoutBlankEnd(lines)
+  const content = withoutLooseFence(body.filter((line) => !header.test(line) && !wrapper.test(line)))
+  if (content.every((line) => line.trim() === '')) return undefined
+  const finalNewline = finalNewlineOf(content)
+  return {
+    body: body.join('\n'),
+    lines: content.filter((line) => !noNewline.test(line)).map(readLine),
+    ...(finalNewline === undefined ? {} : { finalNewline }),
+  }
+}
+
+function readLine(line: string): HunkLine {
+  if (line.trimEnd() === '~') return { kind: 'gap' }
+  const text = line.slice(1)
+  switch (line[0]) {
+    case '+':
+      return { kind: 'add', text }
+    case '-':
+      return { kind: 'remove', text }
+    case ' ':
+      return { kind: 'context', text }
+    default:
+      return { kind: 'context', text: line }
+  }
+}
+
+function withoutBlankEnd(lines: readonly string[]): readonly string[] {
+  return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
+}
+
+/** Without a fence around a patch of which only one end was written: context lines begin with a blank. */
+function withoutLooseFence(lines: readonly string[]): readonly string[] {
+  const start = looseFence.test(lines[0] ?? '') ? 1 : 0
+  const content = withoutBlankEnd(lines)
+  return content.slice(start, looseFence.test(content.at(-1) ?? '') ? -1 : undefined)
+}
+
+const looseFence = /^`{3,}\w*$/
+
+function finalNewlineOf(lines: readonly string[]): boolean | undefined {
+  const marked = lines.flatMap((line, index) => (noNewline.test(line) ? [lines[index - 1] ?? ''] : []))
+  if (marked.some((line) => line.startsWith('+'))) return false
+  return marked.some((line) => line.startsWith('-')) ? true : undefined
+}
+
+/** A line of a hunk that is in the file, with its index in the hunk. */
+export interface OldLine {
+  readonly kind: 'context' | 'remove'
+  readonly text: string
+  readonly index: number
+}
+
+/** The lines of a hunk that are in the file, in parts that stand together: gaps separate them. */
+export function oldParts(hunk: Hunk): readonly (readonly OldLine[])[] {
+  const parts: OldLine[][] = [[]]
+  for (const [index, line] of hunk.lines.entries()) {
+    if (line.kind === 'gap') parts.push([])
+    else if (line.kind !== 'add') parts.at(-1)?.push({ kind: line.kind, text: line.text, index })
+  }
+  return parts
+}
+
+export function isBlank(text: string): boolean {
+  return text.trim() === ''
+}

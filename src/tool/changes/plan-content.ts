@@ -1,0 +1,67 @@
+import type { ContentDirective, HunkFailure } from './directive.ts'
+import { mainEnd } from './document.ts'
+import { parseHunks } from './hunk.ts'
+import { applyPatch } from './patch.ts'
+
+/** What a change makes of the text of a file. */
+export type ContentPlan =
+  | {
+      readonly kind: 'changed'
+      readonly content: string
+      /** Hunks that did not find their place; the others are in `content`. */
+      readonly failures: readonly HunkFailure[]
+      readonly hunkCount: number
+    }
+  | { readonly kind: 'refused'; readonly reason: string; readonly failures: readonly HunkFailure[] }
+
+/**
+ * Works out the new text of a file; `content` is what it holds now, undefined when there is no such file. A change that
+ * would leave the file as it is, is refused (P-D8). A file with `\r\n` keeps it whatever the change is written with.
+ */
+export function planChange(directive: ContentDirective, content: string | undefined): ContentPlan {
+  switch (directive.kind) {
+    case 'New': {
+      const created = withEndsOf(content, directive.content)
+      return created === content ? refused('the file holds exactly this content already') : changed(created)
+    }
+    case 'Append':
+      if (directive.content === '') return refused('there is no content to append')
+      return changed((content ?? '') + withEndsOf(content, directive.content))
+    case 'Patch':
+      return planPatch(directive, content)
+  }
+}
+
+function planPatch(directive: ContentDirective, content: string | undefined): ContentPlan {
+  if (content === undefined) {
+    const cause = `there is no file ${directive.filePath} to patch`
+    const hunks = parseHunks(directive.content)
+    return refused(
+      cause,
+      hunks.map(({ body }) => ({ body, cause })),
+    )
+  }
+  const { content: patched, hunkCount, failures } = applyPatch(content, directive.content)
+  if (hunkCount === 0) return refused('the patch holds no hunk: hunks begin with a line @@')
+  if (failures.length === hunkCount) return refused(failureText(failures, hunkCount), failures)
+  if (patched === content) return refused('the patch leaves the file as it is', failures)
+  return { kind: 'changed', content: patched, failures, hunkCount }
+}
+
+/** What is said of a patch of which some hunks failed. */
+export function failureText(failures: readonly HunkFailure[], hunkCount: number): string {
+  return `${failures.length} of ${hunkCount} hunks failed: ${failures[0]?.cause ?? ''}`
+}
+
+function changed(content: string): ContentPlan {
+  return { kind: 'changed', content, failures: [], hunkCount: 0 }
+}
+
+function refused(reason: string, failures: readonly HunkFailure[] = []): ContentPlan {
+  return { kind: 'refused', reason, failures }
+}
+
+function withEndsOf(existing: string | undefined, content: string): string {
+  if (existing === undefined || mainEnd(existing) === '\n') return content
+  return content.replaceAll(/\r?\n/g, '\r\n')
+}

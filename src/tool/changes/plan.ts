@@ -1,0 +1,124 @@
+import { dirname, posix } from 'node:path'
+import { BatonError, isBatonError } from '../../base/error.ts'
+import { type ChangeAction, filesAfter } from './action.ts'
+import type { ContentDirective, DeleteDirective, Directive, HunkFailure, TransferDirective } from './directive.ts'
+import { failureText, planChange } from './plan-content.ts'
+import type { ChangeSpace, Files } from './space.ts'
+
+/** What became of one directive (spec/aipack.md 6.2, aip.udiffx). */
+export interface ChangeItem {
+  /** As the directive names it; for copies and renames the new path. */
+  readonly filePath: string
+  /** Fail: the directive cannot be read, or its path leaves the folder that changes are allowed in. */
+  readonly kind: Directive['kind']
+  readonly isSuccess: boolean
+  readonly error?: string
+  /** Hunks of a patch that failed; the file still has the others. */
+  readonly failedHunks?: readonly HunkFailure[]
+}
+
+/** A directive worked out: how it will be reported and what is to be done. Without an action nothing is. */
+export interface ChangeStep {
+  readonly item: ChangeItem
+  readonly action?: ChangeAction
+}
+
+/**
+ * Works out all directives, each against the files as the ones before it will have left them, and touches nothing. A
+ * caller that wants all or nothing looks at the items first, then carries out the actions in order.
+ */
+export function planChanges(directives: readonly Directive[], space: ChangeSpace): readonly ChangeStep[] {
+  let files: Files = space.files
+  return directives.map((directive) => {
+    const step = planStep(directive, { ...space, files })
+    if (step.action !== undefined) files = filesAfter(files, step.action)
+    return step
+  })
+}
+
+/** Works out one directive. What the files do not allow becomes a failed item. */
+export function planStep(directive: Directive, space: ChangeSpace): ChangeStep {
+  try {
+    switch (directive.kind) {
+      case 'New':
+      case 'Patch':
+      case 'Append':
+        return contentStep(directive, space)
+      case 'Copy':
+      case 'Rename':
+        return transferStep(directive, space)
+      case 'Delete':
+        return deleteStep(directive, space)
+      case 'Fail':
+        return { item: failedItem(directive, directive.reason, directive.hunks) }
+    }
+  } catch (error) {
+    return { item: errorItem(directive, error) }
+  }
+}
+
+/** The item of a directive that an error kept from being carried out; all other errors are passed on. */
+export function errorItem(directive: Directive, error: unknown): ChangeItem {
+  if (!isBatonError(error) || !(error.code === 'FILE_FAILED' || error.code === 'OUTSIDE_WORKSPACE')) throw error
+  const kind = error.code === 'OUTSIDE_WORKSPACE' ? 'Fail' : directive.kind
+  return { filePath: directive.filePath, kind, isSuccess: false, error: error.message }
+}
+
+function contentStep(directive: ContentDirective, { files, resolve }: ChangeSpace): ChangeStep {
+  const path = resolve(directive.filePath, 'write')
+  refuseBelowFile(directive.filePath, path, files)
+  const kind = files.kindAt(path)
+  if (kind !== undefined && kind !== 'file') throw notAFile(directive.filePath, kind)
+  const present = kind === undefined ? undefined : files.textAt(path)
+  const plan = planChange(directive, present)
+  if (plan.kind === 'refused') return { item: failedItem(directive, plan.reason, plan.failures) }
+
+  const { content, failures, hunkCount } = plan
+  const item = failures.length > 0 ? failedItem(directive, failureText(failures, hunkCount), failures) : done(directive)
+  if (directive.kind !== 'Append') return { item, action: { op: 'write', path, content } }
+  return { item, action: { op: 'append', path, content, added: content.slice(present?.length ?? 0) } }
+}
+
+function transferStep(directive: TransferDirective, { files, resolve }: ChangeSpace): ChangeStep {
+  const isCopy = directive.kind === 'Copy'
+  const from = resolve(directive.fromPath, isCopy ? 'read' : 'delete')
+  const path = resolve(directive.filePath, 'write')
+  const kind = files.kindAt(from)
+  if (kind === undefined) throw new BatonError('FILE_FAILED', `there is no file ${directive.fromPath}`)
+  if (isCopy && kind !== 'file') throw notAFile(directive.fromPath, kind)
+  refuseBelowFile(directive.filePath, path, files)
+  if (from === path) throw new BatonError('FILE_FAILED', `from_path and to_path are both ${directive.filePath}`)
+  const there = files.kindAt(path)
+  if (there !== undefined && (there !== 'file' || kind !== 'file')) {
+    throw new BatonError('FILE_FAILED', `${directive.filePath} exists already`)
+  }
+  return { item: done(directive), action: { op: isCopy ? 'copy' : 'move', from, path } }
+}
+
+function deleteStep(directive: DeleteDirective, { files, resolve }: ChangeSpace): ChangeStep {
+  const path = resolve(directive.filePath, 'delete')
+  if (files.kindAt(path) === undefined) {
+    throw new BatonError('FILE_FAILED', `there is no file ${directive.filePath} to delete`)
+  }
+  return { item: done(directive), action: { op: 'delete', path } }
+}
+
+/** A path whose folder is a file cannot be written. `named` is the path as the directive has it. */
+function refuseBelowFile(named: string, path: string, files: Files): void {
+  const parent = dirname(path)
+  if (parent === path || files.kindAt(parent) !== 'file') return
+  throw new BatonError('FILE_FAILED', `${posix.dirname(named)} is a file, so there can be nothing below it`)
+}
+
+function notAFile(path: string, kind: 'folder' | 'other'): BatonError {
+  return new BatonError('FILE_FAILED', `${path} is ${kind === 'folder' ? 'a folder' : 'a device or pipe'}, not a file`)
+}
+
+function done({ kind, filePath }: Directive): ChangeItem {
+  return { filePath, kind, isSuccess: true }
+}
+
+function failedItem({ kind, filePath }: Directive, error: string, hunks: readonly HunkFailure[]): ChangeItem {
+  const failure = { filePath, kind, isSuccess: false, error }
+  return hunks.length === 0 ? failure : { ...failure, failedHunks: hunks }
+}

@@ -1,0 +1,116 @@
+import { BatonError } from '../../base/error.ts'
+import { mainEnd } from './document.ts'
+
+const searchLine = '<<<<<<< SEARCH'
+const separatorLine = '======='
+const endLine = '>>>>>>> REPLACE'
+
+export interface SearchReplaceFailure {
+  readonly search: string
+  readonly replace: string
+  readonly reason: string
+}
+
+export interface SearchReplaceResult {
+  readonly content: string
+  readonly changedCount: number
+  readonly failures: readonly SearchReplaceFailure[]
+}
+
+/**
+ * Applies search and replace blocks to a text (spec/aipack.md 6.4, vectors 55 to 59). Text without the marker line
+ * `<<<<<<< SEARCH` takes the place of the whole content and counts as one change. A text that is not found is a failure
+ * among the results. Blocks written with other line breaks than the content are looked for and put in with its own.
+ * @throws BatonError SCRIPT_FAILED for text between blocks and for missing marker lines
+ */
+export function applySearchReplace(content: string, changes: string): SearchReplaceResult {
+  if (!changes.split('\n').some((line) => marker(line) === searchLine)) {
+    return { content: changes, changedCount: 1, failures: [] }
+  }
+  let current = content
+  const failures: SearchReplaceFailure[] = []
+  const blocks = readBlocks(changes)
+  for (const block of blocks) {
+    const replaced = replaceFirst(current, block) ?? replaceFirst(current, withEnds(block, mainEnd(current)))
+    if (replaced === undefined) failures.push({ ...block, reason: 'Search block not found in content' })
+    current = replaced ?? current
+  }
+  return { content: current, changedCount: blocks.length - failures.length, failures }
+}
+
+interface Block {
+  readonly search: string
+  readonly replace: string
+}
+
+/** Marker lines take the whole line; a carriage return belongs to the line break. */
+function marker(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line
+}
+
+function readBlocks(changes: string): readonly Block[] {
+  const blocks: Block[] = []
+  const lines = changes.split('\n')
+  for (let start = 0; start < lines.length; start += 1) {
+    const line = lines[start] ?? ''
+    if (line.trim() === '') continue
+    if (marker(line) !== searchLine) throw malformed(`line ${start + 1} stands outside of a block: ${shortened(line)}`)
+    const separator = indexOfMarker(lines, separatorLine, start)
+    const end = indexOfMarker(lines, endLine, separator)
+    blocks.push({
+      search: textBetween(lines, start, separator),
+      replace: textBetween(lines, separator, end),
+    })
+    start = end
+  }
+  return blocks
+}
+
+function indexOfMarker(lines: readonly string[], wanted: string, from: number): number {
+  for (let index = from + 1; index < lines.length; index += 1) {
+    const found = marker(lines[index] ?? '')
+    if (found === wanted) return index
+    if (found === searchLine) break
+  }
+  throw malformed(`the block has no line "${wanted}" behind line ${from + 1}`)
+}
+
+function textBetween(lines: readonly string[], before: number, behind: number): string {
+  const between = lines.slice(before + 1, behind)
+  const last = between.at(-1)
+  return last === undefined ? '' : [...between.slice(0, -1), marker(last)].join('\n')
+}
+
+function replaceFirst(content: string, { search, replace }: Block): string | undefined {
+  const start = content.indexOf(search)
+  if (start === -1) return undefined
+  const end = start + search.length
+  if (search === '' || replace !== '') return content.slice(0, start) + replace + content.slice(end)
+  return withoutLines(content, start, end)
+}
+
+/** What is removed takes its line break with it when it fills its lines. */
+function withoutLines(content: string, start: number, end: number): string {
+  const before = content.slice(0, start)
+  const behind = content.slice(end)
+  const [lineBreak] = /^\r?\n/.exec(behind) ?? []
+  if (before !== '' && !before.endsWith('\n')) return before + behind
+  if (lineBreak !== undefined) return before + behind.slice(lineBreak.length)
+  return behind === '' ? before.replace(/\r?\n$/, '') : before + behind
+}
+
+function withEnds({ search, replace }: Block, end: '\n' | '\r\n'): Block {
+  return { search: search.replaceAll(/\r?\n/g, end), replace: replace.replaceAll(/\r?\n/g, end) }
+}
+
+function malformed(problem: string): BatonError {
+  return new BatonError('SCRIPT_FAILED', `the changes cannot be read: ${problem}`, {
+    hint: `A block is "${searchLine}", text, "${separatorLine}", text, "${endLine}", each marker alone on its line.`,
+  })
+}
+
+const shownLength = 100
+
+function shortened(line: string): string {
+  return line.length > shownLength ? `${line.slice(0, shownLength)}…` : line
+}

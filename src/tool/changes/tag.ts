@@ -1,0 +1,68 @@
+/** A tag of the change format at the start of a line: `<NAME a="b">` or `[[[NAME a="b"]]]` (P-D5). */
+export interface Tag {
+  readonly name: string
+  readonly form: 'open' | 'close' | 'single'
+  readonly style: '<' | '[[['
+  readonly attributes: ReadonlyMap<string, string>
+  /** Number of blanks before it. */
+  readonly indent: number
+  /** What follows on the line, with the line break. */
+  readonly rest: string
+}
+
+const tagPattern =
+  /^([ \t]*)(<|\[\[\[)(\/?)([A-Z][A-Z0-9_]*)((?:\s+[A-Za-z_][\w-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)(?:>|\]\]\])([^]*)$/
+const attributePattern = /([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
+const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]*(?=[\s/>\]]))/
+
+/** The tag that a line begins with. */
+export function readTag(line: string): Tag | undefined {
+  const match = tagPattern.exec(line)
+  if (match === null) return undefined
+  const [, indent = '', style, closing, name = '', attributes = '', single, rest = ''] = match
+  return {
+    name,
+    form: closing === '/' ? 'close' : single === '/' ? 'single' : 'open',
+    style: style === '<' ? '<' : '[[[',
+    attributes: readAttributes(attributes),
+    indent: indent.length,
+    rest,
+  }
+}
+
+function readAttributes(text: string): ReadonlyMap<string, string> {
+  return new Map(
+    [...text.matchAll(attributePattern)].map(([, name = '', double, single]) => [name, double ?? single ?? '']),
+  )
+}
+
+/** The name in a line that begins like a tag, also when the tag itself cannot be read. */
+export function tagLikeName(line: string): string | undefined {
+  return tagStart.exec(line)?.[1]
+}
+
+/** How the closing tag that belongs to an opening one is written. */
+export function closingText({ style, name }: Tag): string {
+  return style === '<' ? `</${name}>` : `[[[/${name}]]]`
+}
+
+export type DirectiveName = keyof typeof directiveKinds
+
+/** The directives by the names of their tags. */
+export const directiveKinds = {
+  FILE_NEW: 'New',
+  FILE_PATCH: 'Patch',
+  FILE_APPEND: 'Append',
+  FILE_COPY: 'Copy',
+  FILE_RENAME: 'Rename',
+  FILE_DELETE: 'Delete',
+} as const
+
+export function isDirective(name: string): name is DirectiveName {
+  return Object.hasOwn(directiveKinds, name)
+}
+
+/** The container; the long name is the one of later versions of the format. */
+export function isContainer(name: string): boolean {
+  return name === 'FILE_CHANGES' || name === 'UDIFFX_FILE_CHANGES'
+}

@@ -1,0 +1,190 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/base/json.ts'
+import { createFakeProvider, type FakeTurn } from '../../src/model/fake.ts'
+import { agentWorld, aip } from '../helpers/agents.ts'
+
+function world(
+  agent: string,
+  turns: readonly FakeTurn[] = [{ text: ['an answer'] }],
+  files: { readonly [path: string]: string } = {},
+) {
+  const provider = createFakeProvider([...turns])
+  return { provider, ...agentWorld({ 'a.aip': agent, ...files }, { provider }) }
+}
+
+function asked({ provider }: ReturnType<typeof world>): readonly (readonly [string, string])[] {
+  return (provider.requests[0]?.messages ?? []).map(({ role, content }) => [role, content])
+}
+
+describe('prompt sections (spec/aipack.md 1.4, 2.5)', () => {
+  it('become messages in file order, in the roles of their headings', async () => {
+    const here = world(
+      '# Mind Trick\n\nI am calm.\n\n# system\n\nBe {{data.how}}.\n\n# Inst\n\nSay {{input}} to {{before_all.who}}.\n' +
+        aip({
+          'Before All': 'return { who = "me" }',
+          Data: 'return { how = "brief" }',
+          Output: 'return ai_response.content',
+        }),
+    )
+    expect((await here.run('a', ['hi'])).outputs).toEqual(['an answer'])
+    expect(asked(here)).toEqual([
+      ['assistant', '\nI am calm.\n\n'],
+      ['system', '\nBe brief.\n\n'],
+      ['user', '\nSay hi to me.\n'],
+    ])
+  })
+
+  it('are not sent when they render to nothing', async () => {
+    const here = world('# System\n\n{{#if data.x}}never{{/if}}\n\n# User\n\nHi\n')
+    await here.run('a')
+    expect(asked(here)).toEqual([['user', '\nHi\n']])
+  })
+
+  it('take options that are templates themselves', async () => {
+    const here = world(
+      '# System `cache = {{data.cache}}`\n\nS\n\n# User `cache = false`\n\nU\n' +
+        aip({ Data: 'return { cache = true }' }),
+    )
+    await here.run('a')
+    expect(here.provider.requests[0]?.messages).toEqual([
+      { role: 'system', content: '\nS\n\n', cache: true },
+      { role: 'user', content: '\nU\n' },
+    ])
+  })
+
+  it('fail at their heading when the template or the option is wrong', async () => {
+    await expect(world('# Title\n\n# User\n\n{{#if x}}\n').run('a')).rejects.toMatchObject({
+      code: 'PROMPT_SYNTAX',
+      place: { line: 3 },
+    })
+    await expect(world('# Title\n\n# User `cache = maybe`\n\nHi\n').run('a')).rejects.toMatchObject({
+      code: 'PROMPT_SYNTAX',
+      place: { line: 3 },
+    })
+  })
+})
+
+describe('the answer', () => {
+  it('is the output when there is no Output section', async () => {
+    expect((await world('# User\n\nHi\n').run('a')).outputs).toEqual(['an answer'])
+  })
+
+  it('has the shape that packs read', async () => {
+    const turn = {
+      text: ['an ', 'answer'],
+      reasoning: ['because'],
+      usage: { calls: 1, input: 11, output: 3, cached: 5, reasoning: 1 },
+    }
+    const { outputs } = await world(
+      '# Options\n\n```toml\nmodel = "m"\ntemperature = 0.5\n```\n\n# User\n\nHi\n' +
+        aip({ Output: 'return ai_response' }),
+      [turn],
+    ).run('a')
+    expect(outputs[0]).toMatchObject({
+      content: 'an answer',
+      reasoning_content: 'because',
+      model_name: 'm',
+      usage: {
+        prompt_tokens: 11,
+        completion_tokens: 3,
+        prompt_tokens_details: { cached_tokens: 5 },
+        completion_tokens_details: { reasoning_tokens: 1 },
+      },
+      duration_sec: expect.any(Number) as number,
+      info: expect.stringMatching(/^Duration: [\d.]+s \| .* \| Model: m \| Adapter: /) as string,
+    })
+  })
+
+  it('has no content when it is empty', async () => {
+    const { outputs } = await world('# User\n\nHi\n' + aip({ Output: 'return { ai_response.content == nil }' }), [
+      { text: [] },
+    ]).run('a')
+    expect(outputs).toEqual([[true]])
+  })
+
+  it('is asked of the model of the options, through aliases with an effort suffix', async () => {
+    const here = world(
+      '# Options\n\n```toml\nmodel = "small-high"\ntemperature = 0.25\n[model_aliases]\nsmall = "tiny-1"\n```\n\n# User\n\nHi\n',
+    )
+    await here.run('a')
+    expect(here.provider.requests[0]).toMatchObject({ model: 'tiny-1-high', temperature: 0.25 })
+  })
+})
+
+describe('dry runs (spec/aipack.md 2.6; children inherit them: DESIGN 6)', () => {
+  const agent =
+    '# User\n\nHi\n' +
+    aip({ Output: 'return ai_response == nil and "nothing" or ai_response.content', 'After All': 'return "after"' })
+
+  it('req asks nobody, and runs Output and After All', async () => {
+    const here = world(agent)
+    const dry = { ...here.context, dry: 'req' as const, at: ['main'] }
+    const result = await here.context.agents.run(
+      { agent: { kind: 'aip', name: 'a', file: join(here.folder, 'a.aip'), text: agent }, inputs: null, options: {} },
+      dry,
+    )
+    expect(result).toMatchObject({ outputs: ['nothing'], afterAll: 'after' })
+    expect(here.provider.requests).toEqual([])
+  })
+
+  it('res asks, and leaves Output out', async () => {
+    const here = world(agent)
+    const dry = { ...here.context, dry: 'res' as const, at: ['main'] }
+    const result = await here.context.agents.run(
+      { agent: { kind: 'aip', name: 'a', file: join(here.folder, 'a.aip'), text: agent }, inputs: null, options: {} },
+      dry,
+    )
+    expect(result).toMatchObject({ outputs: [null], afterAll: 'after' })
+    expect(here.provider.requests).toHaveLength(1)
+  })
+})
+
+describe('attachments', () => {
+  async function attach(
+    value: string,
+    files: { readonly [path: string]: string | Uint8Array },
+  ): Promise<ReturnType<typeof world>> {
+    const here = world('# User\n\nHi\n' + aip({ Data: `return aip.flow.data_response({ attachments = ${value} })` }))
+    for (const [path, content] of Object.entries(files)) writeFileSync(join(here.folder, path), content)
+    await here.run('a')
+    return here
+  }
+
+  it('come first, one message each, images as binary parts and text quoted', async () => {
+    const here = await attach(
+      '{ { file_source = "a.png", title = "A picture" }, { file_source = "b.txt", file_name = "notes" } }',
+      { 'a.png': new Uint8Array([137, 80]), 'b.txt': 'some text' },
+    )
+    expect(here.provider.requests[0]?.messages).toEqual([
+      {
+        role: 'user',
+        content: 'Attached file: a.png\nName: a.png\nTitle: A picture',
+        attachment: { name: 'a.png', mediaType: 'image/png', data: 'iVA=' },
+      },
+      { role: 'user', content: 'Attached file: b.txt\nName: notes\n\nsome text' },
+      { role: 'user', content: '\nHi\n' },
+    ])
+  })
+
+  it('may be one table, and a missing one is said to the model', async () => {
+    const here = await attach('{ file_source = "none.pdf" }', {})
+    expect(asked(here)[0]?.[1]).toContain('It could not be read: there is no file none.pdf')
+  })
+
+  it('must have a file_source', async () => {
+    await expect(attach('{ { path = "x" } }', {})).rejects.toThrow('attachments must be tables with a file_source')
+  })
+})
+
+it('asks several inputs at once and keeps their order', async () => {
+  const here = world('# Options\n\n```toml\ninput_concurrency = 3\n```\n\n# User\n\n{{input}}\n', [
+    { text: ['1'] },
+    { text: ['2'] },
+    { text: ['3'] },
+  ])
+  const { outputs } = await here.run('a', ['x', 'y', 'z'] as Json[])
+  expect([...outputs].toSorted()).toEqual(['1', '2', '3'])
+  expect(here.provider.requests.map(({ messages }) => messages[0]?.content)).toEqual(['\nx\n', '\ny\n', '\nz\n'])
+})

@@ -1,0 +1,168 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { commandEnvironment } from '../../src/base/process-environment.ts'
+import { type ProcessOptions, runProcess } from '../../src/base/process.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const never = new AbortController().signal
+const folder = tempTree()
+const path = '/usr/local/bin:/usr/bin:/bin'
+
+function shell(script: string, options: Partial<ProcessOptions> = {}): ProcessOptions {
+  return {
+    command: 'sh',
+    args: ['-c', script],
+    cwd: folder,
+    environment: { PATH: path },
+    timeLimitMs: 60_000,
+    maxOutputBytes: 16 * 1024 * 1024,
+    ...options,
+  }
+}
+
+/** Waits until a process with this id is gone; a zombie counts as gone. */
+async function gone(id: number): Promise<boolean> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (!isRunning(id)) return true
+    await sleep(20)
+  }
+  return false
+}
+
+function isRunning(id: number): boolean {
+  try {
+    process.kill(id, 0)
+    const state = existsSync(`/proc/${id}/stat`) ? /\) (\w)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8'))?.[1] : 'R'
+    return state !== 'Z'
+  } catch {
+    return false
+  }
+}
+
+async function written(file: string): Promise<string> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    if (existsSync(file) && readFileSync(file, 'utf8').endsWith('\n')) return readFileSync(file, 'utf8').trim()
+    await sleep(20)
+  }
+  throw new Error(`nothing was written to ${file}`)
+}
+
+describe('runProcess', () => {
+  it('gives both streams and the exit code', async () => {
+    expect(await runProcess(shell('echo out; echo "ä€😀" >&2; exit 3'), never)).toEqual({
+      end: { kind: 'exited', code: 3 },
+      stdout: { text: 'out\n', lost: 0 },
+      stderr: { text: 'ä€😀\n', lost: 0 },
+    })
+  })
+
+  it('passes arguments as they are, without a shell', async () => {
+    const args = ['%s|', 'a b', '$HOME', '*', '', 'ü"\'']
+    const { stdout } = await runProcess({ ...shell(''), command: 'printf', args }, never)
+    expect(stdout.text).toBe('a b|$HOME|*||ü"\'|')
+  })
+
+  it('gives the process nothing to read, its folder, and no variable but the given ones', async () => {
+    const result = await runProcess(shell('cat; pwd; env | sort', { environment: { PATH: path, ONLY: 'this' } }), never)
+    const lines = result.stdout.text.trim().split('\n')
+    expect(lines[0]).toBe(folder)
+    expect(lines.filter((line) => !/^(?:PWD|OLDPWD|_|SHLVL)=/.test(line)).slice(1)).toEqual([
+      'ONLY=this',
+      `PATH=${path}`,
+    ])
+  })
+
+  it('says why a program did not start', async () => {
+    const { end } = await runProcess({ ...shell(''), command: 'no-such-program-anywhere' }, never)
+    expect(end).toEqual({ kind: 'not_started', reason: 'spawn no-such-program-anywhere ENOENT' })
+  })
+
+  it('tells a signal from an exit', async () => {
+    expect((await runProcess(shell('kill -KILL $$'), never)).end).toEqual({ kind: 'killed', signal: 'SIGKILL' })
+  })
+
+  it('reads 10 MB from both streams at once', async () => {
+    const script = 'head -c 10000000 /dev/zero | tr "\\0" a & head -c 10000000 /dev/zero | tr "\\0" b >&2; wait'
+    const { end, stdout, stderr } = await runProcess(shell(script), never)
+    expect([end.kind, stdout.text.length, stderr.text.length]).toEqual(['exited', 10_000_000, 10_000_000])
+    expect([stdout.text.at(-1), stderr.text.at(-1), stdout.lost]).toEqual(['a', 'b', 0])
+  })
+
+  it('keeps the first bytes of what is too much, and counts the rest', async () => {
+    const script = 'printf 12345; head -c 1000000 /dev/zero'
+    const { end, stdout } = await runProcess(shell(script, { maxOutputBytes: 5 }), never)
+    expect([end.kind, stdout]).toEqual(['exited', { text: '12345', lost: 1_000_000 }])
+  })
+
+  it('reads bytes that are not UTF-8 as U+FFFD', async () => {
+    expect((await runProcess(shell(String.raw`printf 'a\377b'`), never)).stdout.text).toBe('a\uFFFDb')
+  })
+
+  it('ends a grandchild that holds the output open', async () => {
+    const { end, stdout } = await runProcess(shell('sleep 300 & echo $!'), never)
+    expect(end).toEqual({ kind: 'exited', code: 0 })
+    expect(await gone(Number(stdout.text))).toBe(true)
+  })
+
+  it('ends what was left running with closed streams', async () => {
+    const { stdout } = await runProcess(shell('sleep 300 >/dev/null 2>&1 & echo $!'), never)
+    expect(await gone(Number(stdout.text))).toBe(true)
+  })
+
+  it('stops the whole group at the time limit, and keeps what was printed', async () => {
+    const script = 'sleep 300 & echo $!; wait'
+    const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 300 }), never)
+    expect(end).toEqual({ kind: 'timed_out' })
+    expect(await gone(Number(stdout.text))).toBe(true)
+  })
+
+  it('kills a process that does not care about TERM', async () => {
+    const script = 'trap "" TERM; echo ready; while :; do sleep 0.05; done'
+    const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 300 }), never)
+    expect([end, stdout.text]).toEqual([{ kind: 'timed_out' }, 'ready\n'])
+  })
+
+  it('stops the whole group when it is aborted, and rejects with the reason', async () => {
+    const stop = new AbortController()
+    const file = join(folder, 'aborted')
+    const running = runProcess(shell(`sleep 300 & echo $! > ${file}; wait`), stop.signal)
+    const grandchild = Number(await written(file))
+    const reason = new Error('enough')
+    stop.abort(reason)
+    await expect(running).rejects.toBe(reason)
+    expect(await gone(grandchild)).toBe(true)
+  })
+
+  it('starts nothing when it is aborted already', async () => {
+    const file = join(folder, 'never')
+    await expect(runProcess(shell(`touch ${file}`), AbortSignal.abort(new Error('over')))).rejects.toThrow('over')
+    expect(existsSync(file)).toBe(false)
+  })
+
+  it('leaves no listener on this process behind', async () => {
+    const before = [process.listenerCount('exit'), process.getMaxListeners()]
+    await Promise.all(Array.from({ length: 15 }, () => runProcess(shell('true'), never)))
+    expect([process.listenerCount('exit'), process.getMaxListeners()]).toEqual(before)
+  })
+})
+
+describe('commandEnvironment', () => {
+  it('passes what programs need, and neither keys nor what is unknown', () => {
+    const given = { PATH: '/bin', HOME: '/h', LC_ALL: 'C', XDG_DATA_HOME: '/d', LANG: undefined }
+    const secret = {
+      OPENAI_API_KEY: 'k',
+      GITHUB_TOKEN: 't',
+      AWS_SECRET_ACCESS_KEY: 's',
+      BATON_GATEWAY_KEY: 'g',
+      OTHER: 'o',
+    }
+    expect(commandEnvironment({ ...given, ...secret })).toEqual({
+      PATH: '/bin',
+      HOME: '/h',
+      LC_ALL: 'C',
+      XDG_DATA_HOME: '/d',
+    })
+  })
+})

@@ -1,0 +1,129 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { issuesOf } from '../../src/config/issue.ts'
+import { loadTargetConfig } from '../../src/config/target-config.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface Files {
+  readonly [path: string]: string
+}
+
+async function load(files: Files, overrides: readonly string[] = []): ReturnType<typeof loadTargetConfig> {
+  const root = tempTree({ 'wks/.aipack/x': '', 'home/x': '', ...files })
+  const home = join(root, 'home')
+  return loadTargetConfig({
+    cwd: join(root, 'wks'),
+    home,
+    env: { BATON_HOME: join(root, 'own') },
+    flags: { overrides },
+  })
+}
+
+async function refused(files: Files): Promise<readonly string[]> {
+  const error: unknown = await load(files).catch((reason: unknown) => reason)
+  return issuesOf(error).map(({ message, place }) => `${place?.file}:${place?.line}:${place?.column} ${message}`)
+}
+
+const wks = 'wks/.aipack/config.toml'
+
+describe("AIPack's config files (spec/aipack.md 4.1)", () => {
+  it('are read back as they are written (vector 17)', async () => {
+    const { settings } = await load({
+      [wks]:
+        '[options]\nmodel = "gpt-5-mini"\ntemperature = 0.0\ninput_concurrency = 6\nmodel_aliases = { small = "gemini-2.5-flash" }\n',
+    })
+    expect(settings).toMatchObject({
+      model: 'gpt-5-mini',
+      temperature: 0,
+      input_concurrency: 6,
+      model_aliases: { small: 'gemini-2.5-flash' },
+      allow_run_on_task_fail: false,
+    })
+  })
+
+  it('stand in their order below ours; aliases join', async () => {
+    const { settings, origins } = await load({
+      'home/.aipack-base/config-default.toml':
+        '[options]\nmodel = "1"\ntop_p = 0.1\ntemperature = 0.1\ninput_concurrency = 5\nallow_run_on_task_fail = true\n[options.model_aliases]\na = "1"\nb = "1"\n',
+      'home/.aipack-base/config-user.toml':
+        '[options]\nmodel = "2"\ntop_p = 0.2\ntemperature = 0.2\ninput_concurrency = 6\n',
+      [wks]: '[options]\nmodel = "3"\ntop_p = 0.3\ntemperature = 0.3\nmodel_aliases = { b = "3" }\n',
+      'own/config/config.toml': 'model = "4"\ntop_p = 0.4\n',
+      'wks/baton.toml': 'model = "5"\n',
+    })
+    expect(settings).toMatchObject({
+      model: '5',
+      top_p: 0.4,
+      temperature: 0.3,
+      input_concurrency: 6,
+      allow_run_on_task_fail: true,
+      model_aliases: { a: '1', b: '3' },
+    })
+    const temperature = origins.find(({ path }) => path[0] === 'temperature')
+    expect(temperature?.layer.origin).toEqual({ kind: 'workspace', file: '.aipack/config.toml' })
+    expect(await temperature?.layer.locate?.(['temperature'])).toMatchObject({ line: 4 })
+  })
+
+  it('may call the table default_options; options wins over it', async () => {
+    expect((await load({ [wks]: '[default_options]\nmodel = "a"\n' })).settings.model).toBe('a')
+    const both = await load({ [wks]: '[default_options]\nmodel = "a"\n[options]\ntop_p = 0.5\n' })
+    expect(both.settings).toMatchObject({ top_p: 0.5 })
+    expect(both.settings.model).toBeUndefined()
+  })
+
+  it('may not call it default-options', async () => {
+    expect(await refused({ [wks]: 'x = 1\n[default-options]\nmodel = "a"\n' })).toEqual([
+      '.aipack/config.toml:2:2 [default-options] is not read any more',
+    ])
+  })
+
+  it.each([
+    ['model = 5', '"model" must be text that is not empty, not the number 5'],
+    ['model = ""', '"model" must be text that is not empty, not empty text'],
+    ['temperature = "hot"', '"temperature" must be a number, not "hot"'],
+    ['top_p = true', '"top_p" must be a number, not true'],
+    ['input_concurrency = 1.5', '"input_concurrency" must be a whole number of at least 1, not the number 1.5'],
+    ['input_concurrency = 0', '"input_concurrency" must be a whole number of at least 1, not the number 0'],
+    ['allow_run_on_task_fail = "yes"', '"allow_run_on_task_fail" must be true or false, not "yes"'],
+    ['model_aliases = ["a"]', '"model_aliases" must be a table of texts, not a list'],
+    ['model_aliases = { a = 1 }', '"model_aliases" must be a table of texts, not a table'],
+  ])('refuse %s at its place', async (line, message) => {
+    const found = await refused({ [wks]: `[options]\n${line}\n` })
+    expect(found).toEqual([expect.stringMatching(/^\.aipack\/config\.toml:2:\d+ /)])
+    expect(found[0]).toContain(message)
+  })
+
+  it('refuse a table that is none, and text that is no TOML', async () => {
+    expect(await refused({ [wks]: 'options = 5\n' })).toEqual(['.aipack/config.toml:1:11 "options" must be a table'])
+    expect(await refused({ [wks]: '[options\n' })).toEqual([expect.stringContaining('.aipack/config.toml:1')])
+  })
+
+  it('may hold keys that nothing reads: said by check, not by a run', async () => {
+    const { settings, notes } = await load({
+      [wks]: '[options]\nmodel = "a"\ntemprature = 1\n\n[api_keys]\nx = "secret"\n',
+    })
+    expect(settings.model).toBe('a')
+    expect(notes.map(({ message, hint, place }) => `${place?.line} ${message} | ${hint}`)).toEqual([
+      '3 nothing reads the option "temprature" | Did you mean "temperature"?',
+      '5 nothing reads "api_keys" in this file | Only [options] is read; API keys come from the environment.',
+    ])
+  })
+
+  it('of old times, and files that do not exist, are not read', async () => {
+    const { settings } = await load({ 'home/.aipack-base/config.toml': '[options]\nmodel = "old"\n' })
+    expect(settings.model).toBeUndefined()
+  })
+})
+
+describe('what agents start from (DESIGN 3)', () => {
+  it('is the config alone; flags stand above what the main agent says', async () => {
+    const { settings, configSettings, flagValues } = await load({ [wks]: '[options]\nmodel = "config"\n' }, [
+      'model=flag',
+      'temperature=1',
+    ])
+    expect(settings.model).toBe('flag')
+    expect(configSettings.model).toBe('config')
+    expect(configSettings.temperature).toBeUndefined()
+    expect(flagValues).toEqual({ model: 'flag', temperature: 1 })
+  })
+})

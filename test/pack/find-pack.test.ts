@@ -1,0 +1,109 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { findPack, listPacks } from '../../src/pack/find-pack.ts'
+import { packFolder } from '../../src/pack/pack-path.ts'
+import { parsePackRef } from '../../src/pack/pack-ref.ts'
+import { packRoots } from '../../src/pack/places.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const order = [
+  'wks/.baton/packs',
+  'wks/.aipack/pack/custom',
+  'data/packs',
+  'home/.aipack-base/pack/custom',
+  'home/.aipack-base/pack/installed',
+]
+
+function world(...packs: readonly string[]): { readonly root: string; readonly roots: readonly string[] } {
+  const root = tempTree(Object.fromEntries(packs.map((pack) => [`${pack}/main.aip`, ''])))
+  const env = { BATON_HOME: root }
+  return { root, roots: packRoots(join(root, 'wks'), { env, home: join(root, 'home') }) }
+}
+
+function dirOf(ref: string, { root, roots }: ReturnType<typeof world>): string | undefined {
+  return findPack(parsePackRef(ref), { packRoots: roots })?.dir.slice(root.length + 1)
+}
+
+describe('the search for packs (DESIGN 3, spec/aipack.md 3.3)', () => {
+  it('looks through five folders', () => {
+    const { root, roots } = world()
+    expect(roots.map((folder) => folder.slice(root.length + 1))).toEqual(order)
+  })
+
+  it.each(order.map((folder, index) => [folder, index] as const))(
+    'takes %s before all below it (vector 12)',
+    (folder, index) => {
+      const packs = world(...order.slice(index).map((each) => `${each}/ns/p`))
+      expect(dirOf('ns@p', packs)).toBe(`${folder}/ns/p`)
+    },
+  )
+
+  it('follows links, and gives the path of the link', () => {
+    const packs = world('elsewhere/p')
+    mkdirSync(join(packs.root, 'wks/.baton/packs/ns'), { recursive: true })
+    symlinkSync(join(packs.root, 'elsewhere/p'), join(packs.root, 'wks/.baton/packs/ns/p'))
+    expect(dirOf('ns@p', packs)).toBe('wks/.baton/packs/ns/p')
+  })
+
+  it('finds nothing where nothing is, and no files', () => {
+    const packs = world()
+    expect(dirOf('ns@p', packs)).toBeUndefined()
+    expect(findPack(parsePackRef('ns@p'), { packRoots: [tempTree({ 'ns/p': 'a file' })] })).toBeUndefined()
+  })
+
+  it('knows the agents of the product as baton@core, behind a pack of that name', () => {
+    const builtInDir = tempTree({ 'a.aip': '' })
+    expect(findPack(parsePackRef('baton@core'), { packRoots: [], builtInDir })?.dir).toBe(builtInDir)
+    const { roots, root } = world('wks/.baton/packs/baton/core')
+    expect(findPack(parsePackRef('@core'), { packRoots: roots, builtInDir })?.dir).toBe(
+      join(root, 'wks/.baton/packs/baton/core'),
+    )
+  })
+})
+
+describe('a name without namespace (DESIGN 6)', () => {
+  it('is the one pack that fits', () => {
+    expect(dirOf('@p', world('data/packs/ns/p', 'wks/.baton/packs/ns/p', 'data/packs/ns/q'))).toBe(
+      'wks/.baton/packs/ns/p',
+    )
+  })
+
+  it('is an error naming all that fit', () => {
+    const packs = world('data/packs/b/p', 'wks/.aipack/pack/custom/a/p')
+    expect(() => dirOf('@p', packs)).toThrow('"@p" is ambiguous: it may be a@p or b@p')
+  })
+})
+
+it('lists packs by identity, without those that another one hides', () => {
+  const { root, roots } = world('data/packs/b/p', 'wks/.baton/packs/b/p', 'data/packs/a/x')
+  expect(listPacks({ packRoots: roots }).map(({ identity, dir }) => `${identity} ${dir.slice(root.length)}`)).toEqual([
+    'a@x /data/packs/a/x',
+    'b@p /wks/.baton/packs/b/p',
+  ])
+})
+
+describe('the folder of a reference (spec/aipack.md 3.5)', () => {
+  const packs = world('data/packs/ns/p')
+  const places = { packRoots: packs.roots, workspace: '/w', aipackBase: '/h/.aipack-base' }
+
+  it.each([
+    ['ns@p/x', join(packs.root, 'data/packs/ns/p')],
+    ['ns@p$base/x', '/h/.aipack-base/support/pack/ns/p'],
+    ['ns@p$workspace', '/w/.aipack/support/pack/ns/p'],
+    ['no@such$base', '/h/.aipack-base/support/pack/no/such'],
+    ['@p$workspace', '/w/.aipack/support/pack/ns/p'],
+  ])('%s', (ref, folder) => {
+    expect(packFolder(parsePackRef(ref), places)).toBe(folder)
+  })
+
+  it('is an error for a pack that is nowhere, with the one that was meant', () => {
+    expect(() => packFolder(parsePackRef('ns@pp/x'), places)).toThrow(
+      expect.objectContaining({
+        code: 'AGENT_NOT_FOUND',
+        message: 'No aipack matches for ns@pp/x',
+        hint: expect.stringContaining('Did you mean "ns@p"?'),
+      }),
+    )
+  })
+})

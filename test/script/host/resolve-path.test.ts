@@ -1,0 +1,182 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { fileModule } from '../../../src/script/host/file.ts'
+import { pathModule } from '../../../src/script/host/path.ts'
+import { baseFolder, resolveGlob, resolvePath } from '../../../src/script/host/resolve-path.ts'
+import type { LuaValue } from '../../../src/script/engine.ts'
+import { createPathPolicy } from '../../../src/tool/policy.ts'
+import { listPacks } from '../../../src/pack/find-pack.ts'
+import { tempTree } from '../../helpers/temp.ts'
+import { hostSection } from './host-section.ts'
+
+const root = tempTree({
+  'wks/docs/a.md': 'a',
+  'wks/.aipack/pack/custom/ns/own/x.txt': 'own',
+  'wks/.aipack/support/pack/ns_a/pack_a_1/extra/test.txt': 'kept',
+  'base/pack/installed/ns/p/main.aip': '',
+  'base/pack/installed/ns/p/docs/one.md': 'one',
+  'base/pack/installed/ns/p/docs/two.md': 'two',
+  'base/config-user.toml': '',
+  'linked/[odd]/notes/n.md': 'note',
+})
+const workspace = join(root, 'wks')
+const aipackBase = join(root, 'base')
+const custom = join(workspace, '.aipack/pack/custom')
+symlinkSync(join(root, 'linked/[odd]'), join(custom, 'ns/[odd]'))
+symlinkSync(join(root, 'linked/[odd]'), join(custom, 'ns/linked'))
+const places = { packRoots: [custom, join(aipackBase, 'pack/installed')], aipackBase, builtInDir: join(root, 'agents') }
+const context = { workspace, runId: '20260101-abc', places }
+
+const host = hostSection(workspace)
+const section = {
+  ...host.section,
+  context: {
+    ...host.section.context,
+    ...context,
+    policy: createPathPolicy({
+      workspace,
+      readable: [],
+      aipackBase,
+      packFolders: () => listPacks(places).map(({ dir }) => dir),
+    }),
+  },
+}
+
+function file(name: string, ...args: readonly LuaValue[]): LuaValue {
+  const definition = { ...fileModule.functions, exists: pathModule.functions['exists'] }[name]
+  if (definition === undefined) throw new Error(`there is no function ${name}`)
+  const values = definition.effect === 'act' ? definition.call(args, section, ['call']) : definition.call(args, section)
+  return (values as readonly LuaValue[])[0]
+}
+
+describe('resolvePath (spec/aipack.md 3.5)', () => {
+  it.each([
+    ['~/x', join(homedir(), 'x')],
+    ['/a/../b', '/b'],
+    ['a/./b/../c', join(workspace, 'a/c')],
+    ['$tmp', join(workspace, '.aipack/.session/20260101-abc/tmp')],
+    ['$tmp/a/b', join(workspace, '.aipack/.session/20260101-abc/tmp/a/b')],
+    ['$tmpfile', join(workspace, '$tmpfile')],
+    ['ns@p', join(aipackBase, 'pack/installed/ns/p')],
+    ['ns@p/docs/one.md', join(aipackBase, 'pack/installed/ns/p/docs/one.md')],
+    ['ns@p$base/x', join(aipackBase, 'support/pack/ns/p/x')],
+    ['ns@p$workspace/x', join(workspace, '.aipack/support/pack/ns/p/x')],
+    ['.aipack/.prompt/pro@coder/x.md', join(workspace, '.aipack/.prompt/pro@coder/x.md')],
+    ['logo@2x.png', join(workspace, 'logo@2x.png')],
+    ['./ns@p', join(workspace, 'ns@p')],
+  ])('%s', (path, expected) => {
+    expect(resolvePath(path, context)).toBe(expected)
+  })
+
+  it('starts relative paths, and only them, from another base', () => {
+    expect(resolvePath('x', context, '/b')).toBe('/b/x')
+    expect(resolvePath('ns@p/x', context, '/b')).toBe(join(aipackBase, 'pack/installed/ns/p/x'))
+    expect(resolvePath('$tmp/x', context, '/b')).toBe(join(workspace, '.aipack/.session/20260101-abc/tmp/x'))
+  })
+
+  it.each([
+    ['no@pack/x', 'No aipack matches for no@pack/x'],
+    ['ns@p/../x', 'is not a pack reference: its path may not go up by ..'],
+    ['ns@p$else/x', 'is not a pack reference: only $base and $workspace may follow the name'],
+  ])('refuses %s', (path, message) => {
+    expect(() => resolvePath(path, context)).toThrow(message)
+  })
+
+  it('knows no packs where a run has none', () => {
+    expect(() => resolvePath('ns@p', { workspace, runId: 'r' })).toThrow('No aipack matches for ns@p')
+  })
+
+  it.each([
+    [undefined, workspace],
+    [null, workspace],
+    ['docs', join(workspace, 'docs')],
+    ['ns@p', join(aipackBase, 'pack/installed/ns/p')],
+    ['ns@p$base', join(aipackBase, 'support/pack/ns/p')],
+    ['/etc', '/etc'],
+  ])('base_dir %s is %s', (given, expected) => {
+    expect(baseFolder({ base_dir: given }, context, 'f')).toBe(expected)
+  })
+})
+
+describe('resolveGlob', () => {
+  it.each([
+    ['docs/**', 'docs/**'],
+    ['!**/*.md', '!**/*.md'],
+    ['~/x/*', `${homedir()}/x/*`],
+    ['ns@p/**/*.md', `${aipackBase}/pack/installed/ns/p/**/*.md`],
+    ['!ns@p/docs/*', `!${aipackBase}/pack/installed/ns/p/docs/*`],
+    ['$tmp/*.json', `${workspace}/.aipack/.session/20260101-abc/tmp/*.json`],
+  ])('%s', (glob, expected) => {
+    expect(resolveGlob(glob, context)).toBe(expected)
+  })
+})
+
+describe('files of packs', () => {
+  it('can be loaded, listed and asked for (vector 51)', () => {
+    expect(file('load', 'ns@own/x.txt')).toMatchObject({ path: 'ns@own/x.txt', content: 'own' })
+    expect(file('load', 'docs/two.md', { base_dir: 'ns@p' })).toMatchObject({ content: 'two' })
+    expect(file('list', ['ns@p/**/*.md', '!ns@p/docs/two.md'])).toMatchObject([{ name: 'one.md' }])
+    expect(file('list', '**/*.md', { base_dir: 'ns@p' })).toMatchObject([
+      { path: 'docs/one.md' },
+      { path: 'docs/two.md' },
+    ])
+    const asked = ['docs', 'docs/', './docs/..', 'ns@p', 'ns@p/docs/one.md', 'ns_a@pack_a_1$workspace/extra/test.txt']
+    expect(asked.map((path) => file('exists', path))).toEqual(asked.map(() => true))
+    expect(['no@pack', 'ns@p/none', 'ns@p$base'].map((path) => file('exists', path))).toEqual([false, false, false])
+  })
+
+  it('can be behind a link, also when the folder has characters of globs in its name', () => {
+    expect(file('load', 'ns@linked/notes/n.md')).toMatchObject({ content: 'note' })
+    expect(file('list', 'ns@linked/**')).toMatchObject([{ name: 'n.md' }])
+    expect(resolveGlob('ns@own/*', { ...context, workspace: '/a[b]{c}*' })).toBe(`${custom}/ns/own/*`)
+  })
+
+  it('lists below folders whose names mean something in globs', () => {
+    const odd = tempTree({ 'w[1]{a,b}!/.aipack/pack/custom/ns/p/x.md': 'x' })
+    const inside = join(odd, 'w[1]{a,b}!')
+    const { section: there } = hostSection(inside)
+    const packs = { packRoots: [join(inside, '.aipack/pack/custom')], aipackBase, builtInDir: odd }
+    const list = fileModule.functions['list']
+    if (list === undefined || list.effect !== 'observe') throw new Error('list observes')
+    const found = list.call(['ns@p/*.md'], { ...there, context: { ...there.context, places: packs } })
+    expect(found).toMatchObject([[{ path: '.aipack/pack/custom/ns/p/x.md' }]])
+  })
+})
+
+describe('what scripts keep (spec/aipack.md 3.6)', () => {
+  it('$tmp is made by the first write alone', () => {
+    expect(file('exists', '$tmp')).toBe(false)
+    file('save', '$tmp/deep/x.txt', 'kept')
+    expect(file('load', '$tmp/deep/x.txt')).toMatchObject({ content: 'kept' })
+    expect(file('list', '$tmp/**')).toMatchObject([{ name: 'x.txt' }])
+    expect(file('delete', '$tmp/deep/x.txt')).toBe(true)
+  })
+
+  it('support folders can be written; nothing below ~/.aipack-base is deleted or moved away (vector 49)', () => {
+    file('save', 'ns@p$workspace/a.txt', 'here')
+    file('save', 'ns@p$base/b.txt', 'everywhere')
+    file('append', 'ns@p$base/b.txt', '!')
+    expect(readFileSync(join(aipackBase, 'support/pack/ns/p/b.txt'), 'utf8')).toBe('everywhere!')
+    expect(file('load', 'ns@p$base/b.txt')).toMatchObject({ content: 'everywhere!' })
+    expect(file('delete', 'ns@p$workspace/a.txt')).toBe(true)
+    expect(() => file('delete', 'ns@p$base/b.txt')).toThrow(`nothing is deleted in ${aipackBase}`)
+    expect(() => file('move', 'ns@p$base/b.txt', 'b.txt')).toThrow('nothing is deleted in')
+    expect(existsSync(join(aipackBase, 'support/pack/ns/p/b.txt'))).toBe(true)
+  })
+
+  it('packs and config of ~/.aipack-base stay as they are', () => {
+    expect(() => file('save', 'ns@p/main.aip', 'x')).toThrow('agents never change it')
+    expect(() => file('save', join(aipackBase, 'config-user.toml'), 'x')).toThrow('agents never change it')
+    expect(() => file('load', join(aipackBase, 'config-user.toml'))).toThrow('outside the workspace')
+    expect(readFileSync(join(aipackBase, 'pack/installed/ns/p/main.aip'), 'utf8')).toBe('')
+  })
+
+  it('links in support folders do not lead further', () => {
+    mkdirSync(join(aipackBase, 'support/pack/ns/p'), { recursive: true })
+    symlinkSync(root, join(aipackBase, 'support/pack/ns/p/out'))
+    expect(() => file('save', 'ns@p$base/out/x.txt', 'x')).toThrow('outside the workspace')
+    expect(existsSync(join(root, 'x.txt'))).toBe(false)
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { LuaValue } from '../../../src/script/engine.ts'
+import { semverModule } from '../../../src/script/host/semver.ts'
+import { hostSection } from './host-section.ts'
+
+const { call } = hostSection('/')
+
+function semver(name: string, ...args: readonly LuaValue[]): LuaValue {
+  return call(semverModule, name, ...args)[0]
+}
+
+describe('aip.semver', () => {
+  it.each([
+    ['0.6.12-WIP', '>', '0.6.9', true],
+    ['0.6.7-wip', '<', '0.6.7', true],
+    ['0.6.7-alpha.1', '<', '0.6.7-beta', true],
+    ['1.0.0+build', '=', '1.0.0', false],
+    ['1.0.0+build', '!=', '1.0.0', true],
+    ['1.0.0+build', '>', '1.0.0', true],
+    ['1.0.0+2', '<', '1.0.0+10', true],
+    ['1.0.0+1.a', '>', '1.0.0+1', true],
+    ['1.0.0+9', '<', '1.0.0+a', true],
+    ['1.0.0+x', '==', '1.0.0+x', true],
+    ['1.0.0-2', '<', '1.0.0-10', true],
+    ['2.0.0', '>=', '10.0.0', false],
+    ['1.2.3', '<=', '1.2.3', true],
+    ['1.2.3', '~=', '1.2.3', false],
+    ['0.8.34', '>=', '0.8.9', true],
+  ])('compares %s %s %s (vector 76)', (left, operator, right, expected) => {
+    expect(semver('compare', left, operator, right)).toBe(expected)
+  })
+
+  it('takes a version apart (vector 77)', () => {
+    expect(semver('parse', '1.2.3-beta.1+build.123')).toEqual({
+      major: 1,
+      minor: 2,
+      patch: 3,
+      prerelease: 'beta.1',
+      build: 'build.123',
+    })
+    expect(semver('parse', '10.0.7')).toEqual({
+      major: 10,
+      minor: 0,
+      patch: 7,
+      prerelease: undefined,
+      build: undefined,
+    })
+  })
+
+  it('tells pre-releases by their hyphen, not by build metadata (vector 77)', () => {
+    expect(semver('is_prerelease', '1.0.0-rc.1')).toBe(true)
+    expect(semver('is_prerelease', '1.0.0+build.123')).toBe(false)
+  })
+
+  it('wants all three numbers and nothing else', () => {
+    const texts = [
+      '1.0.0',
+      '1.0',
+      '1',
+      '',
+      'v1.0.0',
+      ' 1.0.0',
+      '1.0.0 ',
+      '01.0.0',
+      '1.0.0-',
+      '1.0.0-a..b',
+      '1.0.0.0',
+      'ä',
+    ]
+    expect(texts.filter((text) => semver('valid', text))).toEqual(['1.0.0'])
+  })
+
+  it('refuses what is no version, no operator and no text', () => {
+    expect(() => semver('compare', '1.0', '<', '1.0.0')).toThrow(
+      'aip.semver.compare: the first version must be like 1.2.3 or 1.2.3-beta.1, but was "1.0"',
+    )
+    expect(() => semver('compare', '1.0.0', '=>', '1.0.0')).toThrow('there is no operator "=>"')
+    expect(() => semver('parse', 'x')).toThrow('but was "x"')
+    expect(() => semver('is_prerelease', undefined)).toThrow('the version must be a string, but was nil')
+    expect(() => semver('valid', {})).toThrow('but was table')
+  })
+})

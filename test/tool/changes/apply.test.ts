@@ -1,0 +1,183 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { applyChanges } from '../../../src/tool/changes/apply.ts'
+import type { Directive } from '../../../src/tool/changes/directive.ts'
+import type { ChangeItem } from '../../../src/tool/changes/plan.ts'
+import { testContext, type TestContext } from '../../helpers/context.ts'
+import { tempTree } from '../../helpers/temp.ts'
+
+interface Applied {
+  readonly root: string
+  readonly context: TestContext
+  readonly apply: (...directives: readonly Directive[]) => readonly ChangeItem[]
+  readonly read: (path: string) => string
+}
+
+function workspace(files: { readonly [path: string]: string | Uint8Array }, base = '.'): Applied {
+  const root = tempTree(files)
+  const context = testContext({ workspace: root })
+  return {
+    root,
+    context,
+    apply: (...directives) => applyChanges(directives, join(root, base), { context, at: ['call#0'] }),
+    read: (path) => readFileSync(join(root, path), 'utf8'),
+  }
+}
+
+describe('applyChanges', () => {
+  it('carries out every kind of change, records and reports it', () => {
+    const { apply, read, root, context } = workspace({ a: 'x\n', b: 'y\n', c: 'z', 'd/e': '' })
+    const items = apply(
+      { kind: 'New', filePath: 'deep/new.txt', content: 'é\n' },
+      { kind: 'Patch', filePath: 'a', content: '@@\n-x\n+X\n' },
+      { kind: 'Append', filePath: 'c', content: '+\n' },
+      { kind: 'Copy', fromPath: 'b', filePath: 'copies/b' },
+      { kind: 'Rename', fromPath: 'b', filePath: 'moved/b' },
+      { kind: 'Delete', filePath: 'd' },
+    )
+    expect(items).toEqual([
+      { filePath: 'deep/new.txt', kind: 'New', isSuccess: true },
+      { filePath: 'a', kind: 'Patch', isSuccess: true },
+      { filePath: 'c', kind: 'Append', isSuccess: true },
+      { filePath: 'copies/b', kind: 'Copy', isSuccess: true },
+      { filePath: 'moved/b', kind: 'Rename', isSuccess: true },
+      { filePath: 'd', kind: 'Delete', isSuccess: true },
+    ])
+    expect(['deep/new.txt', 'a', 'c', 'copies/b', 'moved/b'].map(read)).toEqual(['é\n', 'X\n', 'z+\n', 'y\n', 'y\n'])
+    expect([existsSync(join(root, 'b')), existsSync(join(root, 'd'))]).toEqual([false, false])
+    expect(context.sent.map((event) => ('op' in event ? event.op : ''))).toEqual([
+      'write',
+      'write',
+      'append',
+      'copy',
+      'move',
+      'delete',
+    ])
+    const started = context.records.filter(({ k }) => k === 'started').map((record) => ('p' in record ? record.p : ''))
+    expect(started).toEqual([0, 1, 2, 3, 4, 5].map((number) => `call#0/${number}`))
+  })
+
+  it('writes the hunks that fit, and reports the others', () => {
+    const { apply, read } = workspace({ a: 'x\ny\n' })
+    expect(apply({ kind: 'Patch', filePath: 'a', content: '@@\n-x\n+X\n@@\n-none\n+Y\n' })).toEqual([
+      {
+        filePath: 'a',
+        kind: 'Patch',
+        isSuccess: false,
+        error: '1 of 2 hunks failed: its context and removed lines are not in the file',
+        failedHunks: [{ body: '@@\n-none\n+Y', cause: 'its context and removed lines are not in the file' }],
+      },
+    ])
+    expect(read('a')).toBe('X\ny\n')
+  })
+
+  it('goes on after a change that failed', () => {
+    const { apply, read } = workspace({ a: 'x', dir: '', 'folder/f': '', bin: new Uint8Array([0xff, 0xfe, 0]) })
+    const items = apply(
+      { kind: 'New', filePath: 'a', content: 'x' },
+      { kind: 'New', filePath: 'folder', content: 'x' },
+      { kind: 'New', filePath: 'a/b', content: 'x' },
+      { kind: 'Patch', filePath: 'bin', content: '@@\n-x\n' },
+      { kind: 'Copy', fromPath: 'none', filePath: 'b' },
+      { kind: 'Copy', fromPath: 'folder', filePath: 'b' },
+      { kind: 'Rename', fromPath: 'none', filePath: 'b' },
+      { kind: 'Rename', fromPath: 'a', filePath: './a' },
+      { kind: 'Rename', fromPath: 'a', filePath: 'folder' },
+      { kind: 'Delete', filePath: 'none' },
+      { kind: 'Delete', filePath: '.' },
+      { kind: 'Fail', filePath: 'unknown', reason: 'why', hunks: [] },
+      { kind: 'New', filePath: 'last', content: 'done' },
+    )
+    expect(items.map(({ kind, isSuccess, error }) => (isSuccess ? kind : `${kind}: ${error}`))).toEqual([
+      'New: the file holds exactly this content already',
+      'New: folder is a folder, not a file',
+      'New: a is a file, so there can be nothing below it',
+      'Patch: bin is not UTF-8 text',
+      'Copy: there is no file none',
+      'Copy: folder is a folder, not a file',
+      'Rename: there is no file none',
+      'Rename: from_path and to_path are both ./a',
+      'Rename: folder exists already',
+      'Delete: there is no file none to delete',
+      'Delete: . is the base folder itself',
+      'Fail: why',
+      'New',
+    ])
+    expect(read('last')).toBe('done')
+  })
+
+  it('copies and moves bytes, also over a file that is there', () => {
+    const bytes = new Uint8Array([0xff, 0, 0xfe])
+    const { apply, root } = workspace({ bin: bytes, b: 'b', c: 'c' })
+    expect(
+      apply({ kind: 'Copy', fromPath: 'bin', filePath: 'b' }, { kind: 'Rename', fromPath: 'b', filePath: 'c' }),
+    ).toMatchObject([{ isSuccess: true }, { isSuccess: true }])
+    expect(new Uint8Array(readFileSync(join(root, 'c')))).toEqual(bytes)
+  })
+
+  it('touches nothing outside of the base folder', () => {
+    const { apply, root } = workspace({ 'base/in': 'x', out: 'x', '.git/config': 'x' }, 'base')
+    const outside = tempTree({ secret: 'secret' })
+    symlinkSync(outside, join(root, 'base/link'))
+    symlinkSync(root, join(root, 'base/up'))
+    const write = (filePath: string): Directive => ({ kind: 'New', filePath, content: 'y' })
+    const items = apply(
+      write('../out'),
+      write('a/../../out'),
+      write(join(root, 'out')),
+      write(join(outside, 'secret')),
+      write('~/x'),
+      write('link/secret'),
+      write('link/new'),
+      write('up/out'),
+      { kind: 'Delete', filePath: '../out' },
+      { kind: 'Delete', filePath: 'link/secret' },
+      { kind: 'Copy', fromPath: '../out', filePath: 'got' },
+      { kind: 'Copy', fromPath: 'link/secret', filePath: 'got' },
+      { kind: 'Rename', fromPath: 'in', filePath: '../moved' },
+      { kind: 'Rename', fromPath: '../out', filePath: 'got' },
+    )
+    expect(items.filter(({ kind, isSuccess }) => isSuccess || kind !== 'Fail')).toEqual([])
+    expect(items[0]?.error).toBe('../out leads out of base')
+    expect(readFileSync(join(root, 'out'), 'utf8')).toBe('x')
+    expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('secret')
+    expect(
+      [join(root, 'base/got'), join(root, 'moved'), join(outside, 'new'), join(root, 'base/~')].filter(existsSync),
+    ).toEqual([])
+  })
+
+  it('takes absolute paths inside the base folder and refuses what is protected', () => {
+    const { apply, root, read } = workspace({ '.git/config': 'x' })
+    expect(
+      apply(
+        { kind: 'New', filePath: join(root, 'abs'), content: 'y' },
+        { kind: 'Append', filePath: '.git/config', content: 'y' },
+      ),
+    ).toMatchObject([{ isSuccess: true }, { kind: 'Append', isSuccess: false }])
+    expect([read('abs'), read('.git/config')]).toEqual(['y', 'x'])
+  })
+
+  it('reports a base folder outside of the workspace for each change', () => {
+    const { apply } = workspace({}, '..')
+    expect(apply({ kind: 'New', filePath: 'x', content: 'y' })).toMatchObject([{ kind: 'Fail', isSuccess: false }])
+  })
+
+  it.runIf(process.getuid?.() !== 0)('reports a write that the system refuses', () => {
+    const { apply, root } = workspace({})
+    mkdirSync(join(root, 'locked'))
+    chmodSync(join(root, 'locked'), 0o500)
+    expect(apply({ kind: 'New', filePath: 'locked/x', content: 'y' })).toMatchObject([
+      { kind: 'New', isSuccess: false },
+    ])
+  })
+
+  it('stops when the run is aborted', () => {
+    const root = tempTree({})
+    const context = testContext({ workspace: root, signal: AbortSignal.abort(new Error('stop')) })
+    expect(() => applyChanges([{ kind: 'New', filePath: 'x', content: 'y' }], root, { context, at: ['call'] })).toThrow(
+      'stop',
+    )
+    expect(existsSync(join(root, 'x'))).toBe(false)
+  })
+})

@@ -1,0 +1,349 @@
+import { describe, expect, it } from 'vitest'
+import { parseChanges } from '../../../src/tool/changes/parse.ts'
+import { fileChangesInstruction } from '../../../src/tool/changes/instruction.ts'
+import { applyPatch } from '../../../src/tool/changes/patch.ts'
+
+function lines(...all: readonly string[]): string {
+  return all.map((line) => `${line}\n`).join('')
+}
+
+function patched(content: string, ...patch: readonly string[]): string {
+  const result = applyPatch(content, lines(...patch))
+  expect(result.failures).toEqual([])
+  return result.content
+}
+
+function causes(content: string, ...patch: readonly string[]): readonly string[] {
+  const result = applyPatch(content, lines(...patch))
+  return result.failures.map(({ cause }) => cause)
+}
+
+const numbers = lines('one', 'two', 'three', 'four', 'five')
+const notFound = 'its context and removed lines are not in the file'
+
+describe('hunks', () => {
+  it('replace, add and remove lines at their context', () => {
+    expect(
+      patched(numbers, '@@', ' one', '-two', '+2', ' three', '@@', ' four', '+four and a half', '@@', '-five'),
+    ).toBe(lines('one', '2', 'three', 'four', 'four and a half'))
+  })
+
+  it('may have numbers and text in the header, which are not looked at', () => {
+    expect(patched(numbers, '@@ -90,2 +91,3 @@ function x', '-two', '+2')).toContain('\n2\n')
+    expect(patched(numbers, '--- a/x', '+++ b/x', '@@ -1 +1 @@', '-one', '+1')).toBe(numbers.replace('one', '1'))
+  })
+
+  it('need no header when there is only one, and may stand in a fence or between other marks', () => {
+    expect(patched(numbers, '-two', '+2')).toContain('\n2\n')
+    expect(patched(numbers, '```diff', '@@', '-two', '+2', '```')).toContain('\n2\n')
+    expect(patched(numbers, '```', '@@', '-two', '+2')).toContain('\n2\n')
+    expect(patched(numbers, '*** Begin Patch', '@@', '-two', '+2', '*** End Patch')).toContain('\n2\n')
+  })
+
+  it('take empty lines and lines without prefix as context', () => {
+    const content = lines('a', '', 'b', '\tc')
+    expect(patched(content, '@@', ' a', '', '-b', '+B', '\tc')).toBe(lines('a', '', 'B', '\tc'))
+  })
+
+  it('keep a line that begins with @@ but is no header', () => {
+    expect(patched(lines('@@x = 1', 'y'), '@@', ' @@x = 1', '-y', '+z')).toBe(lines('@@x = 1', 'z'))
+  })
+
+  it('with added lines alone go to the end, with the blanks between them', () => {
+    expect(patched(numbers, '@@', '+six', '', '+seven', '')).toBe(`${numbers}six\n\nseven\n`)
+    expect(patched('', '@@', '+a', '+b')).toBe('a\nb\n')
+    expect(patched('a', '@@', '+b')).toBe('a\nb')
+  })
+
+  it('remove a range between at least two removed lines on each side', () => {
+    const content = lines('[deps]', 'a = 1', 'b = 2', 'c = 3', 'd = 4', '', 'e = 5', '[end]')
+    expect(patched(content, '@@', ' [deps]', '-a = 1', '-b = 2', '~', '-d = 4', '-', '+x = 9', ' e = 5')).toBe(
+      lines('[deps]', 'x = 9', 'e = 5', '[end]'),
+    )
+    expect(patched(content, '@@', '-a  = 1', '-b = 2', '~', '-d = 4', '-e = 5', ' [end]')).toBe(
+      lines('[deps]', '[end]'),
+    )
+  })
+
+  it('take the nearest end of a range behind its beginning', () => {
+    const content = lines('x', 'y', 'a', 'b', 'm', 'x', 'y', 'n', 'x', 'y')
+    expect(patched(content, '@@', '-a', '-b', '~', '-x', '-y')).toBe(lines('x', 'y', 'n', 'x', 'y'))
+  })
+
+  it('refuse a range with too few removed lines, and changes that add and remove nothing', () => {
+    const cause = 'a ~ needs at least 2 removed lines directly before it and behind it'
+    expect(causes(numbers, '@@', '-one', '~', '-four', '-five')).toEqual([cause])
+    expect(causes(numbers, '@@', '-one', '-two', '~', '-five')).toEqual([cause])
+    expect(causes(numbers, '@@', '-one', ' two', '~', '-four', '-five')).toEqual([cause])
+    expect(causes(numbers, '@@', ' one', ' two')).toEqual(['no line of it begins with + or -'])
+  })
+
+  it('that hold nothing are left out', () => {
+    expect(applyPatch(numbers, '@@\n\n@@\n')).toEqual({ content: numbers, hunkCount: 0, failures: [] })
+    expect(applyPatch(numbers, 'just prose')).toMatchObject({ hunkCount: 0 })
+  })
+})
+
+describe('a failing hunk', () => {
+  it('is reported as it was written and does not stop the others', () => {
+    const result = applyPatch(
+      numbers,
+      lines('@@', '-one', '+1', '@@ here', ' no', '-such line', '+x', '', '@@', '-five', '+5'),
+    )
+    expect(result).toEqual({
+      content: lines('1', 'two', 'three', 'four', '5'),
+      hunkCount: 3,
+      failures: [{ body: '@@ here\n no\n-such line\n+x', cause: notFound }],
+    })
+  })
+
+  it('is one whose lines are there but not together, or in an empty file', () => {
+    expect(causes(numbers, '@@', ' one', '-three', '+3')).toEqual([notFound])
+    expect(causes('', '@@', '-one', '+1')).toEqual([notFound])
+    expect(
+      causes(lines('function greet() {', '  return 1;', '}'), '@@', ' zzz_no_such_context_alpha', '-  return 9;', '+x'),
+    ).toEqual([notFound])
+  })
+})
+
+describe('the place of a hunk', () => {
+  const twice = lines('begin a', 'x', 'end', 'begin b', 'x', 'end', 'begin c', 'x', 'end')
+
+  it('is the first match behind the previous hunk, else the first in the file', () => {
+    expect(patched(twice, '@@', '-x', '+1', '@@', '-x', '+2')).toBe(
+      lines('begin a', '1', 'end', 'begin b', '2', 'end', 'begin c', 'x', 'end'),
+    )
+    expect(patched(twice, '@@', ' begin b', '-x', '+1', '@@', '-x', '+2')).toBe(
+      lines('begin a', 'x', 'end', 'begin b', '1', 'end', 'begin c', '2', 'end'),
+    )
+    expect(patched(twice, '@@', ' begin c', '-x', '+1', '@@', '-x', '+2')).toBe(
+      lines('begin a', '2', 'end', 'begin b', 'x', 'end', 'begin c', '1', 'end'),
+    )
+  })
+
+  it('prefers an exact match anywhere to a loose one that is nearer', () => {
+    expect(patched(lines('  x', 'y', 'x'), '@@', '-x', '+z')).toBe(lines('  x', 'y', 'z'))
+  })
+
+  it('may be written against the file as it was, or as earlier hunks left it', () => {
+    expect(patched(numbers, '@@', ' one', '+new', '@@', ' one', ' two', '-three')).toBe(
+      lines('one', 'new', 'two', 'four', 'five'),
+    )
+    expect(patched(numbers, '@@', ' one', '-two', '+2', '@@', ' 2', '-three', '+3')).toBe(
+      lines('one', '2', '3', 'four', 'five'),
+    )
+  })
+
+  it('is found when blank lines around the hunk are not in the file', () => {
+    expect(patched(numbers, '@@', '', ' one', '-two', '+2', '', '', '@@', ' four', '+x')).toBe(
+      lines('one', '2', 'three', 'four', 'x', 'five'),
+    )
+  })
+})
+
+describe('white space', () => {
+  it('at both ends, in tabs and in runs does not keep a hunk from its place', () => {
+    const content = lines('if (a) {', '\treturn  1  ', '}')
+    expect(patched(content, '@@', ' if (a) {  ', '-  return 1', '+  return 2', ' }')).toBe(
+      lines('if (a) {', '\treturn 2', '}'),
+    )
+  })
+
+  it('of context stays as it is in the file', () => {
+    expect(patched(lines('a  b', '  c'), '@@', ' a b', '-c', '+d')).toBe(lines('a  b', '  d'))
+  })
+
+  it('of added lines becomes that of the file', () => {
+    const deep = lines('class A {', '    f() {', '        one()', '        two()', '    }', '}')
+    expect(patched(deep, '@@', ' f() {', '-    one()', '+    if (x) {', '+        one()', '+    }', '     two()')).toBe(
+      lines(
+        'class A {',
+        '    f() {',
+        '        if (x) {',
+        '            one()',
+        '        }',
+        '        two()',
+        '    }',
+        '}',
+      ),
+    )
+    const flat = lines('f() {', '  one()', '}')
+    expect(patched(flat, '@@', '     f() {', '-      one()', '+      two()', '+        three()', '     }')).toBe(
+      lines('f() {', '  two()', '    three()', '}'),
+    )
+  })
+
+  it('of added lines becomes tabs in a file with tabs and blanks in one with blanks', () => {
+    const tabs = lines('a:', '\tb:', '\t\tc', '\td')
+    expect(patched(tabs, '@@', ' a:', '   b:', '-    c', '+    c:', '+      e', '   d')).toBe(
+      lines('a:', '\tb:', '\t\tc:', '\t\t\te', '\td'),
+    )
+    const blanks = lines('a:', '  b:', '    c')
+    expect(patched(blanks, '@@', ' a:', ' \tb:', '-\t\tc', '+\t\tc:', '+\t\t\te')).toBe(
+      lines('a:', '  b:', '    c:', '      e'),
+    )
+  })
+
+  it('in whole lines is passed over: blank lines that only one of both has', () => {
+    const content = lines('a', '', '', 'b', 'c')
+    expect(patched(content, '@@', ' a', ' b', '-c', '+C')).toBe(lines('a', '', '', 'b', 'C'))
+    expect(patched(lines('a', 'b', 'c'), '@@', ' a', '', ' b', '-c', '+C')).toBe(lines('a', 'b', 'C'))
+    expect(patched(lines('x', 'a', '', 'b', 'y'), '@@', ' x', '-a', '-b', '+c')).toBe(lines('x', 'c', 'y'))
+  })
+
+  it('between added lines is added although its + is missing', () => {
+    expect(patched(lines('a', 'b'), '@@', ' a', '+one', '', '+two', ' b')).toBe(lines('a', 'one', '', 'two', 'b'))
+  })
+
+  it('alone can be removed', () => {
+    expect(patched(lines('a', '', 'b'), '@@', ' a', '-', ' b')).toBe(lines('a', 'b'))
+  })
+})
+
+describe('loose matches', () => {
+  it('ignore case and punctuation', () => {
+    const content = lines('# The Title.', 'uses `process_stage` here;', 'end')
+    expect(patched(content, '@@', ' # the title', '-uses process_stage here', '+uses nothing here', ' end')).toBe(
+      lines('# The Title.', 'uses nothing here', 'end'),
+    )
+  })
+
+  it('do not take one bracket for another', () => {
+    expect(causes(lines('[', ']'), '@@', ' {', '+x', ' }')).toEqual([notFound])
+  })
+
+  it('take lines that are similar when there is one such place', () => {
+    const content = lines('const alpha = 1', 'function calculateTheTotal(items) {', '  return sum(items)', '}')
+    expect(
+      patched(
+        content,
+        '@@',
+        ' function calculateTotal(items) {',
+        '-  return sum(items)',
+        '+  return sum(items, 0)',
+        ' }',
+      ),
+    ).toBe(lines('const alpha = 1', 'function calculateTheTotal(items) {', '  return sum(items, 0)', '}'))
+  })
+
+  it('take a context line that was cut at its start', () => {
+    const content = lines('pub fn initialize_connection(config) {', '  let pool = create(config)', '}')
+    expect(
+      patched(content, '@@', ' initialize_connection(config) {', '-  let pool = create(config)', '+  let pool = x'),
+    ).toBe(lines('pub fn initialize_connection(config) {', '  let pool = x', '}'))
+  })
+
+  it('are refused when several places are alike', () => {
+    const content = lines('Some Text Here', 'x', 'some text: here', 'x')
+    expect(causes(content, '@@', '-some text here', '+y')).toEqual([
+      'its lines are not in the file as they stand, and several places are like them',
+    ])
+  })
+
+  it('never remove a line with other numbers', () => {
+    expect(
+      causes(
+        lines('const userNameOfTheFirst = getUserName(1)'),
+        '@@',
+        '-const userNameOfTheFirst = getUserName(2)',
+        '+x',
+      ),
+    ).toEqual([notFound])
+  })
+
+  it('reach 1,000 lines from the previous hunk', () => {
+    const file = (distance: number): string =>
+      lines('first', ...Array.from({ length: distance }, (_, n) => `l${n}`), 'The Last!')
+    const patch = ['@@', '-first', '+1', '@@', '-the last', '+2'] as const
+    expect(patched(file(999), ...patch)).toMatch(/l998\n2\n$/)
+    expect(causes(file(1001), ...patch)).toEqual([notFound])
+  })
+})
+
+describe('line breaks', () => {
+  it('of Windows stay, also in added lines', () => {
+    expect(patched('a\r\nb\r\nc\r\n', '@@', ' a', '-b', '+B', '+BB')).toBe('a\r\nB\r\nBB\r\nc\r\n')
+    expect(applyPatch('a\nb\n', '@@\r\n a\r\n-b\r\n+c\r\n').content).toBe('a\nc\n')
+  })
+
+  it('stay mixed where they are', () => {
+    expect(patched('a\r\nb\nc\r\nd\r\n', '@@', '-c', '+C')).toBe('a\r\nb\nC\r\nd\r\n')
+  })
+
+  it('at the end stay missing', () => {
+    expect(patched('a\nb', '@@', '-b', '+c')).toBe('a\nc')
+    expect(patched('a\nb', '@@', '-a', '+c')).toBe('c\nb')
+    expect(patched('a\nb', '@@', ' b', '+c')).toBe('a\nb\nc')
+    expect(patched('a\nb', '@@', '-b')).toBe('a')
+  })
+
+  it('at the end change when the patch says so', () => {
+    expect(patched('a\nb', '@@', '-b', '\\ No newline at end of file', '+b')).toBe('a\nb\n')
+    expect(patched('a\nb\n', '@@', '-b', '+b', '\\ No newline at end of file')).toBe('a\nb')
+  })
+
+  it('are not lost with a byte order mark', () => {
+    expect(patched('\uFEFFa\nb\n', '@@', '-a', '+c')).toBe('\uFEFFc\nb\n')
+  })
+
+  it('of all lines may go', () => {
+    expect(patched('a\n', '@@', '-a')).toBe('')
+  })
+})
+
+describe('large and strange files', () => {
+  const large = Array.from({ length: 50_000 }, (_, n) => `line ${n}${n % 10 === 0 ? '' : ' of many'}`)
+
+  it('are patched with many hunks, exact and loose ones', () => {
+    const exact = Array.from({ length: 300 }, (_, n) => ['@@', ` line ${n * 150}`, `+after ${n * 150}`]).flat()
+    const loose = Array.from({ length: 30 }, (_, n) => [
+      '@@',
+      `   line ${n * 1500 + 10}`,
+      `+next ${n * 1500 + 10}`,
+    ]).flat()
+    const result = patched(lines(...large), ...exact, ...loose).split('\n')
+    expect(result).toHaveLength(50_331)
+    expect(result[result.indexOf('line 44850') + 1]).toBe('after 44850')
+    expect(result[result.indexOf('line 43510') + 1]).toBe('next 43510')
+  })
+
+  it('are searched in proportion to their length when all lines are alike', () => {
+    const same = Array.from({ length: 50_000 }, () => 'x')
+    const context = Array.from({ length: 10_000 }, () => ' x')
+    expect(causes(lines(...same), '@@', ...context, '-y')).toEqual([notFound])
+    expect(causes(lines(...same), '@@', '-x', '-x', '~', '-x', '-y')).toEqual([notFound])
+  })
+
+  it('hold any unicode', () => {
+    expect(patched(lines('Grüße 👋', '日本語'), '@@', ' Grüße 👋', '-日本語', '+中文 𝒳')).toBe(
+      lines('Grüße 👋', '中文 𝒳'),
+    )
+  })
+})
+
+describe('the example of the instruction', () => {
+  it('applies to the file it speaks of', () => {
+    const patch = parseChanges(fileChangesInstruction).directives.find(({ kind }) => kind === 'Patch')
+    if (patch?.kind !== 'Patch') throw new Error('there is no patch')
+    const main = lines(
+      "import { start } from './start.ts'",
+      '',
+      'export function main(): void {',
+      "  print('hello')",
+      '  start()',
+      '}',
+    )
+    expect(applyPatch(main, patch.content)).toMatchObject({
+      failures: [],
+      content: lines(
+        "import { start } from './start.ts'",
+        "import { greeting } from './greeting.ts'",
+        '',
+        'export function main(): void {',
+        '  print(greeting)',
+        '  start()',
+        '}',
+      ),
+    })
+  })
+})

@@ -1,0 +1,114 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { performAction } from '../../../src/tool/changes/action.ts'
+import type { Directive } from '../../../src/tool/changes/directive.ts'
+import { planChange } from '../../../src/tool/changes/plan-content.ts'
+import { planChanges } from '../../../src/tool/changes/plan.ts'
+import { diskSpace } from '../../../src/tool/changes/space.ts'
+import { testContext } from '../../helpers/context.ts'
+import { tempTree } from '../../helpers/temp.ts'
+
+describe('planChange', () => {
+  it('gives the content of a new file, and refuses what a file holds already', () => {
+    const directive = { kind: 'New', filePath: 'a', content: 'x\n' } as const
+    expect(planChange(directive, undefined)).toMatchObject({ kind: 'changed', content: 'x\n' })
+    expect(planChange(directive, 'y\r\n')).toMatchObject({ kind: 'changed', content: 'x\r\n' })
+    for (const same of ['x\n', 'x\r\n']) {
+      expect(planChange(directive, same)).toEqual({
+        kind: 'refused',
+        reason: 'the file holds exactly this content already',
+        failures: [],
+      })
+    }
+    expect(planChange({ ...directive, content: '' }, undefined)).toMatchObject({ kind: 'changed', content: '' })
+  })
+
+  it('appends as it stands', () => {
+    const directive = { kind: 'Append', filePath: 'a', content: '+\n' } as const
+    expect(planChange(directive, 'a')).toMatchObject({ content: 'a+\n' })
+    expect(planChange(directive, undefined)).toMatchObject({ content: '+\n' })
+    expect(planChange(directive, 'a\r\n')).toMatchObject({ content: 'a\r\n+\r\n' })
+    expect(planChange({ ...directive, content: '' }, 'a')).toMatchObject({ kind: 'refused' })
+  })
+
+  it('gives what a patch makes with the hunks that failed, and refuses it when none is left', () => {
+    const patch = (content: string): { kind: 'Patch'; filePath: string; content: string } => ({
+      kind: 'Patch',
+      filePath: 'a',
+      content,
+    })
+    const failure = { body: '@@\n-z', cause: 'its context and removed lines are not in the file' }
+    expect(planChange(patch('@@\n-a\n+b\n@@\n-z\n'), 'a\n')).toEqual({
+      kind: 'changed',
+      content: 'b\n',
+      hunkCount: 2,
+      failures: [failure],
+    })
+    expect(planChange(patch('@@\n-z\n'), 'a\n')).toEqual({
+      kind: 'refused',
+      reason: '1 of 1 hunks failed: its context and removed lines are not in the file',
+      failures: [failure],
+    })
+    expect(planChange(patch('@@\n-a\n+a\n'), 'a\n')).toMatchObject({ reason: 'the patch leaves the file as it is' })
+    expect(planChange(patch('nothing'), 'a\n')).toMatchObject({ reason: expect.stringContaining('holds no hunk') })
+    const cause = 'there is no file a to patch'
+    expect(planChange(patch('@@\n-z\n'), undefined)).toEqual({
+      kind: 'refused',
+      reason: cause,
+      failures: [{ body: '@@\n-z', cause }],
+    })
+  })
+})
+
+const patch = '@@\n-old\n+new\n'
+
+describe('planChanges', () => {
+  it('touches nothing, and sees what earlier changes of the set will have done', () => {
+    const root = tempTree({ a: 'old\n', 'dir/b': 'old\n', gone: 'x' })
+    const context = testContext({ workspace: root })
+    const directives: readonly Directive[] = [
+      { kind: 'New', filePath: 'made/new.txt', content: 'old\n' },
+      { kind: 'Patch', filePath: 'made/new.txt', content: patch },
+      { kind: 'Copy', fromPath: 'made/new.txt', filePath: 'copy' },
+      { kind: 'Append', filePath: 'copy', content: 'more\n' },
+      { kind: 'Rename', fromPath: 'dir', filePath: 'moved' },
+      { kind: 'Patch', filePath: 'moved/b', content: patch },
+      { kind: 'Delete', filePath: 'gone' },
+      { kind: 'New', filePath: 'gone', content: 'x' },
+    ]
+    const steps = planChanges(directives, diskSpace(root, context))
+    expect(steps.filter(({ item }) => !item.isSuccess)).toEqual([])
+    expect(readdirSync(root).toSorted()).toEqual(['a', 'dir', 'gone'])
+    expect(context.records).toEqual([])
+
+    for (const { action } of steps) if (action !== undefined) performAction(action, { context, at: ['x'] })
+    expect(readFileSync(join(root, 'made/new.txt'), 'utf8')).toBe('new\n')
+    expect(readFileSync(join(root, 'copy'), 'utf8')).toBe('new\nmore\n')
+    expect(readFileSync(join(root, 'moved/b'), 'utf8')).toBe('new\n')
+    expect(readFileSync(join(root, 'gone'), 'utf8')).toBe('x')
+  })
+
+  it('finds what a set cannot do, so that nothing of it need be done', () => {
+    const root = tempTree({ a: 'old\n', 'dir/b': 'old\n' })
+    const directives: readonly Directive[] = [
+      { kind: 'Rename', fromPath: 'a', filePath: 'c' },
+      { kind: 'Patch', filePath: 'a', content: patch },
+      { kind: 'Delete', filePath: 'dir' },
+      { kind: 'Patch', filePath: 'dir/b', content: patch },
+      { kind: 'New', filePath: 'folder/x', content: '' },
+      { kind: 'New', filePath: 'folder', content: '' },
+      { kind: 'New', filePath: 'c/below', content: '' },
+    ]
+    const items = planChanges(directives, diskSpace(root, testContext({ workspace: root }))).map(({ item }) => item)
+    expect(items.map(({ isSuccess, error }) => (isSuccess ? 'ok' : error))).toEqual([
+      'ok',
+      'there is no file a to patch',
+      'ok',
+      'there is no file dir/b to patch',
+      'ok',
+      'folder is a folder, not a file',
+      'c is a file, so there can be nothing below it',
+    ])
+  })
+})
