@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 /** A process that runs longer hangs. */
 const limitMs = 300_000
@@ -46,4 +47,12 @@ function ending(child) {
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
+}
+
+/** Like `runNode`, with what the process has used: peak memory in kilobytes, processor time in milliseconds. */
+export async function runCounted(args, { folder, env = {} }) {
+  const file = join(folder, 'usage.json')
+  const preload = pathToFileURL(join(import.meta.dirname, 'usage.mjs')).href
+  const result = await runNode(['--import', preload, ...args], { folder, env: { ...env, BENCH_USAGE_FILE: file } })
+  return { ...result, ...JSON.parse(readFileSync(file, 'utf8')) }
 }

@@ -13,7 +13,11 @@ async function ask(_, index) {
   const decoder = new TextDecoder()
   let rest = ''
   let text = ''
-  for await (const bytes of response.body) {
+  // a reader is faster than for await
+  const reader = response.body.getReader()
+  for (;;) {
+    const { value: bytes, done } = await reader.read()
+    if (done) return text
     const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
     rest = lines.pop()
     for (const line of lines) {
@@ -21,5 +25,4 @@ async function ask(_, index) {
       text += JSON.parse(line.slice(6)).choices[0].delta.content ?? ''
     }
   }
-  return text
 }

@@ -1,7 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { runNode } from './child.mjs'
+import { runCounted } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 
 const agentOf = (count) => `# Before All
@@ -32,50 +31,35 @@ return data.upper .. " " .. data.size
 export async function inputs({ command, folder, small }) {
   const few = small ? 20 : 2_000
   const many = few * 10
-  const measured = { one: measure(1), few: measure(few), many: measure(many) }
-  const peaks = { few: [], many: [] }
-  const times = await interleave(
-    {
-      one: async () => (await measured.one()).ms,
-      few: async () => kept('few'),
-      many: async () => kept('many'),
-    },
-    small ? 1 : 5,
-  )
-
-  async function kept(name) {
-    const { ms, peak } = await measured[name]()
-    peaks[name].push(peak)
-    return ms
-  }
+  const results = await interleave({ one: measure(1), few: measure(few), many: measure(many) }, small ? 1 : 5)
 
   function measure(count) {
     const file = `inputs-${count}.aip`
     writeFileSync(join(folder, file), agentOf(count))
     return async () => {
-      const peakFile = join(folder, 'peak.txt')
-      const preload = pathToFileURL(join(import.meta.dirname, 'peak.mjs')).href
-      const { ms, stdout } = await runNode(['--import', preload, command, 'run', file], {
-        folder,
-        env: { BENCH_PEAK_FILE: peakFile },
-      })
+      const { ms, peak, stdout } = await runCounted([command, 'run', file], { folder })
       const lines = stdout.trimEnd().split('\n')
       if (lines.length !== count || !lines.at(-1).startsWith(`LINE ${count} `)) {
         throw new Error(`${file} printed ${lines.length} outputs, the last one is ${lines.at(-1)}`)
       }
-      return { ms, peak: Number(readFileSync(peakFile, 'utf8')) }
+      return { ms, peak }
     }
   }
 
-  const perInput = (name, count) => times[name].map((ms, round) => (ms - times.one[round]) / count)
+  const timePerInput = (name, count) => results[name].map(({ ms }, round) => (ms - results.one[round].ms) / count)
+  const peaks = (name) => results[name].map(({ peak }) => peak)
   const label = many.toLocaleString('en-US')
   const of = `${few.toLocaleString('en-US')} inputs`
   return [
     figure(`time per input, ${label} inputs`, {
       of,
-      ratios: quotients(perInput('many', many), perInput('few', few)),
+      ratios: quotients(timePerInput('many', many), timePerInput('few', few)),
       aim: { atMost: 1.2 },
     }),
-    figure(`peak memory, ${label} inputs`, { of, ratios: quotients(peaks.many, peaks.few), aim: { atMost: 1.5 } }),
+    figure(`peak memory, ${label} inputs`, {
+      of,
+      ratios: quotients(peaks('many'), peaks('few')),
+      aim: { atMost: 1.5 },
+    }),
   ]
 }

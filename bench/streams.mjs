@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runNode } from './child.mjs'
+import { runCounted } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 
 const promptOf = (streams) => `+++
@@ -30,21 +30,30 @@ export async function streams({ command, folder, small }) {
     }
     const bare = { args: [join(import.meta.dirname, 'fetch-client.mjs'), baseUrl, String(load.streams)], env: {} }
 
-    const throughput = (client) => async () => {
+    const measure = (client) => async () => {
       await server.ask(load)
-      const { endedAt, stdout } = await runNode(client.args, { folder, env: client.env })
+      const { endedAt, stdout, cpu } = await runCounted(client.args, { folder, env: client.env })
       const { firstAt } = await server.ask('report')
       const pieces = stdout.split('word ').length - 1
       if (pieces !== load.streams * load.pieces) throw new Error(`${client.args[0]} printed ${pieces} pieces`)
-      return pieces / (endedAt - firstAt)
+      return { rate: pieces / (endedAt - firstAt), cpu }
     }
 
-    const rates = await interleave({ baton: throughput(baton), bare: throughput(bare) }, small ? 1 : 9)
+    const results = await interleave({ baton: measure(baton), bare: measure(bare) }, small ? 1 : 9)
+    const ratios = (key) =>
+      quotients(
+        results.baton.map((result) => result[key]),
+        results.bare.map((result) => result[key]),
+      )
     return [
       figure(`throughput of ${load.streams} streams at once`, {
         of: 'bare fetch',
-        ratios: quotients(rates.baton, rates.bare),
+        ratios: ratios('rate'),
         aim: { atLeast: 0.9 },
+      }),
+      figure('processor time of that, start included', {
+        of: 'bare fetch, start included',
+        ratios: ratios('cpu'),
       }),
     ]
   } finally {

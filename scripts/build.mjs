@@ -17,7 +17,7 @@ const compiled = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsc
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 
 await build({
-  entryPoints: { baton: join(root, 'src/main.ts') },
+  entryPoints: { baton: join(root, 'src/main.ts'), 'lua-worker': join(root, 'src/script/isolated/worker.ts') },
   outdir: join(root, 'dist/bin'),
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,

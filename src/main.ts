@@ -36,7 +36,7 @@ function createIo(signal: AbortSignal): CommandIo {
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
-    columns: () => process.stderr.columns ?? 80,
+    columns: () => process.stderr.columns || 80,
     signal,
   }
 }

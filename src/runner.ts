@@ -9,6 +9,8 @@ import type { RunContext } from './event/context.ts'
 import { addUsage, noUsage, type Usage } from './event/message.ts'
 import { createEffects } from './journal/effects.ts'
 import type { RunJournal } from './journal/journal.ts'
+import { createMemoryJournal } from './journal/memory.ts'
+import { isOnNetwork } from './journal/network.ts'
 import { newRunId, runFolder } from './journal/run-id.ts'
 import { createMask, type SecretMask } from './journal/secrets.ts'
 import { openRun } from './journal/store.ts'
@@ -117,7 +119,7 @@ async function runTargetWithJournal(target: Target, run: Run): Promise<Ending> {
     runId: run.id,
     ...(runsDir === undefined ? {} : { runsDir }),
   })
-  const journal = await openRun({ folder, now: () => new Date(), mask: run.mask })
+  const journal = await openJournal(folder, run)
   try {
     recordStart(journal, target, { id: run.id, version })
     const ending = await execute(target, inputsOf(run.options), createContext(target, journal, run))
@@ -131,6 +133,17 @@ async function runTargetWithJournal(target: Target, run: Run): Promise<Ending> {
   } finally {
     await journal.close()
   }
+}
+
+async function openJournal(folder: string, { bus, mask }: Run): Promise<RunJournal> {
+  const now = (): Date => new Date()
+  if (!isOnNetwork(folder)) return openRun({ folder, now, mask })
+  bus.send([], {
+    type: 'warning',
+    message: `${folder} is on a network file system: this run is not recorded and cannot be resumed`,
+    hint: 'Set [runs] dir in your config file to a local folder.',
+  })
+  return createMemoryJournal({ now, mask })
 }
 
 /** Makes the parts and puts them together: the only place that knows all of them. */

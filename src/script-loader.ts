@@ -2,31 +2,54 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from './config/settings.ts'
+import type { LuaEngine } from './script/engine.ts'
 import type { ScriptHost } from './script/section.ts'
 
 /** Gives the Lua engine with all host modules; loaded at the first call and shared by a run's sections. */
-export function createScriptLoader({
-  timeout_ms,
-  instructions,
-  memory_mb,
-}: Settings['lua']): () => Promise<ScriptHost> {
+export function createScriptLoader(lua: Settings['lua']): () => Promise<ScriptHost> {
   let host: Promise<ScriptHost> | undefined
-  const limits = { timeMs: timeout_ms, instructions, memoryBytes: memory_mb * 1024 * 1024 }
+  const limits = {
+    timeMs: lua.timeout_ms,
+    instructions: lua.instructions,
+    memoryBytes: lua.memory_mb * 1024 * 1024,
+  }
 
   async function load(): Promise<ScriptHost> {
-    const [{ loadLua54 }, { hostModules }] = await Promise.all([
-      import('./script/lua54/engine.ts'),
-      import('./script/host/index.ts'),
-    ])
-    return { engine: await loadLua54(wasmOption()), modules: hostModules, limits }
+    const [engine, { hostModules }] = await Promise.all([loadEngine(lua), import('./script/host/index.ts')])
+    return { engine, modules: hostModules, limits }
   }
 
   return () => (host ??= load())
 }
 
-/** The bundled command has the engine's wasm in its own folder; elsewhere the package is asked for it. */
-function wasmOption(): { readonly wasmFile?: string } {
+/** The engine that is configured. Without WebAssembly (`node --jitless`) it is the one that needs none (DESIGN 7). */
+async function loadEngine({ engine, isolated }: Settings['lua']): Promise<LuaEngine> {
+  const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
+  const { wasmFile, workerFile } = bundledFiles()
+  if (isolated) {
+    const { createIsolatedEngine } = await import('./script/isolated/engine.ts')
+    return createIsolatedEngine({ engine: chosen, ...wasmFile, ...workerFile })
+  }
+  if (chosen === 'fengari') return (await import('./script/fengari/engine.ts')).loadFengari()
+  return (await import('./script/lua54/engine.ts')).loadLua54(wasmFile)
+}
+
+interface BundledFiles {
+  readonly wasmFile: { readonly wasmFile?: string }
+  readonly workerFile: { readonly workerFile?: string }
+}
+
+/** The bundled command has the engine's wasm and worker in its own folder; elsewhere they are found without help. */
+function bundledFiles(): BundledFiles {
+  const wasmFile = besideUs('glue.wasm')
+  const workerFile = besideUs('lua-worker.js')
+  return {
+    wasmFile: wasmFile === undefined ? {} : { wasmFile },
+    workerFile: workerFile === undefined ? {} : { workerFile },
+  }
+}
+
+function besideUs(name: string): string | undefined {
   const here = dirname(fileURLToPath(import.meta.url))
-  const bundled = [join(here, 'glue.wasm'), join(here, '..', 'glue.wasm')].find((file) => existsSync(file))
-  return bundled === undefined ? {} : { wasmFile: bundled }
+  return [join(here, name), join(here, '..', name)].find((file) => existsSync(file))
 }

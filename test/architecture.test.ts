@@ -41,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   cli: [
     'base',
     'event',
+    'journal',
     'prompt',
     'config',
     'pack',

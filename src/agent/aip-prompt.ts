@@ -1,13 +1,12 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { isJsonObject } from '../base/json.ts'
 import { below, type RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
 import type { ModelSettings } from '../event/agent.ts'
-import { resolveAlias } from '../model/alias.ts'
 import type { AipDocument, AipPart } from '../prompt/aip.ts'
 import { readInlineTable } from '../prompt/options.ts'
 import { loadTemplates, type RenderTemplate } from '../prompt/template.ts'
 import { loadAttachments } from './attachments.ts'
+import { shownOptions } from './options.ts'
 import type { ScriptRun } from './script-run.ts'
 import { aiResponse } from './ai-response.ts'
 
@@ -42,19 +41,12 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 
 /** AIPack sends temperature and top_p only (spec/aipack.md 2.5). */
 function modelSettings(options: JsonObject): ModelSettings {
-  const { model, temperature, top_p, model_aliases: aliases } = options
+  const { resolved_model: model, temperature, top_p } = shownOptions(options)
   return {
-    ...(typeof model === 'string' ? { model: resolveAlias(model, textTable(aliases)) } : {}),
+    ...(typeof model === 'string' ? { model } : {}),
     ...(typeof temperature === 'number' ? { temperature } : {}),
     ...(typeof top_p === 'number' ? { top_p } : {}),
   }
-}
-
-function textTable(value: Json | undefined): { readonly [key: string]: string } {
-  if (!isJsonObject(value)) return {}
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  )
 }
 
 async function renderParts(

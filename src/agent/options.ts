@@ -24,8 +24,8 @@ export function shownOptions(options: JsonObject): JsonObject {
   return { ...options, resolved_model: resolveAlias(model, textTable(options['model_aliases'])) }
 }
 
-/** The texts of a table, for example of `model_aliases`; other values are left out. */
-export function textTable(value: JsonObject[string] | undefined): { readonly [key: string]: string } {
+/** The texts of a table; other values are left out. */
+function textTable(value: JsonObject[string] | undefined): { readonly [key: string]: string } {
   const entries = Object.entries(tableOf(value))
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }

@@ -9,7 +9,7 @@ const pollMs = 20
  * Sends a signal to all processes of a group, by the id of its leader; 0 only asks. False when nobody is left. Windows
  * has no groups: there it is the process alone.
  */
-export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(platform() === 'win32' ? leader : -leader, signal)
     return true

@@ -25,7 +25,7 @@ export type ProcessEnd =
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'not_started'; readonly reason: string }
 
-export interface ProcessOutput {
+interface ProcessOutput {
   /** UTF-8; bytes that are not are U+FFFD. */
   readonly text: string
   /** How many bytes were thrown away. */

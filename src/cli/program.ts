@@ -1,5 +1,6 @@
 import yargs, { type Argv } from 'yargs'
 import { BatonError } from '../base/error.ts'
+import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
 import type { CommandIo } from './io.ts'
 import type { GlobalFlags } from './options.ts'
@@ -153,7 +154,11 @@ function usageMessage(message: string): string {
   )
 }
 
+const commands = ['run', 'check', 'config']
+
 function usageHint(args: readonly string[]): string {
-  const command = args.find((arg) => ['run', 'check', 'config'].includes(arg))
-  return `See baton ${command === undefined ? '' : `${command} `}--help.`
+  const command = args.find((arg) => commands.includes(arg))
+  if (command !== undefined) return `See baton ${command} --help.`
+  const meant = nearest(args[0] ?? '', commands)
+  return meant === undefined ? 'See baton --help.' : `Did you mean baton ${meant}? See baton --help.`
 }

@@ -129,13 +129,6 @@ const limited: ReadonlyMap<string, (value: Json) => Unavailable | undefined> = n
   ['write_mode', onlyValue('write_mode', false)],
   ['instructions', onlyValue('instructions', false)],
   ['runs', (value) => (hasKey(value, 'keep') ? { path: ['runs', 'keep'], shown: '"runs.keep"' } : undefined)],
-  [
-    'lua',
-    (value) =>
-      hasKey(value, 'engine') && value['engine'] === 'fengari'
-        ? { path: ['lua', 'engine'], shown: 'lua.engine = "fengari"' }
-        : undefined,
-  ],
 ])
 
 /** Every reserved top-level key (DESIGN 4). Schemas are in schema.ts, which is heavier to load. */

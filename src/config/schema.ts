@@ -60,6 +60,7 @@ const settingShape = {
   allow_run_on_task_fail: flag,
   lua: table({
     engine: oneOf('lua54', 'fengari'),
+    isolated: flag,
     timeout: duration,
     memory_mb: integer(1, 4096),
     instructions: integer(1),

@@ -36,7 +36,9 @@ export interface Settings {
   readonly max_files_size_kb: number
   readonly allow_run_on_task_fail: boolean
   readonly lua: {
-    readonly engine: 'lua54'
+    readonly engine: 'lua54' | 'fengari'
+    /** Scripts run in threads of their own, which can be ended at any moment. */
+    readonly isolated: boolean
     readonly timeout_ms: number
     readonly memory_mb: number
     readonly instructions: number
@@ -57,7 +59,7 @@ export const defaultLayer: Layer = {
     base_dir: '',
     max_files_size_kb: 1500,
     allow_run_on_task_fail: false,
-    lua: { engine: 'lua54', timeout: '60s', memory_mb: 256, instructions: 1e12 },
+    lua: { engine: 'lua54', isolated: false, timeout: '60s', memory_mb: 256, instructions: 1e12 },
   },
 }
 
@@ -94,8 +96,8 @@ function joined<T>(...lists: readonly (readonly T[] | undefined)[]): readonly T[
 }
 
 function luaOf({ lua = {} }: SettingValues): Settings['lua'] {
-  const { timeout = '', memory_mb = 0, instructions = 0 } = lua
-  return { engine: 'lua54', timeout_ms: parseDuration(timeout) ?? 0, memory_mb, instructions }
+  const { engine = 'lua54', isolated = false, timeout = '', memory_mb = 0, instructions = 0 } = lua
+  return { engine, isolated, timeout_ms: parseDuration(timeout) ?? 0, memory_mb, instructions }
 }
 
 function pick<T extends object, K extends keyof T>(values: T, keys: readonly K[]): Pick<T, K> {

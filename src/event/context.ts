@@ -21,7 +21,7 @@ export interface Surroundings {
 }
 
 /** Folders outside the workspace that names and paths can mean (spec/aipack.md 3.3 to 3.5). Absolute. */
-export interface RunPlaces {
+interface RunPlaces {
   /** Folders that hold packs as `<namespace>/<name>`, best first. */
   readonly packRoots: readonly string[]
   /** `~/.aipack-base`. */
@@ -31,7 +31,7 @@ export interface RunPlaces {
 }
 
 /** The run of one script agent, as its scripts see it in `CTX` (spec/aipack.md 3.8). */
-export interface AgentRunFacts {
+interface AgentRunFacts {
   readonly runUid: string
   /** Counts the runs of script agents within this run, from 1. */
   readonly runNum: number

@@ -9,7 +9,7 @@ import { mayBePackName, packRefText, parsePackRef, type PackRef } from './pack-r
 import { noPack } from './pack-path.ts'
 
 /** The pack an agent was named through. */
-export interface AgentPack extends Pack {
+interface AgentPack extends Pack {
   /** The reference with its namespace, `namespace@name/sub`. */
   readonly ref: string
   readonly subPath?: string
@@ -184,7 +184,7 @@ function lookedFor(groups: Candidates): string {
 }
 
 /** Names of the agents that come with the product, in order. */
-export function builtInAgents(builtInDir: string): readonly string[] {
+function builtInAgents(builtInDir: string): readonly string[] {
   return readdirSync(builtInDir)
     .filter((file) => /\.(?:aip|lua)$/.test(file))
     .map((file) => file.replace(/\.[^.]+$/, ''))

@@ -1,4 +1,4 @@
-import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { hostCallPlace } from '../event/effects.ts'
 import { type HostFunction, type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
@@ -106,12 +106,13 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
     own && error.line !== undefined
       ? { file: section.agentFile, line: error.line, text: fileText }
       : { file: section.agentFile }
-  const cause = isBatonError(error.cause) ? error.cause : error
-  const hint = isBatonError(error.cause) ? error.cause.hint : hints[error.limit ?? 'none']
+  const cause: Error & { readonly place?: SourcePlace | undefined } = isBatonError(error.cause) ? error.cause : error
+  const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
   return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', inModule?.message ?? error.message, {
-    place: inModule?.place ?? place,
+    // an agent that was run from here has failed at a place of its own
+    place: cause.place ?? inModule?.place ?? place,
     cause,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   })
 }
 

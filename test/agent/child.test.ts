@@ -72,4 +72,15 @@ describe('agents that run agents (D29)', () => {
     const { run } = agentWorld(files)
     await expect(run('a0.lua')).rejects.toThrow(/nested more than 8 deep: a0\.lua/)
   })
+
+  it('fails at the place of the agent that failed', async () => {
+    const { run, folder } = agentWorld({
+      'a.lua': '\naip.agent.run("deep/b")',
+      'deep/b.lua': '\n\nerror("kaboom")',
+    })
+    await expect(run('a.lua')).rejects.toMatchObject({
+      message: expect.stringContaining('kaboom'),
+      place: { file: `${folder}/deep/b.lua`, line: 3 },
+    })
+  })
 })

@@ -94,7 +94,7 @@ describe('a prompt file that cannot be read', () => {
       files: { 'ask.md': new Uint8Array(11 * 1024 * 1024).fill(0x61) },
       code: 2,
       message: 'at most 10 MB',
-      at: 'ask.md:2:1',
+      at: 'ask.md',
       hint: /context_globs/,
     }))
   it('missing file', () => refuses({ files: {}, code: 2, message: 'there is no file', at: 'ask.md', hint: /^hint: /m }))

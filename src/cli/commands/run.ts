@@ -1,4 +1,5 @@
 import { StopSignal } from '../../base/stop.ts'
+import { createMask } from '../../journal/secrets.ts'
 import { createAnswerRenderer } from '../../render/answers.ts'
 import { createJsonRenderer } from '../../render/json.ts'
 import { createLiveRenderer } from '../../render/live.ts'
@@ -57,7 +58,10 @@ function given({ model, dry }: RunFlags): { readonly model?: string; readonly dr
 
 function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Renderer[] {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  if (json) return [createJsonRenderer(io.out)]
+  if (json) {
+    const { mask } = createMask(io.env)
+    return [createJsonRenderer((line) => io.out(mask(line)))]
+  }
 
   const lines = createStepRenderer(io.err, { paint, level })
   const live = io.errIsTerminal && !io.env['CI'] && io.env['TERM'] !== 'dumb' && level !== 'quiet'

@@ -15,28 +15,24 @@ import {
  * use what it repairs. `fengari-interop`, which would show JavaScript objects to scripts, is never loaded.
  */
 export async function loadLibrary(): Promise<Library> {
-  const strings = await import('fengari/src/lstring.js')
-  const state = strings.default as StringModule & { isRepaired?: true }
-  // several engines of one process share the package, which is repaired once
-  const isFirst = state.isRepaired === undefined
-  state.isRepaired = true
-  if (isFirst) repairStrings(state)
-  const numbers = await import('fengari/src/luaconf.js')
-  if (isFirst) repairNumbers(numbers.default as NumberModule)
-  const calls = await import('fengari/src/lapi.js')
-  if (isFirst) repairProtectedCalls(calls.default as CallModule)
-  const auxiliary = await import('fengari/src/lauxlib.js')
-  if (isFirst) limitBuffers(auxiliary.default as BufferModule)
-  const [api, control, standard] = await Promise.all([
-    import('fengari/src/lua.js'),
-    import('fengari/src/ldo.js'),
-    import('fengari/src/lualib.js'),
-  ])
-  const { luaD_throw } = control.default as Pick<LuaApi, 'luaD_throw'>
-  return {
-    api: { ...(api.default as LuaApi), ...(auxiliary.default as LuaApi), luaD_throw },
-    libraries: librariesOf(standard.default as Readonly<Record<string, NativeFunction>>),
-  }
+  repairOnce((await import('fengari/src/lstring.js')).default as StringModule, repairStrings)
+  repairOnce((await import('fengari/src/luaconf.js')).default as NumberModule, repairNumbers)
+  repairOnce((await import('fengari/src/lapi.js')).default as CallModule, repairProtectedCalls)
+  const auxiliary = (await import('fengari/src/lauxlib.js')).default as BufferModule
+  repairOnce(auxiliary, limitBuffers)
+  const api = (await import('fengari/src/lua.js')).default as LuaApi
+  const { luaD_throw } = (await import('fengari/src/ldo.js')).default as Pick<LuaApi, 'luaD_throw'>
+  const standard = (await import('fengari/src/lualib.js')).default as Readonly<Record<string, NativeFunction>>
+  return { api: { ...api, ...auxiliary, luaD_throw }, libraries: librariesOf(standard) }
+}
+
+const repaired = Symbol.for('baton.fengari.repaired')
+
+/** Engines of one process share the package. The mark is on the module itself, because the package outlives the engines. */
+function repairOnce<T extends object>(module: T & { [repaired]?: true }, repair: (module: T) => void): void {
+  if (module[repaired] === true) return
+  module[repaired] = true
+  repair(module)
 }
 
 function librariesOf(standard: Readonly<Record<string, NativeFunction>>): Library['libraries'] {

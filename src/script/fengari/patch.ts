@@ -48,7 +48,10 @@ export function repairStrings(strings: StringModule): void {
   strings.luaS_hash = hash
   strings.luaS_hashlongstr = (text) => (text.hash ??= hash(text.realstring))
   strings.luaS_bless = bless
-  strings.luaS_new = (thread, bytes) => bless(thread, bytes.slice())
+  // an arrow function would not do: fengari calls it with `new` in one place
+  strings.luaS_new = function (thread, bytes) {
+    return bless(thread, bytes.slice())
+  }
 }
 
 /** Floats as C writes them; the text itself decides about `.0`. */

@@ -18,7 +18,7 @@ export interface Lua54Options {
  */
 export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> {
   setFlagsFromString(tieringBudget)
-  const module = await compile(options.wasmFile ?? installedFile())
+  const module = await compile(options.wasmFile)
   let runtime = createRuntime(module)
   return {
     name: 'lua54',
@@ -37,12 +37,16 @@ export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> 
  */
 const tieringBudget = '--wasm-tiering-budget=100000000'
 
-async function compile(file: string): Promise<CompiledModule> {
+async function compile(wasmFile: string | undefined): Promise<CompiledModule> {
   const { Module } = webAssembly()
   try {
-    return new Module(await readFile(file))
+    return new Module(await readFile(wasmFile ?? installedFile()))
   } catch (error) {
-    throw new BatonError('FILE_UNREADABLE', `cannot load Lua from ${file}: ${messageOf(error)}`, { cause: error })
+    throw new BatonError(
+      'FILE_UNREADABLE',
+      `cannot load Lua from ${wasmFile ?? 'the package wasmoon'}: ${messageOf(error)}`,
+      { cause: error },
+    )
   }
 }
 

@@ -6,8 +6,8 @@ import { diskSpace } from './space.ts'
 
 /**
  * Carries out directives one after the other below a base folder (absolute), each against the files as they then are.
- * One that fails leaves the others standing (P-D8). What the n-th makes of the
- * files it finds is an observation, carrying it out an effect, both below the place of the call.
+ * One that fails leaves the others standing (P-D8). What the n-th makes of the files it finds is an observation,
+ * carrying it out an effect, both below the place of the call.
  * @throws the reason of the context's signal; what was done until then stays
  */
 export function applyChanges(

@@ -34,7 +34,7 @@ export interface FailDirective {
 }
 
 /** Stands for the path of a change that names none. */
-export const unknownPath = 'unknown'
+const unknownPath = 'unknown'
 
 export function failDirective(reason: string, filePath?: string, hunks: readonly HunkFailure[] = []): FailDirective {
   return { kind: 'Fail', filePath: filePath ?? unknownPath, reason, hunks }

@@ -1,6 +1,6 @@
 import { withoutFence } from './fence.ts'
 
-export type HunkLine =
+type HunkLine =
   | { readonly kind: 'context' | 'remove' | 'add'; readonly text: string }
   /** `~`: everything between the removed lines around it goes. */
   | { readonly kind: 'gap' }

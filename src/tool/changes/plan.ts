@@ -1,4 +1,4 @@
-import { dirname, posix } from 'node:path'
+import { dirname } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { type ChangeAction, filesAfter } from './action.ts'
 import type { ContentDirective, DeleteDirective, Directive, HunkFailure, TransferDirective } from './directive.ts'
@@ -103,11 +103,12 @@ function deleteStep(directive: DeleteDirective, { files, resolve }: ChangeSpace)
   return { item: done(directive), action: { op: 'delete', path } }
 }
 
-/** A path whose folder is a file cannot be written. `named` is the path as the directive has it. */
+/** Nothing can be written below a file. `named` is the path as the directive has it. */
 function refuseBelowFile(named: string, path: string, files: Files): void {
-  const parent = dirname(path)
-  if (parent === path || files.kindAt(parent) !== 'file') return
-  throw new BatonError('FILE_FAILED', `${posix.dirname(named)} is a file, so there can be nothing below it`)
+  let folder = dirname(path)
+  while (files.kindAt(folder) === undefined && folder !== dirname(folder)) folder = dirname(folder)
+  if (files.kindAt(folder) === 'folder') return
+  throw new BatonError('FILE_FAILED', `${named} cannot be written, because a part of its path is a file`)
 }
 
 function notAFile(path: string, kind: 'folder' | 'other'): BatonError {

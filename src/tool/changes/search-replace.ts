@@ -5,7 +5,7 @@ const searchLine = '<<<<<<< SEARCH'
 const separatorLine = '======='
 const endLine = '>>>>>>> REPLACE'
 
-export interface SearchReplaceFailure {
+interface SearchReplaceFailure {
   readonly search: string
   readonly replace: string
   readonly reason: string

@@ -14,7 +14,7 @@ export interface Files {
 }
 
 /** How a change uses a path. */
-export type PathUse = 'read' | 'write' | 'delete'
+type PathUse = 'read' | 'write' | 'delete'
 
 /** Where changes are planned: the files, and the paths that may be used. */
 export interface ChangeSpace {

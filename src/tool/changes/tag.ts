@@ -13,7 +13,7 @@ export interface Tag {
 const tagPattern =
   /^([ \t]*)(<|\[\[\[)(\/?)([A-Z][A-Z0-9_]*)((?:\s+[A-Za-z_][\w-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)(?:>|\]\]\])([^]*)$/
 const attributePattern = /([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
-const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]*(?=[\s/>\]]))/
+const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]{2,}(?=[\s/>\]]))/
 
 /** The tag that a line begins with. */
 export function readTag(line: string): Tag | undefined {

@@ -108,7 +108,7 @@ describe('planChanges', () => {
       'there is no file dir/b to patch',
       'ok',
       'folder is a folder, not a file',
-      'c is a file, so there can be nothing below it',
+      'c/below cannot be written, because a part of its path is a file',
     ])
   })
 })

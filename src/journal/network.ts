@@ -1,0 +1,31 @@
+import { existsSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** `f_type` of file systems that other machines write to as well (statfs(2)). */
+const networkTypes: ReadonlySet<number> = new Set([
+  0x69_69, // NFS
+  0x51_7b, // SMB
+  0xff_53_4d_42, // CIFS
+  0xfe_53_4d_42, // SMB2
+  0x53_46_41_4f, // AFS
+  0x00_c3_64_00, // Ceph
+])
+
+/**
+ * True when a folder, or the part of it that exists, is on a network file system: there neither `link` nor the pid of
+ * an owner says who writes a run, so it is kept in memory and cannot be resumed (DESIGN 3).
+ */
+export function isOnNetwork(folder: string, typeOf: (path: string) => number = fileSystemType): boolean {
+  let path = folder
+  while (!existsSync(path) && path !== dirname(path)) path = dirname(path)
+  return networkTypes.has(typeOf(path))
+}
+
+function fileSystemType(path: string): number {
+  try {
+    // some systems give the 32 bits as a negative number
+    return statfsSync(path).type >>> 0
+  } catch {
+    return 0
+  }
+}

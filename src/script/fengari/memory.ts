@@ -1,0 +1,20 @@
+import { getHeapStatistics } from 'node:v8'
+import type { Core } from './core.ts'
+
+/** The part of the JavaScript heap that may be in use; the rest is what a collection needs. */
+const usablePart = 0.9
+
+/**
+ * True when the process is about to run out of heap, which would end everything, or when what it holds in long strings
+ * and buffers has grown by twice the limit since the state was made.
+ */
+export function isMemoryShort({ options, externalAtStart }: Core): boolean {
+  const { used_heap_size, heap_size_limit, external_memory } = getHeapStatistics()
+  if (used_heap_size > usablePart * heap_size_limit) return true
+  return external_memory - externalAtStart > 2 * options.limits.memoryBytes
+}
+
+/** Bytes outside the heap, in long strings and buffers. */
+export function externalMemory(): number {
+  return getHeapStatistics().external_memory
+}

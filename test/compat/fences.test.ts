@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import { createFakeProvider } from '../../src/model/fake.ts'
+import { agentWorld } from '../helpers/agents.ts'
+
+const four = '````'
+const three = '```'
+
+// spec/aipack.md 1.1 and 1.3: fences of three and of four backticks are different states
+it('runs sections fenced by four backticks, with fences of three and headings inside', async () => {
+  const { run } = agentWorld({
+    'a.aip': `# Options
+
+${four}toml
+model = "m-${three}"
+${four}
+
+# Data
+
+${four}lua
+local text = [[
+${three}lua
+# Output
+${three}
+]]
+return text
+${four}
+
+# Output \t
+
+${four}lua
+return { data, options.model }
+${four}
+`,
+  })
+  expect((await run('a')).outputs).toEqual([[`${three}lua\n# Output\n${three}\n`, `m-${three}`]])
+})
+
+it('keeps fences of a prompt as they are, with the headings that stand in them', async () => {
+  const provider = createFakeProvider([{ text: ['ok'] }])
+  const { run } = agentWorld(
+    {
+      'a.aip': `# User
+
+${four}md
+# Not a section
+${three}
+# Nor this
+${three}
+${four}
+
+# Assistant
+
+{{input}}
+`,
+    },
+    { provider },
+  )
+  await run('a', ['an input'])
+  expect(provider.requests[0]?.messages.map(({ role, content }) => [role, content.trim()])).toEqual([
+    ['user', `${four}md\n# Not a section\n${three}\n# Nor this\n${three}\n${four}`],
+    ['assistant', 'an input'],
+  ])
+})
+
+it('takes the first Lua fence of a heading alone, whichever length it has', async () => {
+  const { run } = agentWorld({
+    'a.aip': `# Output
+
+${three}text
+return "no Lua"
+${three}
+
+${four}lua
+return "first"
+${four}
+
+${three}lua
+return "second"
+${three}
+`,
+  })
+  expect((await run('a')).outputs).toEqual(['first'])
+})
+
+it('reports the line of the file for code fenced by four backticks', async () => {
+  const { run } = agentWorld({ 'a.aip': `# Output\n\n${four}lua\n-- ${three}\nlocal x = nil .. ""\n${four}\n` })
+  await expect(run('a')).rejects.toMatchObject({ place: { line: 5 } })
+})

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { createFakeProvider } from '../../src/model/fake.ts'
+import { agentWorld } from '../helpers/agents.ts'
+
+const agent = `# Options
+
+\`\`\`toml
+[model_aliases]
+x = "target"
+loop = "x"
+\`\`\`
+
+# User
+
+Go.
+
+# Output
+
+\`\`\`lua
+return { options.model, options.resolved_model }
+\`\`\`
+`
+
+// spec/aipack.md 4.2, vector 18: one level, and one effort behind the name of an alias
+it.each([
+  ['x', 'target'],
+  ['x-high', 'target-high'],
+  ['x-xhigh', 'target-xhigh'],
+  ['x-zero', 'target-zero'],
+  ['x-high-low', 'x-high-low'],
+  ['x-huge', 'x-huge'],
+  ['y-high', 'y-high'],
+  ['y', 'y'],
+  ['loop', 'x'],
+])('the model %s is asked for as %s, and scripts see both names', async (model, asked) => {
+  const provider = createFakeProvider([{ text: ['ok'] }])
+  const { run } = agentWorld({ 'a.aip': agent }, { provider })
+  const { outputs } = await run('a', null, { model })
+  expect(outputs).toEqual([[model, asked]])
+  expect(provider.requests.map((request) => request.model)).toEqual([asked])
+})
+
+it('an alias of the caller joins those of the agent and wins over them', async () => {
+  const provider = createFakeProvider([{ text: ['a'] }, { text: ['b'] }])
+  const { run } = agentWorld({ 'a.aip': agent }, { provider })
+  const options = { model_aliases: { x: 'mine', z: 'other' } }
+  await run('a', null, { ...options, model: 'x-low' })
+  await run('a', null, { ...options, model: 'loop' })
+  expect(provider.requests.map((request) => request.model)).toEqual(['mine-low', 'x'])
+})

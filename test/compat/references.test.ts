@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { agentWorld } from '../helpers/agents.ts'
+
+async function lua(code: string, more: Readonly<Record<string, string>> = {}): Promise<unknown> {
+  const { run } = agentWorld({ 'a.lua': code, ...more })
+  return (await run('a.lua')).outputs[0]
+}
+
+// spec/pro-coder.md 1.3 trap 5: the state of sub-agents is handed on by merging into one table that several hold
+describe('merging', () => {
+  it.each(['merge', 'merge_deep'])('%s changes the table that others hold, and gives it back', async (merge) => {
+    expect(
+      await lua(`
+local state = { params = { a = 1 } }
+local held = state.params
+local given = aip.lua.${merge}(state.params, { b = 2 })
+return { given == held, held.b, state.params == held }`),
+    ).toEqual([true, 2, true])
+  })
+
+  it.each(['merge', 'merge_deep'])(
+    '%s shares the inner tables of its sources, whoever changes them later',
+    async (merge) => {
+      expect(
+        await lua(`
+local inner = { n = 1 }
+local first, second = aip.lua.${merge}({}, { x = inner }), aip.lua.${merge}({}, { x = inner })
+first.x.n = 2
+return { inner.n, second.x.n, first.x == second.x }`),
+      ).toEqual([2, 2, true])
+    },
+  )
+
+  it('merge puts an inner table in the place of another, merge_deep fills the one that is there', async () => {
+    expect(
+      await lua(`
+local function inner_after(merge)
+  local old, new = { a = 1 }, { b = 2 }
+  local target = { x = old }
+  merge(target, { x = new })
+  return { target.x == new, target.x == old, old, new }
+end
+return { inner_after(aip.lua.merge), inner_after(aip.lua.merge_deep) }`),
+    ).toEqual([
+      [true, false, { a: 1 }, { b: 2 }],
+      [false, true, { a: 1, b: 2 }, { b: 2 }],
+    ])
+  })
+
+  it('of null: as an argument it says nothing, inside a source it is a value', async () => {
+    expect(
+      await lua('local t = aip.lua.merge({ a = 1, b = 2 }, null, nil, { a = null }) return { t.a == null, t.b }'),
+    ).toEqual([true, 2])
+  })
+})
+
+it('a table that another agent was given is a copy: what it changes does not come back', async () => {
+  expect(
+    await lua(
+      `
+local shared = { list = { 1 } }
+local r = aip.agent.run("b.lua", { input = { shared = shared, again = shared } })
+return { #shared.list, r.outputs[1] }`,
+      { 'b.lua': 'table.insert(input.shared.list, 2)\nreturn { #input.shared.list, #input.again.list }' },
+    ),
+  ).toEqual([1, [2, 1]])
+})

@@ -1,0 +1,20 @@
+import { describe } from 'vitest'
+import { agentScenarios } from './mini-coder/agents.ts'
+import { chainScenarios } from './mini-coder/chain.ts'
+import { chatScenarios } from './mini-coder/chat.ts'
+import { editingScenarios } from './mini-coder/editing.ts'
+import { mapScenarios } from './mini-coder/maps.ts'
+import { repairScenarios } from './mini-coder/repair.ts'
+import { startScenarios } from './mini-coder/start.ts'
+
+// The scenarios of spec/pro-coder.md 4.2 on a pack of our own (test/fixtures/packs/mini), which uses the same functions
+// in the same shapes as the published one. Each runs the built command.
+describe.each(['lua54'] as const)('mini@coder with %s', (engine) => {
+  describe('starting', () => startScenarios(engine))
+  describe('editing files', () => editingScenarios(engine))
+  describe('sub-agents', () => chainScenarios(engine))
+  describe('maps of files', () => mapScenarios(engine))
+  describe('repairing changes', () => repairScenarios(engine))
+  describe('agents and packs', () => agentScenarios(engine))
+  describe('prompts', () => chatScenarios(engine))
+})

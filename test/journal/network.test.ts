@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { isOnNetwork } from '../../src/journal/network.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+it('takes local folders for local, also those that do not exist yet', () => {
+  expect(isOnNetwork(join(tempTree(), 'not/yet'))).toBe(false)
+})
+
+it.each([0x6969, 0xff534d42, 0x517b])(
+  'knows network file systems by their type %i, asked of the part that exists',
+  (type) => {
+    const folder = tempTree()
+    const asked: string[] = []
+    expect(isOnNetwork(join(folder, 'a/b'), (path) => (asked.push(path), type))).toBe(true)
+    expect(asked).toEqual([folder])
+  },
+)
