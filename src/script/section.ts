@@ -109,8 +109,8 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
   const cause: Error & { readonly place?: SourcePlace | undefined } = isBatonError(error.cause) ? error.cause : error
   const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
   return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', inModule?.message ?? error.message, {
-    // an agent that was run from here has failed at a place of its own
-    place: cause.place ?? inModule?.place ?? place,
+    // an agent that was run from here has failed at a line of its own
+    place: cause.place?.line === undefined ? (inModule?.place ?? place) : cause.place,
     cause,
     hint,
   })

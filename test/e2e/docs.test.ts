@@ -188,8 +188,9 @@ describe.each(documents)('%s', (document) => {
   it('uses each of its example files in a later example', () => {
     for (const { path, line } of steps.filter((step) => step.kind === 'file')) {
       if (!/\.(?:md|aip|lua|mjs)$/.test(path)) continue
-      const name = path.replace(/\.(?:aip|lua)$/, '')
-      const users = steps.filter((step) => !(step.kind === 'file' && step.path === path) && step.text.includes(name))
+      const name = packOf(path) ?? path.replace(/\.(?:aip|lua)$/, '')
+      const others = steps.filter((step) => step.kind !== 'file' || step.path !== path)
+      const users = others.filter(({ text }) => text.includes(name))
       expect(users, `${document}:${line}: nothing uses ${path}`).not.toEqual([])
     }
   })
@@ -207,6 +208,12 @@ describe.each(documents)('%s', (document) => {
     },
   )
 })
+
+/** `namespace@pack` of a file in a pack: whoever names the pack uses its files. */
+function packOf(path: string): string | undefined {
+  const [, namespace, name] = /(?:^|\/)(?:packs|pack\/custom|pack\/installed)\/([^/]+)\/([^/]+)\//.exec(path) ?? []
+  return namespace === undefined ? undefined : `${namespace}@${name}`
+}
 
 function scripts(): Readonly<Record<string, string>> {
   return (JSON.parse(read('package.json')) as { readonly scripts: Record<string, string> }).scripts

@@ -149,14 +149,14 @@ sub_agents:
     expect(run.code).toBe(0)
   })
 
-  it('fails when an agent raises', async () => {
+  it('fails at the line of the agent that raises', async () => {
     const files = {
       'agents/one.aip': aip({ Output: 'local word = "kab"\nerror(word .. "oom")' }),
       [promptFile]: promptText('model: mock\nsub_agents: [agents/one.aip]', 'Go.'),
     }
     const run = await createWorld(files, { engine }).run(['mini@coder'])
     expect(run.code).toBe(1)
-    expect(run.stderr).toContain('kaboom')
+    expect(run.stderr).toContain('error: kaboom\n  at agents/one.aip:5\n')
     expect(run.asked).toEqual([])
   })
 }

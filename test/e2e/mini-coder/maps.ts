@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type Asked, createWorld, home, paths, promptFile, promptText, type World, type WorldOptions } from './world.ts'
@@ -28,11 +28,16 @@ function touch(world: World, path: string, seconds: number): void {
   utimesSync(join(world.folder, path), time, time)
 }
 
+function microseconds(world: World, path: string): number {
+  return Number(statSync(join(world.folder, path), { bigint: true }).mtimeNs / 1000n)
+}
+
 /** P03 and P11: files are described once, and again only when they change. */
 export function mapScenarios(engine: WorldOptions['engine']): void {
-  it('describes new and changed files alone, and keeps the map when an answer cannot be read', async () => {
-    const meta =
-      'model: mock\nwrite_mode: false\nsub_agents: [{ name: mini@coder/code-map, map_name: all, globs: ["src/*.js"], model: map }]'
+  const meta =
+    'model: mock\nwrite_mode: false\nsub_agents: [{ name: mini@coder/code-map, map_name: all, globs: ["src/*.js"], model: map }]'
+
+  it('describes each file once, and does not ask again when only its time has changed', async () => {
     const world = createWorld({ 'src/a.js': '1', 'src/b.js': '2', [promptFile]: promptText(meta, 'Go.') }, { engine })
     const first = await world.run(['mini@coder'], { mock: 'ok', map: note })
     expect(first.code).toBe(0)
@@ -50,30 +55,59 @@ export function mapScenarios(engine: WorldOptions['engine']): void {
     expect(second.asked.map(({ model }) => model)).toEqual(['mock'])
     const touched = readMap(world, 'all').files['src/a.js']
     expect(touched).toEqual({ ...map.files['src/a.js'], mtime: touched?.mtime })
-    expect(touched?.mtime).toBe(statSync(join(world.folder, 'src/a.js')).mtimeMs * 1000)
+    expect(touched?.mtime).toBe(microseconds(world, 'src/a.js'))
+  })
 
-    writeFileSync(join(world.folder, 'src/a.js'), '11')
-    touch(world, 'src/a.js', 9)
-    writeFileSync(join(world.folder, 'src/c.js'), '3')
-    const third = await world.run(['mini@coder'], {
+  it('goes on where a stopped run was, and keeps the notes it has when an answer cannot be read', async () => {
+    const known = { mtime: 9_000_000_000_000_000, hash: 'h', note: { summary: 'Known.' } }
+    const old = { mtime: 1, hash: 'h', note: { summary: 'Old.', names: ['f'] } }
+    const world = createWorld(
+      {
+        'src/a.js': '1',
+        'src/b.js': '2',
+        'src/c.js': '3',
+        'src/d.js': '4',
+        [`${mapFolder}/all.json`]: JSON.stringify({
+          files: { 'src/a.js': old, 'src/b.js': known, 'src/gone.js': known },
+        }),
+        [`${mapFolder}/all.progress.jsonl`]: `${JSON.stringify({ path: 'src/d.js', ...known })}\n`,
+        [promptFile]: promptText(meta, 'Go.'),
+      },
+      { engine },
+    )
+    const run = await world.run(['mini@coder'], {
       mock: 'ok',
       map: (asked) => (paths(asked, 'file-content')[0] === 'src/a.js' ? 'as before' : '<file_note>{bad</file_note>'),
     })
-    expect(third.code).toBe(0)
-    const again = third.asked.find((asked) => paths(asked, 'file-content')[0] === 'src/a.js')
-    expect(again?.text).toContain('<previous-note>{"names":["f"],"summary":"About src/a.js"}</previous-note>')
-    expect(third.stdout).toContain('No file_note for src/a.js\nas before\n')
-    expect(third.stdout).toContain('The file_note for src/c.js is not JSON: ')
-    expect(third.stderr).toContain('Code map: 1 same, 1 kept out\n')
-    const last = readMap(world, 'all')
-    expect(Object.keys(last.files)).toEqual(['src/a.js', 'src/b.js'])
-    expect(last.files['src/a.js']?.note?.summary).toBe('About src/a.js')
-    expect(last.files['src/a.js']?.hash).not.toBe(map.files['src/a.js']?.hash)
+    expect(run.code).toBe(0)
+    const asked = run.asked.filter(({ model }) => model === 'map')
+    expect(asked.flatMap((request) => paths(request, 'file-content')).toSorted()).toEqual(['src/a.js', 'src/c.js'])
+    const previous = '<previous-note>{"names":["f"],"summary":"Old."}</previous-note>'
+    expect(asked.map(({ text }) => text.includes(previous)).toSorted()).toEqual([false, true])
+    expect(run.stdout).toContain('No file_note for src/a.js\nas before\n')
+    expect(run.stdout).toContain('The file_note for src/c.js is not JSON: ')
+    expect(run.stderr).toContain('Code map: 1 same, 1 kept out\n')
+    const { files } = readMap(world, 'all')
+    expect(files).toEqual({
+      'src/a.js': {
+        ...old,
+        path: 'src/a.js',
+        mtime: expect.any(Number),
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+      'src/b.js': known,
+      'src/d.js': { ...known, path: 'src/d.js' },
+    })
+    expect(files['src/a.js']?.mtime).toBe(microseconds(world, 'src/a.js'))
+    expect(world.read(`${mapFolder}/all.json`)).toContain('"mtime": 9000000000000000')
   })
 
   it('keys a map without a name by absolute paths, and drops files that are gone', async () => {
-    const meta = 'model: mock\nsub_agents: [{ name: mini@coder/code-map, globs: ["src/*.js"], model: map }]'
-    const world = createWorld({ 'src/a.js': '1', 'src/b.js': '2', [promptFile]: promptText(meta, 'Go.') }, { engine })
+    const unnamed = 'model: mock\nsub_agents: [{ name: mini@coder/code-map, globs: ["src/*.js"], model: map }]'
+    const world = createWorld(
+      { 'src/a.js': '1', 'src/b.js': '2', [promptFile]: promptText(unnamed, 'Go.') },
+      { engine },
+    )
     await world.run(['mini@coder'], { mock: 'ok', map: note })
     rmSync(join(world.folder, 'src/b.js'))
     const run = await world.run(['mini@coder'], { mock: 'ok', map: note })
@@ -85,7 +119,7 @@ export function mapScenarios(engine: WorldOptions['engine']): void {
   })
 
   it('picks the files of a request by their notes, running one agent inside another', async () => {
-    const meta = `model: mock
+    const picking = `model: mock
 auto_context: { model: pick, map_model: map }
 context_globs: ["src/**/*.*"]
 context_globs_post: ["src/pinned.txt"]
@@ -97,7 +131,7 @@ knowledge_globs: ["docs/*.md"]`
         'src/pinned.txt': 'text of pinned',
         'src/bin.png': Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]),
         'docs/k.md': 'text of k',
-        [promptFile]: promptText(meta, 'Do something with a.'),
+        [promptFile]: promptText(picking, 'Do something with a.'),
       },
       { engine },
     )

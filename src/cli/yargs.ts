@@ -1,0 +1,117 @@
+import yargs, { type Argv, type Options } from 'yargs'
+import { BatonError } from '../base/error.ts'
+import { nearest } from '../base/suggest.ts'
+import { version } from '../version.ts'
+import { type CommandSpec, commandTable, type FlagSpec, type FlagValues, globalFlagSpecs } from './command-table.ts'
+import type { CommandIo } from './io.ts'
+
+/**
+ * Help, mistakes, and whatever spelling `parseQuickly` does not take.
+ * @throws BatonError USAGE for flags and arguments that do not fit
+ */
+export async function runWithYargs(args: readonly string[], io: CommandIo): Promise<number> {
+  let exitCode = 0
+  const program = yargs([...args])
+    .scriptName('baton')
+    .usage('Usage: baton <command> [options]\n       baton FILE [options]    the same as baton run FILE')
+    .parserConfiguration({ 'greedy-arrays': false, 'boolean-negation': false, 'duplicate-arguments-array': true })
+    .options(yargsOptions(globalFlagSpecs, { global: true }))
+  for (const command of commandTable) {
+    addCommand(program, command, async (flags) => {
+      exitCode = await command.run({ words: wordsOf(flags, command), flags: checked(flags, command) }, io)
+    })
+  }
+  program
+    .example('baton run ask.md -m offline::extractive', 'answer with quotes, without a key')
+    .demandCommand(1, 'name a file to run, or a command')
+    .strict()
+    .version(version)
+    .alias({ help: 'h' })
+    .exitProcess(false)
+    .wrap(Math.min(100, io.columns()))
+    .epilogue('Exit codes: 0 done, 1 the work failed, 2 bad input, 3 key, 4 limit, 6 untrusted, 130 Ctrl-C.')
+    .fail((message, error) => {
+      // yargs throws its own errors for flags without their argument; all others come from the command
+      if (error && error.name !== 'YError') throw error
+      throw new BatonError('USAGE', usageMessage(message ?? String(error)), { hint: usageHint(args) })
+    })
+
+  await program.parseAsync(args, {}, (_error, _argv, output) => {
+    if (output !== '') io.out(`${output}\n`)
+  })
+  return exitCode
+}
+
+type YargsFlags = { readonly [name: string]: unknown }
+
+function addCommand(
+  program: Argv,
+  { name, summary, words, flags }: CommandSpec,
+  run: (flags: YargsFlags) => Promise<void>,
+): void {
+  const shape = { one: `<${words.name}>`, some: `<${words.name}..>`, optional: `[${words.name}]` }[words.count]
+  const isDefault = name === commandTable[0]?.name
+  program.command(
+    isDefault ? [`${name} ${shape}`, `$0 ${shape}`] : `${name} ${shape}`,
+    summary,
+    (command) =>
+      command
+        .positional(words.name, { type: 'string', describe: words.describe, array: words.count === 'some' })
+        .options(yargsOptions(flags, { global: false })),
+    run,
+  )
+}
+
+function yargsOptions(
+  specs: { readonly [name: string]: FlagSpec },
+  { global }: { readonly global: boolean },
+): { [name: string]: Options } {
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, { kind, short, describe, choices, hidden, conflicts }]): [string, Options] => [
+      name,
+      {
+        global,
+        type: kind === 'switch' ? 'boolean' : 'string',
+        ...(kind === 'switch' ? {} : { requiresArg: true }),
+        ...(kind === 'list' ? { array: true } : {}),
+        ...(short === undefined ? {} : { alias: short }),
+        ...(describe === undefined ? {} : { describe }),
+        ...(choices === undefined ? {} : { choices }),
+        ...(hidden === undefined ? {} : { hidden }),
+        ...(conflicts === undefined ? {} : { conflicts }),
+      },
+    ]),
+  )
+}
+
+function wordsOf(flags: YargsFlags, { words }: CommandSpec): readonly string[] {
+  const given = flags[words.name]
+  if (Array.isArray(given)) return given.map(String)
+  return given === undefined ? [] : [String(given)]
+}
+
+/** The flags of the command; one that takes a single value may be given once. */
+function checked(flags: YargsFlags, command: CommandSpec): FlagValues {
+  const specs = { ...globalFlagSpecs, ...command.flags }
+  for (const [name, { kind }] of Object.entries(specs)) {
+    if (kind === 'text' && Array.isArray(flags[name])) {
+      throw new BatonError('USAGE', `--${name} is given more than once`, { hint: 'Give it once.' })
+    }
+  }
+  return Object.fromEntries(Object.keys(specs).map((name) => [name, flags[name] as FlagValues[string]]))
+}
+
+function usageMessage(message: string): string {
+  return (message.split('\n')[0] ?? message).replace(
+    /^Not enough non-option arguments.*/,
+    'name a file to run, or a command',
+  )
+}
+
+function usageHint(args: readonly string[]): string {
+  const names = commandTable.map(({ name }) => name)
+  const command = args.find((arg) => names.includes(arg))
+  if (command !== undefined) return `See baton ${command} --help.`
+  const meant = nearest(args[0] ?? '', names)
+  return meant === undefined ? 'See baton --help.' : `Did you mean baton ${meant}? See baton --help.`
+}

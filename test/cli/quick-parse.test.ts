@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { parseQuickly } from '../../src/cli/quick-parse.ts'
+
+function parsed(...args: readonly string[]): unknown {
+  const call = parseQuickly(args)
+  return call === undefined ? undefined : [call.command.name, call.words, { ...call.flags }]
+}
+
+describe('the quick parser', () => {
+  it.each([
+    [['a.md'], ['run', ['a.md'], {}]],
+    [
+      ['run', 'a.md', '-i', 'one', '--input', 'two', '-m', 'x'],
+      ['run', ['a.md'], { input: ['one', 'two'], model: 'x' }],
+    ],
+    [
+      ['-v', 'run.md', '-c', 'a=1', '-c=b'],
+      ['run', ['run.md'], { verbose: true, config: ['a=1', '=b'] }],
+    ],
+    [
+      ['check', 'a.md', 'b.md', '--json'],
+      ['check', ['a.md', 'b.md'], { json: true }],
+    ],
+    [
+      ['config', '--origin'],
+      ['config', [], { origin: true }],
+    ],
+    [
+      ['a.aip', '-s', '--dry', 'req', '-f', '*.ts'],
+      ['run', ['a.aip'], { 'single-shot': true, dry: 'req', 'on-files': ['*.ts'] }],
+    ],
+  ])('takes %j', (args, expected) => {
+    expect(parsed(...args)).toEqual(expected)
+  })
+
+  it.each([
+    [['--help']],
+    [['run', 'a.md', '--help']],
+    [[]],
+    [['run']],
+    [['run', 'a.md', 'b.md']],
+    [['a.md', '--nope']],
+    [['a.md', '-m']],
+    [['a.md', '-m', 'x', '-m', 'y']],
+    [['a.md', '-v', '-q']],
+    [['a.md', '--dry', 'all']],
+    [['check']],
+  ])('leaves %j to yargs', (args) => {
+    expect(parsed(...args)).toBeUndefined()
+  })
+})
