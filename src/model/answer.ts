@@ -1,8 +1,8 @@
 import { maxEventBytes, readBytes, readText } from './body.ts'
 import type { Call, ModelTimeouts } from './call.ts'
-import { chatStart, endOfChat, readChatBody, readChatEvent, type ChatState, type ChatStep } from './chat-stream.ts'
+import { chatStart, endOfChat, readChatBody, readChatEvents, type ChatState, type ChatStep } from './chat-stream.ts'
 import type { ModelEvent } from './provider.ts'
-import { createSseDecoder, type SseEvent } from './sse.ts'
+import { createSseDecoder } from './sse.ts'
 
 /** How long the end mark and the usage are waited for once the model has said that it is finished. */
 const tailMs = 10_000
@@ -10,56 +10,43 @@ const tailMs = 10_000
 /** How long the end of the body is waited for after the end mark, so that the connection can be used again. */
 const drainMs = 100
 
-type Answer = { readonly state: ChatState; readonly received: boolean }
-type Events = Extract<ChatStep, { readonly kind: 'events' }>
-
 /**
- * Turns the body of a successful response into model events (R285, R288). Faults are noted in the call and thrown.
- * Once a finish reason came, a connection that breaks or falls silent no longer makes the answer a failure.
+ * Turns the body of a successful response into model events (R285, R288), those of one read together: a generator step
+ * for every piece costs more than reading it. Faults are noted in the call and thrown, after the events before them.
+ * Once a finish reason came, a connection that breaks or falls silent no longer makes the answer a failure. Events that
+ * were read before the caller stopped may still come.
  */
 export async function* readAnswer(
   response: Response,
   { call, timeouts }: { readonly call: Call; readonly timeouts: ModelTimeouts },
-): AsyncGenerator<ModelEvent> {
+): AsyncGenerator<readonly ModelEvent[]> {
   const type = (response.headers.get('content-type') ?? '').toLowerCase()
   const reader = response.body?.getReader()
   if (reader === undefined) return call.fail(emptyBody)
   if (type.includes('json')) {
     const body = await readText(reader, call, timeouts.streamIdleMs)
     if (body.trim() === '') call.fail(emptyBody)
-    yield* eventsOf(readChatBody(body), call).events
+    yield eventsOf(readChatBody(body), call)
     return
   }
   if (!mayBeStream(type)) call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
 
-  const answer = yield* readStream(reader, { call, timeouts })
-  if (call.signal.aborted && call.fault() === undefined) throw new Error('stopped')
-  if (!answer.received) call.fail(emptyBody)
-  yield* eventsOf(endOfChat(answer.state), call).events
-  if (answer.state.done) await readBytes(reader, call, drainMs).catch(() => undefined)
-}
-
-async function* readStream(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  { call, timeouts }: { readonly call: Call; readonly timeouts: ModelTimeouts },
-): AsyncGenerator<ModelEvent, Answer> {
   const decoder = createSseDecoder()
   let state = chatStart
   let received = false
-  for (;;) {
+  for (let ended = false; !ended && !state.done; ) {
     const bytes = await nextBytes(reader, { call, timeouts, state })
+    ended = bytes === undefined
     received ||= bytes !== undefined && bytes.length > 0
-    const events: readonly SseEvent[] = bytes === undefined ? decoder.end() : decoder.push(bytes)
+    const batch = readChatEvents(state, bytes === undefined ? decoder.end() : decoder.push(bytes))
     if (decoder.pending() > maxEventBytes) call.fail({ ...wrongType, what: 'sent an event of more than 64 MB' })
-    for (const event of events) {
-      if (call.signal.aborted) throw new Error('stopped')
-      const step = eventsOf(readChatEvent(state, event), call)
-      state = step.state
-      yield* step.events
-      if (state.done) return { state, received }
-    }
-    if (bytes === undefined) return { state, received }
+    if (batch.events.length > 0) yield batch.events
+    if (batch.fault !== undefined) call.fail(batch.fault)
+    state = batch.state
   }
+  if (!received) call.fail(emptyBody)
+  yield eventsOf(endOfChat(state), call)
+  if (state.done) await readBytes(reader, call, drainMs).catch(() => undefined)
 }
 
 async function nextBytes(
@@ -71,8 +58,8 @@ async function nextBytes(
   return readBytes(reader, call, Math.min(tailMs, timeouts.streamIdleMs)).catch(() => undefined)
 }
 
-function eventsOf(step: ChatStep, call: Call): Events {
-  return step.kind === 'fault' ? call.fail(step.fault) : step
+function eventsOf(step: ChatStep, call: Call): readonly ModelEvent[] {
+  return step.kind === 'fault' ? call.fail(step.fault) : step.events
 }
 
 function mayBeStream(type: string): boolean {

@@ -11,7 +11,7 @@ type Bytes = ReadableStreamDefaultReader<Uint8Array>
 
 /** The next bytes, or undefined at the end. Silence of `idleMs` stops the call with a timeout fault. */
 export async function readBytes(reader: Bytes, call: Call, idleMs: number): Promise<Uint8Array | undefined> {
-  const { value } = await call.within({ ms: idleMs, fault: idleTimeout(idleMs) }, () => reader.read())
+  const { value } = await call.within({ ms: idleMs, fault: idleTimeout }, () => reader.read())
   return value
 }
 

@@ -16,6 +16,12 @@ export interface ModelTimeouts {
 
 export const defaultTimeouts: ModelTimeouts = { headersMs: 30_000, streamIdleMs: 300_000 }
 
+/** A time limit, and the fault that passing it is. */
+export interface TimeLimit {
+  readonly ms: number
+  readonly fault: (ms: number) => ModelFault
+}
+
 /** One HTTP exchange that can be stopped from three sides: the caller's signal, a time limit, and a fault we find. */
 export interface Call {
   /** What `fetch` is given: aborted by `close`, by a time limit and by the caller. */
@@ -25,7 +31,7 @@ export interface Call {
   /** Notes a fault and throws. */
   fail(fault: ModelFault): never
   /** Waits for `work`; rejects at once when the call is stopped or the limit passes. One at a time. */
-  within<T>(limit: { readonly ms: number; readonly fault: ModelFault }, work: () => Promise<T>): Promise<T>
+  within<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T>
   /** Ends the exchange: closes the connection when it is still in use. */
   close(): void
 }
@@ -35,6 +41,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
   const controller = new AbortController()
   let found: ModelFault | undefined
   let interrupt: (() => void) | undefined
+  const alarm = createAlarm()
 
   function stop(fault: ModelFault | undefined): void {
     found ??= fault
@@ -58,19 +65,18 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
     within({ ms, fault }, work) {
       // `fetch` is told to stop as well, but that it listens is not relied on: a call must never hang
       return new Promise((resolve, reject) => {
-        const limit = setTimeout(() => stop(fault), ms)
         interrupt = () => {
-          clearTimeout(limit)
+          alarm.rest()
           reject(new Error('stopped'))
         }
         if (controller.signal.aborted) return interrupt()
-        void work()
-          .then(resolve, reject)
-          .finally(() => clearTimeout(limit))
+        alarm.set(ms, () => stop(fault(ms)))
+        work().finally(alarm.rest).then(resolve, reject)
       })
     },
     close() {
       clearTimeout(timer)
+      alarm.clear()
       signal.removeEventListener('abort', onAbort)
       controller.abort()
     },

@@ -44,13 +44,18 @@ export function createChatProvider(options: ChatProviderOptions): ModelProvider 
     const call = openCall(signal, timeouts)
     let answering = false
     try {
-      const limit = { ms: timeouts.headersMs, fault: headersTimeout(timeouts.headersMs) }
+      const limit = { ms: timeouts.headersMs, fault: headersTimeout }
       const body = chatBody(request, { host: base.host })
       const response = await call.within(limit, () => {
         return client(call).post('/chat/completions', { body }).asResponse()
       })
       answering = true
-      yield* readAnswer(response, { call, timeouts })
+      for await (const events of readAnswer(response, { call, timeouts })) {
+        for (const event of events) {
+          signal.throwIfAborted()
+          yield event
+        }
+      }
     } catch (error) {
       signal.throwIfAborted()
       throw modelError(call.fault() ?? faultOfThrown(error, { answering }), { model: request.model, endpoint })

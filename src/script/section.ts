@@ -106,14 +106,22 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
     own && error.line !== undefined
       ? { file: section.agentFile, line: error.line, text: fileText }
       : { file: section.agentFile }
-  const cause: Error & { readonly place?: SourcePlace | undefined } = isBatonError(error.cause) ? error.cause : error
+  const cause = isBatonError(error.cause) ? error.cause : error
   const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
   return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', inModule?.message ?? error.message, {
-    // an agent that was run from here has failed at a line of its own
-    place: cause.place?.line === undefined ? (inModule?.place ?? place) : cause.place,
+    place: placeOfChild(error.cause) ?? inModule?.place ?? place,
     cause,
     hint,
   })
+}
+
+/** Where an agent that was run from here has failed. A cycle has no such line: it is shown where it is entered. */
+function placeOfChild(cause: unknown): SourcePlace | undefined {
+  if (!isBatonError(cause) || cause.place?.line === undefined) return undefined
+  for (let root: unknown = cause; isBatonError(root); root = root.cause) {
+    if (root.code === 'AGENT_CYCLE') return undefined
+  }
+  return cause.place
 }
 
 const hints: Readonly<Record<'time' | 'instructions' | 'memory' | 'none', string>> = {

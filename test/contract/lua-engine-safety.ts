@@ -247,13 +247,8 @@ function describeHostBorder(load: Load): void {
       hostFunction('strange.now', () => [value as LuaValue]),
       hostFunction('strange.later', async () => [value as LuaValue]),
     ]
-    const text = 'return select("#", pcall(strange.now)), pcall(strange.now), pcall(strange.later)'
-    const [count, ok, , late] = await runLua(
-      await load(),
-      `local a, b = pcall(strange.now) local c, d = pcall(strange.later) return 2, a, b, c, d`,
-      { functions },
-    )
-    expect([text.length > 0, count, ok, late]).toEqual([true, 2, false, false])
+    const text = 'local now, a = pcall(strange.now) local later, b = pcall(strange.later) return now, later, type(a), type(b)'
+    expect(await runLua(await load(), text, { functions })).toEqual([false, false, 'string', 'string'])
   })
 
   it('cannot hand a function, a coroutine or itself to the host', async () => {
@@ -338,8 +333,8 @@ function describeMemory(load: Load, { memory, isolated }: SafetyTraits): void {
   })
 
   it('lets a script throw away much more than it may hold', async () => {
-    const text = 'local last for i = 1, 20000 do last = ("x"):rep(10000) .. i end return #last'
-    expect(await runLua(await load(), text, { limits })).toEqual([10_005])
+    const text = 'local last for i = 1, 5000 do last = ("x"):rep(10000) .. i end return #last'
+    expect(await runLua(await load(), text, { limits })).toEqual([10_004])
   })
 }
 

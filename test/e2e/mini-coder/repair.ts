@@ -1,13 +1,23 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { cache, changes, createWorld, fileNew, filePatch, promptFile, promptText, type WorldOptions } from './world.ts'
+import {
+  cache,
+  changes,
+  createWorld,
+  fileNew,
+  filePatch,
+  promptFile,
+  promptText,
+  type World,
+  type WorldOptions,
+} from './world.ts'
 
 const source = 'function greet() {\n  return 1;\n}\n'
 const wrong = (word: string): string => filePatch('src/a.js', `@@\n ${word}_context\n-${word}_removed\n+${word}_added`)
 const answer = changes(wrong('quux'), fileNew('src/b.js', 'export const b = 1;'))
 
-function createRepairWorld(engine: WorldOptions['engine'], autoFix: string): ReturnType<typeof createWorld> {
+function createRepairWorld(engine: WorldOptions['engine'], autoFix: string): World {
   const meta = `model: mock\nauto_fix: ${autoFix}\ncontext_globs: ["src/*.js"]`
   return createWorld({ 'src/a.js': source, [promptFile]: promptText(meta, 'Return 2.') }, { engine })
 }

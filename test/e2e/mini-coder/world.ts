@@ -12,7 +12,7 @@ export const cache = `${workbench}/.cache`
 const pack = join(root, 'test/fixtures/packs/mini')
 
 /** What each model answers; a model that is not named is unknown to the server. */
-export interface Answers {
+interface Answers {
   readonly [model: string]: string | ((request: Asked) => string)
 }
 
@@ -24,7 +24,7 @@ export interface Asked {
   readonly body: { readonly [key: string]: unknown }
 }
 
-export interface Ran extends BatonResult {
+interface Ran extends BatonResult {
   readonly asked: readonly Asked[]
   /** stdout and stderr. */
   readonly said: string
