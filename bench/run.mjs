@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inputs } from './inputs.mjs'
+import { cpu } from './lua-cpu.mjs'
 import { lua } from './lua.mjs'
 import { formatFigure } from './rounds.mjs'
 import { start } from './start.mjs'
 import { streams } from './streams.mjs'
 
-const benchmarks = { start, inputs, streams, lua }
+const benchmarks = { start, inputs, streams, lua, cpu }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')
 const command = join(dist, 'bin/baton.js')

@@ -16,6 +16,16 @@ const compiled = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsc
 })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 
+/** zod brings its messages in some fifty languages, half of its code. Ours are in English, its default. */
+const englishZod = {
+  name: 'english-zod',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js'",
+    }))
+  },
+}
+
 await build({
   entryPoints: { baton: join(root, 'src/main.ts'), 'lua-worker': join(root, 'src/script/isolated/worker.ts') },
   outdir: join(root, 'dist/bin'),
@@ -31,6 +41,7 @@ await build({
   banner: {
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
+  plugins: [englishZod],
   logLevel: 'warning',
 })
 copyFileSync(require.resolve('wasmoon/dist/glue.wasm'), join(root, 'dist/bin/glue.wasm'))

@@ -1,9 +1,11 @@
 import { BatonError } from './base/error.ts'
 import { displayPath } from './base/files.ts'
 import type { Settings } from './config/settings.ts'
+import { readOwnOptions } from './agent/own-options.ts'
+import { issueText } from './config/issue.ts'
 import type { AgentFile } from './pack/resolve.ts'
-import { parseAip } from './prompt/aip.ts'
-import { readTable } from './prompt/options.ts'
+import { type AipDocument, parseAip } from './prompt/aip.ts'
+import { loadTemplates } from './prompt/template.ts'
 import { createScriptLoader } from './script-loader.ts'
 import { LuaError, type LuaEngine } from './script/engine.ts'
 
@@ -27,14 +29,36 @@ export async function checkScripts(
 
 async function sectionsOf(agent: AgentFile, errors: BatonError[]): Promise<readonly string[]> {
   if (agent.kind === 'lua') return [agent.text]
-  const { options, beforeAll, data, output, afterAll } = parseAip(agent.file, agent.text)
+  const document = parseAip(agent.file, agent.text)
+  const { beforeAll, data, output, afterAll } = document
   try {
-    if (options !== undefined) await readTable(agent.file, agent.text, options)
+    const { issues } = await readOwnOptions(agent, document)
+    errors.push(...issues.map(({ code, message, ...details }) => new BatonError(code, message, details)))
+    await checkTemplates(agent, document)
   } catch (error) {
     if (!(error instanceof BatonError)) throw error
     errors.push(error)
   }
   return [beforeAll, data, output, afterAll].flatMap((block) => block?.text ?? [])
+}
+
+async function checkTemplates({ file, text }: AgentFile, { parts }: AipDocument): Promise<void> {
+  if (parts.length === 0) return
+  const { check } = await loadTemplates()
+  for (const { content, optionText, line } of parts) {
+    if (optionText !== undefined) check(optionText, { file, text, line })
+    check(content, { file, text, line: line + 1 })
+  }
+}
+
+/** Warnings about agents that are right: options that nothing reads. */
+export async function scriptWarnings(agents: readonly AgentFile[]): Promise<readonly string[]> {
+  const unknown = await Promise.all(
+    agents
+      .filter(({ kind }) => kind === 'aip')
+      .map(async (agent) => (await readOwnOptions(agent, parseAip(agent.file, agent.text))).unknown),
+  )
+  return unknown.flat().map(issueText)
 }
 
 interface Compilation {

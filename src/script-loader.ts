@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from './config/settings.ts'
+import { createBindings } from './script/bindings.ts'
 import type { LuaEngine } from './script/engine.ts'
 import type { ScriptHost } from './script/section.ts'
 
@@ -16,7 +17,7 @@ export function createScriptLoader(lua: Settings['lua']): () => Promise<ScriptHo
 
   async function load(): Promise<ScriptHost> {
     const [engine, { hostModules }] = await Promise.all([loadEngine(lua), import('./script/host/index.ts')])
-    return { engine, modules: hostModules, limits }
+    return { engine, bindings: createBindings(hostModules), limits }
   }
 
   return () => (host ??= load())

@@ -20,7 +20,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'version.ts': [],
   'package-root.ts': [],
   'script-loader.ts': ['config', 'script'],
-  'script-check.ts': ['base', 'config', 'pack', 'prompt', 'script', 'script-loader.ts'],
+  'script-check.ts': ['base', 'agent', 'config', 'pack', 'prompt', 'script', 'script-loader.ts'],
   'runner.ts': [
     'base',
     'event',

@@ -4,7 +4,7 @@ import { mapLimit } from '../base/limit.ts'
 import type { AgentResult } from '../event/agent.ts'
 import { below } from '../event/context.ts'
 import type { AipDocument } from '../prompt/aip.ts'
-import { runAipTask } from './aip-task.ts'
+import { type AipTaskResult, runAipTask } from './aip-task.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
 import { concurrencyOf, mergeOptions } from './options.ts'
 import { emptyResult } from './result.ts'
@@ -20,10 +20,12 @@ export async function runAip(run: ScriptRun, document: AipDocument): Promise<Age
   if (start.kind === 'skip') return { ...emptyResult, stopReason: 'skipped', skipReason: start.reason }
   if (start.kind === 'redo') return { ...emptyResult, redoRequested: true }
 
-  const outputs = await runTasks(run, document, start)
+  const results = await runTasks(run, document, start)
+  const outputs = results.map(({ output }) => output)
+  const failedInputs = results.filter(({ failed }) => failed).length
   const last = await runAfterAll(run, document, { ...start, outputs })
-  if (last.kind === 'redo') return { ...emptyResult, outputs, redoRequested: true }
-  return { ...emptyResult, outputs, afterAll: last.value }
+  if (last.kind === 'redo') return { ...emptyResult, outputs, failedInputs, redoRequested: true }
+  return { ...emptyResult, outputs, failedInputs, afterAll: last.value }
 }
 
 export interface Started {
@@ -71,7 +73,7 @@ function readInputs(value: Json | undefined, before: readonly Json[] | null): re
   throw new BatonError('SCRIPT_FAILED', 'inputs of aip.flow.before_all_response must be a list')
 }
 
-async function runTasks(run: ScriptRun, document: AipDocument, start: Started): Promise<readonly Json[]> {
+async function runTasks(run: ScriptRun, document: AipDocument, start: Started): Promise<readonly AipTaskResult[]> {
   const hasTaskSections = document.data !== undefined || document.output !== undefined || document.parts.length > 0
   const given = start.inputs ?? []
   const inputs = given.length === 0 && hasTaskSections ? [null] : given
@@ -81,10 +83,10 @@ async function runTasks(run: ScriptRun, document: AipDocument, start: Started): 
     { limit: concurrencyOf(start.options), signal: context.signal },
     async (input, index, signal) => {
       const at = below({ ...context, signal }, ...placeOfInput(index, inputs.length))
-      const work = (): Promise<Json> => runAipTask(run, document, { ...start, input, index, context: at })
-      const output = inputs.length === 1 ? await work() : await context.effects.boundary(at.at, work)
-      run.request.onOutput?.(output, index)
-      return output
+      const work = (): Promise<AipTaskResult> => runAipTask(run, document, { ...start, input, index, context: at })
+      const result = inputs.length === 1 ? await work() : await context.effects.boundary(at.at, work)
+      run.request.onOutput?.(result.output, index)
+      return result
     },
   )
 }

@@ -55,7 +55,7 @@ async function renderParts(
   task: PromptData,
 ): Promise<readonly Message[]> {
   if (parts.length === 0) return []
-  const render = await loadTemplates()
+  const { render } = await loadTemplates()
   const data: JsonObject = {
     input: task.input,
     ...(task.data === undefined ? {} : { data: task.data }),
@@ -82,7 +82,7 @@ async function renderPart(
   { render, data, file, text }: Rendering,
 ): Promise<Message> {
   const place = { file, line, text }
-  if (optionText === undefined) return { role, content: render(content, data, place) }
+  if (optionText === undefined) return { role, content: render(content, data, { ...place, line: line + 1 }) }
   const rendered = render(`${optionText}\n${content}`, data, place)
   const end = rendered.indexOf('\n')
   const cache = await readInlineTable(rendered.slice(0, end), place)

@@ -1,3 +1,4 @@
+import { messageOf } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
@@ -13,8 +14,15 @@ export interface AipTask extends Started {
   readonly context: RunContext
 }
 
-/** One input of an `.aip` agent: Data, the prompt and its answer, Output. Gives the output, null for nil and skips. */
-export async function runAipTask(run: ScriptRun, document: AipDocument, task: AipTask): Promise<Json> {
+/** How one input ended; JSON, because it is recorded as the boundary of its task. */
+export interface AipTaskResult {
+  /** Null for nil and skips; `{ error }` for an input that failed where the run goes on. */
+  readonly output: Json
+  readonly failed: boolean
+}
+
+/** One input of an `.aip` agent: Data, the prompt and its answer, Output. */
+export async function runAipTask(run: ScriptRun, document: AipDocument, task: AipTask): Promise<AipTaskResult> {
   try {
     const data = await runData(run, document, task)
     if (data.kind === 'skip') {
@@ -24,21 +32,19 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
         label: run.request.agent.name,
         ...reasonOf(data.reason),
       })
-      return null
+      return { output: null, failed: false }
     }
     const ready = { ...task, ...data }
     const answer = await askAip(run, document, ready)
-    if (document.output === undefined || task.context.dry === 'res')
-      return task.context.dry === 'res' ? null : (answer?.['content'] ?? null)
-    return await runOutput(run, document.output, { ...ready, answer })
+    return { output: await outputOf(run, document, { ...ready, answer }), failed: false }
   } catch (error) {
     task.context.signal.throwIfAborted()
     if (task.options['allow_run_on_task_fail'] !== true) throw error
     emit(task.context, {
       type: 'warning',
-      message: `input ${task.index} of ${run.request.agent.name} failed: ${String(error)}`,
+      message: `input ${task.index + 1} of ${run.request.agent.name} failed: ${messageOf(error)}`,
     })
-    return failureOutput(error)
+    return { output: failureOutput(error), failed: true }
   }
 }
 
@@ -86,11 +92,16 @@ async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipT
   }
 }
 
-async function runOutput(
-  { section }: ScriptRun,
-  output: AipBlock,
-  task: AipTask & { readonly data: Json | undefined; readonly answer: JsonObject | undefined },
-): Promise<Json> {
+type Answered = AipTask & { readonly data: Json | undefined; readonly answer: JsonObject | undefined }
+
+/** What Output returns; without that section the text of the answer (spec/aipack.md 2.4, 2.6). */
+async function outputOf(run: ScriptRun, { output }: AipDocument, task: Answered): Promise<Json> {
+  if (task.context.dry === 'res') return null
+  if (output === undefined) return task.answer?.['content'] ?? null
+  return runOutput(run, output, task)
+}
+
+async function runOutput({ section }: ScriptRun, output: AipBlock, task: Answered): Promise<Json> {
   const { input, data, beforeAll, options, answer } = task
   const variables = { input, data, before_all: beforeAll, ai_response: answer, options }
   const value = await section.run(

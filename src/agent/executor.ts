@@ -1,15 +1,16 @@
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import { throwIssues } from '../config/issue.ts'
 import type { AgentExecutor, AgentRequest, AgentResult } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { parseAip } from '../prompt/aip.ts'
-import { readTable } from '../prompt/options.ts'
 import { runAip } from './aip-agent.ts'
 import { withRunFacts } from './facts.ts'
 import { descend } from './lineage.ts'
 import { runModel } from './llm-agent.ts'
 import { runLua } from './lua-agent.ts'
 import { mergeOptions } from './options.ts'
+import { readOwnOptions } from './own-options.ts'
 import { createModuleReader } from '../script/module-reader.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
 import { createSectionRunner, type ScriptRequest } from './script-run.ts'
@@ -50,8 +51,9 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
   }
 
   const document = parseAip(agent.file, agent.text)
-  const own = document.options === undefined ? undefined : await readTable(agent.file, agent.text, document.options)
-  const options = mergeOptions(context.options, own, request.options)
+  const own = await readOwnOptions(agent, document)
+  throwIssues(own.issues)
+  const options = mergeOptions(context.options, own.values, request.options)
   return runAip({ request, options, section: createSectionRunner(request, options, parts, inner) }, document)
 }
 

@@ -6,6 +6,7 @@ export const emptyResult: AgentResult = {
   stopReason: 'done',
   text: '',
   outputs: [],
+  failedInputs: 0,
   afterAll: undefined,
   skipReason: undefined,
   redoRequested: false,

@@ -54,6 +54,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
       'no-input': { kind: 'switch', describe: 'never ask; this version never does' },
       'single-shot': { kind: 'switch', short: 's', hidden: true },
+      open: { kind: 'switch', short: 'o', hidden: true, describe: 'open the file in the editor, then run' },
     },
     async run({ words, flags }, io) {
       const { runCommand } = await import('./commands/run.ts')
@@ -64,6 +65,7 @@ export const commandTable: readonly CommandSpec[] = [
           inputs: list(flags['input']),
           onFiles: list(flags['on-files']),
           model: text(flags['model']),
+          open: flags['open'] === true,
           dry: text(flags['dry']) as 'req' | 'res' | undefined,
         },
         io,

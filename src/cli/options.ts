@@ -11,6 +11,7 @@ export interface RunFlags extends GlobalFlags {
   readonly file: string
   readonly inputs: readonly string[]
   readonly onFiles: readonly string[]
+  readonly open: boolean
   readonly model: string | undefined
   readonly dry: 'req' | 'res' | undefined
 }

@@ -102,10 +102,11 @@ function checked(flags: YargsFlags, command: CommandSpec): FlagValues {
 }
 
 function usageMessage(message: string): string {
-  return (message.split('\n')[0] ?? message).replace(
-    /^Not enough non-option arguments.*/,
-    'name a file to run, or a command',
-  )
+  const lines = message.split('\n').map((line) => line.trim())
+  return lines
+    .filter((line) => line !== '')
+    .join(' ')
+    .replace(/^Not enough non-option arguments.*/, 'name a file to run, or a command')
 }
 
 function usageHint(args: readonly string[]): string {

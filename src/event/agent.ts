@@ -65,6 +65,8 @@ export interface AgentResult {
   readonly text: string
   /** Script agents: one value per input, in input order; null for nil and for skipped inputs. */
   readonly outputs: readonly Json[]
+  /** Inputs that failed where `allow_run_on_task_fail` lets the run go on. */
+  readonly failedInputs: number
   /** Value of After All (`.aip`) or of the chunk (`.lua`); undefined for nil. */
   readonly afterAll: Json | undefined
   readonly skipReason: string | undefined

@@ -34,7 +34,7 @@ export async function* readAnswer(
   const decoder = createSseDecoder()
   let state = chatStart
   let received = false
-  for (let ended = false; !ended && !state.done; ) {
+  for (let ended = false; !ended && !state.done;) {
     const bytes = await nextBytes(reader, { call, timeouts, state })
     ended = bytes === undefined
     received ||= bytes !== undefined && bytes.length > 0

@@ -71,7 +71,16 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
         }
         if (controller.signal.aborted) return interrupt()
         alarm.set(ms, () => stop(fault(ms)))
-        work().finally(alarm.rest).then(resolve, reject)
+        work().then(
+          (value) => {
+            alarm.rest()
+            resolve(value)
+          },
+          (error: unknown) => {
+            alarm.rest()
+            reject(error as Error)
+          },
+        )
       })
     },
     close() {
@@ -79,6 +88,46 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
       alarm.clear()
       signal.removeEventListener('abort', onAbort)
       controller.abort()
+    },
+  }
+}
+
+interface Alarm {
+  /** Calls `ring` after `ms` milliseconds, unless it is set anew, at rest or cleared before. */
+  set(ms: number, ring: () => void): void
+  /** Until it is set anew it does not ring, and does not keep the process running. */
+  rest(): void
+  clear(): void
+}
+
+/** One timer for all the waits of a call: moving it costs far less than a new one for every read. */
+function createAlarm(): Alarm {
+  let timer: { readonly handle: NodeJS.Timeout; readonly ms: number } | undefined
+  let onRing: (() => void) | undefined
+
+  function passed(): void {
+    timer = undefined
+    onRing?.()
+  }
+
+  return {
+    set(ms, ring) {
+      onRing = ring
+      if (timer?.ms === ms) {
+        timer.handle.refresh().ref()
+        return
+      }
+      clearTimeout(timer?.handle)
+      timer = { handle: setTimeout(passed, ms), ms }
+    },
+    rest() {
+      onRing = undefined
+      timer?.handle.unref()
+    },
+    clear() {
+      onRing = undefined
+      clearTimeout(timer?.handle)
+      timer = undefined
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { DataText } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
@@ -9,8 +10,8 @@ import type { AipBlock } from './aip.ts'
  * What the keys mean and which are known is the reader's business.
  * @throws BatonError PROMPT_SYNTAX with line and column in the agent file
  */
-export async function readTable(file: string, text: string, block: AipBlock): Promise<JsonObject> {
-  const { data } = await parseToml({
+export async function readTable(file: string, text: string, block: AipBlock): Promise<DataText> {
+  return parseToml({
     file,
     text: withoutMark(text),
     block: block.text,
@@ -18,7 +19,6 @@ export async function readTable(file: string, text: string, block: AipBlock): Pr
     what: 'the Options section',
     code: 'PROMPT_SYNTAX',
   })
-  return data
 }
 
 /**

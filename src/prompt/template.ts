@@ -2,36 +2,53 @@ import { BatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { adaptTemplate, closingBrace } from './template-text.ts'
 
-/** `place` is where the template is written, for errors. */
+/** `place` is where the first line of the template is written, for errors. */
 export type RenderTemplate = (template: string, data: JsonObject, place?: SourcePlace) => string
+
+export interface Templates {
+  readonly render: RenderTemplate
+  /** Parses without rendering; throws what `render` would throw for the template itself. */
+  readonly check: (template: string, place?: SourcePlace) => void
+}
 
 /**
  * Loads Handlebars, made to behave like handlebars-rust without escaping, which AIPack's packs are written for
  * (spec/aipack.md 2.5): nothing is escaped, what is missing is empty, an empty object is false, lists and objects print
  * as `[1, 2]` and `[object]`, and the comparison helpers exist.
  */
-export async function loadTemplates(): Promise<RenderTemplate> {
+export async function loadTemplates(): Promise<Templates> {
   const { default: library } = await import('handlebars')
   const handlebars = library.create()
   // the library has one function for printing values, shared by all its instances; this package owns its copy
   library.Utils.escapeExpression = printed as typeof library.Utils.escapeExpression
   handlebars.registerHelper(helpers)
 
-  return (template, data, place) => {
-    try {
-      return handlebars.compile(adaptTemplate(template), { strict: false, noEscape: false })(data)
-    } catch (error) {
-      throw new BatonError('PROMPT_SYNTAX', `the template cannot be rendered: ${firstLine(messageOf(error))}`, {
-        hint: 'Check the expressions between {{ and }}.',
-        ...(place === undefined ? {} : { place }),
-        cause: error,
-      })
-    }
+  return {
+    render: (template, data, place) =>
+      located(place, () => handlebars.compile(adaptTemplate(template), { strict: false, noEscape: false })(data)),
+    check: (template, place) => located(place, () => void handlebars.precompile(adaptTemplate(template))),
   }
 }
 
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? text
+/** Handlebars says "Parse error on line 2:", a picture of the place, and what it expected. */
+function located<T>(place: SourcePlace | undefined, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const lines = messageOf(error).split('\n')
+    const line = /\bon line (\d+)/.exec(lines[0] ?? '')?.[1] ?? /- (\d+):\d+$/.exec(lines[0] ?? '')?.[1]
+    const what = lines.length > 1 ? (lines.at(-1) ?? '') : (lines[0] ?? '').replace(/ - \d+:\d+$/, '')
+    throw new BatonError('PROMPT_SYNTAX', `the template cannot be rendered: ${what}`, {
+      hint: 'Check the expressions between {{ and }}.',
+      cause: error,
+      ...(place === undefined ? {} : { place: moved(place, Number(line ?? 1)) }),
+    })
+  }
+}
+
+function moved(place: SourcePlace, line: number): SourcePlace {
+  const lines = (place.text ?? '').trimEnd().split('\n').length
+  return { ...place, line: Math.min((place.line ?? 1) + line - 1, Math.max(lines, place.line ?? 1)) }
 }
 
 function printed(value: unknown): string {

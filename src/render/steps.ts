@@ -41,7 +41,7 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     case 'print':
       return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
     case 'redo':
-      return `${paint('cyan', 'again')} round ${event.count}, asked for by a post agent`
+      return `${paint('cyan', 'again')} round ${event.count}`
     case 'task.skipped':
       return event.reason === undefined ? undefined : `${paint('yellow', 'skipped')} ${event.label}: ${event.reason}`
     case 'task.failed':

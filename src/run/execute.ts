@@ -43,11 +43,11 @@ async function executeAgent(
   context: RunContext,
 ): Promise<Ending> {
   const onOutput = (output: Json): void => context.events([], { type: 'output', output })
-  const { stopReason, outputs, skipReason } = await runTarget(
+  const { stopReason, outputs, failedInputs, skipReason } = await runTarget(
     { load: reload, inputs, options: flagOptions, onOutput },
     context,
   )
-  if (stopReason !== 'skipped') return { stopReason: 'done', tasks: [], outputs }
+  if (stopReason !== 'skipped') return { stopReason: failedInputs > 0 ? 'error' : 'done', tasks: [], outputs }
   const reason = skipReason ?? 'the agent skipped this run'
   return {
     stopReason,

@@ -1,15 +1,15 @@
 import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
-import { hostCallPlace } from '../event/effects.ts'
-import { type HostFunction, type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
-import type { HostModule, ModuleFunction, Section } from './host/module.ts'
+import { bindFunctions, type HostBindings } from './bindings.ts'
+import { type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
+import type { Section } from './host/module.ts'
 import { createLoadedModules } from './loaded-modules.ts'
-import { argumentsToJson, luaToJson } from './values.ts'
+import { luaToJson } from './values.ts'
 
 /** What running sections needs besides the section: made once per run. */
 export interface ScriptHost {
   readonly engine: LuaEngine
-  readonly modules: readonly HostModule[]
+  readonly bindings: HostBindings
   readonly limits: LuaLimits
 }
 
@@ -32,8 +32,8 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
   return context.effects.boundary(context.at, async () => {
     const loaded = createLoadedModules()
     const state = host.engine.createState({
-      functions: bindModules(host.modules, { ...section, loaded }),
-      modules: host.modules.flatMap(({ lua }) => lua ?? []),
+      functions: bindFunctions(host.bindings, { ...section, loaded }),
+      modules: host.bindings.chunks,
       limits: host.limits,
       seed: createSeed(section),
     })
@@ -47,41 +47,6 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
       state.close()
     }
   })
-}
-
-function bindModules(modules: readonly HostModule[], section: Section): HostFunction[] {
-  const number = createCounter()
-  return modules.flatMap((module) =>
-    Object.entries(module.functions).map(([name, definition]): HostFunction => {
-      const path = module.name === '' ? name : `${module.name}.${name}`
-      return { path, tables: definition.tables ?? 'border', call: bind(path, definition, { section, number }) }
-    }),
-  )
-}
-
-interface Binding {
-  readonly section: Section
-  readonly number: () => number
-}
-
-function bind(name: string, definition: ModuleFunction, { section, number }: Binding): HostFunction['call'] {
-  const { context } = section
-  switch (definition.effect) {
-    case 'pure':
-      return (args) => definition.call(args, section)
-    case 'observe':
-      return (args) =>
-        context.effects.observe(hostCallPlace(context.at, number()), { name, args: argumentsToJson(args) }, () =>
-          definition.call(args, section),
-        )
-    case 'act':
-      return (args) => definition.call(args, section, hostCallPlace(context.at, number()))
-  }
-}
-
-function createCounter(): () => number {
-  let next = 0
-  return () => next++
 }
 
 /** `math.random` differs from run to run, but a resumed section sees the numbers it saw before. */

@@ -57,7 +57,7 @@ describe('prompt sections (spec/aipack.md 1.4, 2.5)', () => {
   it('fail at their heading when the template or the option is wrong', async () => {
     await expect(world('# Title\n\n# User\n\n{{#if x}}\n').run('a')).rejects.toMatchObject({
       code: 'PROMPT_SYNTAX',
-      place: { line: 3 },
+      place: { line: 5 },
     })
     await expect(world('# Title\n\n# User `cache = maybe`\n\nHi\n').run('a')).rejects.toMatchObject({
       code: 'PROMPT_SYNTAX',

@@ -13,7 +13,12 @@ export const luaDifferences: readonly LuaDifference[] = [
   { name: 'larger whole numbers are floats', text: 'math.type(4294967296)', lua54: '"integer"', fengari: '"float"' },
   { name: 'range of integers', text: 'math.maxinteger', lua54: '"9223372036854775807"', fengari: '2147483647' },
   { name: 'bit operations on 32 bits', text: '1 << 40', lua54: '1099511627776', fengari: '0' },
-  { name: 'text of whole floats beyond 32 bits', text: 'tostring(2.0^31)', lua54: '"2147483648.0"', fengari: '"2147483648"' },
+  {
+    name: 'text of whole floats beyond 32 bits',
+    text: 'tostring(2.0^31)',
+    lua54: '"2147483648.0"',
+    fengari: '"2147483648"',
+  },
   { name: 'packing 8-byte integers', text: '(pcall(string.pack, "<i8", 2^40))', lua54: 'true', fengari: 'false' },
   {
     name: 'a loop up to the largest integer',

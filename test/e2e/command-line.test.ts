@@ -36,6 +36,7 @@ describe('baton', () => {
     [['a.md', '-v', '-q'], 'mutually exclusive'],
     [['a.md', '-m', 'a', '-m', 'b'], 'more than once'],
     [['a.md', '-c', 'modle=x'], 'modle'],
+    [['a.md', '--dry', 'all'], 'Choices: "req", "res"'],
   ])('refuses %j with exit 2, a hint, and nothing on stdout', async (args, message) => {
     const { code, stdout, stderr } = await baton(args, { cwd: tempTree({ 'a.md': 'Hi\n' }) })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -138,6 +139,21 @@ describe('baton check', () => {
         errors: [{ code: 'CONFIG_INVALID', line: 2, column: 15 }, { line: 3 }, { line: 4 }],
       },
     ])
+  })
+
+  it('looks into the options and templates of agents', async () => {
+    const folder = tempTree({
+      'options.aip': '# Options\n\n```toml\nmodle = "x"\n```\n\n# Output\n\n```lua\nreturn 1\n```\n',
+      'wrong.aip': '# Options\n\n```toml\ntemperature = "hot"\n```\n',
+      'template.aip': '# System\n\nfine\n\n# User\n\n{{#if input}}\nHi\n',
+    })
+    const { stdout, code } = await baton(['check', 'options.aip', 'wrong.aip', 'template.aip'], { cwd: folder })
+    expect(code).toBe(2)
+    expect(stdout).toMatch(/warning: .*options\.aip:4.*"modle"[\s\S]*ok options\.aip/)
+    expect(stdout).toMatch(/"temperature" must be a number, not "hot"\n {2}at wrong\.aip:4:15/)
+    expect(stdout).toMatch(/the template cannot be rendered: Expecting .*\n {2}at template\.aip:\d$/m)
+    const run = await baton(['wrong.aip'], { cwd: folder })
+    expect(run).toMatchObject({ code: 2, stdout: '' })
   })
 
   it('runs nothing', async () => {

@@ -26,6 +26,16 @@ describe('the bus', () => {
     ])
   })
 
+  it('writes the time and the place of each event, however often they come back', () => {
+    const times = [0, 0, 1, 0]
+    const bus = createBus({ runId: 'r1', now: () => new Date(times.shift() ?? 2) })
+    const seen: string[] = []
+    bus.subscribe(({ agent, ts }) => seen.push(`${agent} ${ts.slice(-5)}`))
+    const place = ['task', '1']
+    for (const at of [place, place, ['task', '2'], place]) bus.send(at, { type: 'warning', message: 'a' })
+    expect(seen).toEqual(['task/1 .000Z', 'task/1 .000Z', 'task/2 .001Z', 'task/1 .000Z'])
+  })
+
   it('drops a listener that throws, and only that one', () => {
     const bus = createBus({ runId: 'r1', now: () => new Date(0) })
     let bad = 0

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import { chatStart, endOfChat, readChatBody, readChatEvent, type ChatStep } from '../../src/model/chat-stream.ts'
+import {
+  chatStart,
+  endOfChat,
+  readChatBody,
+  readChatEvent,
+  readChatEvents,
+  type ChatBatch,
+  type ChatStep,
+} from '../../src/model/chat-stream.ts'
 
 /** Reads chunks to the end of the stream; the first fault ends it. */
 function read(...chunks: readonly Json[]): ChatStep {
@@ -121,6 +129,49 @@ describe('a stream', () => {
   it('leaves out a last event that was cut, so that the cut is what is reported', () => {
     const step = readChatEvent(chatStart, { name: '', data: '{"choices":[{"del', complete: false })
     expect(events(step)).toEqual([])
+  })
+})
+
+describe('events that arrive together', () => {
+  function together(...chunks: readonly Json[]): ChatBatch {
+    const data = chunks.map((chunk) => (chunk === '[DONE]' ? chunk : JSON.stringify(chunk)))
+    return readChatEvents(
+      chatStart,
+      data.map((text) => ({ name: '', data: text, complete: true })),
+    )
+  }
+
+  it('give neighbouring text and neighbouring reasoning as one piece each, in their order', () => {
+    const { events: read } = together(
+      delta({ reasoning: 'h' }),
+      delta({ reasoning: 'm' }),
+      delta({ content: 'Y' }),
+      delta({ content: '' }),
+      delta({ content: 'es' }),
+      delta({ reasoning: 'so' }),
+      delta({ content: '.' }),
+    )
+    expect(read).toEqual([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'Yes' },
+      { type: 'reasoning', text: 'so' },
+      { type: 'text', text: '.' },
+    ])
+  })
+
+  it('end at the end mark', () => {
+    const { events: read, state } = together(delta({ content: 'a' }, 'stop'), '[DONE]', delta({ content: 'b' }))
+    expect(read).toEqual([{ type: 'text', text: 'a' }])
+    expect(state).toMatchObject({ finish: 'stop', done: true })
+  })
+
+  it('give what came before a fault with it', () => {
+    const batch = together(delta({ content: 'a' }), { error: 'lost' }, delta({ content: 'b' }))
+    expect(batch).toMatchObject({ events: [{ type: 'text', text: 'a' }], fault: { detail: 'lost' } })
+  })
+
+  it('leave the state as it is when only text came', () => {
+    expect(together(delta({ content: 'a' }), { choices: [] }).state).toBe(chatStart)
   })
 })
 

@@ -6,6 +6,7 @@ import { defaultTimeouts } from '../../src/model/call.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
 import { createChatProvider, type ChatProviderOptions } from '../../src/model/openai.ts'
 import type { ModelEvent } from '../../src/model/provider.ts'
+import { textOf } from '../contract/model-provider.ts'
 import { chatEvents, startModelServer, type ModelReply, type ModelServer } from '../helpers/model-server.ts'
 
 const key = 'sk-live-0123456789abcdef'
@@ -215,7 +216,7 @@ describe('a server that takes too long', () => {
     const { error, events } = await failing(server.url, { timeouts: { headersMs: 5_000, streamIdleMs: 60 } })
     expect(error.message).toContain('sent nothing for 0.06 s in the middle of the answer')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
-    expect(events).toHaveLength(2)
+    expect(textOf(events)).toBe('a b ')
     await server.closedByClient()
   })
 
@@ -264,6 +265,13 @@ describe('an answer that is none', () => {
     expect(error.message).toContain('failed (status 502): lost «secret»')
     expect(modelFailureOf(error)).toMatchObject({ class: 'unavailable', retryable: true, status: 502 })
     expect(events).toEqual([{ type: 'text', text: 'a ' }])
+  })
+
+  it('an error that arrives together with text fails the call after the text', async () => {
+    const raw = `${chatEvents({ text: 'a b c' }).slice(0, 2).join('')}data: {"error":{"message":"lost"}}\n\n`
+    const { error, events } = await failingReply({ rawChunks: [Buffer.from(raw)] })
+    expect(error.message).toContain(': lost')
+    expect(textOf(events)).toBe('a b ')
   })
 })
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { defaultTimeouts } from '../../src/model/call.ts'
 import { createChatProvider, type ChatProviderOptions } from '../../src/model/openai.ts'
-import type { ModelRequest } from '../../src/model/provider.ts'
+import type { ModelEvent, ModelRequest } from '../../src/model/provider.ts'
 import { collectModelEvents, describeModelProvider, textOf } from '../contract/model-provider.ts'
 import { chatEvents, startModelServer, type ModelScript, type ModelServer } from '../helpers/model-server.ts'
 
@@ -61,12 +61,12 @@ describe('a request', () => {
 describe('an answer', () => {
   it('arrives piece by piece, while the server is still writing', async () => {
     const server = await open([{ text: 'a b c', stallAfter: 2 }])
-    const seen: string[] = []
+    let seen = ''
     for await (const event of providerOf(server).stream(request, never)) {
-      if (event.type === 'text') seen.push(event.text)
-      if (seen.length === 2) break
+      if (event.type === 'text') seen += event.text
+      if (seen.length >= 4) break
     }
-    expect(seen).toEqual(['a ', 'b '])
+    expect(seen).toBe('a b ')
     await server.closedByClient()
   })
 
@@ -118,6 +118,13 @@ describe('an answer', () => {
     await server.closedByClient(2)
   })
 
+  it('gives the pieces that arrive together as one', async () => {
+    const server = await open([{ rawChunks: [Buffer.from(chatEvents({ text: 'a b c', usage: null }).join(''))] }])
+    const events = await collectModelEvents(providerOf(server).stream(request, never))
+    expect(events.map(({ type }) => type)).toEqual(['text', 'usage', 'finish'])
+    expect(textOf(events)).toBe('a b c')
+  })
+
   it('is read from a server that does not stream', async () => {
     const body = { choices: [{ message: { content: 'at once' }, finish_reason: 'stop' }] }
     const server = await open([{ body }])
@@ -145,6 +152,22 @@ describe('stopping', () => {
     }
     await expect(consume()).rejects.toBe(reason)
     await server.closedByClient()
+  })
+
+  it('gives nothing more of what has arrived already', async () => {
+    const raw = chatEvents({ reasoning: ['hm'], text: 'a b c' }).join('')
+    const server = await open([{ rawChunks: [Buffer.from(raw)] }])
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const seen: ModelEvent[] = []
+    const consume = async (): Promise<void> => {
+      for await (const event of providerOf(server).stream(request, controller.signal)) {
+        seen.push(event)
+        controller.abort(reason)
+      }
+    }
+    await expect(consume()).rejects.toBe(reason)
+    expect(seen).toEqual([{ type: 'reasoning', text: 'hm' }])
   })
 
   it('closes the connection when aborted before the first byte', async () => {

@@ -3,8 +3,11 @@ import type { JsonObject } from '../../src/base/json.ts'
 import { loadTemplates, type RenderTemplate } from '../../src/prompt/template.ts'
 
 let render: RenderTemplate
+let check: (template: string) => void
 beforeAll(async () => {
-  render = await loadTemplates()
+  const templates = await loadTemplates()
+  render = templates.render
+  check = templates.check
 })
 
 function gives(template: string, data: JsonObject, expected: string): () => void {
@@ -69,6 +72,22 @@ describe('a template that is wrong', () => {
   it.each(['{{#if x}}', '{{x', '{{/if}}', '{{nope a b}}'])('is an error: %s', (template) => {
     expect(() => render(template, {})).toThrow(expect.objectContaining({ code: 'PROMPT_SYNTAX' }))
   })
+})
+
+it('says in one line what is wrong, and where in the file', () => {
+  const place = { file: 'a.aip', line: 10, text: '\n'.repeat(11) + 'x' }
+  expect(() => render('a\n{{#if x}}\nb', {}, place)).toThrow(
+    expect.objectContaining({
+      message: expect.stringMatching(/^the template cannot be rendered: Expecting .* got 'EOF'$/) as string,
+      place: expect.objectContaining({ line: 12 }) as object,
+    }),
+  )
+  expect(() => render('a\n{{nope a b}}', {}, place)).toThrow(/Missing helper: "nope"$/)
+})
+
+it('finds mistakes of a template without data', () => {
+  expect(() => check('{{#if x}}')).toThrow('cannot be rendered')
+  expect(() => check('{{x}}}{{l.0}}')).not.toThrow()
 })
 
 it('renders a megabyte of text with many values', () => {

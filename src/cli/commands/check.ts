@@ -6,7 +6,7 @@ import { exitCodeOf } from '../../event/exit-code.ts'
 import { packageRoot } from '../../package-root.ts'
 import { createPaint } from '../../render/style.ts'
 import { loadTarget } from '../../run/target.ts'
-import { checkScripts } from '../../script-check.ts'
+import { checkScripts, scriptWarnings } from '../../script-check.ts'
 import { surroundings } from '../environment.ts'
 import type { CommandIo } from '../io.ts'
 import type { CheckFlags } from '../options.ts'
@@ -53,10 +53,8 @@ async function checkFile(file: string, options: CheckOptions): Promise<Checked> 
       builtInDir: join(packageRoot(), 'agents'),
     })
     const errors = await checkScripts(target.agents, target.settings.lua, target.workspace)
-    return {
-      errors,
-      warnings: target.kind === 'prompt' ? [...target.spec.warnings, ...target.spec.notes] : target.notes,
-    }
+    const notes = target.kind === 'prompt' ? [...target.spec.warnings, ...target.spec.notes] : target.notes
+    return { errors, warnings: errors.length > 0 ? notes : [...notes, ...(await scriptWarnings(target.agents))] }
   } catch (error) {
     if (!isBatonError(error)) throw error
     return { errors: everyIssue(error), warnings: [] }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { StopSignal } from '../../base/stop.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { createAnswerRenderer } from '../../render/answers.ts'
@@ -9,6 +10,7 @@ import { createStepRenderer } from '../../render/steps.ts'
 import { createPaint } from '../../render/style.ts'
 import { startRun } from '../../runner.ts'
 import { surroundings } from '../environment.ts'
+import { openInEditor } from '../open-editor.ts'
 import type { CommandIo } from '../io.ts'
 import type { RunFlags } from '../options.ts'
 import { describeError } from '../report.ts'
@@ -16,6 +18,9 @@ import { describeError } from '../report.ts'
 /** `baton run FILE`: the result on stdout, everything else on stderr; gives the exit code. */
 export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number> {
   const { cwd, env } = surroundings(flags, io)
+  if (flags.open && !openInEditor(resolve(cwd, flags.file), { env, cwd })) {
+    io.err('no editor is known: set VISUAL or EDITOR\n')
+  }
   const renderers = createRenderers(flags, { ...io, env })
   try {
     const report = await startRun(

@@ -4,7 +4,7 @@ export interface LuaThread {
 }
 
 /** What all threads of one state share. `account` is this engine's own addition (patch.ts). */
-export interface StateGlobals {
+interface StateGlobals {
   account?: StringAccount
 }
 
@@ -22,7 +22,7 @@ export interface StringAccount {
 export type NativeFunction = (thread: LuaThread) => number
 
 /** Record that `lua_getstack` and `lua_getinfo` fill. */
-export interface DebugRecord {
+interface DebugRecord {
   readonly currentline: number
   readonly short_src: Uint8Array | null
 }

@@ -26,7 +26,7 @@ export interface Wait {
 }
 
 /** An error of a host function as Lua saw it. */
-export interface HostError {
+interface HostError {
   readonly text: string
   readonly error: unknown
 }
@@ -75,7 +75,7 @@ export interface Core {
 }
 
 /** Registry keys of values that the engine needs again. */
-export interface References {
+interface References {
   readonly listMarker: number
   readonly runs: number
 }

@@ -129,7 +129,7 @@ function quoted(argument: Argument): string {
       return Number.isFinite(value) ? hexadecimal(value) : `${value < 0 ? '-' : ''}1e9999`
     }
     case luaType.string:
-      return `"${latin1(checkText(argument)).replaceAll(/["\\\n]|[\0-\x1F\x7F](?=(\d?))/g, escaped)}"`
+      return `"${latin1(checkText(argument)).replaceAll(/["\\]|\p{Cc}(?=(\d?))/gu, escaped)}"`
     default:
       return failArgument(argument, 'value has no literal form')
   }
@@ -137,6 +137,7 @@ function quoted(argument: Argument): string {
 
 function escaped(character: string, following: string | undefined): string {
   if (character === '"' || character === '\\' || character === '\n') return `\\${character}`
+  if (character > '\x7F') return character
   const code = String(character.charCodeAt(0))
   return `\\${following === undefined || following === '' ? code : code.padStart(3, '0')}`
 }

@@ -19,7 +19,7 @@ export function shortest(
   const size = Math.abs(value)
   const exponent = size === 0 ? 0 : Number(size.toExponential(digits - 1).split('e')[1])
   if (exponent < -4 || exponent >= digits) {
-    const [mantissa = '', power = ''] = size.toExponential(digits - 1).split('e')
+    const [mantissa = '', power = ''] = exponential(size, digits - 1).split('e')
     return `${sign}${keepsZeros ? mantissa : withoutZeros(mantissa)}e${exponentText(power)}`
   }
   const text = fixed(size, digits - 1 - exponent)
@@ -29,7 +29,7 @@ export function shortest(
 /** C's `%e`: the exponent has at least two digits. */
 export function scientific(value: number, precision: number): string {
   if (!Number.isFinite(value)) return notFinite(value)
-  const [mantissa = '', power = ''] = Math.abs(value).toExponential(precision).split('e')
+  const [mantissa = '', power = ''] = exponential(Math.abs(value), precision).split('e')
   return `${value < 0 || Object.is(value, -0) ? '-' : ''}${mantissa}e${exponentText(power)}`
 }
 
@@ -38,7 +38,7 @@ export function fixed(value: number, precision: number): string {
   if (!Number.isFinite(value)) return notFinite(value)
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
   const size = Math.abs(value)
-  if (size < 1e21) return sign + size.toFixed(precision)
+  if (size < 1e21) return sign + decimal(size, precision)
   const zeros = precision === 0 ? '' : `.${'0'.repeat(precision)}`
   return `${sign}${BigInt(size)}${zeros}`
 }
@@ -54,6 +54,40 @@ export function hexadecimal(value: number): string {
   const fraction = (bits.getBigUint64(0) & 0xf_ff_ff_ff_ff_ff_ffn).toString(16).padStart(13, '0').replace(/0+$/, '')
   const power = stored === 0 ? -1022 : stored - 1023
   return `${sign}0x${stored === 0 ? 0 : 1}${fraction === '' ? '' : `.${fraction}`}p${power < 0 ? '-' : '+'}${Math.abs(power)}`
+}
+
+/** As many digits as JavaScript gives; enough to see whether a number lies exactly between two shorter ones. */
+const allDigits = 100
+
+/** `toFixed`, where a number exactly between two is rounded to the even digit, as C does. */
+function decimal(size: number, precision: number): string {
+  const rounded = size.toFixed(precision)
+  if (precision >= allDigits || !size.toFixed(precision + 1).endsWith('5')) return rounded
+  const exact = size.toFixed(allDigits)
+  return halfToEven(exact, { cut: exact.indexOf('.') + 1 + precision, rounded })
+}
+
+/** `toExponential` with the same rounding. */
+function exponential(size: number, precision: number): string {
+  const rounded = size.toExponential(precision)
+  if (
+    precision >= allDigits ||
+    !size
+      .toExponential(precision + 1)
+      .split('e')[0]
+      ?.endsWith('5')
+  )
+    return rounded
+  const [exact = '', power = ''] = size.toExponential(allDigits).split('e')
+  const [mantissa = ''] = rounded.split('e')
+  const even = halfToEven(exact, { cut: exact.indexOf('.') + 1 + precision, rounded: mantissa })
+  return even === mantissa ? rounded : `${even}e${power}`
+}
+
+function halfToEven(exact: string, { cut, rounded }: { readonly cut: number; readonly rounded: string }): string {
+  if (!/^50*$/.test(exact.slice(cut))) return rounded
+  const shorter = exact.slice(0, cut).replace(/\.$/, '')
+  return /[02468]$/.test(shorter) ? shorter : rounded
 }
 
 function notFinite(value: number): string {

@@ -10,6 +10,7 @@ export function standardFunctions({ api }: Core): Readonly<Record<string, Native
   return {
     collectgarbage: (thread) => collectGarbage(api, thread),
     'string.format': createFormat(api),
+    'string.rep': (thread) => repeat(api, thread),
     'math.random': (thread) => {
       pushNumber(api, thread, pick({ api, thread }, random.next()))
       return 1
@@ -41,6 +42,18 @@ function collectGarbage(api: LuaApi, thread: LuaThread): number {
   return 1
 }
 
+/** `string.rep`, which fengari copies piece by piece. A result that is too long is not made at all. */
+function repeat(api: LuaApi, thread: LuaThread): number {
+  const text = checkText({ api, thread }, 1)
+  const times = checkInteger({ api, thread }, 2)
+  const between = api.lua_type(thread, 3) > luaType.nil ? checkText({ api, thread }, 3) : new Uint8Array(0)
+  const length = times < 1 ? 0 : times * text.length + (times - 1) * between.length
+  const { account } = thread.l_G
+  if (account !== undefined && length > account.longest) account.check(thread, length)
+  api.lua_pushstring(thread, length === 0 ? new Uint8Array(0) : Buffer.alloc(length, Buffer.concat([text, between])))
+  return 1
+}
+
 interface Arguments {
   readonly api: LuaApi
   readonly thread: LuaThread
@@ -66,6 +79,11 @@ function checkInteger(given: Arguments, index: number): number {
   const value = checkNumber(given, index)
   if (Number.isSafeInteger(value)) return value
   return given.api.luaL_argerror(given.thread, index, encode('number has no integer representation'))
+}
+
+function checkText({ api, thread }: Arguments, index: number): Uint8Array {
+  const text = api.lua_type(thread, index) === luaType.none ? null : api.lua_tolstring(thread, index)
+  return text ?? api.luaL_argerror(thread, index, encode('string expected'))
 }
 
 function checkNumber({ api, thread }: Arguments, index: number): number {

@@ -53,7 +53,8 @@ export function createHostCalls(thread: Thread, { functions, seed }: LuaStateOpt
     answer({ call: number, target, args }) {
       try {
         const result = call(target, args)
-        if (!(result instanceof Promise)) return send({ kind: 'values', values: result }, thread.answer)
+        if (!(result instanceof Promise))
+          return send({ kind: 'values', values: result }, (outcome) => thread.answer(outcome))
         thread.answer({ kind: 'waits' })
         settleLater(number, result)
       } catch (error) {

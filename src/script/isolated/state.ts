@@ -83,7 +83,8 @@ export function createIsolatedState(
     onEnd(error) {
       end()
       failure ??= endError(error, limits)
-      for (const { chunk, signal, reject } of runs.values()) reject(signal.aborted ? signal.reason : inChunk(failure, chunk))
+      for (const { chunk, signal, reject } of runs.values())
+        reject(signal.aborted ? signal.reason : inChunk(failure, chunk))
       runs.clear()
     },
   })

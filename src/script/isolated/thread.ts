@@ -9,7 +9,7 @@ export interface ThreadOptions {
 }
 
 /** Whoever uses a thread at the moment. */
-export interface ThreadUser {
+interface ThreadUser {
   onMessage(message: FromWorker): void
   /** The thread is gone. */
   onEnd(error: Error): void

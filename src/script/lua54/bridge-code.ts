@@ -44,6 +44,7 @@ const imports = [
   { name: 'call', signature: 'ii' },
   { name: 'resumed', signature: 'iiii' },
   { name: 'hook', signature: 'vii' },
+  { name: 'write', signature: 'iiiii' },
   { name: 'realloc', signature: 'iii' },
   { name: 'free', signature: 'vi' },
   { name: 'lua_rawseti', signature: 'viij' },
@@ -153,7 +154,7 @@ const rawLength: Code = [get(0), get(1), call('lua_rawlen'), narrow]
 
 export const bridgeCode: Assembly = {
   imports,
-  passedOn: ['call', 'resumed', 'hook'],
+  passedOn: ['call', 'resumed', 'hook', 'write'],
   functions: [
     { name: 'refuse', signature: 'iii', locals: 0, body: refuse },
     { name: 'allocate', signature: 'iiiii', locals: 1, body: allocate },

@@ -11,6 +11,8 @@ export interface BridgeCalls {
   readonly resumed: (thread: Pointer, status: number, context: number) => number
   /** Runs every thousand instructions (`lua_Hook`). */
   readonly hook: (thread: Pointer, record: Pointer) => void
+  /** Takes a piece of a dumped function (`lua_Writer`); 0 goes on. */
+  readonly write: (thread: Pointer, block: Pointer, size: number) => number
 }
 
 /** Functions for places in the function table, and API functions with 64-bit numbers narrowed, so that no BigInt is made. */
@@ -18,6 +20,7 @@ export interface Bridge {
   readonly call: unknown
   readonly resumed: unknown
   readonly hook: unknown
+  readonly write: unknown
   readonly allocate: unknown
   readonly keys: unknown
   setElement(thread: Pointer, table: number, index: number): void

@@ -13,25 +13,28 @@ const firstUpvalue = registry - 1
 /** Errors kept for finding the cause of an uncaught one; older ones have been handled by then. */
 const keptErrors = 32
 
-/** Body of every C function the engine installs: what it does is the entry of `core.calls` its upvalue names. */
+/**
+ * Body of every C function the engine installs. Its upvalue is the place of a host function in the state's list, or below
+ * 0 one of the engine's own calls.
+ */
 export function callByNumber(core: Core, thread: Pointer): number {
-  const call = core.calls[core.runtime.wasm.lua.lua_tonumberx(thread, firstUpvalue, 0)]
-  return call === undefined ? 0 : call(thread)
+  const number = core.runtime.wasm.lua.lua_tonumberx(thread, firstUpvalue, 0)
+  if (number < 0) return core.calls[-number - 1]?.(thread) ?? 0
+  const definition = core.options.functions[number]
+  return definition === undefined ? 0 : callHost(core, definition, thread)
 }
 
-/** Makes a host function callable from Lua: deep copies in and out, a wait when it returns a promise. */
-export function hostCall(core: Core, definition: HostFunction): (thread: Pointer) => number {
-  return (thread) => {
-    if (core.limit !== undefined) return raiseLimit(core, thread)
-    const called = callAndPush(core, definition, thread)
-    switch (called.kind) {
-      case 'pushed':
-        return called.count
-      case 'failed':
-        return raise(core, thread, called.error)
-      case 'waits':
-        return wait(core, thread, { path: definition.path, result: called.result })
-    }
+/** Calls a host function from Lua: deep copies in and out, a wait when it returns a promise. */
+export function callHost(core: Core, definition: HostFunction, thread: Pointer): number {
+  if (core.limit !== undefined) return raiseLimit(core, thread)
+  const called = callAndPush(core, definition, thread)
+  switch (called.kind) {
+    case 'pushed':
+      return called.count
+    case 'failed':
+      return raise(core, thread, called.error)
+    case 'waits':
+      return wait(core, thread, { path: definition.path, result: called.result })
   }
 }
 

@@ -1,7 +1,9 @@
 import type { LuaErrorDetails, LuaStateOptions, LuaValue } from '../engine.ts'
 import type { Pointer } from './exports.ts'
+import type { InstallPlan } from './install.ts'
 import type { Interrupts } from './interrupts.ts'
 import type { Meter } from './meter.ts'
+import type { KnownModules } from './modules.ts'
 import type { ChunkNames } from './names.ts'
 import type { Position } from './position.ts'
 import type { LuaWasm } from './wasm.ts'
@@ -13,6 +15,9 @@ export interface Runtime {
   readonly wasm: LuaWasm
   /** The prelude, compiled. */
   readonly prelude: Uint8Array
+  readonly modules: KnownModules
+  /** Where the host functions of the latest state went. */
+  installed: InstallPlan | undefined
   /** Runs that end when a signal is aborted. */
   readonly aborts: Interrupts
   /** The state whose Lua code runs at this moment; host functions and hooks belong to it. */
@@ -49,7 +54,7 @@ export interface Core {
   readonly listMarker: Pointer
   /** Light userdata that a thread yields when it waits for a host function. */
   readonly waitMarker: Pointer
-  /** What the C functions of this state do, by their number. */
+  /** What C functions other than the host functions do; the first has the number -1. */
   readonly calls: ((thread: Pointer) => number)[]
   readonly waits: Map<number, Wait>
   /** The latest errors of host functions: an uncaught one is found again by its text and becomes the `cause`. */

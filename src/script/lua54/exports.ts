@@ -37,6 +37,7 @@ export interface LuaExports {
   luaL_traceback(target: Pointer, thread: Pointer, message: Pointer, level: number): void
   luaL_where(thread: Pointer, level: number): void
   luaL_loadbufferx(thread: Pointer, text: Pointer, length: number, name: Pointer, mode: Pointer): number
+  lua_dump(thread: Pointer, writer: Pointer, userdata: Pointer, strip: number): number
   luaL_requiref(thread: Pointer, name: Pointer, open: Pointer, global: number): void
 
   lua_gettop(thread: Pointer): number

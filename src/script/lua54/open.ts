@@ -1,14 +1,15 @@
 import { type HostFunction, LuaError, type LuaStateOptions } from '../engine.ts'
-import { hostCall, refuseWait } from './calls.ts'
+import { callHost, refuseWait } from './calls.ts'
 import type { Core, References, Runtime } from './core.ts'
-import { countMask, luaStatus, luaType, type Pointer, registry, registryGlobals } from './exports.ts'
+import { countMask, luaStatus, type Pointer, registry } from './exports.ts'
 import { hookInterval, raiseLimit } from './hook.ts'
+import { installFunctions, pushNumbered } from './install.ts'
+import { loadDumped } from './load.ts'
 import { createAccounting, createMeter } from './meter.ts'
 import { createChunkNames } from './names.ts'
 import { nullAddress } from './push.ts'
 import { openLibraries } from './runtime.ts'
-import { pushText, readMessage, withBlock } from './text.ts'
-import type { LuaWasm } from './wasm.ts'
+import { readMessage } from './text.ts'
 
 /** A fresh Lua state with the prelude run and the host functions in place; its modules have not run yet. */
 export function openCore(runtime: Runtime, options: LuaStateOptions): Core {
@@ -44,7 +45,7 @@ export function openCore(runtime: Runtime, options: LuaStateOptions): Core {
     status: 'open',
   }
   core.tostring = runPrelude(core)
-  for (const definition of options.functions) install(core, definition)
+  installFunctions(core)
   wasm.lua.lua_sethook(main, wasm.pointers.hook, countMask, hookInterval)
   return core
 }
@@ -59,16 +60,15 @@ export function closeCore({ runtime: { wasm }, main, accounting }: Core): void {
 /** Runs the prelude with what it takes (lua/natives.ts). Returns the registry key of its `tostring`. */
 function runPrelude(core: Core): number {
   const { runtime, main, references } = core
-  const { lua, bridge, constant } = runtime.wasm
-  withBlock(runtime.wasm, runtime.prelude, (block) =>
-    lua.luaL_loadbufferx(main, block, runtime.prelude.length, constant('=?'), constant('b')),
-  )
+  const { lua, bridge } = runtime.wasm
+  loadDumped(runtime.wasm, main, runtime.prelude)
   lua.lua_pushlightuserdata(main, nullAddress)
   bridge.getElement(main, registry, references.listMarker)
   lua.lua_pushlightuserdata(main, core.waitMarker)
   pushCall(core, (thread) => answerPaused(core, thread))
   pushCall(core, (thread) => refuseWait(core, thread))
-  pushCall(core, hostCall(core, { path: 'seed', tables: 'data', call: () => [core.options.seed()] }))
+  const seed: HostFunction = { path: 'seed', tables: 'data', call: () => [core.options.seed()] }
+  pushCall(core, (thread) => callHost(core, seed, thread))
   lua.lua_pushcclosure(main, runtime.wasm.pointers.keys, 0)
   bridge.getElement(main, registry, references.runs)
   const status = lua.lua_pcallk(main, 8, 1, 0, 0, 0)
@@ -85,34 +85,7 @@ function answerPaused(core: Core, thread: Pointer): number {
   return 1
 }
 
-/** Puts a host function at its path from the globals, making the tables on the way. */
-function install(core: Core, definition: HostFunction): void {
-  const { runtime, main } = core
-  const { lua, bridge } = runtime.wasm
-  const steps = definition.path.split('.')
-  const name = steps.pop() ?? ''
-  bridge.getElement(main, registry, registryGlobals)
-  for (const step of steps) enterTable(runtime.wasm, main, step)
-  pushText(runtime.wasm, main, name)
-  pushCall(core, hostCall(core, definition))
-  lua.lua_rawset(main, -3)
-  lua.lua_settop(main, 0)
-}
-
-/** Pushes the table in the field `name` of the table on top, making it when there is none. */
-function enterTable(wasm: LuaWasm, thread: Pointer, name: string): void {
-  const { lua } = wasm
-  pushText(wasm, thread, name)
-  if (lua.lua_rawget(thread, -2) === luaType.table) return
-  lua.lua_settop(thread, -2)
-  lua.lua_createtable(thread, 0, 0)
-  pushText(wasm, thread, name)
-  lua.lua_pushvalue(thread, -2)
-  lua.lua_rawset(thread, -4)
-}
-
-/** Pushes a C function that does `call`. */
+/** Pushes a C function of the engine's own that does `call`. */
 function pushCall({ runtime: { wasm }, main, calls }: Core, call: (thread: Pointer) => number): void {
-  wasm.bridge.pushInteger(main, calls.push(call) - 1)
-  wasm.lua.lua_pushcclosure(main, wasm.pointers.call, 1)
+  pushNumbered(wasm, main, -calls.push(call))
 }

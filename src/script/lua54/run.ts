@@ -4,8 +4,9 @@ import type { Core } from './core.ts'
 import { errorAt, errorOf, limitError } from './errors.ts'
 import { luaStatus, luaType } from './exports.ts'
 import { enter, limitMessage } from './meter.ts'
+import { loadModule } from './modules.ts'
 import { readValue } from './read.ts'
-import { type ChunkThread, closeThread, openThread, setEnvironment } from './threads.ts'
+import { type ChunkThread, closeThread, loadScript, openThread, setEnvironment } from './threads.ts'
 
 export interface RunOptions {
   readonly variables: { readonly [name: string]: LuaValue }
@@ -39,7 +40,7 @@ interface ThreadOptions extends RunOptions {
 
 async function runThread(core: Core, chunk: LuaChunk, options: ThreadOptions): Promise<readonly LuaValue[]> {
   const { variables, signal, turns } = options
-  const thread = openThread(core, chunk)
+  const thread = openThread(core, chunk, loadScript)
   try {
     setEnvironment(core, thread, variables)
     for (;;) {
@@ -56,7 +57,7 @@ async function runThread(core: Core, chunk: LuaChunk, options: ThreadOptions): P
 
 /** Runs a chunk in the globals at once. It cannot wait for host functions. Throws `LuaError`. */
 export function runModule(core: Core, chunk: LuaChunk): void {
-  const thread = openThread(core, chunk)
+  const thread = openThread(core, chunk, loadModule)
   try {
     for (;;) {
       core.meter.resumedAt = performance.now()

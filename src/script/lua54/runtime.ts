@@ -1,11 +1,12 @@
 import { prelude } from '../lua/prelude.ts'
 import { callByNumber, goOn } from './calls.ts'
 import type { Core, Runtime } from './core.ts'
-import { luaStatus, type Pointer, registry, registryGlobals } from './exports.ts'
+import { luaStatus, type Pointer } from './exports.ts'
 import { onHook } from './hook.ts'
 import { createInterrupts } from './interrupts.ts'
+import { dumpFunction, loadText } from './load.ts'
 import { createAccounting } from './meter.ts'
-import { pushText, readBytes, readMessage, withBlock } from './text.ts'
+import { readMessage } from './text.ts'
 import { instantiate, type LuaWasm } from './wasm.ts'
 import type { CompiledModule } from './webassembly.ts'
 
@@ -23,6 +24,8 @@ export function createRuntime(module: CompiledModule): Runtime {
   const runtime: Runtime = {
     wasm,
     prelude: compilePrelude(wasm),
+    modules: new Map(),
+    installed: undefined,
     aborts: createInterrupts(),
     running: undefined,
   }
@@ -30,9 +33,9 @@ export function createRuntime(module: CompiledModule): Runtime {
 }
 
 /** A state with the standard libraries that do not reach outside. */
-export function openLibraries({ lua, pointers, constant }: LuaWasm, accounting: Pointer): Pointer {
-  const state = lua.lua_newstate(pointers.allocate, accounting)
-  if (state === 0) throw new Error('there is no memory for another Lua state')
+export function openLibraries(wasm: LuaWasm, accounting: Pointer): Pointer {
+  const { lua, pointers, constant } = wasm
+  const state = openState(wasm, accounting)
   for (const { name, open } of pointers.libraries) lua.luaL_requiref(state, constant(name), open, 1)
   lua.lua_settop(state, 0)
   return state
@@ -40,31 +43,21 @@ export function openLibraries({ lua, pointers, constant }: LuaWasm, accounting: 
 
 /** The prelude as a binary chunk without line information, made once: loading it takes a tenth of compiling it. */
 function compilePrelude(wasm: LuaWasm): Uint8Array {
-  const { lua, constant } = wasm
+  const { lua } = wasm
   const accounting = createAccounting(wasm)
-  const state = openLibraries(wasm, accounting)
+  const state = openState(wasm, accounting)
   try {
-    pushField(wasm, state, ['string', 'dump'])
-    const text = Buffer.from(prelude, 'utf8')
-    const loaded = withBlock(wasm, text, (block) =>
-      lua.luaL_loadbufferx(state, block, text.length, constant('=prelude'), constant('t')),
-    )
+    const loaded = loadText(wasm, state, { name: '=prelude', text: prelude })
     if (loaded !== luaStatus.ok) throw new Error(`the prelude does not compile: ${readMessage(wasm, state, -1)}`)
-    lua.lua_pushboolean(state, 1)
-    const dumped = lua.lua_pcallk(state, 2, 1, 0, 0, 0)
-    if (dumped !== luaStatus.ok) throw new Error(`the prelude cannot be dumped: ${readMessage(wasm, state, -1)}`)
-    return readBytes(wasm, state, -1)
+    return dumpFunction(wasm, state, { lines: 'omit' })
   } finally {
     lua.lua_close(state)
     lua.free(accounting)
   }
 }
 
-/** Pushes the global `path[0]`, or what stands in it below. */
-function pushField(wasm: LuaWasm, state: Pointer, path: readonly string[]): void {
-  wasm.bridge.getElement(state, registry, registryGlobals)
-  for (const name of path) {
-    pushText(wasm, state, name)
-    wasm.lua.lua_rawget(state, -2)
-  }
+function openState({ lua, pointers }: LuaWasm, accounting: Pointer): Pointer {
+  const state = lua.lua_newstate(pointers.allocate, accounting)
+  if (state === 0) throw new Error('there is no memory for another Lua state')
+  return state
 }

@@ -3,12 +3,16 @@ import type { LuaWasm } from './wasm.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** Up to this length a loop over the bytes is faster than the decoder. */
+/** Up to this length a loop over the bytes is faster than the encoder and the decoder. */
 const shortText = 24
 
 /** Pushes text as UTF-8, or bytes as they are. NUL is an ordinary byte. */
 export function pushText(wasm: LuaWasm, thread: Pointer, text: string | Uint8Array): void {
   const { lua, scratch } = wasm
+  if (typeof text === 'string' && text.length <= shortText && writeAscii(wasm.bytes(), scratch.address, text)) {
+    lua.lua_pushlstring(thread, scratch.address, text.length)
+    return
+  }
   if (typeof text === 'string' && text.length * 3 <= scratch.size) {
     const { written } = encoder.encodeInto(text, wasm.bytes().subarray(scratch.address, scratch.address + scratch.size))
     lua.lua_pushlstring(thread, scratch.address, written)
@@ -72,4 +76,14 @@ function shortAscii(bytes: Uint8Array, address: Pointer, length: number): string
     text += String.fromCharCode(code)
   }
   return text
+}
+
+/** False when the text is not ASCII; part of it may be written then. */
+function writeAscii(bytes: Uint8Array, address: Pointer, text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code >= 0x80) return false
+    bytes[address + index] = code
+  }
+  return true
 }

@@ -3,8 +3,9 @@ import { listMarkerOf } from './calls.ts'
 import type { Core } from './core.ts'
 import { errorOf } from './errors.ts'
 import { type Pointer, luaStatus, registry, registryGlobals } from './exports.ts'
+import { loadText } from './load.ts'
 import { pushValue } from './push.ts'
-import { pushText, withBlock } from './text.ts'
+import { pushText } from './text.ts'
 
 /** A Lua coroutine of the engine's own: every chunk runs in one, so that it can wait. */
 export interface ChunkThread {
@@ -15,13 +16,16 @@ export interface ChunkThread {
   readonly reference: number
 }
 
-/** Makes a thread and loads a chunk into it. Throws `LuaError` for a syntax error. */
-export function openThread(core: Core, chunk: LuaChunk): ChunkThread {
+/** Pushes the main function of a chunk, or the error. Returns `luaStatus`. */
+type Loader = (core: Core, thread: Pointer, chunk: LuaChunk) => number
+
+/** Makes a thread and loads a chunk into it with `load`. Throws `LuaError` for a syntax error. */
+export function openThread(core: Core, chunk: LuaChunk, load: Loader): ChunkThread {
   const { lua } = core.runtime.wasm
   const pointer = lua.lua_newthread(core.main)
   markAsRun(core, true)
   const thread = { pointer, name: chunk.name, reference: lua.luaL_ref(core.main, registry) }
-  const status = loadText(core, pointer, chunk)
+  const status = load(core, pointer, chunk)
   if (status === luaStatus.ok) return thread
   const error = errorOf(core, thread, status)
   closeThread(core, thread)
@@ -71,16 +75,9 @@ function copyGlobals({ runtime: { wasm } }: Core, thread: Pointer, environment: 
   lua.lua_settop(thread, environment)
 }
 
-/** Only text: crafted binary chunks can corrupt the memory of Lua. */
-function loadText(core: Core, thread: Pointer, { name, text }: LuaChunk): number {
-  const { wasm } = core.runtime
-  const content = Buffer.from(text, 'utf8')
-  const chunkName = Buffer.from(`@${core.names.alias(name)}\0`, 'utf8')
-  return withBlock(wasm, content, (block) =>
-    withBlock(wasm, chunkName, (nameBlock) =>
-      wasm.lua.luaL_loadbufferx(thread, block, content.length, nameBlock, wasm.constant('t')),
-    ),
-  )
+/** Compiles a chunk of a script. Only text: crafted binary chunks can corrupt the memory of Lua. */
+export function loadScript({ runtime, names }: Core, thread: Pointer, { name, text }: LuaChunk): number {
+  return loadText(runtime.wasm, thread, { name: `@${names.alias(name)}`, text })
 }
 
 /** Notes the thread on top of the main stack as one that is no coroutine of the script. */

@@ -20,6 +20,8 @@ export interface LuaWasm {
   /** A buffer for short strings on their way in, and a cell for results through pointers. */
   readonly scratch: { readonly address: Pointer; readonly size: number }
   readonly cell: Pointer
+  /** Bytes of the function that `lua_dump` writes. */
+  readonly dumped: number[]
   /** A fault inside WebAssembly leaves the memory in an unknown state: nothing may run here any more. */
   readonly health: { isBroken: boolean }
 }
@@ -29,6 +31,7 @@ interface FunctionPointers {
   readonly call: Pointer
   readonly resumed: Pointer
   readonly hook: Pointer
+  readonly write: Pointer
   readonly allocate: Pointer
   readonly keys: Pointer
   readonly libraries: readonly { readonly name: string; readonly open: Pointer }[]
@@ -52,10 +55,16 @@ const scratchBytes = 16_384
  * functions it needs from outside are given here, so the package's own JavaScript (spec/lua-engines.md 0.2) is not used.
  * Operating system functions are absent: the libraries that would call them are never opened.
  */
-export function instantiate(module: CompiledModule, calls: BridgeCalls): LuaWasm {
+export function instantiate(module: CompiledModule, calls: Omit<BridgeCalls, 'write'>): LuaWasm {
   const health = { isBroken: false }
   const lua = instantiateLua(module, health)
-  const bridge = createBridge(lua, calls)
+  const dumped: number[] = []
+  const write: BridgeCalls['write'] = (_thread, block, size) => {
+    const written = bytes()
+    for (let address = block; address < block + size; address++) dumped.push(written[address] ?? 0)
+    return 0
+  }
+  const bridge = createBridge(lua, { ...calls, write })
   const scratch = { address: lua.malloc(scratchBytes), size: scratchBytes }
   const cell = lua.malloc(8)
   const constants = new Map<string, Pointer>()
@@ -89,7 +98,7 @@ export function instantiate(module: CompiledModule, calls: BridgeCalls): LuaWasm
     cells[address >>> 2] = value
   }
   const pointers = placeFunctions(lua, bridge)
-  return { lua, bridge, pointers, bytes, read32, write32, constant, scratch, cell, health }
+  return { lua, bridge, pointers, bytes, read32, write32, constant, scratch, cell, dumped, health }
 }
 
 function instantiateLua(module: CompiledModule, health: LuaWasm['health']): LuaExports {
@@ -165,6 +174,7 @@ function placeFunctions(lua: LuaExports, bridge: Bridge): FunctionPointers {
     call: place(bridge.call),
     resumed: place(bridge.resumed),
     hook: place(bridge.hook),
+    write: place(bridge.write),
     allocate: place(bridge.allocate),
     keys: place(bridge.keys),
     libraries: libraries.map(([name, open]) => ({ name, open: place(exported[open]) })),

@@ -1,4 +1,5 @@
 import type { Json } from '../../../src/base/json.ts'
+import { createBindings } from '../../../src/script/bindings.ts'
 import { loadLua54 } from '../../../src/script/lua54/engine.ts'
 import { hostModules } from '../../../src/script/host/index.ts'
 import type { LuaValue } from '../../../src/script/engine.ts'
@@ -12,6 +13,6 @@ export async function runLua(
   variables: { readonly [name: string]: LuaValue } = {},
 ): Promise<Json | undefined> {
   const limits = { timeMs: 20_000, instructions: 1e9, memoryBytes: 64 * 1024 * 1024 }
-  const host = { engine: await loadLua54(), modules: hostModules, limits }
+  const host = { engine: await loadLua54(), bindings: createBindings(hostModules), limits }
   return runSection(host, { chunk: { name: 'agent.aip', text: code }, fileText: code, variables }, section)
 }

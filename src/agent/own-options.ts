@@ -1,0 +1,30 @@
+import type { JsonObject } from '../base/json.ts'
+import { checkAgentOptions } from '../config/agent-options.ts'
+import { type Issue, placeFindings } from '../config/issue.ts'
+import type { ScriptAgent } from '../event/agent.ts'
+import type { AipDocument } from '../prompt/aip.ts'
+import { readTable } from '../prompt/options.ts'
+
+export interface OwnOptions {
+  /** Options that are known and right. */
+  readonly values: JsonObject
+  /** Wrong values, with their places in the agent file. */
+  readonly issues: readonly Issue[]
+  /** Keys that nothing reads: warnings in `check`, silent in a run (DESIGN 3). */
+  readonly unknown: readonly Issue[]
+}
+
+/**
+ * The `# Options` of an agent (spec/aipack.md 1.5).
+ * @throws BatonError PROMPT_SYNTAX when they are no TOML
+ */
+export async function readOwnOptions(
+  { file, text }: Pick<ScriptAgent, 'file' | 'text'>,
+  { options }: AipDocument,
+): Promise<OwnOptions> {
+  if (options === undefined) return { values: {}, issues: [], unknown: [] }
+  const { data, locate } = await readTable(file, text, options)
+  const { values, findings, unknown } = checkAgentOptions(data, [])
+  const source = { file, text, locate }
+  return { values, issues: await placeFindings(findings, source), unknown: await placeFindings(unknown, source) }
+}

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../helpers/baton.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const script = {
+  'engine.aip': `# Data
+
+\`\`\`lua
+return { child = aip.agent.run("child.lua", { inputs = { input } }), size = #aip.file.load("engine.aip").content }
+\`\`\`
+
+# Output
+
+\`\`\`lua
+print(_VERSION, data.size > 100, data.child.outputs[1])
+\`\`\`
+`,
+  'child.lua': 'return input .. " of the child"',
+}
+
+function run(...args: readonly string[]): { readonly stdout: string; readonly status: number | null } {
+  const home = tempTree()
+  const command = join(root, 'dist/bin/baton.js')
+  const node = args.filter((arg) => arg.startsWith('--'))
+  const own = args.filter((arg) => !arg.startsWith('--')).flatMap((setting) => ['-c', setting])
+  const { stdout, status } = spawnSync(process.execPath, [...node, command, 'engine.aip', '-i', 'text', ...own], {
+    cwd: tempTree(script),
+    env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: join(home, 'baton'), NO_COLOR: '1' },
+    encoding: 'utf8',
+  })
+  return { stdout, status }
+}
+
+describe('the engine of scripts', () => {
+  it.each([
+    [[], 'Lua 5.4'],
+    [['lua.isolated=true'], 'Lua 5.4'],
+    [['lua.engine=fengari'], 'Lua 5.3'],
+    [['lua.engine=fengari', 'lua.isolated=true'], 'Lua 5.3'],
+    [['--jitless'], 'Lua 5.3'],
+    [['--jitless', 'lua.isolated=true'], 'Lua 5.3'],
+  ])('runs an agent that runs an agent with %j on %s', (args, version) => {
+    expect(run(...args)).toEqual({ stdout: `${version}\ntrue\ntext of the child\n`, status: 0 })
+  })
+})

@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { setTimeout as wait } from 'node:timers/promises'
+import { idleTimeout, openCall, type Call, type TimeLimit } from '../../src/model/call.ts'
+
+const never = new AbortController().signal
+
+const opened: Call[] = []
+afterEach(() => {
+  for (const call of opened.splice(0)) call.close()
+})
+
+function open(signal: AbortSignal = never): Call {
+  const call = openCall(signal, {})
+  opened.push(call)
+  return call
+}
+
+function limit(ms: number): TimeLimit {
+  return { ms, fault: idleTimeout }
+}
+
+function silence(): Promise<never> {
+  return new Promise(() => undefined)
+}
+
+/** Timers that keep the process running. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+}
+
+describe('waiting within a call', () => {
+  it('gives what the work gives, and throws what it throws', async () => {
+    const call = open()
+    expect(await call.within(limit(5_000), () => Promise.resolve(1))).toBe(1)
+    await expect(call.within(limit(5_000), () => Promise.reject(new Error('lost')))).rejects.toThrow('lost')
+    expect(call.fault()).toBeUndefined()
+    expect(call.signal.aborted).toBe(false)
+  })
+
+  it('stops the call when the limit passes, the first time and after many reads', async () => {
+    for (const reads of [0, 3]) {
+      const call = open()
+      for (let read = 0; read < reads; read += 1) await call.within(limit(20), () => Promise.resolve())
+      await expect(call.within(limit(20), silence)).rejects.toThrow('stopped')
+      expect(call.fault()).toEqual(idleTimeout(20))
+      expect(call.signal.aborted).toBe(true)
+    }
+  })
+
+  it('has the limit of each wait', async () => {
+    const call = open()
+    await call.within(limit(20), () => Promise.resolve())
+    await call.within(limit(5_000), () => wait(40))
+    await expect(call.within(limit(10), silence)).rejects.toThrow('stopped')
+    expect(call.fault()).toEqual(idleTimeout(10))
+  })
+
+  it('counts no time in which nothing is waited for', async () => {
+    const call = open()
+    await call.within(limit(10), () => Promise.resolve())
+    await wait(40)
+    expect(call.fault()).toBeUndefined()
+    await call.within(limit(10), () => Promise.resolve())
+    await expect(call.within(limit(10), silence)).rejects.toThrow('stopped')
+  })
+
+  it('rejects at once when the caller stops, although the work goes on', async () => {
+    const controller = new AbortController()
+    const call = open(controller.signal)
+    await call.within(limit(5_000), () => Promise.resolve())
+    const waiting = call.within(limit(5_000), silence)
+    controller.abort()
+    await expect(waiting).rejects.toThrow('stopped')
+    expect(call.fault()).toBeUndefined()
+    await expect(call.within(limit(5_000), () => Promise.resolve())).rejects.toThrow('stopped')
+  })
+
+  it('keeps the process running while it waits, and not afterwards', async () => {
+    const call = open()
+    const before = timers()
+    for (let read = 0; read < 2; read += 1) {
+      const waiting = call.within(limit(5_000), () => Promise.resolve())
+      expect(timers()).toBe(before + 1)
+      await waiting
+      expect(timers()).toBe(before)
+    }
+    const stopped = call.within(limit(5_000), silence).catch(() => undefined)
+    call.close()
+    expect(timers()).toBe(before)
+    void stopped
+  })
+})
