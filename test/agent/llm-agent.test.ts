@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeProvider } from '../../src/model/fake.ts'
+import { agentWorld } from '../helpers/agents.ts'
+
+const usage = { calls: 1, input: 11, output: 3, cached: 0, reasoning: 0 }
+
+describe('a model agent', () => {
+  it('gives its answer, its tokens and the whole conversation (R23, R24, R27)', async () => {
+    const provider = createFakeProvider([{ text: ['an ', 'answer'], usage }])
+    const { context } = agentWorld({}, { provider })
+    const messages = [{ role: 'user', content: 'Hi' }] as const
+    const result = await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages }, context)
+    expect(result).toMatchObject({ stopReason: 'done', text: 'an answer', usage, toolUseCount: 0 })
+    expect(result.messages).toEqual([...messages, { role: 'assistant', content: 'an answer' }])
+  })
+
+  it('streams its answer as events, and counts tokens of the call and of the run', async () => {
+    const provider = createFakeProvider([
+      { text: ['an ', 'answer'], usage },
+      { text: ['x'], usage },
+    ])
+    const { context } = agentWorld({}, { provider })
+    const request = { agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] } as const
+    await context.agents.run(request, context)
+    await context.agents.run(request, context)
+    const deltas = context.sent.flatMap((event) => (event.type === 'item.delta' ? [event.text] : []))
+    expect(deltas.join('')).toBe('an answerx')
+    expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([
+      { call: usage, total: usage },
+      { call: usage, total: { calls: 2, input: 22, output: 6 } },
+    ])
+  })
+
+  it('says when the answer was cut at its limit', async () => {
+    const { context } = agentWorld({}, { provider: createFakeProvider([{ text: ['cut'], finish: 'length' }]) })
+    const result = await context.agents.run(
+      { agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
+      context,
+    )
+    expect(result.stopReason).toBe('max_tokens')
+  })
+
+  it('records the call before and after it', async () => {
+    const { context } = agentWorld({}, { provider: createFakeProvider([{ text: ['x'], usage }]) })
+    await context.agents.run(
+      { agent: { kind: 'llm', name: 'main', settings: { temperature: 0.5 } }, messages: [] },
+      { ...context, at: ['task', '0', 'ask'] },
+    )
+    expect(context.records).toMatchObject([
+      { k: 'started', p: 'task/0/ask#0', kind: 'model', repeat: 'safe', request: { temperature: 0.5 } },
+      { k: 'ended', p: 'task/0/ask#0', status: 'ok', value: { text: 'x', usage } },
+    ])
+  })
+})
