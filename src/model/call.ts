@@ -105,20 +105,16 @@ function createAlarm(): Alarm {
   let timer: { readonly handle: NodeJS.Timeout; readonly ms: number } | undefined
   let onRing: (() => void) | undefined
 
-  function passed(): void {
-    timer = undefined
-    onRing?.()
-  }
-
   return {
     set(ms, ring) {
       onRing = ring
       if (timer?.ms === ms) {
+        // starts again also when it has passed at rest
         timer.handle.refresh().ref()
         return
       }
       clearTimeout(timer?.handle)
-      timer = { handle: setTimeout(passed, ms), ms }
+      timer = { handle: setTimeout(() => onRing?.(), ms), ms }
     },
     rest() {
       onRing = undefined

@@ -27,7 +27,12 @@ export const luaDifferences: readonly LuaDifference[] = [
     fengari: '9',
   },
   { name: 'arithmetic on numbers in text', text: 'math.type("10" + 1)', lua54: '"integer"', fengari: '"float"' },
-  { name: '<const> and <close>', text: 'load("local x <const> = 1") ~= nil', lua54: 'true', fengari: 'false' },
+  {
+    name: 'constant and closing variables',
+    text: 'load("local x <const> = 1") ~= nil',
+    lua54: 'true',
+    fengari: 'false',
+  },
   { name: 'coroutine.close', text: 'type(coroutine.close)', lua54: '"function"', fengari: '"nil"' },
   { name: 'warn', text: 'type(warn)', lua54: '"function"', fengari: '"nil"' },
   { name: '%p in string.format', text: '(pcall(string.format, "%p", {}))', lua54: 'true', fengari: 'false' },

@@ -55,13 +55,21 @@ describe('waiting within a call', () => {
     expect(call.fault()).toEqual(idleTimeout(10))
   })
 
+  it('counts each wait from its own start', async () => {
+    const call = open()
+    for (let read = 0; read < 4; read += 1) await call.within(limit(60), () => wait(25))
+    expect(call.fault()).toBeUndefined()
+  })
+
   it('counts no time in which nothing is waited for', async () => {
     const call = open()
     await call.within(limit(10), () => Promise.resolve())
     await wait(40)
     expect(call.fault()).toBeUndefined()
-    await call.within(limit(10), () => Promise.resolve())
-    await expect(call.within(limit(10), silence)).rejects.toThrow('stopped')
+    const before = timers()
+    const waiting = call.within(limit(10), silence)
+    expect(timers()).toBe(before + 1)
+    await expect(waiting).rejects.toThrow('stopped')
   })
 
   it('rejects at once when the caller stops, although the work goes on', async () => {

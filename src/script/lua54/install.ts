@@ -55,19 +55,22 @@ function fits(plan: InstallPlan | undefined, functions: readonly HostFunction[])
 
 function createPlan(wasm: LuaWasm, functions: readonly HostFunction[]): InstallPlan {
   const paths = functions.map(({ path }) => path)
-  const groups: { readonly parent: string; readonly tables: readonly Name[]; readonly functions: Name[] }[] = []
+  const groups: {
+    readonly parent: string | undefined
+    readonly tables: readonly Name[]
+    readonly functions: Name[]
+  }[] = []
   for (const path of paths) {
     const end = path.lastIndexOf('.')
-    const parent = path.slice(0, Math.max(end, 0))
+    const parent = end === -1 ? undefined : path.slice(0, end)
     const name = nameOf(wasm, path.slice(end + 1))
     const last = groups.at(-1)
-    if (last?.parent === parent) last.functions.push(name)
-    else
-      groups.push({
-        parent,
-        tables: end < 0 ? [] : parent.split('.').map((step) => nameOf(wasm, step)),
-        functions: [name],
-      })
+    if (last !== undefined && last.parent === parent) {
+      last.functions.push(name)
+      continue
+    }
+    const tables = parent?.split('.').map((step) => nameOf(wasm, step)) ?? []
+    groups.push({ parent, tables, functions: [name] })
   }
   return { paths, groups }
 }
