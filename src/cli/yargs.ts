@@ -87,7 +87,7 @@ function yargsOptions(
 function wordsOf(flags: YargsFlags, { words }: CommandSpec): readonly string[] {
   const given = flags[words.name]
   if (Array.isArray(given)) return given.map(String)
-  return given === undefined ? [] : [String(given)]
+  return typeof given === 'string' ? [given] : []
 }
 
 /** The flags of the command; one that takes a single value may be given once. */

@@ -14,7 +14,7 @@ export interface Ancestor {
 }
 
 /** The folder and the environment that the run was started in. */
-export interface Surroundings {
+interface Surroundings {
   /** Absolute. */
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>

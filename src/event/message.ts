@@ -7,7 +7,7 @@ export interface Message {
   readonly cache?: true
 }
 
-export interface Attachment {
+interface Attachment {
   readonly name: string
   readonly mediaType: string
   /** Base64. */

@@ -36,8 +36,7 @@ export function dumpFunction(
   thread: Pointer,
   { lines }: { readonly lines: 'keep' | 'omit' },
 ): Uint8Array {
-  dumped.length = 0
   const status = lua.lua_dump(thread, pointers.write, 0, lines === 'keep' ? 0 : 1)
   if (status !== 0) throw new Error('Lua cannot dump this function')
-  return Uint8Array.from(dumped)
+  return Uint8Array.from(dumped.splice(0))
 }

@@ -20,7 +20,7 @@ export interface LuaWasm {
   /** A buffer for short strings on their way in, and a cell for results through pointers. */
   readonly scratch: { readonly address: Pointer; readonly size: number }
   readonly cell: Pointer
-  /** Bytes of the function that `lua_dump` writes. */
+  /** Bytes of the function that `lua_dump` is writing; load.ts takes them out. */
   readonly dumped: number[]
   /** A fault inside WebAssembly leaves the memory in an unknown state: nothing may run here any more. */
   readonly health: { isBroken: boolean }
