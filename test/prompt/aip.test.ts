@@ -132,7 +132,7 @@ describe('options', () => {
 
   it('are one TOML document (vector 17)', async () => {
     const { options } = parseAip('a.aip', text)
-    expect(options && (await readTable('a.aip', text, options))).toStrictEqual({
+    expect(options && (await readTable('a.aip', text, options)).data).toStrictEqual({
       model: 'gpt-5-mini',
       temperature: 0,
       input_concurrency: 6,

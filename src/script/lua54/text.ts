@@ -35,7 +35,7 @@ export function withBlock<T>(wasm: LuaWasm, content: Uint8Array, use: (block: Po
 }
 
 /** The bytes of the string at `index`, which must be a string: a number there would be changed in place. */
-export function readBytes(wasm: LuaWasm, thread: Pointer, index: number): Uint8Array<ArrayBuffer> {
+function readBytes(wasm: LuaWasm, thread: Pointer, index: number): Uint8Array<ArrayBuffer> {
   const address = wasm.lua.lua_tolstring(thread, index, wasm.cell)
   return wasm.bytes().slice(address, address + wasm.read32(wasm.cell))
 }
