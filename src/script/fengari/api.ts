@@ -123,27 +123,6 @@ export interface Library {
   readonly libraries: readonly { readonly name: string; readonly open: NativeFunction }[]
 }
 
-/** `lua_type` codes. */
-export const luaType = {
-  none: -1,
-  nil: 0,
-  boolean: 1,
-  lightUserdata: 2,
-  number: 3,
-  string: 4,
-  table: 5,
-} as const
-
-/** What `lua_resume`, `lua_pcall` and `luaL_loadbufferx` return; everything above `yield` is an error. */
-export const luaStatus = { ok: 0, yield: 1, memoryError: 4 } as const
-
-/** Pseudo index of the registry table. */
-export const registry = -1_001_000
-/** Key of the globals in the registry. */
-export const registryGlobals = 2
-/** Hook mask: call the hook after a number of instructions. */
-export const countMask = 8
-
 /** Numbers of this range are integers in Lua 5.3 with 32-bit integers. */
 export function isInteger32(value: number): boolean {
   return (value | 0) === value && !Object.is(value, -0)

@@ -1,6 +1,7 @@
 import { messageOf } from '../../base/error.ts'
 import { type HostFunction, LuaError, type LuaValue } from '../engine.ts'
-import { type LuaThread, type NativeFunction, registry } from './api.ts'
+import { registry } from '../lua/constants.ts'
+import type { LuaThread, NativeFunction } from './api.ts'
 import type { Core, Wait } from './core.ts'
 import { raiseLimit } from './hook.ts'
 import { startClock, stopClock } from './meter.ts'

@@ -1,6 +1,6 @@
 import type { LuaErrorDetails, LuaStateOptions, LuaValue } from '../engine.ts'
-import type { Interrupts } from '../lua54/interrupts.ts'
-import type { ChunkNames } from '../lua54/names.ts'
+import type { Interrupts } from '../lua/interrupts.ts'
+import type { ChunkNames } from '../lua/names.ts'
 import type { Library, LuaApi, LuaThread } from './api.ts'
 import type { Position } from './position.ts'
 

@@ -1,5 +1,6 @@
 import type { LuaValue } from '../engine.ts'
-import { luaStatus, type LuaThread, luaType, registry } from './api.ts'
+import { luaStatus, luaType, registry } from '../lua/constants.ts'
+import type { LuaThread } from './api.ts'
 import type { Core } from './core.ts'
 import { enter } from './meter.ts'
 import { readValue } from './read.ts'

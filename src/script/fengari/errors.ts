@@ -1,6 +1,7 @@
 import { LuaError } from '../engine.ts'
 import { limitMessage } from '../lua/limit-message.ts'
-import { luaStatus, type LuaThread } from './api.ts'
+import { luaStatus } from '../lua/constants.ts'
+import type { LuaThread } from './api.ts'
 import type { Core } from './core.ts'
 import { errorText } from './error-text.ts'
 import { type Frame, framesOf, type Position, positionOf, tracebackOf } from './position.ts'

@@ -1,4 +1,5 @@
-import { type LuaApi, type LuaThread, luaType, type NativeFunction } from './api.ts'
+import { luaType } from '../lua/constants.ts'
+import type { LuaApi, LuaThread, NativeFunction } from './api.ts'
 import { fixed, hexadecimal, scientific, shortest } from './number-text.ts'
 import { encode, messageText, pushText } from './text.ts'
 

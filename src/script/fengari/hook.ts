@@ -1,4 +1,5 @@
-import { countMask, type LuaThread, luaStatus } from './api.ts'
+import { countMask, luaStatus } from '../lua/constants.ts'
+import type { LuaThread } from './api.ts'
 import type { Core, Limit } from './core.ts'
 import { isMemoryShort } from './memory.ts'
 import { positionOf, tracebackOf } from './position.ts'

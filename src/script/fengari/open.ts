@@ -1,17 +1,9 @@
 import { messageOf } from '../../base/error.ts'
 import { LuaError, type LuaStateOptions } from '../engine.ts'
-import { createChunkNames } from '../lua54/names.ts'
+import { createChunkNames } from '../lua/names.ts'
 import { createAccount } from './account.ts'
-import {
-  type Library,
-  type LuaApi,
-  luaStatus,
-  type LuaThread,
-  luaType,
-  type NativeFunction,
-  registry,
-  registryGlobals,
-} from './api.ts'
+import { luaStatus, luaType, registry, registryGlobals } from '../lua/constants.ts'
+import type { Library, LuaApi, LuaThread, NativeFunction } from './api.ts'
 import { hostCall, refuseWait } from './calls.ts'
 import type { Core, Runtime } from './core.ts'
 import { raiseLimit, reachLimit, watch } from './hook.ts'

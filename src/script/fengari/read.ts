@@ -1,5 +1,6 @@
 import type { LuaValue, TableReading } from '../engine.ts'
-import { type LuaApi, type LuaThread, luaType } from './api.ts'
+import { luaType } from '../lua/constants.ts'
+import type { LuaApi, LuaThread } from './api.ts'
 import { deepest } from './push.ts'
 import { messageText, readText } from './text.ts'
 

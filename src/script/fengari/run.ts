@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/error.ts'
 import { type LuaChunk, LuaError, type LuaValue } from '../engine.ts'
 import { limitMessage } from '../lua/limit-message.ts'
-import { luaStatus, luaType } from './api.ts'
+import { luaStatus, luaType } from '../lua/constants.ts'
 import type { Core } from './core.ts'
 import { errorAt, errorOf, limitError } from './errors.ts'
 import { enter } from './meter.ts'

@@ -1,4 +1,5 @@
-import { isInteger32, type LuaApi, type LuaThread, luaType, type NativeFunction } from './api.ts'
+import { luaType } from '../lua/constants.ts'
+import { isInteger32, type LuaApi, type LuaThread, type NativeFunction } from './api.ts'
 import type { Core } from './core.ts'
 import { createFormat } from './format.ts'
 import { createRandomNumbers } from './random.ts'

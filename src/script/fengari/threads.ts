@@ -1,5 +1,6 @@
 import type { LuaChunk, LuaValue } from '../engine.ts'
-import { luaStatus, type LuaThread, registry, registryGlobals } from './api.ts'
+import { luaStatus, registry, registryGlobals } from '../lua/constants.ts'
+import type { LuaThread } from './api.ts'
 import { targetOf } from './calls.ts'
 import type { Core } from './core.ts'
 import { errorOf } from './errors.ts'

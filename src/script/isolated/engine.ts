@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import type { LuaEngine } from '../engine.ts'
-import { createInterrupts } from '../lua54/interrupts.ts'
+import { createInterrupts } from '../lua/interrupts.ts'
 import { createThreadPool } from './pool.ts'
 import { createIsolatedState } from './state.ts'
 

@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/error.ts'
 import { LuaError, type LuaState, type LuaStateOptions, type LuaValue } from '../engine.ts'
 import { limitMessage } from '../lua/limit-message.ts'
-import type { Interrupts } from '../lua54/interrupts.ts'
+import type { Interrupts } from '../lua/interrupts.ts'
 import { createHostCalls } from './host-calls.ts'
 import type { ThreadPool } from './pool.ts'
 import type { FromWorker, RunOutcome } from './protocol.ts'

@@ -1,6 +1,7 @@
 import type { LuaValue } from '../engine.ts'
 import type { Core } from './core.ts'
-import { luaStatus, luaType, type Pointer, registry } from './exports.ts'
+import { luaStatus, luaType, registry } from '../lua/constants.ts'
+import type { Pointer } from './exports.ts'
 import { enter } from './meter.ts'
 import { readValue } from './read.ts'
 import { readConstant, readMessage } from './text.ts'

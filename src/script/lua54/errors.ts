@@ -1,7 +1,8 @@
 import { LuaError } from '../engine.ts'
 import type { Core } from './core.ts'
 import { errorText } from './error-text.ts'
-import { luaStatus, type Pointer } from './exports.ts'
+import { luaStatus } from '../lua/constants.ts'
+import type { Pointer } from './exports.ts'
 import { limitMessage } from './meter.ts'
 import { type Frame, framesOf, type Position, positionOf, tracebackOf } from './position.ts'
 

@@ -78,23 +78,3 @@ export interface LuaExports {
   luaL_ref(thread: Pointer, table: number): number
   luaL_unref(thread: Pointer, table: number, reference: number): void
 }
-
-/** `lua_type` codes. */
-export const luaType = {
-  nil: 0,
-  boolean: 1,
-  lightUserdata: 2,
-  number: 3,
-  string: 4,
-  table: 5,
-} as const
-
-/** What `lua_resume`, `lua_pcallk` and `luaL_loadbufferx` return; everything above `yield` is an error. */
-export const luaStatus = { ok: 0, yield: 1, memoryError: 4 } as const
-
-/** Pseudo index of the registry table; upvalue n of a running C function is at `registry - n`. */
-export const registry = -1_001_000
-/** Keys of the registry: the main thread and the globals. */
-export const registryGlobals = 2
-/** Hook mask: call the hook after a number of instructions. */
-export const countMask = 8

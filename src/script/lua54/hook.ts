@@ -1,6 +1,7 @@
 import { accounting } from './bridge-code.ts'
 import type { Core, Limit } from './core.ts'
-import { countMask, type Pointer } from './exports.ts'
+import { countMask } from '../lua/constants.ts'
+import type { Pointer } from './exports.ts'
 import { positionOf } from './position.ts'
 
 /** The event loop gets a turn after this much Lua, so that signals and timers are seen. */

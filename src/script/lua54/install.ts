@@ -1,6 +1,7 @@
 import type { HostFunction } from '../engine.ts'
 import type { Core } from './core.ts'
-import { luaType, type Pointer, registry, registryGlobals } from './exports.ts'
+import { luaType, registry, registryGlobals } from '../lua/constants.ts'
+import type { Pointer } from './exports.ts'
 import type { LuaWasm } from './wasm.ts'
 
 /** Where the functions of a list go. States of one instance mostly get the same list, so the latest plan is kept. */

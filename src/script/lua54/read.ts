@@ -1,5 +1,6 @@
 import type { LuaValue, TableReading } from '../engine.ts'
-import { type Pointer, luaType } from './exports.ts'
+import { luaType } from '../lua/constants.ts'
+import type { Pointer } from './exports.ts'
 import { deepest, nullAddress } from './push.ts'
 import { readConstant, readText } from './text.ts'
 import type { LuaWasm } from './wasm.ts'
