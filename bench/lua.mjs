@@ -2,17 +2,29 @@ import { createContext, Script } from 'node:vm'
 import { figure, interleave, quotients } from './rounds.mjs'
 
 const limits = { timeMs: 60_000, instructions: 1_000_000, memoryBytes: 256 * 1024 * 1024 }
+const records = Array.from({ length: 6_000 }, (_, id) => ({
+  id,
+  name: `record number ${id}`,
+  tags: ['one', 'two', `three ${id}`],
+  place: { file: `src/folder/file-${id}.ts`, line: id % 400, text: 'x'.repeat(40) },
+}))
 const record = { name: 'src/main.ts', size: 1_234, tags: ['entry', 'process'], lines: { first: 1, last: 40 } }
 
 /**
- * What it costs that Lua sections are apart from us: a call out of Lua, whose values are copied in and out, against a
- * function behind `structuredClone`; and a fresh state with all host functions, against a fresh context of `node:vm`.
- * How fast Lua itself runs is not measured here.
+ * What it costs that Lua sections are apart from us, on both engines: a call out of Lua, whose values are copied in and
+ * out, and 1 MB of records or text that go in and come back, against `structuredClone` there and back; and a fresh state
+ * with all host functions, against a fresh context of `node:vm`. How fast Lua itself runs is not measured here.
  */
 export async function lua({ library, small }) {
   const { loadLua54 } = await import(`${library}/script/lua54/engine.js`)
+  const { loadFengari } = await import(`${library}/script/fengari/engine.js`)
   const { hostModules } = await import(`${library}/script/host/index.js`)
-  const engine = await loadLua54()
+  const figures = []
+  for (const load of [loadLua54, loadFengari]) figures.push(...(await crossing(await load(), hostModules, small)))
+  return figures
+}
+
+async function crossing(engine, hostModules, small) {
   const signal = new AbortController().signal
   const calls = small ? 100 : 20_000
   const states = small ? 5 : 500
@@ -30,8 +42,16 @@ export async function lua({ library, small }) {
   const state = engine.createState({ ...sectionOptions, functions: [...sectionOptions.functions, echo] })
   const callLoop = { name: 'calls', text: `for _ = 1, ${calls} do echo(record) end` }
 
+  const data = small ? records.slice(0, 60) : records
+  const text = 'line of text with an ä\n'.repeat(small ? 400 : 40_000)
+  const back = { name: 'back', text: 'return value' }
+
   const times = await interleave(
     {
+      data: timeOf(() => state.run(back, { value: data }, signal)),
+      cloneData: timeOf(() => structuredClone(structuredClone(data))),
+      text: timeOf(() => state.run(back, { value: text }, signal)),
+      cloneText: timeOf(() => Buffer.from(Buffer.from(text).toString()).toString()),
       call: timeOf(() => state.run(callLoop, { record }, signal)),
       clone: timeOf(() => {
         for (let index = 0; index < calls; index += 1) structuredClone(structuredClone(record))
@@ -47,11 +67,19 @@ export async function lua({ library, small }) {
   )
   state.close()
   return [
-    figure('host call with a record, there and back', {
+    figure(`${engine.name}: 1 MB of records in and out`, {
+      of: 'structuredClone, there and back',
+      ratios: quotients(times.data, times.cloneData),
+    }),
+    figure(`${engine.name}: 1 MB of text in and out`, {
+      of: 'UTF-8 encoded and decoded twice',
+      ratios: quotients(times.text, times.cloneText),
+    }),
+    figure(`${engine.name}: host call with a record, there and back`, {
       of: 'structuredClone, there and back',
       ratios: quotients(times.call, times.clone),
     }),
-    figure(`fresh state, ${paths.length} host functions, one line`, {
+    figure(`${engine.name}: fresh state, ${paths.length} host functions, one line`, {
       of: 'fresh node:vm context with as many',
       ratios: quotients(times.section, times.context),
     }),

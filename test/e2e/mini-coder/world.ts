@@ -9,7 +9,7 @@ export const promptFile = `${home}/prompt.md`
 export const workbench = `${home}/workbench-default`
 export const cache = `${workbench}/.cache`
 
-const pack = join(root, 'test/fixtures/packs/mini')
+const pack = join(root, 'test/fixtures/packs/mini@coder')
 
 /** What each model answers; a model that is not named is unknown to the server. */
 interface Answers {
@@ -46,7 +46,7 @@ export interface WorldOptions {
 export function createWorld(files: { readonly [path: string]: string | Uint8Array }, options: WorldOptions): World {
   const folder = tempTree({ '.aipack/config.toml': '[options]\nmodel = "mini-default"\n', ...files })
   const userHome = tempTree(options.userFiles)
-  cpSync(pack, join(folder, '.aipack/pack/custom/mini'), { recursive: true })
+  cpSync(pack, join(folder, '.aipack/pack/custom/mini/coder'), { recursive: true })
 
   async function run(args: readonly string[], answers: Answers = {}): Promise<Ran> {
     const server = await startModelServer(({ body }) => replyOf(askedOf(body), answers))
