@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createFakeProvider } from '../../src/model/fake.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 
 describe('aip.agent.run', () => {
@@ -82,5 +83,34 @@ describe('agents that run agents (D29)', () => {
       message: expect.stringContaining('kaboom'),
       place: { file: `${folder}/deep/b.lua`, line: 3 },
     })
+  })
+})
+
+describe('agents nested with limits of their own', () => {
+  const agent = (concurrency: number, code: string): string =>
+    aip({ Options: `input_concurrency = ${concurrency}`, Output: code })
+
+  it.each([
+    [1, 1],
+    [1, 8],
+    [3, 1],
+    [3, 8],
+    [40, 8],
+  ])('end without waiting for each other (outer %i, inner %i), outputs in input order', async (outer, inner) => {
+    const inputs = Array.from({ length: 6 }, (_, index) => index)
+    const { run } = agentWorld(
+      {
+        'outer.aip': agent(
+          outer,
+          'return aip.agent.run("inner", { inputs = { input * 10, input * 10 + 1, input * 10 + 2 } }).outputs',
+        ),
+        'inner.aip': agent(inner, 'return aip.agent.run("leaf", { input = input }).outputs[1]'),
+        'leaf.aip': `# User\n\n{{input}}\n${aip({ Output: 'return input' })}`,
+      },
+      { provider: createFakeProvider(() => ({ text: ['x'], gate: new Promise((resolve) => setTimeout(resolve, 2)) })) },
+    )
+    expect((await run('outer', inputs)).outputs).toEqual(
+      inputs.map((input) => [0, 1, 2].map((offset) => input * 10 + offset)),
+    )
   })
 })
