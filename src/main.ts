@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os'
 import { version } from './version.ts'
-import { StopSignal } from './base/stop.ts'
+import { closedPipe, StopSignal } from './base/stop.ts'
 import type { CommandIo } from './cli/io.ts'
 
 const args = process.argv.slice(2)
@@ -23,11 +23,10 @@ async function main(): Promise<number> {
   }
 }
 
-function createIo(signal: AbortSignal): CommandIo {
-  for (const stream of [process.stdout, process.stderr]) {
-    // whoever reads our output has left: stop like every other command in a pipe
-    stream.on('error', () => process.exit(141))
-  }
+function createIo(stop: AbortController): CommandIo {
+  // whoever reads the result has left: stop like every other command in a pipe; messages alone are just not seen
+  process.stdout.on('error', () => stop.abort(new StopSignal('a closed pipe', closedPipe)))
+  process.stderr.on('error', () => undefined)
   return {
     env: process.env,
     cwd: process.cwd(),
@@ -37,12 +36,12 @@ function createIo(signal: AbortSignal): CommandIo {
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
     columns: () => process.stderr.columns || 80,
-    signal,
+    signal: stop.signal,
   }
 }
 
 /** The first signal stops cleanly, the second kills. */
-function listenForSignals(): AbortSignal {
+function listenForSignals(): AbortController {
   const controller = new AbortController()
   for (const [name, code] of [
     ['SIGINT', 130],
@@ -54,5 +53,5 @@ function listenForSignals(): AbortSignal {
       controller.abort(new StopSignal(name, code))
     })
   }
-  return controller.signal
+  return controller
 }

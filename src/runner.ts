@@ -21,7 +21,8 @@ import { type Ending, endingEvent, exitCodeFor, failedEnding } from './run/endin
 import { execute } from './run/execute.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './run/inputs.ts'
 import { hashOf, recordEnd, recordStart } from './run/record.ts'
-import { loadTarget, type Target } from './run/target.ts'
+import { loadTarget, type Target, type TargetOptions } from './run/target.ts'
+import type { TaskOutcome } from './run/task.ts'
 import { createScriptLoader } from './script-loader.ts'
 import { createPathPolicy } from './tool/policy.ts'
 import { version } from './version.ts'
@@ -62,6 +63,7 @@ interface Run {
   readonly mask: SecretMask
   readonly builtInDir: string
   readonly meter: (call: Usage) => Usage
+  readonly finished: TaskOutcome[]
 }
 
 /**
@@ -71,30 +73,39 @@ interface Run {
  */
 export async function startRun(file: string, options: StartOptions, listener: Listener): Promise<RunReport> {
   const id = newRunId(new Date())
-  const bus = createBus({ runId: id, now: () => new Date() })
+  let mask = createMask(options.env)
+  const bus = createBus({ runId: id, now: () => new Date(), hide: (text) => mask.hide(text) })
   bus.subscribe(listener)
   const builtInDir = join(packageRoot(), 'agents')
-  let mask = createMask(options.env)
   let usage = noUsage
   let ending: Ending
+  const finished: TaskOutcome[] = []
   try {
     const inputs = inputsOf(options)
     refuseBoth(inputs)
     const flags = {
-      overrides: [...(options.overrides ?? []), ...workingGlobs(inputs)],
+      overrides: options.overrides ?? [],
       ...(options.model === undefined ? {} : { model: options.model }),
     }
-    const target = await loadTarget({ ...options, file, flags, builtInDir })
+    const target = await loadWithFiles({ ...options, file, flags, builtInDir }, inputs)
     mask = createMask(options.env, target.settings.secrets)
     sendStart(file, target, bus)
     const meter = (call: Usage): Usage => (usage = addUsage(usage, call))
-    ending = await runTargetWithJournal(target, { options, id, bus, mask, builtInDir, meter })
+    ending = await runTargetWithJournal(target, { options, id, bus, mask, builtInDir, meter, finished })
   } catch (error) {
     if (!bus.hasSent()) sendStart(file, undefined, bus)
-    ending = failedEnding(error, options.signal)
+    ending = failedEnding(error, options.signal, finished)
   }
   bus.send([], endingEvent(ending, usage))
-  return { ...ending, runId: id, exitCode: exitCodeFor(ending), usage, mask: mask.mask }
+  return { ...ending, runId: id, exitCode: exitCodeFor(ending), usage, mask: mask.hide }
+}
+
+/** `-f` is `working_globs` of a prompt file, and says where they start only once its `base_dir` is known. */
+async function loadWithFiles(options: TargetOptions, inputs: GivenInputs): Promise<Target> {
+  const target = await loadTarget(options)
+  if (target.kind === 'agent' || inputs.globs.length === 0) return target
+  const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
+  return loadTarget({ ...options, flags: { ...options.flags, overrides } })
 }
 
 function sendStart(file: string, target: Target | undefined, bus: Bus): void {
@@ -122,7 +133,10 @@ async function runTargetWithJournal(target: Target, run: Run): Promise<Ending> {
   const journal = await openJournal(folder, run)
   try {
     recordStart(journal, target, { id: run.id, version })
-    const ending = await execute(target, inputsOf(run.options), createContext(target, journal, run))
+    const ending = await execute(target, inputsOf(run.options), {
+      context: createContext(target, journal, run),
+      finished: run.finished,
+    })
     recordEnd(journal, ending)
     return ending
   } catch (error) {

@@ -54,6 +54,13 @@ export async function runModel(
     },
   )
 
+  if (answer.text.trim() === '') emit(context, { type: 'warning', message: `${chosen.label} gave an empty answer` })
+  if (answer.finish === 'content_filter') {
+    emit(context, {
+      type: 'warning',
+      message: `${chosen.label} was stopped by its content filter: the answer is not whole`,
+    })
+  }
   emit(context, { type: 'item.completed', item: { ...item, text: answer.text } })
   emit(context, { type: 'usage', model: chosen.label, call: answer.usage, total: context.meter(answer.usage) })
   return {

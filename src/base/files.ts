@@ -43,6 +43,10 @@ function readSourceBytes(file: string): Buffer {
         place: { file },
         hint: 'Name a file in it.',
       })
+    if (!status.isFile()) {
+      const hint = 'Name a file; pipes and devices are not read.'
+      throw new BatonError('FILE_UNREADABLE', `${file} is not a file`, { place: { file }, hint })
+    }
     if (status.size > maxSourceBytes) {
       throw new BatonError(
         'FILE_UNREADABLE',

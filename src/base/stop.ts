@@ -8,3 +8,6 @@ export class StopSignal extends Error {
     this.exitCode = exitCode
   }
 }
+
+/** Exit code of a command whose output nobody reads any more: 128 plus SIGPIPE. */
+export const closedPipe = 141

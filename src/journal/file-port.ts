@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fdatasync,
   fdatasyncSync,
   fsync,
@@ -13,6 +14,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { hasSystemCode } from '../base/error.ts'
 
@@ -62,7 +64,7 @@ async function syncThrough(path: string, flags: 'r' | 'r+'): Promise<void> {
 
 /** The real file system. */
 export const nodeFiles: FilePort = {
-  makeFolder: (path) => mkdirSync(path, { recursive: true, mode: 0o700 }),
+  makeFolder: makeFolders,
   create: (path) => openSync(path, 'ax', 0o600),
   openToRead: (path) => openSync(path, 'r'),
   write: (descriptor, bytes, offset) => writeSync(descriptor, bytes, offset),
@@ -91,4 +93,20 @@ export const nodeFiles: FilePort = {
     }
   },
   size: (path) => statSync(path, { throwIfNoEntry: false })?.size,
+}
+
+/**
+ * Makes a folder and those above it, and gives the first one that was made. One by one from the top: `recursive` of
+ * Node 20 never returns below folders like `/proc`, where nothing can be made.
+ */
+function makeFolders(path: string): string | undefined {
+  if (existsSync(path)) return undefined
+  const above = makeFolders(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+    return above ?? path
+  } catch (error) {
+    if (hasSystemCode(error, 'EEXIST')) return above
+    throw error
+  }
 }

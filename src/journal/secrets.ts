@@ -5,6 +5,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface SecretMask {
   /** Each secret value becomes `«secret:NAME»`, also inside longer text. For records, error texts and rendering. */
   readonly mask: (text: string) => string
+  /** As `mask`, for people: nothing but the values is replaced, so it cannot be undone. */
+  readonly hide: (text: string) => string
   /** Undoes `mask`. A name the environment no longer has stays as it is written. */
   readonly unmask: (text: string) => string
 }
@@ -40,9 +42,11 @@ export function createMask(environment: Environment, names: readonly string[] = 
   const nameOf = new Map([...secrets].map(([name, value]) => [value, name]).toReversed() as [string, string][])
   const values = [...nameOf.keys()].toSorted((left, right) => right.length - left.length)
   const pattern = new RegExp([...values, opening].map(escapePattern).join('|'), 'g')
+  const shown = values.length === 0 ? undefined : new RegExp(values.map(escapePattern).join('|'), 'g')
   const written = new RegExp(`${opening}([^»]*)»`, 'g')
   return {
     mask: (text) => text.replace(pattern, (found) => `${opening}${nameOf.get(found) ?? literalName}»`),
+    hide: (text) => (shown === undefined ? text : text.replace(shown, (found) => `${opening}${nameOf.get(found)}»`)),
     unmask: (text) =>
       text.replace(written, (found, name: string) => (name === literalName ? opening : (secrets.get(name) ?? found))),
   }

@@ -130,7 +130,11 @@ function pick(name: string, groups: Candidates): string | undefined {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
 }
 
 function read(name: string, { file, builtIn, pack }: Found): AgentFile {

@@ -34,6 +34,10 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
 
 function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): string | undefined {
   switch (event.type) {
+    case 'run.started':
+      return event.config_warnings.length === 0
+        ? undefined
+        : event.config_warnings.map((text) => `${paint('yellow', 'warning')} ${text}`).join('\n')
     case 'warning': {
       const hint = event.hint === undefined ? '' : `\n  ${event.hint}`
       return `${paint('yellow', 'warning')} ${event.message}${hint}`

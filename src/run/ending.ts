@@ -17,11 +17,14 @@ export interface Ending {
   readonly skipped?: { readonly reason: string; readonly hint: string }
 }
 
-/** The ending of a run that threw. */
-export function failedEnding(error: unknown, signal: AbortSignal | undefined): Ending {
-  if (signal?.aborted === true)
-    return { stopReason: 'cancelled', tasks: [], outputs: [], error: signal.reason as unknown }
-  return { stopReason: exitCodeOf(error) === 4 ? 'limit' : 'error', tasks: [], outputs: [], error }
+/** The ending of a run that threw; `tasks` are those that were finished before. */
+export function failedEnding(
+  error: unknown,
+  signal: AbortSignal | undefined,
+  tasks: readonly TaskOutcome[] = [],
+): Ending {
+  if (signal?.aborted === true) return { stopReason: 'cancelled', tasks, outputs: [], error: signal.reason as unknown }
+  return { stopReason: exitCodeOf(error) === 4 ? 'limit' : 'error', tasks, outputs: [], error }
 }
 
 /** DESIGN 12. A run whose tasks failed where the file allows it exits 1. */

@@ -7,18 +7,32 @@ import type { GivenInputs } from './inputs.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { AgentTarget, Target } from './target.ts'
 import { runTarget } from './target-run.ts'
+import type { TaskOutcome } from './task.ts'
 
-/** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
-export function execute(target: Target, inputs: GivenInputs, context: RunContext): Promise<Ending> {
-  return target.kind === 'prompt' ? executePrompt(target, inputs, context) : executeAgent(target, inputs, context)
+export interface Execution {
+  readonly context: RunContext
+  /** Tasks whose outcome is final, for the ending of a run that fails later. */
+  readonly finished: TaskOutcome[]
 }
 
-async function executePrompt(target: PromptTarget, { texts }: GivenInputs, context: RunContext): Promise<Ending> {
+/** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
+export function execute(target: Target, inputs: GivenInputs, { context, finished }: Execution): Promise<Ending> {
+  return target.kind === 'prompt'
+    ? executePrompt(target, inputs, { context, finished })
+    : executeAgent(target, inputs, context)
+}
+
+async function executePrompt(
+  target: PromptTarget,
+  { texts }: GivenInputs,
+  { context, finished }: Execution,
+): Promise<Ending> {
   const outcome = await runPrompt(
     {
       target,
       inputs: texts,
       onOutcome: (task, count) => {
+        finished.push(task)
         if (task.status !== 'done') return
         context.events([], { type: 'answer', index: task.index, count, label: task.label, text: task.content })
       },

@@ -19,7 +19,7 @@ export interface FileSet {
   readonly structure: readonly string[]
   readonly context: readonly FileRef[]
   /** Undefined when there are no working globs. */
-  readonly groups: readonly (readonly string[])[] | undefined
+  readonly groups: readonly (readonly FileRef[])[] | undefined
 }
 
 /**
@@ -71,9 +71,9 @@ function workingGroups(
   entry: string | readonly string[],
   index: number,
   list: (kind: string, patterns: readonly string[]) => readonly FileRef[],
-): readonly (readonly string[])[] {
-  const files = list(`working/${index}`, typeof entry === 'string' ? [entry] : entry).map(({ path }) => path)
-  if (typeof entry === 'string') return files.map((path) => [path])
+): readonly (readonly FileRef[])[] {
+  const files = list(`working/${index}`, typeof entry === 'string' ? [entry] : entry)
+  if (typeof entry === 'string') return files.map((file) => [file])
   return files.length === 0 ? [] : [files]
 }
 

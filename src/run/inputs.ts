@@ -1,3 +1,4 @@
+import { posix, relative } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { listFiles } from '../base/glob.ts'
@@ -47,9 +48,11 @@ export function refuseBoth({ texts, globs }: Pick<GivenInputs, 'texts' | 'globs'
   throw new BatonError('USAGE', '-i and -f both give inputs', { hint: 'Leave one of them out.' })
 }
 
-/** `-f` as the setting it stands for when the target is a prompt file (DESIGN 2). */
-export function workingGlobs({ globs }: Pick<GivenInputs, 'globs'>): readonly string[] {
-  return globs.length === 0 ? [] : [`working_globs=${JSON.stringify(globs.map(anywhere))}`]
+/** `-f` as the setting it stands for when the target is a prompt file: relative to `base_dir` (DESIGN 2). */
+export function workingGlobs({ globs, cwd }: GivenInputs, baseDir: string): string {
+  const prefix = relative(baseDir, realPath(cwd))
+  const moved = globs.map((glob) => (prefix === '' ? anywhere(glob) : posix.join(prefix, anywhere(glob))))
+  return `working_globs=${JSON.stringify(moved)}`
 }
 
 /** A bare name is looked for in every folder (spec/aipack.md 5.2). */

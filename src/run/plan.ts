@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
+import type { FileRef } from './files.ts'
 
 /** One unit of work of a run. */
 export interface TaskPlan {
@@ -10,8 +11,8 @@ export interface TaskPlan {
   readonly label: string
   /** What sub-agents get as `input`: an `-i` text, a working group, or null. */
   readonly input: Json
-  /** Paths of the working files, relative to base_dir. */
-  readonly working: readonly string[]
+  /** The working files, relative to base_dir. */
+  readonly working: readonly FileRef[]
 }
 
 export interface TaskSources {
@@ -19,7 +20,7 @@ export interface TaskSources {
   /** `-i` values; empty when none was given. */
   readonly inputs: readonly string[]
   /** Matching files of `working_globs`; undefined when the file has none. */
-  readonly groups: readonly (readonly string[])[] | undefined
+  readonly groups: readonly (readonly FileRef[])[] | undefined
 }
 
 /**
@@ -44,11 +45,12 @@ function numbered(tasks: readonly Unnumbered[]): readonly TaskPlan[] {
   return tasks.map((task, index) => ({ ...task, index, count: tasks.length }))
 }
 
-function groupTask(files: readonly string[]): Unnumbered {
+function groupTask(working: readonly FileRef[]): Unnumbered {
+  const files = working.map(({ path }) => path)
   const [first = ''] = files
   const label = files.length === 1 ? first : `${first} +${files.length - 1}`
   const single = files.length === 1 ? { path: first } : {}
-  return { label, input: { ...single, files }, working: files }
+  return { label, input: { ...single, files }, working }
 }
 
 const labelLength = 60

@@ -70,10 +70,16 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   const deliver = createDelivery(run, {
     held: spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post')),
   })
-  const outcomes = await runTasks(plans, { round, settings, deliver }, context)
-  const post = await runChain({ ...call, stage: 'post', state, extra: postInput(outcomes, files) }, services, context)
-  if (!post.redo) deliver.release()
-  return { outcome: { status: 'done', outcomes, agentResult: post.agentResult ?? null }, redo: post.redo }
+  try {
+    const outcomes = await runTasks(plans, { round, settings, deliver }, context)
+    const post = await runChain({ ...call, stage: 'post', state, extra: postInput(outcomes, files) }, services, context)
+    if (!post.redo || redoCount >= maxRedo) deliver.release()
+    return { outcome: { status: 'done', outcomes, agentResult: post.agentResult ?? null }, redo: post.redo }
+  } catch (error) {
+    // answers are paid for: a failure further on does not take them away
+    deliver.release()
+    throw error
+  }
 }
 
 /** A glob that leaves the workspace is shown where it is written. */
@@ -109,7 +115,7 @@ function createFileCache(context: RunContext): Round['filesOf'] {
 
 interface Delivery {
   add(outcome: TaskOutcome, count: number): void
-  /** Hands over what was held back. */
+  /** Hands over everything that was held back, also behind a task that gave nothing. */
   release(): void
 }
 
@@ -134,7 +140,9 @@ function createDelivery({ onOutcome }: PromptRun, { held }: { readonly held: boo
     },
     release() {
       open = true
-      drain()
+      const rest = [...waiting.entries()].toSorted(([left], [right]) => left - right)
+      waiting.clear()
+      for (const [, entry] of rest) onOutcome(...entry)
     },
   }
 }
@@ -214,6 +222,6 @@ function postInput(outcomes: readonly TaskOutcome[], files: FileSet): JsonObject
     }),
     coder_context_file_refs: refs(files.context),
     coder_knowledge_file_refs: refs(files.knowledge),
-    coder_working_file_refs: (files.groups ?? []).flat().map((path) => ({ path })),
+    coder_working_file_refs: refs((files.groups ?? []).flat()),
   }
 }

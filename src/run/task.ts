@@ -82,9 +82,10 @@ async function ask(
   { settings, instruction, files }: Question,
   context: RunContext,
 ): Promise<TaskAnswer> {
-  const working = new Set(plan.working)
+  const workingPaths = plan.working.map(({ path }) => path)
+  const working = new Set(workingPaths)
   const contextRefs = files.context.filter(({ path }) => !working.has(path))
-  checkSize([...files.knowledge, ...contextRefs], settings)
+  checkSize([...files.knowledge, ...contextRefs, ...plan.working], settings)
   const at = below(context, 'ask')
   const messages = buildMessages({
     knowledge: loadFiles(
@@ -98,7 +99,7 @@ async function ask(
       settings,
       below(at, 'context'),
     ),
-    working: loadFiles(plan.working, settings, below(at, 'working')),
+    working: loadFiles(workingPaths, settings, below(at, 'working')),
     instruction,
   })
   if (context.dry === 'req') return { text: showMessages(messages), response: {} }

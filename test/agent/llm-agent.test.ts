@@ -40,6 +40,18 @@ describe('a model agent', () => {
     expect(result.stopReason).toBe('max_tokens')
   })
 
+  it.each([
+    [{ text: [] }, 'fake::fake gave an empty answer'],
+    [
+      { text: ['half'], finish: 'content_filter' },
+      'fake::fake was stopped by its content filter: the answer is not whole',
+    ],
+  ] as const)('warns about %j', async (turn, message) => {
+    const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
+    await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] }, context)
+    expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([{ message }])
+  })
+
   it('records the call before and after it', async () => {
     const { context } = agentWorld({}, { provider: createFakeProvider([{ text: ['x'], usage }]) })
     await context.agents.run(

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -23,6 +24,12 @@ describe('readSourceFile', () => {
         place: expect.objectContaining(place),
       }),
     )
+  })
+
+  it('refuses pipes, which it would wait for', () => {
+    const folder = tempTree()
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    expect(() => readSourceFile(join(folder, 'pipe'))).toThrow('is not a file')
   })
 
   it('refuses folders', () => {

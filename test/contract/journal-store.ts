@@ -24,6 +24,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
   const secret = 'sk-contract-0123456789'
   const mask: SecretMask = {
     mask: (text) => text.replaceAll(secret, '«secret:KEY»'),
+    hide: (text) => text.replaceAll(secret, '«secret:KEY»'),
     unmask: (text) => text.replaceAll('«secret:KEY»', secret),
   }
   const make = (now: () => Date = () => new Date(1_700_000_000_000)): StoreUnderTest => factory({ mask, now })

@@ -34,6 +34,9 @@ describe('baton', () => {
     [['run', 'a.md', '--nope'], 'Unknown argument'],
     [['a.md', '-m'], 'Not enough arguments following: m'],
     [['a.md', '-v', '-q'], 'mutually exclusive'],
+    [['a.md', '-m', ''], '-m is empty'],
+    [['-'], 'standard input is not available'],
+    [['/dev/null'], '/dev/null'],
     [['a.md', '-m', 'a', '-m', 'b'], 'more than once'],
     [['a.md', '-c', 'modle=x'], 'modle'],
     [['a.md', '--dry', 'all'], 'Choices: "req", "res"'],
@@ -97,6 +100,66 @@ describe('baton', () => {
     expect({ stdout, code }).toEqual({ stdout: 'fine\n', code: 0 })
     expect(server.requests[0]?.headers.authorization).toBe('Bearer key-from-the-file')
     expect(stderr).not.toContain('key-from-the-file')
+  })
+
+  it('hides the values of [secrets] in events', async () => {
+    const folder = tempTree({
+      'ask.md': '+++\nsecrets = ["PASS_PHRASE"]\nsub_agents = ["p.lua"]\n+++\nHi\n',
+      'p.lua': 'print("opensesame")\nreturn { agent_result = "opensesame" }',
+    })
+    const { stdout, code } = await baton(['ask.md', '--json', '-m', 'offline::extractive'], {
+      cwd: folder,
+      env: { PASS_PHRASE: 'opensesame' },
+    })
+    expect(code).toBe(0)
+    expect(stdout).toContain('«secret:PASS_PHRASE»')
+    expect(stdout).not.toContain('opensesame')
+  })
+
+  it('takes -f from the current folder, for agents and prompt files', async () => {
+    const folder = tempTree({
+      '.git/HEAD': 'x',
+      'src/a.txt': 'A',
+      'b.txt': 'B',
+      'ask.md': 'Hi\n',
+      'show.lua': 'return input.path',
+    })
+    const cwd = join(folder, 'src')
+    expect((await baton(['../show.lua', '-f', '*.txt'], { cwd })).stdout).toBe('src/a.txt\n')
+    const { stdout } = await baton(['../ask.md', '-f', './a.txt', '--dry', 'req'], { cwd })
+    expect(stdout).toContain('<file path="src/a.txt"')
+  })
+
+  it('keeps in its last event what was finished before a failure', async () => {
+    const folder = tempTree({
+      'ask.md': '+++\ninput_concurrency = 1\nsub_agents = [{ name = "p.lua", stage = "pre_task" }]\n+++\nHi\n',
+      'p.lua': 'if input.input == "b" then error("no b") end',
+    })
+    const { stdout } = await baton(['ask.md', '--json', '-m', 'offline::extractive', '-i', 'a', '-i', 'b'], {
+      cwd: folder,
+    })
+    expect(jsonLines(stdout).at(-1)).toMatchObject({
+      type: 'run.failed',
+      outputs: [expect.stringContaining('No files')],
+    })
+  })
+
+  it('says where its state cannot be kept', async () => {
+    const folder = tempTree({ 'a.lua': 'return 1' })
+    const { code, stderr } = await baton(['a.lua'], { cwd: folder, env: { BATON_HOME: '/proc/baton' } })
+    expect(code).toBe(1)
+    expect(stderr).toContain('cannot be written')
+  })
+
+  it('goes on when nobody reads its messages', () => {
+    const folder = tempTree({ 'a.lua': 'return "fine"' })
+    const command = `"${process.execPath}" "${join(root, 'dist/bin/baton.js')}" a.lua -v 2> >(exec 0<&-)`
+    const { stdout } = spawnSync('bash', ['-c', command], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], HOME: folder, BATON_HOME: join(folder, 'home') },
+    })
+    expect(stdout).toBe('fine\n')
   })
 
   it('goes on when tasks fail where the file allows it, and exits 1', async () => {

@@ -149,6 +149,7 @@ describe('perform', () => {
   it('gives equal requests the same fingerprint, whatever the order of their keys and the secrets in them', async () => {
     const mask = (value: string) => ({
       mask: (text: string) => text.replaceAll(value, '«»'),
+      hide: (text: string) => text.replaceAll(value, '«»'),
       unmask: (text: string) => text,
     })
     const prints = async (value: string, request: EffectRequest['request']): Promise<unknown> => {

@@ -19,13 +19,17 @@ interface Options {
   readonly files?: { readonly [path: string]: string }
   readonly inputs?: readonly string[]
   readonly answer?: (request: ModelRequest) => FakeTurn
+  readonly delivered?: TaskOutcome[]
 }
 
 function echo(request: ModelRequest): FakeTurn {
   return { text: [`<${request.messages.at(-1)?.content ?? ''}>`] }
 }
 
-async function runFile(prompt: string, { files = {}, inputs = [], answer = echo }: Options = {}): Promise<Ran> {
+async function runFile(
+  prompt: string,
+  { files = {}, inputs = [], answer = echo, delivered = [] }: Options = {},
+): Promise<Ran> {
   const provider = createFakeProvider(answer)
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'ask.md': prompt, ...files }, { provider })
   const target = await loadTarget({
@@ -37,7 +41,6 @@ async function runFile(prompt: string, { files = {}, inputs = [], answer = echo 
     builtInDir,
   })
   if (target.kind !== 'prompt') throw new Error('a prompt file')
-  const delivered: TaskOutcome[] = []
   const outcome = await runPrompt({ target, inputs, onOutcome: (task) => delivered.push(task) }, context)
   return { outcome, delivered, requests: provider.requests, context }
 }
@@ -215,6 +218,13 @@ describe('files of a request', () => {
     ])
   })
 
+  it('counts working files as well', async () => {
+    const ran = runFile('+++\nworking_globs = ["*.txt"]\nmax_files_size_kb = 1\n+++\nHi\n', {
+      files: { 'a.txt': 'x'.repeat(2500) },
+    })
+    await expect(ran).rejects.toMatchObject({ code: 'LIMIT' })
+  })
+
   it('stops before the model when they are too large', async () => {
     const ran = runFile('+++\ncontext_globs = ["*.txt"]\nmax_files_size_kb = 1\n+++\nHi\n', {
       files: { 'a.txt': 'x'.repeat(2500) },
@@ -249,6 +259,18 @@ describe('failing tasks', () => {
     })
     expect(contents(delivered)).toEqual(['<Hi>', 'failed', '<Hi>'])
     expect(outcome).toMatchObject({ agentResult: ['<Hi>', 'Sub-agent [f.lua] failed: no b', '<Hi>'] })
+  })
+
+  it('take no finished answer away, also when a post agent fails', async () => {
+    const delivered: TaskOutcome[] = []
+    const post = { 'post.lua': 'error("boom")' }
+    const ran = runFile('+++\nsub_agents = [{ name = "post.lua", stage = "post" }]\n+++\nHi\n', {
+      files: post,
+      inputs: ['a', 'b'],
+      delivered,
+    })
+    await expect(ran).rejects.toThrow('boom')
+    expect(contents(delivered)).toEqual(['<Hi>', '<Hi>'])
   })
 
   it('abort the others', async () => {

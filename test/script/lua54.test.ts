@@ -152,36 +152,6 @@ describe('the instance', () => {
     expect(await runLua(engine, 'return 1')).toEqual([1])
   })
 
-  it('is replaced after a fault: an exhausted stack in the middle of Lua', async () => {
-    const engine = await loadLua54()
-    const state = openState(engine)
-    const survivor = openState(engine)
-    const text = 'return (("x"):rep(150)):match(("(x?)"):rep(20) .. ("x?"):rep(100) .. "$")'
-    const { signal } = new AbortController()
-    const measure = (depth: number): number => {
-      try {
-        return measure(depth + 1)
-      } catch {
-        return depth
-      }
-    }
-    const dive = (depth: number): Promise<unknown> =>
-      depth > 0 ? dive(depth - 1) : state.run({ name: 'x', text }, {}, signal).catch((error: unknown) => error)
-    const outcomes: string[] = []
-    for (let depth = measure(0); depth > 0 && !outcomes.at(-1)?.includes('engine failed'); depth -= 20) {
-      try {
-        outcomes.push(String(await dive(depth)))
-      } catch (error) {
-        outcomes.push(String(error))
-      }
-    }
-    expect(outcomes.at(-1)).toContain('the Lua engine failed: Maximum call stack size exceeded')
-    await expect(survivor.run({ name: 'x', text: 'return 1' }, {}, signal)).rejects.toThrow('stopped after a fault')
-    state.close()
-    survivor.close()
-    expect(await runLua(engine, 'return 1')).toEqual([1])
-  })
-
   it('ends deep recursion in Lua as an error', async () => {
     const engine = await shared
     expect(await failLua(engine, 'local function f() return 1 + f() end f()')).toMatchObject({

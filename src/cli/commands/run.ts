@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { StopSignal } from '../../base/stop.ts'
-import { createMask } from '../../journal/secrets.ts'
+import { BatonError } from '../../base/error.ts'
+import { closedPipe, StopSignal } from '../../base/stop.ts'
 import { createAnswerRenderer } from '../../render/answers.ts'
 import { createJsonRenderer } from '../../render/json.ts'
 import { createLiveRenderer } from '../../render/live.ts'
@@ -17,6 +17,7 @@ import { describeError } from '../report.ts'
 
 /** `baton run FILE`: the result on stdout, everything else on stderr; gives the exit code. */
 export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number> {
+  refuseBadNames(flags)
   const { cwd, env } = surroundings(flags, io)
   if (flags.open && !openInEditor(resolve(cwd, flags.file), { env, cwd })) {
     io.err('no editor is known: set VISUAL or EDITOR\n')
@@ -42,7 +43,7 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
     for (const renderer of renderers) renderer.close()
     const paint = createPaint({ env, isTerminal: io.errIsTerminal })
     if (report.error instanceof StopSignal) {
-      io.err(`${report.error.message}\n`)
+      if (report.exitCode !== closedPipe) io.err(`${report.error.message}\n`)
       return report.exitCode
     }
     if (report.error !== undefined) io.err(report.mask(describeError(report.error, { cwd: io.cwd, paint })))
@@ -57,16 +58,24 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
   }
 }
 
+function refuseBadNames({ model, file }: RunFlags): void {
+  if (model?.trim() === '') {
+    throw new BatonError('USAGE', '-m is empty', { hint: 'Name a model, or leave -m out for the default.' })
+  }
+  if (file === '-') {
+    throw new BatonError('NOT_AVAILABLE', 'reading the prompt from standard input is not available in this version', {
+      hint: 'Write it to a file.',
+    })
+  }
+}
+
 function given({ model, dry }: RunFlags): { readonly model?: string; readonly dry?: 'req' | 'res' } {
   return { ...(model === undefined ? {} : { model }), ...(dry === undefined ? {} : { dry }) }
 }
 
 function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Renderer[] {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  if (json) {
-    const { mask } = createMask(io.env)
-    return [createJsonRenderer((line) => io.out(mask(line)))]
-  }
+  if (json) return [createJsonRenderer(io.out)]
 
   const lines = createStepRenderer(io.err, { paint, level })
   const live = io.errIsTerminal && !io.env['CI'] && io.env['TERM'] !== 'dumb' && level !== 'quiet'

@@ -1,16 +1,15 @@
 import { messageOf } from '../../base/error.ts'
 import { type HostFunction, LuaError, type LuaValue } from '../engine.ts'
 import { registry } from '../lua/constants.ts'
+import { keepHostError } from '../lua/host-errors.ts'
+import { startClock, stopClock } from '../lua/meter.ts'
+import { addWait, type Called, cannotWait, createWait, failWait, takeOutcome } from '../lua/waits.ts'
 import type { LuaThread, NativeFunction } from './api.ts'
-import type { Core, Wait } from './core.ts'
+import type { Core } from './core.ts'
 import { raiseLimit } from './hook.ts'
-import { startClock, stopClock } from './meter.ts'
 import { pushValue, type PushTarget } from './push.ts'
 import { readValue } from './read.ts'
 import { messageText, pushText } from './text.ts'
-
-/** Errors kept for finding the cause of an uncaught one; older ones have been handled by then. */
-const keptErrors = 32
 
 /** Makes a host function callable from Lua: deep copies in and out, a wait when it returns a promise. */
 export function hostCall(core: Core, definition: HostFunction): NativeFunction {
@@ -28,18 +27,13 @@ export function hostCall(core: Core, definition: HostFunction): NativeFunction {
   }
 }
 
-type Called =
-  | { readonly kind: 'pushed'; readonly count: number }
-  | { readonly kind: 'failed'; readonly error: unknown }
-  | { readonly kind: 'waits'; readonly result: Promise<readonly LuaValue[]> }
-
 function callAndPush(core: Core, definition: HostFunction, thread: LuaThread): Called {
-  stopClock(core)
+  stopClock(core.meter)
   try {
     const result = callHost(core, definition, thread)
     return result.kind === 'values' ? pushResults(core, thread, result.values) : result
   } finally {
-    startClock(core)
+    startClock(core.meter)
   }
 }
 
@@ -103,21 +97,9 @@ interface Waiting {
 /** Yields to the driver (run.ts) until the promise settles; `goOn` then continues in the middle of the call. */
 function wait(core: Core, thread: LuaThread, { path, result }: Waiting): number {
   const { api } = core
-  const pending: Wait = {
-    path,
-    outcome: { kind: 'pending' },
-    settled: result.then(
-      (values) => {
-        pending.outcome = { kind: 'values', values }
-      },
-      (error: unknown) => {
-        pending.outcome = { kind: 'failed', error }
-      },
-    ),
-  }
+  const pending = createWait(path, result)
   if (!api.lua_isyieldable(thread)) return raise(core, thread, cannotWait(path))
-  const id = core.nextWait++
-  core.waits.set(id, pending)
+  const id = addWait(core, pending)
   api.lua_settop(thread, 0)
   api.lua_pushlightuserdata(thread, core.waitMarker)
   api.lua_pushinteger(thread, id)
@@ -126,33 +108,15 @@ function wait(core: Core, thread: LuaThread, { path, result }: Waiting): number 
 
 /** Continuation of a call that has waited: its values, or its error at the place of the call. */
 function goOn(core: Core, thread: LuaThread, id: number): number {
-  const waited = core.waits.get(id)
-  core.waits.delete(id)
-  const finished = waited === undefined ? undefined : pushOutcome(core, thread, waited)
-  if (finished?.kind === 'pushed') return finished.count
-  return raise(core, thread, finished === undefined ? new Error('a wait was resumed twice') : finished.error)
-}
-
-function pushOutcome(core: Core, thread: LuaThread, { path, outcome }: Wait): Exclude<Called, { kind: 'waits' }> {
-  switch (outcome.kind) {
-    case 'failed':
-      return outcome
-    case 'pending':
-      return { kind: 'failed', error: new Error(`the coroutine was resumed while '${path}' was waiting in it`) }
-    case 'values':
-      return pushResults(core, thread, outcome.values)
-  }
+  const outcome = takeOutcome(core, id)
+  const finished = outcome.kind === 'values' ? pushResults(core, thread, outcome.values) : outcome
+  return finished.kind === 'pushed' ? finished.count : raise(core, thread, finished.error)
 }
 
 /** `refuse(id)` of the prelude: this wait was begun in a coroutine that was resumed where nobody can wait. */
 export function refuseWait(core: Core, thread: LuaThread): number {
-  const refused = core.waits.get(core.api.lua_tonumber(thread, 1))
-  if (refused !== undefined) refused.outcome = { kind: 'failed', error: cannotWait(refused.path) }
+  failWait(core, core.api.lua_tonumber(thread, 1))
   return core.limit === undefined ? 0 : raiseLimit(core, thread)
-}
-
-function cannotWait(path: string): Error {
-  return new Error(`'${path}' has to wait for its result, which is not possible inside this callback`)
 }
 
 /**
@@ -165,7 +129,6 @@ function raise(core: Core, thread: LuaThread, error: unknown): never {
   api.luaL_where(thread, 1)
   pushText(api, thread, messageOf(error))
   api.lua_concat(thread, 2)
-  core.hostErrors.push({ text: messageText(api.lua_tolstring(thread, -1)), error })
-  if (core.hostErrors.length > keptErrors) core.hostErrors.shift()
+  keepHostError(core.hostErrors, { text: messageText(api.lua_tolstring(thread, -1)), error })
   return api.lua_error(thread)
 }

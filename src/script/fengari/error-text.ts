@@ -1,5 +1,6 @@
 import type { LuaValue } from '../engine.ts'
 import { luaStatus, luaType, registry } from '../lua/constants.ts'
+import { foreignErrorText, isAddressText, nilErrorText, valueErrorText } from '../lua/error-text.ts'
 import type { LuaThread } from './api.ts'
 import type { Core } from './core.ts'
 import { enter } from './meter.ts'
@@ -23,10 +24,9 @@ function textOf(core: Core, thread: LuaThread): string {
   const { api } = core
   const type = api.lua_type(thread, -1)
   if (type === luaType.string) return messageText(api.lua_tolstring(thread, -1))
-  if (type === luaType.nil) return 'the script raised an error without a message (nil)'
+  if (type === luaType.nil) return nilErrorText
   if (type === luaType.table) return tableText(core, thread)
-  const value = readOrDescribe(core, thread)
-  return typeof value === 'string' ? value : dump(value)
+  return valueErrorText(readOrDescribe(core, thread))
 }
 
 /** What a table raised as an error says: its `__tostring`, else its `message` or `error` field, else all of it. */
@@ -39,15 +39,9 @@ function tableText(core: Core, thread: LuaThread): string {
     const status = enter(core, () => api.lua_pcall(thread, 1, 1, 0))
     const text = status === luaStatus.ok ? messageText(api.lua_tolstring(thread, -1)) : ''
     api.lua_settop(thread, -2)
-    if (status === luaStatus.ok && !text.startsWith('table: 0x')) return text
+    if (status === luaStatus.ok && !isAddressText(text)) return text
   }
-  const value = readOrDescribe(core, thread)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const { message, error } = value as { readonly [key: string]: LuaValue }
-    if (typeof message === 'string') return message
-    if (typeof error === 'string') return error
-  }
-  return typeof value === 'string' ? value : dump(value)
+  return valueErrorText(readOrDescribe(core, thread))
 }
 
 function readOrDescribe({ api, listMarker, nullValue }: Core, thread: LuaThread): LuaValue {
@@ -57,14 +51,6 @@ function readOrDescribe({ api, listMarker, nullValue }: Core, thread: LuaThread)
   } catch {
     // reading stops in the middle of tables, whose parts are still on the stack
     api.lua_settop(thread, top)
-    const kind = messageText(api.lua_typename(thread, api.lua_type(thread, -1)))
-    return `the script raised a ${kind} as an error`
+    return foreignErrorText(messageText(api.lua_typename(thread, api.lua_type(thread, -1))))
   }
-}
-
-function dump(value: LuaValue): string {
-  return JSON.stringify(value, (_key, item: unknown) => {
-    if (typeof item === 'bigint') return String(item)
-    return item instanceof Uint8Array ? Buffer.from(item).toString('latin1') : item
-  })
 }

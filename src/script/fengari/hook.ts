@@ -1,6 +1,7 @@
 import { countMask, luaStatus } from '../lua/constants.ts'
+import type { Limit } from '../lua/core.ts'
 import type { LuaThread } from './api.ts'
-import type { Core, Limit } from './core.ts'
+import type { Core } from './core.ts'
 import { isMemoryShort } from './memory.ts'
 import { positionOf, tracebackOf } from './position.ts'
 

@@ -1,26 +1,14 @@
-import type { Core, Meter } from './core.ts'
-
-export function createMeter(): Meter {
-  return { usedMs: 0, startedAt: 0, resumedAt: 0, thousands: 0 }
-}
-
-export function startClock({ meter }: Core): void {
-  meter.startedAt = performance.now()
-}
-
-/** Time from here on does not count: the engine or a host function is at work. */
-export function stopClock({ meter }: Core): void {
-  meter.usedMs += performance.now() - meter.startedAt
-}
+import { startClock, stopClock } from '../lua/meter.ts'
+import type { Core } from './core.ts'
 
 /** Runs Lua code of a state while its clock runs. Errors of Lua are status codes. */
 export function enter<T>(core: Core, body: () => T): T {
   core.depth++
-  startClock(core)
+  startClock(core.meter)
   try {
     return body()
   } finally {
-    stopClock(core)
+    stopClock(core.meter)
     core.depth--
   }
 }

@@ -1,20 +1,9 @@
+import { cleanTraceback, deepestFrame, type Frame, innermost, type Position } from '../lua/position.ts'
 import type { LuaThread } from './api.ts'
 import type { Core } from './core.ts'
 import { encode, messageText } from './text.ts'
 
-const deepestFrame = 50
 const wanted = encode('Sl')
-
-/** A line of a chunk, by the name the chunk was given. */
-export interface Position {
-  readonly chunk: string
-  readonly line: number
-}
-
-export interface Frame extends Position {
-  /** The chunk as Lua shows it. */
-  readonly source: string
-}
 
 /** The Lua functions on a thread's stack that have line numbers, innermost first. */
 export function framesOf({ api, names }: Core, thread: LuaThread): readonly Frame[] {
@@ -38,12 +27,10 @@ export function tracebackOf({ api, main, names }: Core, thread: LuaThread): stri
   api.luaL_traceback(main, thread, null, 0)
   const text = messageText(api.lua_tolstring(main, -1))
   api.lua_settop(main, -2)
-  const lines = text.split('\n').filter((line) => !line.startsWith('\t?: in '))
-  return names.restore(lines.join('\n'))
+  return cleanTraceback(names, text)
 }
 
 /** The line a thread is at, when it runs Lua. */
 export function positionOf(core: Core, thread: LuaThread): Position | undefined {
-  const [frame] = framesOf(core, thread)
-  return frame === undefined ? undefined : { chunk: frame.chunk, line: frame.line }
+  return innermost(framesOf(core, thread))
 }

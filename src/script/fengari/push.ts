@@ -1,9 +1,7 @@
 import type { LuaValue } from '../engine.ts'
+import { deepest, describe, isList, isPlain } from '../lua/plain.ts'
 import { isInteger32, type LuaApi, type LuaThread } from './api.ts'
 import { pushText } from './text.ts'
-
-/** Lists and objects may be nested this deep in either direction. */
-export const deepest = 1_000
 
 export interface PushTarget {
   readonly api: LuaApi
@@ -62,19 +60,4 @@ function pushObject(target: PushTarget, object: { readonly [key: string]: LuaVal
     pushValue(target, item, depth + 1)
     api.lua_rawset(thread, -3)
   }
-}
-
-function isList(value: object): value is readonly LuaValue[] {
-  return Array.isArray(value)
-}
-
-function isPlain(value: object): value is { readonly [key: string]: LuaValue } {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
-}
-
-function describe(value: unknown): string {
-  return typeof value === 'object' && value !== null
-    ? `an object of class ${value.constructor.name}`
-    : `a ${typeof value}`
 }

@@ -1,7 +1,8 @@
 import type { LuaValue, TableReading } from '../engine.ts'
 import { luaType } from '../lua/constants.ts'
+import { type Entry, objectOf } from '../lua/entries.ts'
+import { frameOf, placeOf, type TableFrame } from '../lua/table-frames.ts'
 import type { LuaApi, LuaThread } from './api.ts'
-import { deepest } from './push.ts'
 import { messageText, readText } from './text.ts'
 
 export interface ReadSource {
@@ -13,13 +14,7 @@ export interface ReadSource {
   readonly nullValue: object
 }
 
-/** A table that is being read; `step` is the key of the value that is read at the moment. */
-interface Frame {
-  readonly table: unknown
-  readonly depth: number
-  readonly outer: Frame | undefined
-  step: string | number
-}
+type Frame = TableFrame<unknown>
 
 /**
  * Reads a deep copy of the value at `index`, without running any Lua code (metamethods are not asked).
@@ -52,14 +47,8 @@ function read(source: ReadSource, index: number, around: Frame | undefined): Lua
 
 function readTable(source: ReadSource, index: number, around: Frame | undefined): LuaValue {
   const { api, thread } = source
-  const table = api.lua_topointer(thread, index)
-  for (let frame = around; frame !== undefined; frame = frame.outer) {
-    if (frame.table === table) throw new Error(`${placeOf(around)} is a table that contains itself`)
-  }
-  const depth = around === undefined ? 1 : around.depth + 1
-  if (depth > deepest) throw new Error(`a table nested deeper than ${deepest} levels cannot leave Lua`)
+  const frame: Frame = frameOf(api.lua_topointer(thread, index), around)
   if (!api.lua_checkstack(thread, 4)) throw new RangeError('the Lua stack has no room for a value')
-  const frame: Frame = { table, depth, outer: around, step: 0 }
   if (isList(source, index)) return readElements(source, index, frame)
   return objectOf(readEntries(source, index, frame))
 }
@@ -83,8 +72,6 @@ function readElements(source: ReadSource, index: number, frame: Frame): readonly
   }
   return list
 }
-
-type Entry = readonly [key: string | number, value: LuaValue]
 
 function readEntries(source: ReadSource, index: number, frame: Frame): readonly Entry[] {
   const { api, thread } = source
@@ -113,22 +100,6 @@ function readKey(source: ReadSource, index: number, frame: Frame): string | numb
   throw new Error(`${placeOf(frame.outer)} has a ${typeName(source, type)} as a key, which cannot leave Lua`)
 }
 
-/** Keys in a fixed order, which is that of the other engine. Text wins over an equal number. */
-function objectOf(entries: readonly Entry[]): LuaValue {
-  const object: Record<string, LuaValue> = {}
-  for (const [key, value] of entries.toSorted(byKey)) {
-    if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true })
-    else object[key] = value
-  }
-  return object
-}
-
-function byKey([left]: Entry, [right]: Entry): number {
-  if (typeof left === 'number' && typeof right === 'number') return left - right
-  if (typeof left !== typeof right) return typeof left === 'number' ? -1 : 1
-  return left < right ? -1 : 1
-}
-
 /** True when the keys are exactly 1..length. */
 function hasOnlyElements({ api, thread }: ReadSource, index: number, length: number): boolean {
   let count = 0
@@ -153,15 +124,4 @@ function isMarkedList({ api, thread, listMarker }: ReadSource, index: number): b
 
 function typeName({ api, thread }: ReadSource, type: number): string {
   return messageText(api.lua_typename(thread, type))
-}
-
-function placeOf(frame: Frame | undefined): string {
-  let text = ''
-  for (let current = frame; current !== undefined; current = current.outer) text = stepText(current.step) + text
-  return text === '' ? 'the value' : text.replace(/^\./, '')
-}
-
-function stepText(step: string | number): string {
-  if (typeof step === 'number') return `[${step}]`
-  return /^[A-Za-z_]\w*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
 }

@@ -1,5 +1,10 @@
-import { LuaError } from '../engine.ts'
+import { LuaError, type LuaValue } from '../engine.ts'
 import type { Interrupts } from './interrupts.ts'
+
+export interface RunOptions {
+  readonly variables: { readonly [name: string]: LuaValue }
+  readonly signal: AbortSignal
+}
 
 /** How far a chunk has come: it is done, gives the event loop a turn, or waits for a promise that never rejects. */
 export type Step =
@@ -7,52 +12,54 @@ export type Step =
   | { readonly kind: 'pause' }
   | { readonly kind: 'wait'; readonly until: Promise<void> }
 
-/** What an engine does with the thread of a chunk. `end` is called once, whatever happens. */
-interface ChunkSteps<Results> {
-  readonly start: () => void
-  readonly next: () => Step
-  readonly results: () => Results
-  readonly end: () => void
+/** What an engine does with the thread of a chunk. What has been opened is ended once, whatever happens. */
+interface ChunkSteps<Thread, Results> {
+  readonly open: () => Thread
+  readonly start: (thread: Thread) => void
+  readonly next: (thread: Thread) => Step
+  readonly results: (thread: Thread) => Results
+  readonly end: (thread: Thread) => void
 }
 
-interface TurnOptions {
+interface TurnContext {
   readonly signal: AbortSignal
-  /** Interrupts of the state, called when it is closed. */
-  readonly interrupts: Set<(reason: unknown) => void>
-  readonly aborts: Interrupts
+  readonly turns: Turns
 }
 
 /**
  * Takes steps until the chunk is done, going back to the event loop between them. Rejects at once when the run is aborted
  * or its state is closed. Results are read and the thread ends in the same turn as the last step: nothing comes between.
  */
-export async function takeTurns<Results>(steps: ChunkSteps<Results>, options: TurnOptions): Promise<Results> {
-  const { signal } = options
-  const turns = createTurns(options)
+export async function takeTurns<Thread, Results>(
+  steps: ChunkSteps<Thread, Results>,
+  context: TurnContext,
+): Promise<Results> {
+  const { signal, turns } = context
+  const thread = steps.open()
   try {
-    steps.start()
+    steps.start(thread)
     for (;;) {
       signal.throwIfAborted()
-      const step = steps.next()
-      if (step.kind === 'done') return steps.results()
+      const step = steps.next(thread)
+      if (step.kind === 'done') return steps.results(thread)
       await turns.take(step.kind === 'pause' ? nextTurn() : step.until)
     }
   } finally {
-    turns.end()
-    steps.end()
+    steps.end(thread)
   }
 }
 
 /** Takes all steps of the module `name` at once. Throws `LuaError` when it has to wait for a host function. */
-export function takeSteps({ next, end }: Pick<ChunkSteps<unknown>, 'next' | 'end'>, name: string): void {
+export function takeSteps<Thread>(steps: Pick<ChunkSteps<Thread, never>, 'open' | 'next' | 'end'>, name: string): void {
+  const thread = steps.open()
   try {
     for (;;) {
-      const step = next()
+      const step = steps.next(thread)
       if (step.kind === 'done') return
       if (step.kind === 'wait') throw new LuaError('a module cannot wait while it is loaded', { chunk: name })
     }
   } finally {
-    end()
+    steps.end(thread)
   }
 }
 
@@ -62,7 +69,15 @@ interface Turns {
   end(): void
 }
 
-function createTurns({ signal, interrupts, aborts }: TurnOptions): Turns {
+interface TurnOptions {
+  readonly signal: AbortSignal
+  /** Interrupts of the state, called when it is closed. */
+  readonly interrupts: Set<(reason: unknown) => void>
+  readonly aborts: Interrupts
+}
+
+/** Whoever makes turns ends them. */
+export function createTurns({ signal, interrupts, aborts }: TurnOptions): Turns {
   let reject: (reason: unknown) => void = () => undefined
   const interrupt = (reason: unknown): void => reject(reason)
   interrupts.add(interrupt)

@@ -4,6 +4,12 @@ type Settled =
   | { readonly kind: 'values'; readonly values: readonly LuaValue[] }
   | { readonly kind: 'failed'; readonly error: unknown }
 
+/** What a call of a host function came to: this many results on the stack, its error, or its promise. */
+export type Called =
+  | { readonly kind: 'pushed'; readonly count: number }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'waits'; readonly result: Promise<readonly LuaValue[]> }
+
 /** A host function that has returned a promise, and what became of it. */
 export interface Wait {
   readonly path: string

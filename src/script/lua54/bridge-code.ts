@@ -1,3 +1,4 @@
+import { luaType } from '../lua/constants.ts'
 import {
   add,
   again,
@@ -32,7 +33,6 @@ import {
   widen,
   widenDouble,
 } from './assembly.ts'
-import { luaType } from '../lua/constants.ts'
 
 /**
  * Layout of the record that counts the memory of one state: 32-bit cells, offsets in bytes. `refused` is the size of the

@@ -1,18 +1,18 @@
 import { messageOf } from '../../base/error.ts'
 import { type HostFunction, LuaError, type LuaValue } from '../engine.ts'
-import type { Core, Wait } from './core.ts'
 import { registry } from '../lua/constants.ts'
+import { keepHostError } from '../lua/host-errors.ts'
+import { startClock, stopClock } from '../lua/meter.ts'
+import { addWait, type Called, cannotWait, createWait, failWait, takeOutcome } from '../lua/waits.ts'
+import type { Core } from './core.ts'
 import type { Pointer } from './exports.ts'
 import { raiseLimit } from './hook.ts'
-import { startClock, stopClock } from './meter.ts'
 import { pushValue } from './push.ts'
 import { readValue } from './read.ts'
 import { pushText, readMessage } from './text.ts'
 import { longJump } from './wasm.ts'
 
 const firstUpvalue = registry - 1
-/** Errors kept for finding the cause of an uncaught one; older ones have been handled by then. */
-const keptErrors = 32
 
 /**
  * Body of every C function the engine installs. Its upvalue is the place of a host function in the state's list, or below
@@ -39,13 +39,8 @@ export function callHost(core: Core, definition: HostFunction, thread: Pointer):
   }
 }
 
-type Called =
-  | { readonly kind: 'pushed'; readonly count: number }
-  | { readonly kind: 'failed'; readonly error: unknown }
-  | { readonly kind: 'waits'; readonly result: Promise<readonly LuaValue[]> }
-
 function callAndPush(core: Core, definition: HostFunction, thread: Pointer): Called {
-  stopClock(core)
+  stopClock(core.meter)
   try {
     const result = definition.call(readArguments(core, definition, thread))
     if (result instanceof Promise) return { kind: 'waits', result }
@@ -54,7 +49,7 @@ function callAndPush(core: Core, definition: HostFunction, thread: Pointer): Cal
     if (error === longJump) throw error
     return { kind: 'failed', error }
   } finally {
-    startClock(core)
+    startClock(core.meter)
   }
 }
 
@@ -94,21 +89,9 @@ interface Waiting {
 /** Yields to the driver (run.ts) until the promise settles; `goOn` then continues in the middle of the call. */
 function wait(core: Core, thread: Pointer, { path, result }: Waiting): number {
   const { lua, pointers } = core.runtime.wasm
-  const pending: Wait = {
-    path,
-    outcome: { kind: 'pending' },
-    settled: result.then(
-      (values) => {
-        pending.outcome = { kind: 'values', values }
-      },
-      (error: unknown) => {
-        pending.outcome = { kind: 'failed', error }
-      },
-    ),
-  }
+  const pending = createWait(path, result)
   if (lua.lua_isyieldable(thread) === 0) return raise(core, thread, cannotWait(path))
-  const id = core.nextWait++
-  core.waits.set(id, pending)
+  const id = addWait(core, pending)
   lua.lua_settop(thread, 0)
   lua.lua_pushlightuserdata(thread, core.waitMarker)
   lua.lua_pushnumber(thread, id)
@@ -117,20 +100,14 @@ function wait(core: Core, thread: Pointer, { path, result }: Waiting): number {
 
 /** Continuation of a call that has waited: its values, or its error at the place of the call. */
 export function goOn(core: Core, thread: Pointer, id: number): number {
-  const waited = core.waits.get(id)
-  core.waits.delete(id)
-  const finished = waited === undefined ? undefined : pushOutcome(core, thread, waited)
-  if (finished?.kind === 'pushed') return finished.count
-  return raise(core, thread, finished === undefined ? new Error('a wait was resumed twice') : finished.error)
+  const outcome = takeOutcome(core, id)
+  const finished = outcome.kind === 'values' ? tryPush(core, thread, outcome.values) : outcome
+  return finished.kind === 'pushed' ? finished.count : raise(core, thread, finished.error)
 }
 
-function pushOutcome(core: Core, thread: Pointer, { path, outcome }: Wait): Exclude<Called, { kind: 'waits' }> {
-  if (outcome.kind === 'failed') return outcome
-  if (outcome.kind === 'pending') {
-    return { kind: 'failed', error: new Error(`the coroutine was resumed while '${path}' was waiting in it`) }
-  }
+function tryPush(core: Core, thread: Pointer, values: readonly LuaValue[]): Exclude<Called, { kind: 'waits' }> {
   try {
-    return { kind: 'pushed', count: pushResults(core, thread, outcome.values) }
+    return { kind: 'pushed', count: pushResults(core, thread, values) }
   } catch (error) {
     if (error === longJump) throw error
     return { kind: 'failed', error }
@@ -139,13 +116,8 @@ function pushOutcome(core: Core, thread: Pointer, { path, outcome }: Wait): Excl
 
 /** `refuse(id)` of the prelude: this wait was begun in a coroutine that was resumed where nobody can wait. */
 export function refuseWait(core: Core, thread: Pointer): number {
-  const refused = core.waits.get(core.runtime.wasm.lua.lua_tonumberx(thread, 1, 0))
-  if (refused !== undefined) refused.outcome = { kind: 'failed', error: cannotWait(refused.path) }
+  failWait(core, core.runtime.wasm.lua.lua_tonumberx(thread, 1, 0))
   return core.limit === undefined ? 0 : raiseLimit(core, thread)
-}
-
-function cannotWait(path: string): Error {
-  return new Error(`'${path}' has to wait for its result, which is not possible inside this callback`)
 }
 
 /**
@@ -158,7 +130,6 @@ function raise(core: Core, thread: Pointer, error: unknown): number {
   wasm.lua.luaL_where(thread, 1)
   pushText(wasm, thread, messageOf(error))
   wasm.lua.lua_concat(thread, 2)
-  core.hostErrors.push({ text: readMessage(wasm, thread, -1), error })
-  if (core.hostErrors.length > keptErrors) core.hostErrors.shift()
+  keepHostError(core.hostErrors, { text: readMessage(wasm, thread, -1), error })
   return wasm.lua.lua_error(thread)
 }

@@ -1,6 +1,7 @@
 import type { LuaValue } from '../engine.ts'
-import type { Core } from './core.ts'
 import { luaStatus, luaType, registry } from '../lua/constants.ts'
+import { foreignErrorText, isAddressText, nilErrorText, valueErrorText } from '../lua/error-text.ts'
+import type { Core } from './core.ts'
 import type { Pointer } from './exports.ts'
 import { enter } from './meter.ts'
 import { readValue } from './read.ts'
@@ -23,10 +24,9 @@ function textOf(core: Core, thread: Pointer): string {
   const { wasm } = core.runtime
   const type = wasm.lua.lua_type(thread, -1)
   if (type === luaType.string) return readMessage(wasm, thread, -1)
-  if (type === luaType.nil) return 'the script raised an error without a message (nil)'
+  if (type === luaType.nil) return nilErrorText
   if (type === luaType.table) return tableText(core, thread)
-  const value = readOrDescribe(core, thread)
-  return typeof value === 'string' ? value : dump(value)
+  return valueErrorText(readOrDescribe(core, thread))
 }
 
 /** What a table raised as an error says: its `__tostring`, else its `message` or `error` field, else all of it. */
@@ -40,15 +40,9 @@ function tableText(core: Core, thread: Pointer): string {
     const status = enter(core, () => lua.lua_pcallk(thread, 1, 1, 0, 0, 0))
     const text = readMessage(wasm, thread, -1)
     lua.lua_settop(thread, -2)
-    if (status === luaStatus.ok && !text.startsWith('table: 0x')) return text
+    if (status === luaStatus.ok && !isAddressText(text)) return text
   }
-  const value = readOrDescribe(core, thread)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const { message, error } = value as { readonly [key: string]: LuaValue }
-    if (typeof message === 'string') return message
-    if (typeof error === 'string') return error
-  }
-  return typeof value === 'string' ? value : dump(value)
+  return valueErrorText(readOrDescribe(core, thread))
 }
 
 function readOrDescribe(core: Core, thread: Pointer): LuaValue {
@@ -57,13 +51,6 @@ function readOrDescribe(core: Core, thread: Pointer): LuaValue {
     return readValue({ wasm, thread, reading: 'data', listMarker: core.listMarker }, -1)
   } catch {
     const type = wasm.lua.lua_type(thread, -1)
-    return `the script raised a ${readConstant(wasm, wasm.lua.lua_typename(thread, type))} as an error`
+    return foreignErrorText(readConstant(wasm, wasm.lua.lua_typename(thread, type)))
   }
-}
-
-function dump(value: LuaValue): string {
-  return JSON.stringify(value, (_key, item: unknown) => {
-    if (typeof item === 'bigint') return String(item)
-    return item instanceof Uint8Array ? Buffer.from(item).toString('latin1') : item
-  })
 }

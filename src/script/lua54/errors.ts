@@ -1,10 +1,11 @@
 import { LuaError } from '../engine.ts'
+import { luaStatus } from '../lua/constants.ts'
+import { limitMessage } from '../lua/limit-message.ts'
+import { raisedError } from '../lua/raised.ts'
 import type { Core } from './core.ts'
 import { errorText } from './error-text.ts'
-import { luaStatus } from '../lua/constants.ts'
 import type { Pointer } from './exports.ts'
-import { limitMessage } from './meter.ts'
-import { type Frame, framesOf, type Position, positionOf, tracebackOf } from './position.ts'
+import { framesOf, positionOf, tracebackOf } from './position.ts'
 
 /** A thread, and the chunk that runs in it. */
 export interface ErrorSource {
@@ -16,17 +17,10 @@ export interface ErrorSource {
 export function errorOf(core: Core, source: ErrorSource, status: number): LuaError {
   if (status === luaStatus.memoryError) core.limit ??= 'memory'
   if (core.limit !== undefined) return limitError(core, source)
-  const frames = framesOf(core, source.pointer)
-  const traceback = frames.length === 0 ? {} : { traceback: tracebackOf(core, source.pointer) }
-  const text = errorText(core, source.pointer)
-  const cause = causeOf(core, text)
-  const { message, position } = splitPosition(core, text, frames)
-  return new LuaError(core.names.restore(message), {
-    chunk: source.name,
-    ...position,
-    ...traceback,
-    ...(cause === undefined ? {} : { cause }),
-  })
+  const { pointer, name } = source
+  const frames = framesOf(core, pointer)
+  const traceback = frames.length === 0 ? undefined : tracebackOf(core, pointer)
+  return raisedError({ chunk: name, text: errorText(core, pointer), frames, traceback }, core)
 }
 
 /** The error for a thread that has reached a limit, with the line it was at. */
@@ -34,36 +28,11 @@ export function limitError(core: Core, { pointer, name }: ErrorSource): LuaError
   const position = core.limitPosition ?? positionOf(core, pointer)
   const limit = core.limit === undefined ? {} : { limit: core.limit }
   const traceback = tracebackOf(core, pointer)
-  return new LuaError(limitMessage(core), { chunk: name, ...position, traceback, ...limit })
+  return new LuaError(limitMessage(core.limit, core.options.limits), { chunk: name, ...position, traceback, ...limit })
 }
 
 /** An error of the engine's own, placed at the line a thread is at. */
 export function errorAt(core: Core, { pointer, name }: ErrorSource, message: string): LuaError {
   const traceback = tracebackOf(core, pointer)
   return new LuaError(message, { chunk: name, ...positionOf(core, pointer), traceback })
-}
-
-/** Host errors are strings in Lua; one that was raised again, with more text in front, is still found. */
-function causeOf({ hostErrors }: Core, text: string): unknown {
-  return hostErrors.findLast((known) => text.endsWith(known.text))?.error
-}
-
-interface Split {
-  readonly message: string
-  readonly position: Partial<Position>
-}
-
-/** Takes `chunk:line:` off the front of a message; without one the position is the line that raised the error. */
-function splitPosition({ names }: Core, text: string, frames: readonly Frame[]): Split {
-  const loaded = /^\[string ".*?"\](?=:)/s.exec(text)
-  const sources = new Set([...frames.map(({ source }) => source), ...names.aliases(), ...(loaded ?? [])])
-  for (const source of [...sources].toSorted((left, right) => right.length - left.length)) {
-    if (!text.startsWith(`${source}:`)) continue
-    const [prefix, line] = /^(\d+): ?/.exec(text.slice(source.length + 1)) ?? []
-    if (prefix === undefined) continue
-    const position = { chunk: names.original(source), line: Number(line) }
-    return { message: text.slice(source.length + 1 + prefix.length), position }
-  }
-  const [raised] = frames
-  return { message: text, position: raised === undefined ? {} : { chunk: raised.chunk, line: raised.line } }
 }

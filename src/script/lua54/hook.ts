@@ -1,6 +1,7 @@
-import { accounting } from './bridge-code.ts'
-import type { Core, Limit } from './core.ts'
 import { countMask } from '../lua/constants.ts'
+import type { Limit } from '../lua/core.ts'
+import { accounting } from './bridge-code.ts'
+import type { Core } from './core.ts'
 import type { Pointer } from './exports.ts'
 import { positionOf } from './position.ts'
 

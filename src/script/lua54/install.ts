@@ -1,6 +1,6 @@
 import type { HostFunction } from '../engine.ts'
-import type { Core } from './core.ts'
 import { luaType, registry, registryGlobals } from '../lua/constants.ts'
+import type { Core } from './core.ts'
 import type { Pointer } from './exports.ts'
 import type { LuaWasm } from './wasm.ts'
 

@@ -1,6 +1,6 @@
 import type { LuaChunk } from '../engine.ts'
-import type { Core } from './core.ts'
 import { luaStatus } from '../lua/constants.ts'
+import type { Core } from './core.ts'
 import type { Pointer } from './exports.ts'
 import { dumpFunction, loadDumped, loadText } from './load.ts'
 

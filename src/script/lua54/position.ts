@@ -1,21 +1,10 @@
+import { cleanTraceback, deepestFrame, type Frame, innermost, type Position } from '../lua/position.ts'
 import type { Core } from './core.ts'
 import type { Pointer } from './exports.ts'
 import { readConstant, readMessage } from './text.ts'
 
 /** Offsets in `lua_Debug` of Lua 5.4 with 32-bit pointers. */
 const debugRecord = { currentLine: 24, shortSource: 44 } as const
-const deepestFrame = 50
-
-/** A line of a chunk, by the name the chunk was given. */
-export interface Position {
-  readonly chunk: string
-  readonly line: number
-}
-
-export interface Frame extends Position {
-  /** The chunk as Lua shows it. */
-  readonly source: string
-}
 
 /** The Lua functions on a thread's stack that have line numbers, innermost first. */
 export function framesOf({ runtime: { wasm }, names }: Core, thread: Pointer): readonly Frame[] {
@@ -41,12 +30,10 @@ export function tracebackOf({ runtime: { wasm }, main, names }: Core, thread: Po
   wasm.lua.luaL_traceback(main, thread, 0, 0)
   const text = readMessage(wasm, main, -1)
   wasm.lua.lua_settop(main, -2)
-  const lines = text.split('\n').filter((line) => !line.startsWith('\t?: in '))
-  return names.restore(lines.join('\n'))
+  return cleanTraceback(names, text)
 }
 
 /** The line a thread is at, when it runs Lua. */
 export function positionOf(core: Core, thread: Pointer): Position | undefined {
-  const [frame] = framesOf(core, thread)
-  return frame === undefined ? undefined : { chunk: frame.chunk, line: frame.line }
+  return innermost(framesOf(core, thread))
 }

@@ -1,10 +1,8 @@
 import type { LuaValue } from '../engine.ts'
+import { deepest, describe, isList, isPlain } from '../lua/plain.ts'
 import type { Pointer } from './exports.ts'
 import { pushText } from './text.ts'
 import type { LuaWasm } from './wasm.ts'
-
-/** Lists and objects may be nested this deep in either direction. */
-export const deepest = 1_000
 
 /** The null sentinel is the light userdata with this address. */
 export const nullAddress = 0
@@ -69,19 +67,4 @@ function pushObject(target: PushTarget, object: { readonly [key: string]: LuaVal
 function pushBigint({ lua }: LuaWasm, thread: Pointer, value: bigint): void {
   if (BigInt.asIntN(64, value) === value) lua.lua_pushinteger(thread, value)
   else lua.lua_pushnumber(thread, Number(value))
-}
-
-function isList(value: object): value is readonly LuaValue[] {
-  return Array.isArray(value)
-}
-
-function isPlain(value: object): value is { readonly [key: string]: LuaValue } {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
-}
-
-function describe(value: unknown): string {
-  return typeof value === 'object' && value !== null
-    ? `an object of class ${value.constructor.name}`
-    : `a ${typeof value}`
 }

@@ -1,7 +1,9 @@
 import type { LuaValue, TableReading } from '../engine.ts'
 import { luaType } from '../lua/constants.ts'
+import { type Entry, objectOf } from '../lua/entries.ts'
+import { frameOf, placeOf, type TableFrame } from '../lua/table-frames.ts'
 import type { Pointer } from './exports.ts'
-import { deepest, nullAddress } from './push.ts'
+import { nullAddress } from './push.ts'
 import { readConstant, readText } from './text.ts'
 import type { LuaWasm } from './wasm.ts'
 
@@ -13,13 +15,7 @@ export interface ReadSource {
   readonly listMarker: Pointer
 }
 
-/** A table that is being read; `step` is the key of the value that is read at the moment. */
-interface Frame {
-  readonly address: Pointer
-  readonly depth: number
-  readonly outer: Frame | undefined
-  step: string | number
-}
+type Frame = TableFrame<Pointer>
 
 /**
  * Reads a deep copy of the value at `index`, without running any Lua code (metamethods are not asked).
@@ -61,14 +57,8 @@ function readNumber({ wasm, thread }: ReadSource, index: number): number | bigin
 
 function readTable(source: ReadSource, index: number, around: Frame | undefined): LuaValue {
   const { wasm, thread } = source
-  const address = wasm.lua.lua_topointer(thread, index)
-  for (let frame = around; frame !== undefined; frame = frame.outer) {
-    if (frame.address === address) throw new Error(`${placeOf(around)} is a table that contains itself`)
-  }
-  const depth = around === undefined ? 1 : around.depth + 1
-  if (depth > deepest) throw new Error(`a table nested deeper than ${deepest} levels cannot leave Lua`)
+  const frame: Frame = frameOf(wasm.lua.lua_topointer(thread, index), around)
   if (wasm.lua.lua_checkstack(thread, 4) === 0) throw new Error('the Lua stack has no room for a value')
-  const frame: Frame = { address, depth, outer: around, step: 0 }
   if (isList(source, index)) return readElements(source, index, frame)
   return objectOf(readEntries(source, index, frame))
 }
@@ -92,8 +82,6 @@ function readElements(source: ReadSource, index: number, frame: Frame): readonly
   }
   return list
 }
-
-type Entry = readonly [key: string | number, value: LuaValue]
 
 function readEntries(source: ReadSource, index: number, frame: Frame): readonly Entry[] {
   const { wasm, thread } = source
@@ -126,22 +114,6 @@ function readKey(source: ReadSource, index: number, frame: Frame): string | numb
   throw new Error(`${placeOf(frame.outer)} has a ${kind} as a key, which cannot leave Lua`)
 }
 
-/** Keys in a fixed order, because the order of a Lua table differs from state to state. Text wins over an equal number. */
-function objectOf(entries: readonly Entry[]): LuaValue {
-  const object: Record<string, LuaValue> = {}
-  for (const [key, value] of entries.toSorted(byKey)) {
-    if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true })
-    else object[key] = value
-  }
-  return object
-}
-
-function byKey([left]: Entry, [right]: Entry): number {
-  if (typeof left === 'number' && typeof right === 'number') return left - right
-  if (typeof left !== typeof right) return typeof left === 'number' ? -1 : 1
-  return left < right ? -1 : 1
-}
-
 /** True when the keys are exactly 1..length. */
 function hasOnlyElements({ wasm, thread }: ReadSource, index: number, length: number): boolean {
   const { lua } = wasm
@@ -163,15 +135,4 @@ function isMarkedList({ wasm, thread, listMarker }: ReadSource, index: number): 
   const isMarked = wasm.lua.lua_topointer(thread, -1) === listMarker
   wasm.lua.lua_settop(thread, -2)
   return isMarked
-}
-
-function placeOf(frame: Frame | undefined): string {
-  let text = ''
-  for (let current = frame; current !== undefined; current = current.outer) text = stepText(current.step) + text
-  return text === '' ? 'the value' : text.replace(/^\./, '')
-}
-
-function stepText(step: string | number): string {
-  if (typeof step === 'number') return `[${step}]`
-  return /^[A-Za-z_]\w*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
 }

@@ -1,29 +1,34 @@
 import { messageOf } from '../../base/error.ts'
 import { type LuaChunk, LuaError, type LuaValue } from '../engine.ts'
+import { luaStatus, luaType } from '../lua/constants.ts'
+import { assertOpen, closedError } from '../lua/core.ts'
+import { createTurns, type RunOptions, type Step, takeSteps, takeTurns } from '../lua/turns.ts'
 import type { Core } from './core.ts'
 import { errorAt, errorOf, limitError } from './errors.ts'
-import { luaStatus, luaType } from '../lua/constants.ts'
-import { enter, limitMessage } from './meter.ts'
+import { enter } from './meter.ts'
 import { loadModule } from './modules.ts'
 import { readValue } from './read.ts'
 import { type ChunkThread, closeThread, loadScript, openThread, setEnvironment } from './threads.ts'
-
-export interface RunOptions {
-  readonly variables: { readonly [name: string]: LuaValue }
-  readonly signal: AbortSignal
-}
 
 /**
  * Runs a chunk in a thread of its own until it ends, going back to the event loop whenever a host function waits and every
  * few milliseconds (spec/lua-engines.md 4.1). Rejects with `LuaError`, or with the signal's reason.
  */
 export async function runChunk(core: Core, chunk: LuaChunk, options: RunOptions): Promise<readonly LuaValue[]> {
-  const { signal } = options
+  const { variables, signal } = options
   signal.throwIfAborted()
   assertUsable(core)
-  const turns = createTurns(core, signal)
+  // Before the try: what fails in takeTurns is caught in a later turn with all of the stack, what fails here is not.
+  const turns = createTurns({ signal, interrupts: core.interrupts, aborts: core.runtime.aborts })
   try {
-    return await runThread(core, chunk, { ...options, turns })
+    const steps = {
+      open: () => openThread(core, chunk, loadScript),
+      start: (thread: ChunkThread) => setEnvironment(core, thread, variables),
+      next: (thread: ChunkThread) => resume(core, thread),
+      results: (thread: ChunkThread) => readResults(core, thread),
+      end: (thread: ChunkThread) => closeThread(core, thread),
+    }
+    return await takeTurns(steps, { signal, turns })
   } catch (error) {
     // Noted before anything is called: there may be no stack left for a call.
     if (error instanceof RangeError) core.runtime.wasm.health.isBroken = true
@@ -34,40 +39,14 @@ export async function runChunk(core: Core, chunk: LuaChunk, options: RunOptions)
   }
 }
 
-interface ThreadOptions extends RunOptions {
-  readonly turns: Turns
-}
-
-async function runThread(core: Core, chunk: LuaChunk, options: ThreadOptions): Promise<readonly LuaValue[]> {
-  const { variables, signal, turns } = options
-  const thread = openThread(core, chunk, loadScript)
-  try {
-    setEnvironment(core, thread, variables)
-    for (;;) {
-      signal.throwIfAborted()
-      core.meter.resumedAt = performance.now()
-      const step = resume(core, thread)
-      if (step.kind === 'done') return readResults(core, thread)
-      await turns.take(step.kind === 'pause' ? nextTurn() : step.until)
-    }
-  } finally {
-    closeThread(core, thread)
-  }
-}
-
 /** Runs a chunk in the globals at once. It cannot wait for host functions. Throws `LuaError`. */
 export function runModule(core: Core, chunk: LuaChunk): void {
-  const thread = openThread(core, chunk, loadModule)
-  try {
-    for (;;) {
-      core.meter.resumedAt = performance.now()
-      const step = resume(core, thread)
-      if (step.kind === 'done') return
-      if (step.kind === 'wait') throw new LuaError('a module cannot wait while it is loaded', { chunk: chunk.name })
-    }
-  } finally {
-    closeThread(core, thread)
+  const steps = {
+    open: () => openThread(core, chunk, loadModule),
+    next: (thread: ChunkThread) => resume(core, thread),
+    end: (thread: ChunkThread) => closeThread(core, thread),
   }
+  takeSteps(steps, chunk.name)
 }
 
 /**
@@ -87,21 +66,12 @@ function isTrap(error: unknown): boolean {
 /** Throws `LuaError` when nothing can run in this state any more. */
 function assertUsable(core: Core): void {
   if (core.runtime.wasm.health.isBroken) throw new LuaError('the Lua engine has stopped after a fault')
-  if (core.status !== 'open') throw closedError()
-  if (core.limit !== undefined) throw new LuaError(limitMessage(core), { limit: core.limit })
+  assertOpen(core)
 }
-
-export function closedError(): LuaError {
-  return new LuaError('the Lua state was closed')
-}
-
-type Step =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'pause' }
-  | { readonly kind: 'wait'; readonly until: Promise<void> }
 
 function resume(core: Core, thread: ChunkThread): Step {
   assertUsable(core)
+  core.meter.resumedAt = performance.now()
   const { lua, cell } = core.runtime.wasm
   const status = enter(core, () => lua.lua_resume(thread.pointer, 0, 0, cell))
   if (core.status !== 'open') throw closedError()
@@ -133,36 +103,4 @@ function readResults(core: Core, { pointer, name }: ChunkThread): readonly LuaVa
   } catch (error) {
     throw new LuaError(messageOf(error), { chunk: name })
   }
-}
-
-interface Turns {
-  /** Waits for a promise that never rejects. Rejects at once when the run is aborted or its state is closed. */
-  take(until: Promise<void>): Promise<void>
-  end(): void
-}
-
-function createTurns(core: Core, signal: AbortSignal): Turns {
-  let reject: (reason: unknown) => void = () => undefined
-  const interrupt = (reason: unknown): void => reject(reason)
-  core.interrupts.add(interrupt)
-  const stopListening = core.runtime.aborts.listen(signal, interrupt)
-  return {
-    take(until) {
-      return new Promise((resolve, fail) => {
-        if (signal.aborted) fail(signal.reason)
-        reject = fail
-        void until.then(resolve)
-      })
-    },
-    end() {
-      core.interrupts.delete(interrupt)
-      stopListening()
-    },
-  }
-}
-
-async function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

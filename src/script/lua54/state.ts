@@ -1,7 +1,8 @@
 import { LuaError, type LuaState, type LuaStateOptions } from '../engine.ts'
+import { closedError } from '../lua/core.ts'
 import type { Core, Runtime } from './core.ts'
 import { closeCore, openCore } from './open.ts'
-import { closedError, faultOf, runChunk, runModule } from './run.ts'
+import { faultOf, runChunk, runModule } from './run.ts'
 
 /**
  * A fresh Lua state. Its limits hold for everything that runs in it together. An error of a module is kept, and every
