@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { changes } from './changes.mjs'
 import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
 import { lua } from './lua.mjs'
@@ -10,7 +11,7 @@ import { formatFigure } from './rounds.mjs'
 import { start } from './start.mjs'
 import { streams } from './streams.mjs'
 
-const benchmarks = { start, inputs, streams, lua, cpu }
+const benchmarks = { start, inputs, streams, lua, cpu, changes }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')
 const command = join(dist, 'bin/baton.js')

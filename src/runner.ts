@@ -1,21 +1,14 @@
-import { dirname, join } from 'node:path'
-import { createAgentExecutor } from './agent/executor.ts'
-import { createModelChooser } from './agent/models.ts'
-import { createPool, manyListeners } from './base/limit.ts'
-import { pickAgentOptions } from './config/agent-options.ts'
-import { aipackBaseFolder } from './config/locate.ts'
+import { join } from 'node:path'
 import { type Bus, createBus, type Listener } from './event/bus.ts'
-import type { RunContext } from './event/context.ts'
-import { addUsage, noUsage, type Usage } from './event/message.ts'
-import { createEffects } from './journal/effects.ts'
+import type { RunTotal } from './event/context.ts'
+import { createMeter, type Meter } from './event/meter.ts'
 import type { RunJournal } from './journal/journal.ts'
 import { createMemoryJournal } from './journal/memory.ts'
 import { isOnNetwork } from './journal/network.ts'
+import { createBudget } from './journal/run-budget.ts'
 import { newRunId, runFolder } from './journal/run-id.ts'
 import { createMask, type SecretMask } from './journal/secrets.ts'
 import { openRun } from './journal/store.ts'
-import { listPacks } from './pack/find-pack.ts'
-import { resolveAgent } from './pack/resolve.ts'
 import { packageRoot } from './package-root.ts'
 import { type Ending, endingEvent, exitCodeFor, failedEnding } from './run/ending.ts'
 import { execute } from './run/execute.ts'
@@ -23,8 +16,7 @@ import { type GivenInputs, refuseBoth, workingGlobs } from './run/inputs.ts'
 import { hashOf, recordEnd, recordStart } from './run/record.ts'
 import { loadTarget, type Target, type TargetOptions } from './run/target.ts'
 import type { TaskOutcome } from './run/task.ts'
-import { createScriptLoader } from './script-loader.ts'
-import { createPathPolicy } from './tool/policy.ts'
+import { type RunParts, wireRun } from './run-context.ts'
 import { version } from './version.ts'
 
 export interface StartOptions {
@@ -41,20 +33,19 @@ export interface StartOptions {
   readonly model?: string
   /** `-c key=value`. */
   readonly overrides?: readonly string[]
+  /** How long a call may wait for an overloaded host when no file says so, in milliseconds; 0 when left out. */
+  readonly patienceMs?: number
   readonly signal?: AbortSignal
 }
 
-export interface RunReport extends Ending {
+/** `usage`, `costUsd` and `unpriced` are over all model calls of the run. */
+export interface RunReport extends Ending, RunTotal {
   readonly runId: string
   /** DESIGN 12. */
   readonly exitCode: number
-  readonly usage: Usage
   /** Hides the secrets of this run's environment in a text. */
   readonly mask: (text: string) => string
 }
-
-/** Model requests of this process that may be under way at once, over all runs. */
-const modelPool = createPool(256)
 
 interface Run {
   readonly options: StartOptions
@@ -62,7 +53,7 @@ interface Run {
   readonly bus: Bus
   readonly mask: SecretMask
   readonly builtInDir: string
-  readonly meter: (call: Usage) => Usage
+  readonly meter: Meter
   readonly finished: TaskOutcome[]
 }
 
@@ -77,7 +68,7 @@ export async function startRun(file: string, options: StartOptions, listener: Li
   const bus = createBus({ runId: id, now: () => new Date(), hide: (text) => mask.hide(text) })
   bus.subscribe(listener)
   const builtInDir = join(packageRoot(), 'agents')
-  let usage = noUsage
+  const meter = createMeter()
   let ending: Ending
   const finished: TaskOutcome[] = []
   try {
@@ -88,16 +79,22 @@ export async function startRun(file: string, options: StartOptions, listener: Li
       ...(options.model === undefined ? {} : { model: options.model }),
     }
     const target = await loadWithFiles({ ...options, file, flags, builtInDir }, inputs)
-    mask = createMask(options.env, target.settings.secrets)
+    mask = createMask(options.env, { names: target.settings.secrets, keys: keyNames(target) })
     sendStart(file, target, bus)
-    const meter = (call: Usage): Usage => (usage = addUsage(usage, call))
     ending = await runTargetWithJournal(target, { options, id, bus, mask, builtInDir, meter, finished })
   } catch (error) {
     if (!bus.hasSent()) sendStart(file, undefined, bus)
     ending = failedEnding(error, options.signal, finished)
   }
-  bus.send([], endingEvent(ending, usage))
-  return { ...ending, runId: id, exitCode: exitCodeFor(ending), usage, mask: mask.hide }
+  const total = meter.total()
+  bus.send([], endingEvent(ending, total))
+  return { ...ending, runId: id, exitCode: exitCodeFor(ending), ...total, mask: mask.hide }
+}
+
+/** Variables of keys that config files name. */
+function keyNames({ settings: { providers, gateway } }: Target): readonly string[] {
+  const hosts = [...Object.values(providers), ...(gateway === undefined ? [] : [gateway])]
+  return hosts.flatMap(({ api_key_env: name }) => (name === undefined ? [] : [name]))
 }
 
 /** `-f` is `working_globs` of a prompt file, and says where they start only once its `base_dir` is known. */
@@ -133,9 +130,12 @@ async function runTargetWithJournal(target: Target, run: Run): Promise<Ending> {
   const journal = await openJournal(folder, run)
   try {
     recordStart(journal, target, { id: run.id, version })
+    const { context, checkPrices } = wireRun(target, partsOf(target, journal, run))
+    await checkPrices()
     const ending = await execute(target, inputsOf(run.options), {
-      context: createContext(target, journal, run),
+      context,
       finished: run.finished,
+      hide: (text) => run.mask.hide(text),
     })
     recordEnd(journal, ending)
     return ending
@@ -160,47 +160,19 @@ async function openJournal(folder: string, { bus, mask }: Run): Promise<RunJourn
   return createMemoryJournal({ now, mask })
 }
 
-/** Makes the parts and puts them together: the only place that knows all of them. */
-function createContext(target: Target, journal: RunJournal, { options, id, bus, builtInDir, meter }: Run): RunContext {
-  const { workspace, settings } = target
-  const { env, signal: stop } = options
-  const signal = manyListeners(AbortSignal.any([journal.failure, ...(stop === undefined ? [] : [stop])]))
-  const executor = createAgentExecutor({
-    scripts: createScriptLoader(settings.lua),
-    chooseModel: createModelChooser({
-      sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
-      onNotice: (message) => bus.send([], { type: 'warning', message }),
-    }),
-    modelPool,
-    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots }),
-  })
-  const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(options), builtInDir }
-  const agentFolders = target.agents.map(({ file }) => dirname(file))
-  const promptFolder = target.kind === 'prompt' ? [target.spec.promptDir] : []
+function partsOf(target: Target, journal: RunJournal, { options, ...run }: Run): RunParts {
+  const { cwd, env, home, dry, signal, patienceMs = 0 } = options
+  const { budget, retry } = target.settings
   return {
-    runId: id,
-    at: [],
+    ...run,
+    journal,
+    budget: createBudget(budget),
+    cwd,
+    home,
+    env,
+    dry,
     signal,
-    workspace,
-    effects: createEffects({ journal, signal }),
-    policy: createPathPolicy({
-      workspace,
-      readable: [builtInDir, ...promptFolder, ...agentFolders],
-      protectedPaths: [],
-      aipackBase: places.aipackBase,
-      packFolders: () => listPacks(places).map(({ dir }) => dir),
-    }),
-    agents: executor,
-    ancestors: [],
-    options: pickAgentOptions(target.agentSettings),
-    configOptions: pickAgentOptions(target.configSettings),
-    places,
-    meter,
-    events: bus.send,
-    now: () => new Date(),
-    version,
-    surroundings: { cwd: options.cwd, env },
-    ...(options.dry === undefined ? {} : { dry: options.dry }),
+    patienceMs: retry.patience_ms ?? patienceMs,
   }
 }
 

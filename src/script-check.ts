@@ -15,10 +15,10 @@ export async function checkScripts(
   lua: Settings['lua'],
   workspace: string,
 ): Promise<readonly BatonError[]> {
-  if (agents.length === 0) return []
+  if (agents.every(({ kind }) => kind === 'prompt')) return []
   const { engine, limits } = await createScriptLoader(lua)()
   const errors: BatonError[] = []
-  for (const agent of agents) {
+  for (const agent of agents.filter(({ kind }) => kind !== 'prompt')) {
     for (const code of await sectionsOf(agent, errors)) {
       const error = await compile({ agent, code, name: displayPath(workspace, agent.file) }, { engine, limits })
       if (error !== undefined) errors.push(error)

@@ -13,12 +13,19 @@ it('runs every benchmark in its small mode and prints figures against a named re
   // with so few inputs a difference of two times can be below zero
   const lines = stdout.trimEnd().split('\n')
   expect(lines.filter((line) => !/^\w+ +\S.* +-?\d+\.\d\d x \S/.test(line))).toEqual([])
-  expect([...new Set(lines.map((line) => line.split(' ')[0]))]).toEqual(['start', 'inputs', 'streams', 'lua', 'cpu'])
+  expect([...new Set(lines.map((line) => line.split(' ')[0]))]).toEqual([
+    'start',
+    'inputs',
+    'streams',
+    'lua',
+    'cpu',
+    'changes',
+  ])
 }, 60_000)
 
 it('refuses a benchmark that does not exist, naming those that do', async () => {
   await expect(runFile(process.execPath, [bench, 'speed'])).rejects.toMatchObject({
     code: 2,
-    stderr: 'no benchmark speed; there are start, inputs, streams, lua, cpu\n',
+    stderr: 'no benchmark speed; there are start, inputs, streams, lua, cpu, changes\n',
   })
 })

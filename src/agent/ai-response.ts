@@ -7,13 +7,14 @@ export interface ResponseFacts {
   readonly seconds: number
 }
 
-/** What Output sees of an answer, in the shape packs read (spec/aipack.md 2.5). Prices come with issue C. */
+/** What Output sees of an answer, in the shape packs read (spec/aipack.md 2.5). Without a known price there is no `price_usd`. */
 export function aiResponse(
-  { text, usage, model, reasoning }: AgentResult,
+  { text, usage, model, reasoning, costUsd }: AgentResult,
   { options, seconds }: ResponseFacts,
 ): JsonObject {
   const name = model?.name ?? ''
   const adapter = model?.provider ?? ''
+  const price = costUsd === undefined || costUsd === null ? undefined : Math.round(costUsd * 1e6) / 1e6
   const duration = Math.round(seconds * 1000) / 1000
   const temperature = typeof options['temperature'] === 'number' ? ` | Temperature: ${options['temperature']}` : ''
   return {
@@ -27,7 +28,8 @@ export function aiResponse(
       prompt_tokens_details: { cached_tokens: usage.cached },
       completion_tokens_details: { reasoning_tokens: usage.reasoning },
     },
+    ...(price === undefined ? {} : { price_usd: price }),
     duration_sec: duration,
-    info: `Duration: ${duration}s | Prompt Tokens: ${usage.input} | Completion Tokens: ${usage.output} | Model: ${name} | Adapter: ${adapter}${temperature}`,
+    info: `Duration: ${duration}s |${price === undefined ? '' : ` ~$${price} |`} Prompt Tokens: ${usage.input} | Completion Tokens: ${usage.output} | Model: ${name} | Adapter: ${adapter}${temperature}`,
   }
 }

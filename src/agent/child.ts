@@ -6,6 +6,8 @@ import type { LuaValue } from '../script/engine.ts'
 import type { AgentCallArguments, Section } from '../script/host/module.ts'
 import { luaToJson } from '../script/values.ts'
 import type { AgentParts } from './parts.ts'
+import { requestFor } from './prompt-agent.ts'
+import { callPromptInput } from './prompt-input.ts'
 
 export interface ChildCall {
   readonly name: string
@@ -15,7 +17,8 @@ export interface ChildCall {
 
 /**
  * `aip.agent.run`: finds the agent from the caller's folder, runs it and waits (spec/aipack.md 6.2, 8.5).
- * A child does not take its parent's front matter (DESIGN 3). Null outputs are nil in the list.
+ * A child does not take its parent's front matter (DESIGN 3). Null outputs are nil in the list. The outputs of a prompt
+ * file are its answers.
  * @throws BatonError when the agent is missing, cyclic or fails
  */
 export async function runChild(
@@ -27,10 +30,12 @@ export async function runChild(
   const agent = parts.findAgent(name, call.baseDir ?? dirname(section.agentFile))
   const inputs: Json[] | null = call.inputs?.map((input) => luaToJson(input, 'the input')) ?? null
   const options = luaToJson(call.options as LuaValue, 'options')
-  const result = await context.agents.run(
-    { agent, inputs, options: toOptions(options) },
-    { ...context, at: [...place, 'agent', name], options: context.configOptions ?? {}, redoCount: 0 },
-  )
+  const result = await context.agents.run(requestFor({ agent, inputs, options: toOptions(options) }, callPromptInput), {
+    ...context,
+    at: [...place, 'agent', name],
+    options: context.configOptions ?? {},
+    redoCount: 0,
+  })
   return {
     outputs: result.outputs.map((output) => output ?? undefined),
     after_all: result.afterAll ?? undefined,

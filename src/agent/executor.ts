@@ -1,6 +1,6 @@
-import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import { isBatonError, rewordError } from '../base/error.ts'
 import { throwIssues } from '../config/issue.ts'
-import type { AgentExecutor, AgentRequest, AgentResult } from '../event/agent.ts'
+import type { AgentExecutor, AgentRequest, AgentResult, PromptRequest } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { parseAip } from '../prompt/aip.ts'
@@ -11,6 +11,7 @@ import { runModel } from './llm-agent.ts'
 import { runLua } from './lua-agent.ts'
 import { mergeOptions } from './options.ts'
 import { readOwnOptions } from './own-options.ts'
+import { runPromptAgent } from './prompt-agent.ts'
 import { createModuleReader } from '../script/module-reader.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
 import { createSectionRunner, type ScriptRequest } from './script-run.ts'
@@ -37,9 +38,15 @@ export function createAgentExecutor(given: AgentParts): AgentExecutor {
 }
 
 function runKind(request: AgentRequest, parts: ScriptParts, context: RunContext): Promise<AgentResult> {
-  if (request.agent.kind === 'llm')
-    return runModel(request as Extract<AgentRequest, { messages: unknown }>, parts, context)
-  return runScript(request as ScriptRequest, parts, context)
+  switch (request.agent.kind) {
+    case 'llm':
+      return runModel(request as Extract<AgentRequest, { messages: unknown }>, parts, context)
+    case 'prompt':
+      return runPromptAgent(request as PromptRequest, parts, context)
+    case 'aip':
+    case 'lua':
+      return runScript(request as ScriptRequest, parts, context)
+  }
 }
 
 async function runScript(request: ScriptRequest, parts: ScriptParts, context: RunContext): Promise<AgentResult> {
@@ -67,9 +74,5 @@ function located(error: unknown, { agent }: AgentRequest): unknown {
   if (agent.kind === 'llm') return error
   if (!isBatonError(error)) return error
   if (error.place !== undefined || !['SCRIPT_FAILED', 'LIMIT', 'AGENT_CYCLE'].includes(error.code)) return error
-  return new BatonError(error.code, messageOf(error), {
-    place: { file: agent.file },
-    cause: error,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-  })
+  return rewordError(error, { place: { file: agent.file } })
 }

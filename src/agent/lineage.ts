@@ -1,7 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, type Json } from '../base/json.ts'
-import type { ScriptAgent } from '../event/agent.ts'
 import type { Ancestor, RunContext } from '../event/context.ts'
 
 /** How deep agents may run agents (D29). */
@@ -13,7 +12,7 @@ const maxDepth = 8
  * other recursion is allowed down to `maxDepth`.
  * @throws BatonError AGENT_CYCLE naming the path, LIMIT beyond the depth
  */
-export function descend(agent: ScriptAgent, input: Json, context: RunContext): RunContext {
+export function descend(agent: Pick<Ancestor, 'name' | 'file'>, input: Json, context: RunContext): RunContext {
   const ancestor: Ancestor = { name: agent.name, file: agent.file, call: sha256(canonicalJson(input)) }
   const path = [...context.ancestors, ancestor]
   const again = context.ancestors.some(({ file, call }) => file === ancestor.file && call === ancestor.call)

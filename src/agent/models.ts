@@ -1,10 +1,19 @@
+import { BatonError } from '../base/error.ts'
+import type { ModelTimeouts } from '../model/call.ts'
 import { createProvider } from '../model/create.ts'
-import type { ModelSources } from '../model/choice.ts'
-import { selectModel } from '../model/select.ts'
-import type { ChosenModel } from './parts.ts'
+import type { ModelChoice, ModelSources } from '../model/choice.ts'
+import type { PricedModel } from '../model/prices.ts'
+import { chooseModelFor } from '../model/choose.ts'
+import { findLocalModel } from '../model/local.ts'
+import { loadModelTable, type ModelTable } from '../model/table.ts'
+import type { AgentParts, ChosenModel } from './parts.ts'
 
 export interface ModelChooserOptions {
   readonly sources: ModelSources
+  readonly timeouts: ModelTimeouts
+  /** `agents/models.toml`, absolute. */
+  readonly tableFile: string
+  readonly signal: AbortSignal
   /** Told once what a person should know about a choice. */
   readonly onNotice: (notice: string) => void
 }
@@ -12,16 +21,29 @@ export interface ModelChooserOptions {
 /** Turns model names into providers; each name is looked up and made once per run (DESIGN 8). */
 export function createModelChooser({
   sources,
+  timeouts,
+  tableFile,
+  signal,
   onNotice,
 }: ModelChooserOptions): (name: string | undefined) => Promise<ChosenModel> {
+  let table: Promise<ModelTable> | undefined
   const chosen = new Map<string | undefined, Promise<ChosenModel>>()
 
   async function choose(name: string | undefined): Promise<ChosenModel> {
-    const choice = selectModel(name, sources)
-    const provider = await createProvider(choice, { env: sources.env })
+    const choice = await chooseModelFor(name, sources, {
+      loadTable: () => (table ??= loadModelTable(tableFile)),
+      findLocal: () => findLocalModel({ env: sources.env, signal }),
+    })
+    const provider = await createProvider(choice, { env: sources.env, timeouts })
     if (choice.notice !== undefined) onNotice(choice.notice)
     const { model, label, reasoningEffort } = choice
-    return { provider, model, label, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) }
+    return {
+      provider,
+      model,
+      label,
+      priced: pricedModel(choice),
+      ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    }
   }
 
   return (name) => {
@@ -31,4 +53,25 @@ export function createModelChooser({
     chosen.set(name, made)
     return made
   }
+}
+
+function pricedModel({ provider, model }: ModelChoice): PricedModel {
+  if (provider.kind === 'offline') return { provider: 'offline', baseUrl: undefined, model, isFree: true }
+  const { name, baseUrl, isFree } = provider
+  return { provider: name, baseUrl, model, isFree }
+}
+
+/**
+ * Refuses a model without a known price where a limit in dollars is to hold (DESIGN 8 "Budget").
+ * @throws BatonError BUDGET, and what `chooseModel` throws
+ */
+export async function refuseUnpriced(
+  name: string | undefined,
+  { chooseModel, prices }: Pick<AgentParts, 'chooseModel' | 'prices'>,
+): Promise<void> {
+  const { priced, label } = await chooseModel(name)
+  if (priced.isFree || (await prices()).perToken(priced) !== undefined) return
+  throw new BatonError('BUDGET', `no price is known for ${label}, so a limit in dollars cannot hold`, {
+    hint: 'Name another model, limit [budget] tokens or calls, or set [budget] unpriced = "allow".',
+  })
 }

@@ -1,5 +1,11 @@
 import type { Pool } from '../base/limit.ts'
+import type { AgentResult, PromptRequest } from '../event/agent.ts'
+import type { RunContext } from '../event/context.ts'
 import type { AgentFile } from '../pack/resolve.ts'
+import type { Clock } from '../base/clock.ts'
+import type { RetryPolicy } from '../base/retry.ts'
+import type { CoolDown } from '../model/cool-down.ts'
+import type { PricedModel, PriceList } from '../model/prices.ts'
 import type { ModelProvider } from '../model/provider.ts'
 import type { ModuleReader } from '../script/module-reader.ts'
 import type { ScriptHost } from '../script/section.ts'
@@ -11,6 +17,8 @@ export interface ChosenModel {
   /** For people and events, for example `openai::gpt-5-mini`. */
   readonly label: string
   readonly reasoningEffort?: string
+  /** What its price is looked up by. */
+  readonly priced: PricedModel
 }
 
 /** What executors are made of: handed down by runner.ts, so that each can be tested with fakes. */
@@ -21,7 +29,17 @@ export interface AgentParts {
   readonly chooseModel: (name: string | undefined) => Promise<ChosenModel>
   /** Process-wide places for model requests. */
   readonly modelPool: Pool
+  /** How calls are tried again (DESIGN 8). */
+  readonly retry: { readonly policy: RetryPolicy; readonly patienceMs: number; readonly clock: Clock }
+  /** Models that failed a short while ago. */
+  readonly coolDown: CoolDown
+  /** Loads the prices at their first use. */
+  readonly prices: () => Promise<PriceList>
+  /** Whether prices are needed before a call, because what it may cost is limited. */
+  readonly limitsCost: boolean
   readonly findAgent: (name: string, baseDir: string) => AgentFile
+  /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
+  readonly runPromptFile: (request: PromptRequest, context: RunContext) => Promise<AgentResult>
 }
 
 /** What script agents need besides: made once for each run. */

@@ -14,9 +14,11 @@ export type ErrorCode =
   | 'SCRIPT_FAILED'
   | 'TASK_FAILED'
   | 'MODEL_FAILED'
+  | 'CHANGES_FAILED'
   | 'KEY_MISSING'
   | 'KEY_REFUSED'
   | 'LIMIT'
+  | 'BUDGET'
   | 'NEEDS_INPUT'
   | 'UNTRUSTED'
   | 'JOURNAL_FAILED'
@@ -58,6 +60,24 @@ export class BatonError extends Error {
 /** True also for errors of a second loaded copy of this package. */
 export function isBatonError(value: unknown): value is BatonError {
   return typeof value === 'object' && value !== null && marker in value
+}
+
+/** The same error seen from further up: what is not given stays, and the error itself is the cause. */
+export function rewordError(
+  error: BatonError,
+  { code = error.code, message = error.message, place = error.place }: ReworkedError,
+): BatonError {
+  return new BatonError(code, message, {
+    cause: error,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(place === undefined ? {} : { place }),
+  })
+}
+
+interface ReworkedError {
+  readonly code?: ErrorCode
+  readonly message?: string
+  readonly place?: SourcePlace | undefined
 }
 
 /** The text of anything that can be thrown. */

@@ -13,6 +13,8 @@ export interface RunFlags extends GlobalFlags {
   readonly onFiles: readonly string[]
   readonly open: boolean
   readonly model: string | undefined
+  /** US dollars, as written. */
+  readonly maxCost: string | undefined
   readonly dry: 'req' | 'res' | undefined
 }
 

@@ -1,13 +1,15 @@
-import type { ErrorCode } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue } from './describe.ts'
 import type { Finding } from './issue.ts'
 
 const stages = ['pre', 'pre_task', 'post_task', 'post'] as const
 const merges = ['replace', 'shallow', 'deep'] as const
+const textUses = ['append', 'replace', 'result', 'params'] as const
 
 export type Stage = (typeof stages)[number]
 export type Merge = (typeof merges)[number]
+/** What the text of an agent becomes: a segment of the instruction, all of it, `agent_result`, or params. */
+export type TextUse = (typeof textUses)[number]
 
 /** True for the ways in which what an agent returns can join the params. */
 export function isMerge(value: Json): value is Merge {
@@ -22,6 +24,8 @@ export interface AgentConfig {
   readonly stages: readonly Stage[]
   /** Left out: the default of the kind of agent. */
   readonly merge?: Merge
+  /** Only for agents that answer text; left out: `append`. */
+  readonly as?: TextUse
   readonly options: JsonObject
   /** The entry as written, a string as `{name}`: what the agent sees as `agent_config` (R237, TV29). */
   readonly entry: JsonObject
@@ -60,13 +64,14 @@ function readEntry(value: Json, index: number): NormalizedAgents {
 }
 
 function configOf(entry: JsonObject, index: number): AgentConfig {
-  const { name, enabled, stage, merge, options } = entry
+  const { name, enabled, stage, merge, as, options } = entry
   const listed = (Array.isArray(stage) ? stage : [stage ?? 'pre']) as readonly Stage[]
   return {
     name: typeof name === 'string' ? name : '',
     enabled: enabled !== false,
     stages: [...new Set(listed)],
     ...(merge === undefined ? {} : { merge: merge as Merge }),
+    ...(as === undefined ? {} : { as: as as TextUse }),
     options: isJsonObject(options) ? options : {},
     entry,
     index,
@@ -77,7 +82,6 @@ interface Problem {
   readonly message: string
   readonly hint: string
   readonly key?: string
-  readonly code?: ErrorCode
 }
 
 type Check = (entry: JsonObject) => readonly Problem[]
@@ -107,10 +111,16 @@ const checks: readonly Check[] = [
             key: 'options',
           },
         ],
-  (entry) =>
-    Object.hasOwn(entry, 'as')
-      ? [{ message: '"as" is not available in this version', hint: 'Remove it.', key: 'as', code: 'NOT_AVAILABLE' }]
-      : [],
+  ({ as }) =>
+    as === undefined || isOneOf(textUses, as)
+      ? []
+      : [
+          {
+            message: `as is ${describeValue(as)}`,
+            hint: 'Write "append", "replace", "result" or "params".',
+            key: 'as',
+          },
+        ],
   (entry) =>
     ['on', 'stage_pre', 'stage_post', 'agent_on']
       .filter((key) => Object.hasOwn(entry, key))
@@ -130,7 +140,8 @@ function isOneOf(known: readonly string[], value: Json): boolean {
   return typeof value === 'string' && known.includes(value)
 }
 
-function finding(index: number, { message, hint, key, code = 'CONFIG_INVALID' }: Problem): Finding {
+function finding(index: number, { message, hint, key }: Problem): Finding {
   const path = ['sub_agents', index, ...(key === undefined ? [] : [key])]
-  return { code, message: `sub_agents[${index}]: ${message}`, hint, path, part: key === undefined ? 'key' : 'value' }
+  const part = key === undefined ? 'key' : 'value'
+  return { code: 'CONFIG_INVALID', message: `sub_agents[${index}]: ${message}`, hint, path, part }
 }

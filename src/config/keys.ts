@@ -1,77 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isObject, type Json } from '../base/json.ts'
 
-const globKeys = [
-  ...globForms('context_globs'),
-  ...globForms('knowledge_globs'),
-  ...globForms('structure_globs'),
-  ...globForms('working_globs'),
-] as const
-
-/** Keys a chain may change (DESIGN 5 "What a chain may change"). */
-const requestKeys = [
-  'model',
-  'model_aliases',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'reasoning_effort',
-  'seed',
-  'input_concurrency',
-  'file_content_mode',
-  'max_files_size_kb',
-  ...globKeys,
-] as const
-
-/** Keys that say what one prompt file is; they have no place in config files and flags. */
-const promptKeys = [
-  'name',
-  'description',
-  'agent',
-  'params',
-  'template',
-  'input',
-  'output',
-  'sub_agents',
-  'test',
-] as const
-
-/** Keys that files which come with a folder may not set (DESIGN 3 "Trust"). */
-const guardedKeys = ['providers', 'gateway', 'mcp_servers', 'plugins', 'permission', 'sandbox'] as const
-
-const frameKeys = [
-  ...promptKeys,
-  ...guardedKeys,
-  'fallback_models',
-  'reasoning_summary',
-  'mode',
-  'max_rounds',
-  'max_turns',
-  'timeout',
-  'budget',
-  'partial',
-  'runs',
-  'base_dir',
-  'write_mode',
-  'tools',
-  'disallowed_tools',
-  'iterate',
-  'collab',
-  'ensemble',
-  'delegate',
-  'workflow',
-  'code',
-  'agents',
-  'retry',
-  'timeouts',
-  'lua',
-  'secrets',
-  'instructions',
-  'allow_run_on_task_fail',
-] as const
-
-export type ReservedKey = (typeof requestKeys)[number] | (typeof frameKeys)[number]
-
 /** A value that exists in the design and not in this version. */
 export interface Unavailable {
   readonly path: DataPath
@@ -90,51 +19,87 @@ export interface ReservedEntry {
   readonly available: boolean | ((value: Json) => Unavailable | undefined)
 }
 
-const unavailableKeys: ReadonlySet<string> = new Set<ReservedKey>([
-  'agent',
-  'template',
-  'input',
-  'output',
-  'test',
-  'mcp_servers',
-  'plugins',
-  'permission',
-  'sandbox',
-  'fallback_models',
-  'reasoning_summary',
-  'file_content_mode',
-  'max_rounds',
-  'max_turns',
-  'timeout',
-  'budget',
-  'partial',
-  'tools',
-  'disallowed_tools',
-  'iterate',
-  'collab',
-  'ensemble',
-  'delegate',
-  'workflow',
-  'code',
-  'agents',
-  'retry',
-  'timeouts',
-])
+const frame: ReservedEntry = { kind: 'frame', isPromptOnly: false, isGuarded: false, available: true }
+/** A chain may change it (DESIGN 5 "What a chain may change"). */
+const request: ReservedEntry = { ...frame, kind: 'request' }
+/** Says what one prompt file is: it has no place in config files and flags. */
+const promptOnly: ReservedEntry = { ...frame, isPromptOnly: true }
+/** Files which come with a folder may not set it (DESIGN 3 "Trust"). */
+const guarded: ReservedEntry = { ...frame, isGuarded: true }
 
-const limited: ReadonlyMap<string, (value: Json) => Unavailable | undefined> = new Map<
-  ReservedKey,
-  (value: Json) => Unavailable | undefined
->([
-  ['mode', onlyValue('mode', 'classic')],
-  ['write_mode', onlyValue('write_mode', false)],
-  ['instructions', onlyValue('instructions', false)],
-  ['runs', (value) => (hasKey(value, 'keep') ? { path: ['runs', 'keep'], shown: '"runs.keep"' } : undefined)],
-])
+const entries = {
+  model: request,
+  model_aliases: request,
+  temperature: request,
+  top_p: request,
+  max_tokens: request,
+  reasoning_effort: request,
+  seed: request,
+  input_concurrency: request,
+  file_content_mode: request,
+  max_files_size_kb: request,
+  context_globs_pre: request,
+  context_globs: request,
+  context_globs_post: request,
+  knowledge_globs_pre: request,
+  knowledge_globs: request,
+  knowledge_globs_post: request,
+  structure_globs_pre: request,
+  structure_globs: request,
+  structure_globs_post: request,
+  working_globs_pre: request,
+  working_globs: request,
+  working_globs_post: request,
+
+  name: promptOnly,
+  description: promptOnly,
+  agent: promptOnly,
+  params: promptOnly,
+  template: promptOnly,
+  input: notYet(promptOnly),
+  output: promptOnly,
+  sub_agents: promptOnly,
+  test: notYet(promptOnly),
+
+  providers: guarded,
+  gateway: guarded,
+  mcp_servers: notYet(guarded),
+  plugins: notYet(guarded),
+  permission: notYet(guarded),
+  sandbox: notYet(guarded),
+
+  base_dir: frame,
+  write_mode: frame,
+  partial: frame,
+  fallback_models: frame,
+  reasoning_summary: frame,
+  retry: frame,
+  timeouts: frame,
+  budget: frame,
+  lua: frame,
+  secrets: frame,
+  allow_run_on_task_fail: frame,
+  mode: onlyValue('mode', 'classic'),
+  instructions: onlyValue('instructions', false),
+  runs: { ...frame, available: (value) => (hasKey(value, 'keep') ? missing('runs', 'keep') : undefined) },
+  timeout: notYet(frame),
+  max_rounds: notYet(frame),
+  max_turns: notYet(frame),
+  tools: notYet(frame),
+  disallowed_tools: notYet(frame),
+  iterate: notYet(frame),
+  collab: notYet(frame),
+  ensemble: notYet(frame),
+  delegate: notYet(frame),
+  workflow: notYet(frame),
+  code: notYet(frame),
+  agents: notYet(frame),
+} as const satisfies { readonly [key: string]: ReservedEntry }
+
+export type ReservedKey = keyof typeof entries
 
 /** Every reserved top-level key (DESIGN 4). Schemas are in schema.ts, which is heavier to load. */
-export const reserved: ReadonlyMap<string, ReservedEntry> = new Map(
-  [...requestKeys, ...frameKeys].map((key) => [key, entryOf(key)]),
-)
+export const reserved: ReadonlyMap<string, ReservedEntry> = new Map(Object.entries(entries))
 
 export function isReserved(key: string): key is ReservedKey {
   return reserved.has(key)
@@ -146,29 +111,26 @@ export function isRequestKey(key: string): boolean {
 
 /** What of a reserved key's value this version cannot do. */
 export function unavailableIn(key: ReservedKey, value: Json): Unavailable | undefined {
-  const available = reserved.get(key)?.available ?? true
+  const { available }: ReservedEntry = entries[key]
   if (typeof available === 'function') return available(value)
   return available ? undefined : { path: [key], shown: `"${key}"` }
 }
 
-function entryOf(key: ReservedKey): ReservedEntry {
-  const isIn = (keys: readonly string[]): boolean => keys.includes(key)
+function notYet(entry: ReservedEntry): ReservedEntry {
+  return { ...entry, available: false }
+}
+
+function onlyValue(key: string, only: Json): ReservedEntry {
   return {
-    kind: isIn(requestKeys) ? 'request' : 'frame',
-    isPromptOnly: isIn(promptKeys),
-    isGuarded: isIn(guardedKeys),
-    available: limited.get(key) ?? !unavailableKeys.has(key),
+    ...frame,
+    available: (value) => (value === only ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` }),
   }
 }
 
-function globForms<K extends string>(key: K): readonly [`${K}_pre`, K, `${K}_post`] {
-  return [`${key}_pre`, key, `${key}_post`]
+function missing(...path: readonly string[]): Unavailable {
+  return { path, shown: `"${path.join('.')}"` }
 }
 
-function onlyValue(key: string, only: Json): (value: Json) => Unavailable | undefined {
-  return (value) => (value === only ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` })
-}
-
-function hasKey(value: Json, key: string): value is { readonly [key: string]: Json } {
+function hasKey(value: Json, key: string): boolean {
   return isObject(value) && Object.hasOwn(value, key)
 }

@@ -31,7 +31,15 @@ export interface MergedLayers {
   readonly origins: readonly SourcedValue[]
 }
 
-const mergedTables: ReadonlySet<string> = new Set(['model_aliases', 'providers', 'lua', 'runs'])
+const mergedTables: ReadonlySet<string> = new Set([
+  'model_aliases',
+  'providers',
+  'lua',
+  'runs',
+  'retry',
+  'timeouts',
+  'budget',
+])
 
 /** Joins layers, later ones win. Most values replace, also lists; some tables merge key by key (DESIGN 3). */
 export function mergeLayers(layers: readonly Layer[]): MergedLayers {

@@ -86,7 +86,8 @@ export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
 
 /**
  * The settings when a chain has changed the params: request keys come from `params` alone, so that a key it lost falls
- * back to the layers below; the frame stays. Environment and flags win as before (DESIGN 5).
+ * back to the layers below; the frame stays, but for the right to write, which may be given up. Environment and flags
+ * win as before (DESIGN 5).
  * @throws BatonError CONFIG_INVALID for a wrong value, OUTSIDE_WORKSPACE for globs that leave `base_dir`
  */
 export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
@@ -97,7 +98,8 @@ export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
 
   const frame = Object.entries(layers.own.values).filter(([key]) => !isRequestKey(key))
   const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...changed]) }
-  const { values } = mergeLayers([...layers.below, own, ...layers.above])
+  const given: Layer = { ...layers.own, values: params['write_mode'] === false ? { write_mode: false } : {} }
+  const { values } = mergeLayers([...layers.below, own, ...layers.above, given])
   throwIssues(checkBounds(values, { workspace }).map((finding) => withPlace(finding, undefined)))
   return settingsOf(values, { workspace })
 }

@@ -3,7 +3,6 @@ import { duration, flag, integer, listOf, name, number, oneOf, table, tableOf, t
 
 const toolNames = listOf(name, 'a list of tool names')
 const sandboxMode = oneOf('read-only', 'workspace-write', 'danger-full-access')
-const milliseconds = integer(0)
 const seconds = number(0, 1_000_000)
 const anything = z.unknown()
 
@@ -77,15 +76,6 @@ export const strategySchemas = {
     auto_approve: flag,
   }),
   agents: tableOf(table({ ...commandAgent, description: text, model: name, tools: toolNames, instructions: text })),
-  retry: table({
-    max_attempts: integer(1),
-    initial_backoff_ms: milliseconds,
-    max_backoff_ms: milliseconds,
-    backoff_multiplier: number(1, 100),
-    jitter_factor: number(0, 1),
-    patience: duration,
-  }),
-  timeouts: table({ connect: duration, headers: duration, stream_idle: duration, request: duration }),
   sandbox: table({ mode: sandboxMode, scripts: flag }),
   permission: tableOf(permission),
   mcp_servers: tableOf(
@@ -101,7 +91,6 @@ export const strategySchemas = {
     }),
   ),
   plugins: z.union([texts, tableOf(anything)], { error: 'a list of names or a table' }),
-  budget: table({ cost_usd: number(0, 1e9), tokens: integer(0), turns: integer(0), time: duration }),
   test: listOf(
     table({
       name,

@@ -27,11 +27,16 @@ const groups = listOf(
   z.union([name, listOf(name)], { error: 'a glob or a list of globs' }),
   'a list of globs and of lists of globs',
 )
+/** An endpoint of the user's own. `base_url` is what comes before the path of its wire format. */
 const provider = z.strictObject(
-  { base_url: address, api_key_env: variableName.exactOptional(), default_model: name.exactOptional() },
+  {
+    base_url: address,
+    format: oneOf('chat', 'responses', 'anthropic', 'gemini').exactOptional(),
+    api_key_env: variableName.exactOptional(),
+    default_model: name.exactOptional(),
+  },
   { error: 'a table' },
 )
-const gateway = z.strictObject({ base_url: address, api_key_env: variableName.exactOptional() }, { error: 'a table' })
 
 /** Keys that settings are made of: each may come from any layer that is allowed to set it. */
 const settingShape = {
@@ -58,6 +63,31 @@ const settingShape = {
   working_globs_post: groups,
   max_files_size_kb: integer(1),
   allow_run_on_task_fail: flag,
+  write_mode: flag,
+  partial: flag,
+  file_content_mode: oneOf('udiffx', 'whole', 'search_replace_auto'),
+  fallback_models: listOf(name, 'a list of models'),
+  reasoning_summary: oneOf('none', 'auto', 'concise', 'detailed'),
+  agent: name,
+  template: flag,
+  output: table({
+    schema: z.union([name, tableOf(z.unknown())], { error: 'a table or the name of a file' }),
+  }),
+  retry: table({
+    max_attempts: integer(1, 100),
+    initial_backoff_ms: integer(0),
+    max_backoff_ms: integer(0),
+    backoff_multiplier: number(1, 100),
+    jitter_factor: number(0, 1),
+    patience: duration,
+  }),
+  timeouts: table({ connect: duration, headers: duration, stream_idle: duration, request: duration }),
+  budget: table({
+    usd: number(0, 1e9),
+    tokens: integer(1),
+    calls: integer(1),
+    unpriced: oneOf('deny', 'allow'),
+  }),
   lua: table({
     engine: oneOf('lua54', 'fengari'),
     isolated: flag,
@@ -68,7 +98,7 @@ const settingShape = {
   runs: table({ dir: name, keep: duration }),
   secrets: listOf(variableName, 'a list of names of environment variables'),
   providers: tableOf(provider),
-  gateway,
+  gateway: provider,
 } as const
 
 const settings = z.object(settingShape).exactPartial()
@@ -82,9 +112,7 @@ export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   ...strategySchemas,
   name,
   description: text,
-  agent: name,
   params: tableOf(z.unknown()),
-  template: flag,
   input: tableOf(
     table({
       type: oneOf('string', 'number', 'integer', 'boolean', 'list', 'table'),
@@ -94,20 +122,11 @@ export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
       enum: listOf(z.unknown()),
     }),
   ),
-  output: table({
-    format: oneOf('text', 'json'),
-    schema: z.union([name, tableOf(z.unknown())], { error: 'a table or the name of a file' }),
-  }),
   sub_agents: listOf(z.unknown()),
-  fallback_models: texts,
-  reasoning_summary: oneOf('none', 'auto', 'concise', 'detailed'),
   mode: name,
   max_rounds: integer(1),
   max_turns: integer(1),
   timeout: duration,
-  partial: flag,
-  write_mode: flag,
-  file_content_mode: oneOf('udiffx', 'whole', 'search_replace_auto'),
   instructions: z.union([z.literal('auto'), z.literal(false), texts], { error: '"auto", false or a list of paths' }),
 }
 

@@ -41,6 +41,24 @@ interface AgentRunFacts {
   readonly taskNum?: number
 }
 
+/** One finished model call. */
+export interface MeteredCall {
+  /** For people, for example `openai::gpt-5-mini`. */
+  readonly model: string
+  readonly usage: Usage
+  /** In US dollars; null when its price is not known. */
+  readonly costUsd: number | null
+}
+
+/** All model calls of a run so far. */
+export interface RunTotal {
+  readonly usage: Usage
+  /** Sum of the calls with a known price; null when there were calls and none has one. */
+  readonly costUsd: number | null
+  /** Models whose price is not known, each once. */
+  readonly unpriced: readonly string[]
+}
+
 /**
  * What travels down through a run. A child context is a spread of its parent's; nothing reaches for globals.
  */
@@ -61,7 +79,7 @@ export interface RunContext {
   /** What `options` is for agents that agents run: config files alone. Left out: nothing is set there. */
   readonly configOptions?: JsonObject
   /** Adds one model call to the run's total and gives the new total. */
-  readonly meter: (call: Usage) => Usage
+  readonly meter: (call: MeteredCall) => RunTotal
   /** Where events go; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
   readonly now: () => Date
@@ -69,6 +87,8 @@ export interface RunContext {
   readonly version?: string
   /** `req`: no model is called; `res`: it is called, and Output is left out (spec/aipack.md 2.6). Children inherit it. */
   readonly dry?: 'req' | 'res'
+  /** False: the prompt file that runs this writes no files, so none below it may (DESIGN 9). Left out: nothing is said. */
+  readonly mayWrite?: boolean
   /** How often the target of the run has been run again; left out: never. Children start from 0. */
   readonly redoCount?: number
   /** What commands of scripts start from. Left out: the workspace, and no environment variables. */

@@ -28,10 +28,25 @@ export type EffectKind =
   | 'message'
   | 'approval'
 
-/** What an effect may cost at most, or did cost. `usd` is left out for unpriced models, never 0. */
+/** What an effect did cost. `usd` is left out for unpriced models, never 0. */
 export interface Cost {
+  readonly calls?: number
   readonly tokens?: number
   readonly usd?: number
+}
+
+/**
+ * What an effect may cost at most. Without `output` it costs `tokens` and `usd`; with it the output comes on top, and
+ * may be lowered to `least` tokens when a budget has no more left. `usd` and `usdPerToken` are left out where no price
+ * is known.
+ */
+export interface Estimate extends Cost {
+  readonly output?: { readonly tokens: number; readonly usdPerToken?: number; readonly least: number }
+}
+
+/** What the budget gave: the output limit is sent along when one is in force. */
+export interface Grant {
+  readonly outputTokens?: number
 }
 
 export interface EffectRequest {
@@ -39,7 +54,7 @@ export interface EffectRequest {
   readonly request: Json
   /** `safe`: may be done again when a crash leaves its end unknown; `unsafe`: never without a person's choice. */
   readonly repeat: 'safe' | 'unsafe'
-  readonly estimate?: Cost
+  readonly estimate?: Estimate
 }
 
 interface FileEffect {
@@ -58,7 +73,7 @@ export interface Effects {
   /** Changes files: noted before and after. */
   performSync<T>(at: Place, effect: FileEffect, act: () => T): T
   /** Does something with consequences: policy, budget, journal and events in one place. */
-  perform<T>(at: Place, effect: EffectRequest, act: (signal: AbortSignal) => Promise<T>): Promise<T>
+  perform<T>(at: Place, effect: EffectRequest, act: (signal: AbortSignal, grant: Grant) => Promise<T>): Promise<T>
   /** A piece of work that is recorded whole when it is finished. */
   boundary<T>(at: Place, work: () => Promise<T>): Promise<T>
 }

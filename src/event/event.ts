@@ -12,7 +12,16 @@ export interface ErrorInfo {
   readonly column?: number
 }
 
-export type RunStopReason = 'done' | 'skipped' | 'limit' | 'error' | 'cancelled'
+/** What became of one change of an answer (spec/aipack.md 6.2, aip.udiffx). */
+export type FileChange = {
+  readonly file_path: string
+  readonly kind: 'New' | 'Patch' | 'Append' | 'Copy' | 'Rename' | 'Delete' | 'Fail'
+  readonly success: boolean
+  readonly error_msg?: string
+  readonly error_hunks?: readonly { readonly hunk_body: string; readonly cause: string }[]
+}
+
+export type RunStopReason = 'done' | 'skipped' | 'limit' | 'budget' | 'error' | 'cancelled'
 
 /**
  * The one vocabulary of what happens in a run. It is the `--json` output as well, so the fields are snake_case.
@@ -40,7 +49,7 @@ export type EventBody =
   | {
       readonly type: 'agent.started'
       readonly name: string
-      readonly kind: 'aip' | 'lua' | 'llm'
+      readonly kind: 'aip' | 'lua' | 'prompt' | 'llm'
       readonly input?: Json
     }
   | { readonly type: 'agent.completed'; readonly name: string; readonly stop_reason: string; readonly output?: Json }
@@ -51,7 +60,35 @@ export type EventBody =
       readonly type: 'item.completed'
       readonly item: { readonly id: string; readonly type: 'agent_message'; readonly text: string }
     }
-  | { readonly type: 'usage'; readonly model: string; readonly call: Usage; readonly total: Usage }
+  /** Tokens and price of one model call and of the run so far; a price is null when it is not known. */
+  | {
+      readonly type: 'usage'
+      readonly model: string
+      readonly call: Usage
+      readonly total: Usage
+      readonly cost_usd: number | null
+      readonly total_cost_usd: number | null
+    }
+  /** A model call failed and is made again after a wait. What `item.delta` sent for the item so far does not count. */
+  | {
+      readonly type: 'retry'
+      readonly item_id: string
+      readonly model: string
+      /** The call that failed, from 1. */
+      readonly attempt: number
+      readonly delay_ms: number
+      readonly error: ErrorInfo
+    }
+  /** A model failed for good and the next one of `fallback_models` is asked. */
+  | {
+      readonly type: 'fallback'
+      readonly item_id: string
+      readonly from: string
+      readonly to: string
+      readonly error: ErrorInfo
+    }
+  /** What became of the file changes of an answer. */
+  | { readonly type: 'changes.applied'; readonly items: readonly FileChange[] }
   | { readonly type: 'file.changed'; readonly op: string; readonly path: string }
   | { readonly type: 'print'; readonly name: string; readonly text: string }
   /** Something a script wants to be seen. A later one with the same scope, place of the agent and `id` replaces it. */

@@ -24,6 +24,8 @@ export interface EffectsOptions {
   readonly policy?: EffectPolicy
   /** What a finished effect did cost, read from its value. */
   readonly costOf?: (effect: EffectRequest, value: unknown) => Cost | undefined
+  /** What an effect did cost that failed. Left out, or undefined: not known, the estimate counts. */
+  readonly costOfFailure?: (effect: EffectRequest, error: unknown) => Cost | undefined
   /** Told when an effect begins and how it ended. */
   readonly onEffect?: (at: Place, event: EffectEvent) => void
 }
@@ -46,7 +48,7 @@ const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command
  * cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must be what `encodeValue` takes.
  */
 export function createEffects(options: EffectsOptions): Effects {
-  const { journal, signal, budget = noBudget, policy, costOf, onEffect } = options
+  const { journal, signal, budget = noBudget, policy, costOf, costOfFailure, onEffect } = options
 
   function permit(at: Place, effect: EffectRequest): void {
     const verdict = policy?.check(effect, at) ?? { kind: 'allow' }
@@ -112,10 +114,10 @@ export function createEffects(options: EffectsOptions): Effects {
 
       const result = await attemptAsync(async () => {
         signal.throwIfAborted()
-        return act(signal)
+        return act(signal, reservation.grant)
       })
       const cost = result.status === 'ok' ? costOf?.(effect, result.value) : undefined
-      reservation.settle(cost)
+      reservation.settle(result.status === 'ok' ? cost : costOfFailure?.(effect, result.error))
       await end({ ...outcomeOf(result, signal), ...(cost && { cost }) })
       return passOn(result)
     },

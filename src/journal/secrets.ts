@@ -34,11 +34,14 @@ const opening = '«secret:'
 const literalName = '='
 
 /**
- * A mask for the values of known key variables, of variables ending in `_API_KEY`, `_TOKEN` or `_SECRET` (both from
- * 8 characters on) and of the variables in `names`, those of `[secrets]` (any length).
+ * A mask for the values of known key variables, of those in `keys` and of variables ending in `_API_KEY`, `_TOKEN` or
+ * `_SECRET` (all from 8 characters on), and of the variables in `names`, those of `[secrets]` (any length).
  */
-export function createMask(environment: Environment, names: readonly string[] = []): SecretMask {
-  const secrets = secretValues(environment, names)
+export function createMask(
+  environment: Environment,
+  { names = [], keys = [] }: { readonly names?: readonly string[]; readonly keys?: readonly string[] } = {},
+): SecretMask {
+  const secrets = secretValues(environment, names, keys)
   const nameOf = new Map([...secrets].map(([name, value]) => [value, name]).toReversed() as [string, string][])
   const values = [...nameOf.keys()].toSorted((left, right) => right.length - left.length)
   const pattern = new RegExp([...values, opening].map(escapePattern).join('|'), 'g')
@@ -55,11 +58,15 @@ export function createMask(environment: Environment, names: readonly string[] = 
 /** Hides nothing. */
 export const noMask: SecretMask = createMask({})
 
-function secretValues(environment: Environment, names: readonly string[]): ReadonlyMap<string, string> {
+function secretValues(
+  environment: Environment,
+  names: readonly string[],
+  keys: readonly string[],
+): ReadonlyMap<string, string> {
   const guessed = Object.keys(environment).filter((name) => keyVariablePattern.test(name))
-  const keys = [...keyVariables, ...guessed].filter((name) => (environment[name] ?? '').length >= shortestKey)
+  const long = [...keyVariables, ...keys, ...guessed].filter((name) => (environment[name] ?? '').length >= shortestKey)
   const secrets = new Map<string, string>()
-  for (const name of [...names, ...keys]) {
+  for (const name of [...names, ...long]) {
     const value = environment[name]
     if (value !== undefined && value !== '') secrets.set(name, value)
   }

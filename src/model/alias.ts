@@ -10,8 +10,8 @@ const efforts: { readonly [suffix: string]: string } = {
   max: 'max',
 }
 
-/** Models whose own name ends in an effort word. The first two are spec/aipack.md 4.4; the others exist as well. */
-const protectedNames = ['deepseek-r1-zero', 'qwen3.8-max', 'qwen-max', 'mistral-medium', 'gpt-5.1-codex-max']
+/** Models whose own name ends in an effort word: those of spec/aipack.md 4.4, and others that exist. */
+const protectedNames = /^(?:deepseek-r1-zero|qwen[\d.]*-max|(?:mistral|magistral|devstral)-medium|gpt-5\.1-codex-max)$/i
 
 /**
  * The name an alias stands for: exact name first, else without one effort suffix, which is put back on the target
@@ -32,13 +32,14 @@ export interface NamedEffort {
 
 /** Takes a trailing effort word off a model name, unless the name itself ends so (spec/aipack.md 4.4). */
 export function splitEffort(name: string): NamedEffort {
-  if (protectedNames.includes(name.slice(name.search(/[^/:]*$/)).toLowerCase())) return { model: name }
+  if (protectedNames.test(name.slice(name.search(/[^/:]*$/)))) return { model: name }
   const { base, suffix } = cutSuffix(name)
   const reasoningEffort = suffix === undefined ? undefined : efforts[suffix]
   return reasoningEffort === undefined ? { model: name } : { model: base, reasoningEffort }
 }
 
-function cutSuffix(name: string): { readonly base: string; readonly suffix: string | undefined } {
+/** A name without the effort word at its end, and that word. */
+export function cutSuffix(name: string): { readonly base: string; readonly suffix: string | undefined } {
   const dash = name.lastIndexOf('-')
   const suffix = name.slice(dash + 1)
   if (dash < 1 || !Object.hasOwn(efforts, suffix)) return { base: name, suffix: undefined }

@@ -1,8 +1,11 @@
-import { maxEventBytes, readBytes, readText } from './body.ts'
-import type { Call, ModelTimeouts } from './call.ts'
-import { chatStart, endOfChat, readChatBody, readChatEvents, type ChatState, type ChatStep } from './chat-stream.ts'
+import { noUsage } from '../event/message.ts'
+import { readBatch } from './batch.ts'
+import { maxEventBytes, readText } from './body.ts'
+import { idleTimeout, type BodyReader, type Call, type ModelTimeouts } from './call.ts'
+import type { ModelFault } from './errors.ts'
 import type { ModelEvent } from './provider.ts'
 import { createSseDecoder } from './sse.ts'
+import type { AnswerState, AnswerStep, WireFormat } from './wire/format.ts'
 
 /** How long the end mark and the usage are waited for once the model has said that it is finished. */
 const tailMs = 10_000
@@ -10,56 +13,97 @@ const tailMs = 10_000
 /** How long the end of the body is waited for after the end mark, so that the connection can be used again. */
 const drainMs = 100
 
+export interface Answering<S extends AnswerState> {
+  readonly format: WireFormat<S>
+  readonly call: Call
+  readonly timeouts: ModelTimeouts
+}
+
+export interface AnswerReader {
+  /** The events of the next read, at least one; undefined at the end of the answer. */
+  next(): Promise<readonly ModelEvent[] | undefined>
+}
+
 /**
- * Turns the body of a successful response into model events (R285, R288), those of one read together: a generator step
- * for every piece costs more than reading it. Faults are noted in the call and thrown, after the events before them.
- * Once a finish reason came, a connection that breaks or falls silent no longer makes the answer a failure. Events that
- * were read before the caller stopped may still come.
+ * Turns the body of a successful response into model events (R285, R288), those of one read together. Usage (one call
+ * with zero tokens when the server counted none) and finish are the last two. Faults are noted in the call and thrown,
+ * after the events before them. Once a finish reason came, a connection that breaks or falls silent no longer makes the
+ * answer a failure. Events that were read before the caller stopped may still come.
  */
-export async function* readAnswer(
-  response: Response,
-  { call, timeouts }: { readonly call: Call; readonly timeouts: ModelTimeouts },
-): AsyncGenerator<readonly ModelEvent[]> {
+export function readAnswer<S extends AnswerState>(response: Response, answering: Answering<S>): AnswerReader {
+  const { call } = answering
   const type = (response.headers.get('content-type') ?? '').toLowerCase()
-  const reader = response.body?.getReader()
-  if (reader === undefined) return call.fail(emptyBody)
-  if (type.includes('json')) {
-    const body = await readText(reader, call, timeouts.streamIdleMs)
-    if (body.trim() === '') call.fail(emptyBody)
-    yield eventsOf(readChatBody(body), call)
-    return
-  }
-  if (!mayBeStream(type)) call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
+  const body = response.body?.getReader()
+  if (body === undefined) return call.fail(emptyBody)
+  if (type.includes('json')) return readWhole(body, answering)
+  if (mayBeStream(type)) return readStream(body, answering)
+  return call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
+}
 
+function readWhole<S extends AnswerState>(body: BodyReader, { format, call, timeouts }: Answering<S>): AnswerReader {
+  let read = false
+  return {
+    async next() {
+      if (read) return undefined
+      read = true
+      const text = await readText(body, call, { ms: timeouts.streamIdleMs, fault: idleTimeout })
+      return text.trim() === '' ? call.fail(emptyBody) : closing(format.readBody(text), call)
+    },
+  }
+}
+
+// no generator: in one that hands on every read, the handing on costs more than the reading
+function readStream<S extends AnswerState>(body: BodyReader, { format, call, timeouts }: Answering<S>): AnswerReader {
+  const idle = { ms: timeouts.streamIdleMs, fault: idleTimeout }
+  const tail = { ...idle, ms: Math.min(tailMs, idle.ms) }
   const decoder = createSseDecoder()
-  let state = chatStart
+  let state = format.start
+  let fault: ModelFault | undefined
   let received = false
-  for (let ended = false; !ended && !state.done;) {
-    const bytes = await nextBytes(reader, { call, timeouts, state })
-    ended = bytes === undefined
+  let phase: 'reading' | 'ended' | 'closed' = 'reading'
+
+  async function nextBatch(): Promise<readonly ModelEvent[]> {
+    const bytes = await (state.finish === undefined
+      ? call.read(body, idle)
+      : call.read(body, tail).catch(() => undefined))
     received ||= bytes !== undefined && bytes.length > 0
-    const batch = readChatEvents(state, bytes === undefined ? decoder.end() : decoder.push(bytes))
-    if (decoder.pending() > maxEventBytes) call.fail({ ...wrongType, what: 'sent an event of more than 64 MB' })
-    if (batch.events.length > 0) yield batch.events
-    if (batch.fault !== undefined) call.fail(batch.fault)
+    const batch = readBatch(format, state, bytes === undefined ? decoder.end() : decoder.push(bytes))
     state = batch.state
+    fault = batch.fault ?? (decoder.pending() > maxEventBytes ? tooLong : undefined)
+    if (bytes === undefined || state.done) phase = 'ended'
+    return batch.events
   }
-  if (!received) call.fail(emptyBody)
-  yield eventsOf(endOfChat(state), call)
-  if (state.done) await readBytes(reader, call, drainMs).catch(() => undefined)
+
+  async function close(): Promise<undefined> {
+    if (state.done) await call.read(body, { ...idle, ms: drainMs }).catch(() => undefined)
+    return undefined
+  }
+
+  return {
+    async next() {
+      while (phase === 'reading') {
+        if (fault !== undefined) call.fail(fault)
+        const events = await nextBatch()
+        if (events.length > 0) return events
+      }
+      if (fault !== undefined) call.fail(fault)
+      if (phase === 'closed') return close()
+      phase = 'closed'
+      if (!received) call.fail(emptyBody)
+      return closing(format.end(state), call)
+    },
+  }
 }
 
-async function nextBytes(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  reading: { readonly call: Call; readonly timeouts: ModelTimeouts; readonly state: ChatState },
-): Promise<Uint8Array | undefined> {
-  const { call, timeouts, state } = reading
-  if (state.finish === undefined) return readBytes(reader, call, timeouts.streamIdleMs)
-  return readBytes(reader, call, Math.min(tailMs, timeouts.streamIdleMs)).catch(() => undefined)
-}
-
-function eventsOf(step: ChatStep, call: Call): readonly ModelEvent[] {
-  return step.kind === 'fault' ? call.fail(step.fault) : step.events
+/** The events of the last step, and what every answer ends with. */
+function closing(step: AnswerStep<AnswerState>, call: Call): readonly ModelEvent[] {
+  if (step.kind === 'fault') return call.fail(step.fault)
+  const { usage = { ...noUsage, calls: 1 }, costUsd, finish = 'other' } = step.state
+  return [
+    ...step.events,
+    { type: 'usage', usage, ...(costUsd === undefined ? {} : { costUsd }) },
+    { type: 'finish', reason: finish },
+  ]
 }
 
 function mayBeStream(type: string): boolean {
@@ -68,3 +112,4 @@ function mayBeStream(type: string): boolean {
 
 const wrongType = { class: 'garbled', retryable: false } as const
 const emptyBody = { ...wrongType, what: 'answered with an empty body' } as const
+const tooLong = { ...wrongType, what: 'sent an event of more than 64 MB' } as const

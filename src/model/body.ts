@@ -1,4 +1,5 @@
-import { idleTimeout, type Call } from './call.ts'
+import type { TimeLimit } from './alarm.ts'
+import type { BodyReader, Call } from './call.ts'
 
 /** Bytes of one event or of a whole body that does not stream; more is not a chat answer. */
 export const maxEventBytes = 64 * 1024 * 1024
@@ -7,21 +8,13 @@ export const maxEventBytes = 64 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
 const errorBodyMs = 5_000
 
-type Bytes = ReadableStreamDefaultReader<Uint8Array>
-
-/** The next bytes, or undefined at the end. Silence of `idleMs` stops the call with a timeout fault. */
-export async function readBytes(reader: Bytes, call: Call, idleMs: number): Promise<Uint8Array | undefined> {
-  const { value } = await call.within({ ms: idleMs, fault: idleTimeout }, () => reader.read())
-  return value
-}
-
 /** The whole rest of a body as text; a body above 64 MB is a fault. */
-export async function readText(reader: Bytes, call: Call, idleMs: number): Promise<string> {
+export async function readText(reader: BodyReader, call: Call, idle: TimeLimit): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
   for (;;) {
-    const bytes = await readBytes(reader, call, idleMs)
+    const bytes = await call.read(reader, idle)
     if (bytes === undefined) return text + decoder.decode()
     size += bytes.length
     if (size > maxEventBytes) call.fail({ class: 'garbled', retryable: false, what: 'sent more than 64 MB at once' })

@@ -1,12 +1,12 @@
 import { manyListeners } from '../base/limit.ts'
+import { createAlarm, type TimeLimit } from './alarm.ts'
 import type { ModelFault } from './errors.ts'
 
 /** Time limits of one model call in milliseconds (DESIGN 8). */
 export interface ModelTimeouts {
-  /**
-   * From sending the request to the first line of the response. It includes connecting, which Node's `fetch` itself
-   * ends after 10 s; `fetch` also has limits of its own of 5 min, so a larger value here has no effect.
-   */
+  /** Until there is a connection, TLS included. Above 10 s Node's own limit comes first. */
+  readonly connectMs: number
+  /** From there to the first line of the response. Above 5 min Node's own limit comes first. */
   readonly headersMs: number
   /** Longest silence inside the answer. Above 5 min Node's own limit comes first. */
   readonly streamIdleMs: number
@@ -14,13 +14,9 @@ export interface ModelTimeouts {
   readonly requestMs?: number
 }
 
-export const defaultTimeouts: ModelTimeouts = { headersMs: 30_000, streamIdleMs: 300_000 }
+export const defaultTimeouts: ModelTimeouts = { connectMs: 10_000, headersMs: 30_000, streamIdleMs: 300_000 }
 
-/** A time limit, and the fault that passing it is. */
-export interface TimeLimit {
-  readonly ms: number
-  readonly fault: (ms: number) => ModelFault
-}
+export type BodyReader = ReadableStreamDefaultReader<Uint8Array>
 
 /** One HTTP exchange that can be stopped from three sides: the caller's signal, a time limit, and a fault we find. */
 export interface Call {
@@ -32,6 +28,10 @@ export interface Call {
   fail(fault: ModelFault): never
   /** Waits for `work`; rejects at once when the call is stopped or the limit passes. One at a time. */
   within<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T>
+  /** The same for the next bytes of a body; undefined at its end. Cheaper, because it can cancel what it waits for. */
+  read(body: BodyReader, limit: TimeLimit): Promise<Uint8Array | undefined>
+  /** Gives the wait that is under way another limit, which counts from now. Without a wait it does nothing. */
+  limit(limit: TimeLimit): void
   /** Ends the exchange: closes the connection when it is still in use. */
   close(): void
 }
@@ -39,14 +39,32 @@ export interface Call {
 /** Opens a call below the caller's signal. Whoever opens it closes it. */
 export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts, 'requestMs'>): Call {
   const controller = new AbortController()
+  const alarm = createAlarm(({ ms, fault }) => stop(fault(ms)))
   let found: ModelFault | undefined
   let interrupt: (() => void) | undefined
-  const alarm = createAlarm()
 
   function stop(fault: ModelFault | undefined): void {
     found ??= fault
-    controller.abort()
+    controller.abort(new Error('stopped'))
+    alarm.rest()
     interrupt?.()
+  }
+
+  function begin(limit: TimeLimit, onStop: () => void): void {
+    controller.signal.throwIfAborted()
+    interrupt = onStop
+    alarm.set(limit)
+  }
+
+  function onRead({ value }: { readonly value?: Uint8Array | undefined }): Uint8Array | undefined {
+    alarm.rest()
+    controller.signal.throwIfAborted()
+    return value
+  }
+
+  function onReadFailed(error: unknown): never {
+    alarm.rest()
+    throw error
   }
 
   const onAbort = (): void => stop(undefined)
@@ -62,26 +80,28 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
       found ??= fault
       throw new Error(fault.what)
     },
-    within({ ms, fault }, work) {
+    within(limit, work) {
       // `fetch` is told to stop as well, but that it listens is not relied on: a call must never hang
       return new Promise((resolve, reject) => {
-        interrupt = () => {
-          alarm.rest()
-          reject(new Error('stopped'))
+        begin(limit, () => reject(new Error('stopped')))
+        // at rest before anyone goes on, who may begin the next wait
+        const settle = <V>(go: (value: V) => void) => {
+          return (value: V): void => {
+            alarm.rest()
+            go(value)
+          }
         }
-        if (controller.signal.aborted) return interrupt()
-        alarm.set(ms, () => stop(fault(ms)))
-        work().then(
-          (value) => {
-            alarm.rest()
-            resolve(value)
-          },
-          (error: unknown) => {
-            alarm.rest()
-            reject(error as Error)
-          },
-        )
+        work().then(settle(resolve), settle(reject))
       })
+    },
+    read(body, limit) {
+      if (controller.signal.aborted) return Promise.reject(controller.signal.reason as Error)
+      // cancelling ends a read that is under way, whatever the sender does
+      begin(limit, () => void body.cancel().catch(() => undefined))
+      return body.read().then(onRead, onReadFailed)
+    },
+    limit(limit) {
+      if (alarm.isSet()) alarm.set(limit)
     },
     close() {
       clearTimeout(timer)
@@ -92,40 +112,8 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
   }
 }
 
-interface Alarm {
-  /** Calls `ring` after `ms` milliseconds, unless it is set anew, at rest or cleared before. */
-  set(ms: number, ring: () => void): void
-  /** Until it is set anew it does not ring, and does not keep the process running. */
-  rest(): void
-  clear(): void
-}
-
-/** One timer for all the waits of a call: moving it costs far less than a new one for every read. */
-function createAlarm(): Alarm {
-  let timer: { readonly handle: NodeJS.Timeout; readonly ms: number } | undefined
-  let onRing: (() => void) | undefined
-
-  return {
-    set(ms, ring) {
-      onRing = ring
-      if (timer?.ms === ms) {
-        // starts again also when it has passed at rest
-        timer.handle.refresh().ref()
-        return
-      }
-      clearTimeout(timer?.handle)
-      timer = { handle: setTimeout(() => onRing?.(), ms), ms }
-    },
-    rest() {
-      onRing = undefined
-      timer?.handle.unref()
-    },
-    clear() {
-      onRing = undefined
-      clearTimeout(timer?.handle)
-      timer = undefined
-    },
-  }
+export function connectTimeout(ms: number): ModelFault {
+  return timeout(`allowed no connection within ${seconds(ms)}`)
 }
 
 export function headersTimeout(ms: number): ModelFault {

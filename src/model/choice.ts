@@ -1,10 +1,15 @@
-import { builtInProviders, gatewayKeyEnv, gatewayUrlEnv } from './builtin.ts'
+import { readBaseUrlVariable } from './base-url-env.ts'
+import { builtInProviders, gatewayKeyEnv, gatewayUrlEnv, providerPrefixes, type BuiltInProvider } from './builtin.ts'
+import type { WireFormatName } from './wire/format.ts'
+import { commonQuirks, type Quirks } from './wire/quirks.ts'
 
 export type Environment = { readonly [name: string]: string | undefined }
 
 /** A provider as the user's own config names it. */
 interface ProviderSettings {
   readonly base_url: string
+  /** Left out: that of the provider of the same name, else `chat`. */
+  readonly format?: WireFormatName | undefined
   /** The environment variable that holds the key; it must be set then. */
   readonly api_key_env?: string | undefined
   readonly default_model?: string | undefined
@@ -22,10 +27,14 @@ export interface ModelSources {
   readonly aliases: { readonly [alias: string]: string }
 }
 
-/** An endpoint for chat completions. It holds the name of the key's variable, never the key. */
-export interface ChatTarget {
-  readonly kind: 'chat'
+/** A host that answers in one of the wire formats. It holds the name of the key's variable, never the key. */
+export interface HostTarget {
+  readonly kind: 'host'
   readonly name: string
+  readonly format: WireFormatName
+  readonly quirks: Quirks
+  /** Nobody is paid for its calls: a server for models of one's own. */
+  readonly isFree: boolean
   readonly baseUrl: string
   readonly apiKeyEnv: string | undefined
   /** Whether a call makes sense without the key. */
@@ -33,13 +42,13 @@ export interface ChatTarget {
   readonly headers: { readonly [name: string]: string }
 }
 
-type ModelTarget = ChatTarget | { readonly kind: 'offline' }
+type ModelTarget = HostTarget | { readonly kind: 'offline' }
 
 export interface ModelChoice {
   readonly provider: ModelTarget
   /** The name the endpoint is asked for, without an effort suffix. */
   readonly model: string
-  /** For people and events, for example `openai::gpt-5-mini`. */
+  /** For people and events, for example `openai::gpt-6-sol`. */
   readonly label: string
   /** From the suffix of the name; it goes before a `reasoning_effort` of the settings. */
   readonly reasoningEffort?: string
@@ -54,14 +63,17 @@ export function readVariable(env: Environment, name: string): string | undefined
 }
 
 /** Where the gateway is, when there is one. The one of the environment goes before the configured one. */
-export function gatewayTarget({ env, gateway }: ModelSources): ChatTarget | undefined {
+export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | undefined {
   const url = readVariable(env, gatewayUrlEnv)
-  const shared = { kind: 'chat', name: 'gateway' } as const
-  // headers and key of the configured gateway belong to its address and are not sent to another one
-  if (url !== undefined) return { ...shared, baseUrl: url, apiKeyEnv: gatewayKeyEnv, keyRequired: false, headers: {} }
+  const shared = { kind: 'host', name: 'gateway', quirks: commonQuirks, isFree: false } as const
+  // headers, key and format of the configured gateway belong to its address and are not used for another one
+  if (url !== undefined) {
+    return { ...shared, format: 'chat', baseUrl: url, apiKeyEnv: gatewayKeyEnv, keyRequired: false, headers: {} }
+  }
   if (gateway === undefined) return undefined
   return {
     ...shared,
+    format: gateway.format ?? 'chat',
     baseUrl: gateway.base_url,
     apiKeyEnv: gateway.api_key_env ?? gatewayKeyEnv,
     keyRequired: gateway.api_key_env !== undefined,
@@ -69,24 +81,93 @@ export function gatewayTarget({ env, gateway }: ModelSources): ChatTarget | unde
   }
 }
 
-/** Where the provider of this name is: base URL of the environment, else of the config, else built in. */
-export function providerTarget(name: string, { env, providers }: ModelSources): ChatTarget | undefined {
-  const builtIn = Object.hasOwn(builtInProviders, name) ? builtInProviders[name] : undefined
+/**
+ * Where the provider is that this word before `::` stands for: base URL of the environment, else of the config, else
+ * built in. A provider of the config goes before a prefix of the same name.
+ */
+export function providerTarget(prefix: string, sources: ModelSources): HostTarget | undefined {
+  const name = providerNameOf(prefix, sources)
+  const row = rowOf(name)
+  if (row === undefined) return configuredTarget(name, sources)
+  const alias = name === prefix ? undefined : providerPrefixes[prefix]
+  const target =
+    alias?.baseUrl === undefined
+      ? (environmentTarget(name, row, sources) ?? configuredTarget(name, sources) ?? officialTarget(name, row, sources))
+      : { ...officialTarget(name, row, sources), baseUrl: alias.baseUrl }
+  return alias?.format === undefined ? target : { ...target, format: alias.format }
+}
+
+/** The provider a word before `::` stands for, which need not exist. */
+export function providerNameOf(prefix: string, { providers }: ModelSources): string {
+  if (Object.hasOwn(providers, prefix) || !Object.hasOwn(providerPrefixes, prefix)) return prefix
+  return providerPrefixes[prefix]?.provider ?? prefix
+}
+
+/** The row of the built-in table with this name. */
+export function rowOf(name: string): BuiltInProvider | undefined {
+  return Object.hasOwn(builtInProviders, name) ? builtInProviders[name] : undefined
+}
+
+/** The address in the provider's variable, when it is set. */
+export function addressInEnvironment(
+  { baseUrlEnv, baseUrlForm }: BuiltInProvider,
+  env: Environment,
+): string | undefined {
+  const value = baseUrlEnv === undefined ? undefined : readVariable(env, baseUrlEnv)
+  return value === undefined ? undefined : readBaseUrlVariable(value, baseUrlForm)
+}
+
+/** The first of the provider's key variables that is set. */
+export function keyVariableSet({ apiKeyEnvs }: BuiltInProvider, env: Environment): string | undefined {
+  return apiKeyEnvs.find((name) => readVariable(env, name) !== undefined)
+}
+
+/** Whether the provider's variable leads to another host than its own. */
+export function isElsewhere(row: BuiltInProvider, env: Environment): boolean {
+  const url = addressInEnvironment(row, env)
+  return url !== undefined && !isSameHost(url, row.baseUrl)
+}
+
+function officialTarget(name: string, row: BuiltInProvider, { env }: ModelSources): HostTarget {
+  const { baseUrl, format, quirks, isLocal = false, apiKeyEnvs } = row
+  const apiKeyEnv = keyVariableSet(row, env) ?? apiKeyEnvs[0]
+  const shared = { kind: 'host', name, format, quirks, isFree: isLocal, baseUrl, headers: {} } as const
+  return { ...shared, apiKeyEnv, keyRequired: apiKeyEnv !== undefined }
+}
+
+function environmentTarget(name: string, row: BuiltInProvider, sources: ModelSources): HostTarget | undefined {
+  const baseUrl = addressInEnvironment(row, sources.env)
+  if (baseUrl === undefined) return undefined
+  const official = officialTarget(name, row, sources)
+  if (isSameHost(baseUrl, row.baseUrl)) return { ...official, baseUrl }
+  return { ...official, ...dialectElsewhere(row), baseUrl, keyRequired: false }
+}
+
+function configuredTarget(name: string, { env, providers }: ModelSources): HostTarget | undefined {
   const settings = Object.hasOwn(providers, name) ? providers[name] : undefined
-  const url = builtIn?.baseUrlEnv === undefined ? undefined : readVariable(env, builtIn.baseUrlEnv)
-  const shared = { kind: 'chat', name } as const
-  if (url !== undefined) {
-    return { ...shared, baseUrl: url, apiKeyEnv: builtIn?.apiKeyEnv, keyRequired: false, headers: {} }
+  if (settings === undefined) return undefined
+  const row = rowOf(name)
+  const { base_url: baseUrl, api_key_env: ownKey, headers = {} } = settings
+  const owner = Object.values(builtInProviders).find((other) => isSameHost(baseUrl, other.baseUrl))
+  const dialect = row === undefined ? { format: 'chat' as const, quirks: commonQuirks } : dialectElsewhere(row)
+  return {
+    kind: 'host',
+    name,
+    format: settings.format ?? (owner === row && row !== undefined ? row.format : dialect.format),
+    quirks: owner?.quirks ?? dialect.quirks,
+    isFree: row?.isLocal === true && ownKey === undefined,
+    baseUrl,
+    apiKeyEnv: ownKey ?? (row === undefined ? undefined : (keyVariableSet(row, env) ?? row.apiKeyEnvs[0])),
+    keyRequired: ownKey !== undefined,
+    headers,
   }
-  if (settings !== undefined) {
-    return {
-      ...shared,
-      baseUrl: settings.base_url,
-      apiKeyEnv: settings.api_key_env ?? builtIn?.apiKeyEnv,
-      keyRequired: settings.api_key_env !== undefined,
-      headers: settings.headers ?? {},
-    }
-  }
-  if (builtIn === undefined) return undefined
-  return { ...shared, baseUrl: builtIn.baseUrl, apiKeyEnv: builtIn.apiKeyEnv, keyRequired: true, headers: {} }
+}
+
+/** Servers that speak in the name of a provider know its format; OpenAI's is spoken by many that are not like it. */
+function dialectElsewhere({ format, formatElsewhere, quirks }: BuiltInProvider): Pick<HostTarget, 'format' | 'quirks'> {
+  return formatElsewhere === undefined ? { format, quirks } : { format: formatElsewhere, quirks: commonQuirks }
+}
+
+function isSameHost(left: string, right: string): boolean {
+  return URL.canParse(left) && URL.canParse(right) && new URL(left).host === new URL(right).host
 }

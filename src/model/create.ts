@@ -4,6 +4,7 @@ import { defaultTimeouts, type ModelTimeouts } from './call.ts'
 import { readVariable, type Environment, type ModelChoice } from './choice.ts'
 import { keyMissing } from './errors.ts'
 import type { ModelProvider } from './provider.ts'
+import type { WireFormat, WireFormatName } from './wire/format.ts'
 
 export interface ProviderContext {
   /** Where the key is read from, now and only now. */
@@ -21,7 +22,7 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     const { createOfflineProvider } = await import('./offline.ts')
     return createOfflineProvider()
   }
-  const { name, baseUrl, apiKeyEnv, headers } = provider
+  const { name, baseUrl, apiKeyEnv, headers, quirks } = provider
   const apiKey = apiKeyEnv === undefined ? undefined : readVariable(context.env, apiKeyEnv)
   if (apiKeyEnv !== undefined && apiKey === undefined && provider.keyRequired) {
     throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, name).host })
@@ -31,7 +32,20 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
       hint: `Set ${apiKeyEnv} again, without quotes and line breaks.`,
     })
   }
-  const { createChatProvider } = await import('./openai.ts')
+  const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])
   const timeouts = context.timeouts ?? defaultTimeouts
-  return createChatProvider({ name, baseUrl, apiKey, apiKeyName: apiKeyEnv, headers, timeouts })
+  return createTransport(format, { name, baseUrl, quirks, apiKey, apiKeyName: apiKeyEnv, headers, timeouts })
+}
+
+async function loadFormat(name: WireFormatName): Promise<WireFormat> {
+  switch (name) {
+    case 'chat':
+      return (await import('./wire/chat.ts')).chatFormat
+    case 'responses':
+      return (await import('./wire/responses.ts')).responsesFormat
+    case 'anthropic':
+      return (await import('./wire/anthropic.ts')).anthropicFormat
+    case 'gemini':
+      return (await import('./wire/gemini.ts')).geminiFormat
+  }
 }

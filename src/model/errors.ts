@@ -20,6 +20,10 @@ export interface ModelFault {
   /** What the endpoint did: the rest of a sentence that begins with its host, for example `answered with status 500`. */
   readonly what: string
   readonly status?: number
+  /** The host has too much to do, or allows no more requests for now: waiting helps, also for long. */
+  readonly isOverload?: boolean
+  /** How long the host asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number
   /** The server's own words, as they came. */
   readonly detail?: string
   /** What to do, when it is not what the class says. */
@@ -31,7 +35,11 @@ export interface ModelFailure {
   readonly kind: 'model-failure'
   readonly class: FailureClass
   readonly retryable: boolean
+  /** 429, 503, 529 and what says the same inside a stream: to be waited for, not only tried again (DESIGN 8). */
+  readonly isOverload: boolean
   readonly status?: number
+  /** How long the host asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number
 }
 
 /** What messages say about an endpoint. `host` has no path and no query; `secrets` are masked in every text. */
@@ -79,9 +87,16 @@ export function keyMissing(keyName: string, call: { readonly model: string; read
   })
 }
 
-function failure(fault: Pick<ModelFault, 'class' | 'retryable' | 'status'>): ModelFailure {
-  const { retryable, status } = fault
-  return { kind: 'model-failure', class: fault.class, retryable, ...(status === undefined ? {} : { status }) }
+function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint'>): ModelFailure {
+  const { retryable, isOverload = false, status, retryAfterMs } = fault
+  return {
+    kind: 'model-failure',
+    class: fault.class,
+    retryable,
+    isOverload,
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  }
 }
 
 const hints: { readonly [K in FailureClass]: (endpoint: Endpoint) => string } = {
@@ -93,7 +108,7 @@ const hints: { readonly [K in FailureClass]: (endpoint: Endpoint) => string } = 
   invalid_request: () => 'The server does not accept this request: check the model and its settings.',
   quota: () => 'Check the plan and the billing of the account that the key belongs to.',
   not_found: () => 'Check the name of the model, and that the base URL is the root of the API (it often ends in /v1).',
-  garbled: () => 'Check that the base URL is the root of an OpenAI-compatible API (it often ends in /v1).',
+  garbled: () => 'Check that the base URL is the root of an API in the format that the provider is set to.',
 }
 
 function keyHint({ keyName, keySent }: Endpoint): string {

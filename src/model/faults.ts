@@ -1,48 +1,68 @@
 import { isObject } from '../base/json.ts'
+import { errorCode, errorObject, plainText, serverMessage } from './error-body.ts'
 import type { FailureClass, ModelFault } from './errors.ts'
+import { retryDelayOf } from './retry-after.ts'
+import { parseJson } from './wire/reading.ts'
 
-/** A response that is not a success: its status, its body as text, and where a redirect leads. */
+/** A response that is not a success: its status, its body as text, where a redirect leads, how long it asks to wait. */
 export interface Refusal {
   readonly status: number
   readonly body: string
   readonly location?: string | undefined
+  readonly retryAfterMs?: number | undefined
 }
 
-/** The fault for a response with a status outside 200..299 (R296, R297, R315). */
-export function faultOfStatus({ status, body, location }: Refusal): ModelFault {
+/** The fault for a response with a status outside 200..299 (R278, R296, R297, R315). */
+export function faultOfStatus({ status, body, location, retryAfterMs }: Refusal): ModelFault {
   if (status < 400) return redirect(status, location)
-  const error = parseJson(body)
-  const detail = serverMessage(error) ?? plainText(body)
-  return faultOfReport({ status, code: errorCode(error), detail })
+  const parsed = parseJson(body)
+  const error = errorObject(parsed)
+  return faultOfReport({
+    status,
+    code: errorCode(error),
+    detail: serverMessage(Array.isArray(parsed) ? parsed[0] : parsed) ?? plainText(body),
+    retryAfterMs: retryAfterMs ?? retryDelayOf(error),
+  })
 }
 
 /** The fault for an error object inside a stream or in a body with status 200: `error` is that object or text. */
 export function faultOfErrorObject(error: unknown): ModelFault {
-  const code = isObject(error) ? error['code'] : undefined
-  const status = Number(code ?? (isObject(error) ? error['status'] : undefined))
-  const detail = serverMessage({ error })
-  if (status >= 400 && status < 600) return faultOfReport({ status, code: errorCode({ error }), detail })
-  const named = namedFault({ code: errorCode({ error }), detail })
-  const what = 'reported an error instead of an answer'
-  if (named !== undefined) return { ...named, what, ...(detail === undefined ? {} : { detail }) }
-  return { class: 'unavailable', retryable: true, what, ...(detail === undefined ? {} : { detail }) }
+  const { code, status } = isObject(error) ? error : {}
+  const number = [code, status].map(Number).find((value) => value >= 400 && value < 600)
+  return faultOfReport({
+    status: number,
+    code: errorCode(error),
+    detail: serverMessage({ error }),
+    retryAfterMs: retryDelayOf(error),
+  })
 }
 
 interface Report {
-  readonly status: number
+  readonly status: number | undefined
+  /** What the error calls itself, in lower case. */
   readonly code: string
   readonly detail: string | undefined
+  readonly retryAfterMs: number | undefined
 }
 
-function faultOfReport({ status, code, detail }: Report): ModelFault {
-  const kind = namedFault({ code, detail, status }) ?? classOfStatus(status)
-  const what = `${actions[kind.class] ?? 'answered'} (status ${status})`
-  return { ...kind, what, status, ...(detail === undefined ? {} : { detail }) }
+function faultOfReport(report: Report): ModelFault {
+  const { status, code, detail, retryAfterMs } = report
+  const kind = namedKind(report) ?? (status === undefined ? kindOfCode(code) : kindOfStatus(status))
+  const isOverload = kind.class === 'rate_limit' || (kind.retryable && saysOverload(report))
+  return {
+    ...kind,
+    what: status === undefined ? 'reported an error instead of an answer' : `${actions[kind.class]} (status ${status})`,
+    ...(isOverload ? { isOverload } : {}),
+    ...(status === undefined ? {} : { status }),
+    ...(detail === undefined ? {} : { detail }),
+    ...(retryAfterMs === undefined || !kind.retryable ? {} : { retryAfterMs }),
+  }
 }
 
 type Kind = Pick<ModelFault, 'class' | 'retryable' | 'hint'>
 
-const actions: { readonly [K in FailureClass]?: string } = {
+const actions: { readonly [K in FailureClass]: string } = {
+  network: 'failed',
   timeout: 'gave up waiting',
   rate_limit: 'allows no more requests for now',
   unavailable: 'failed',
@@ -50,9 +70,10 @@ const actions: { readonly [K in FailureClass]?: string } = {
   invalid_request: 'refused the request',
   quota: 'says that the quota is used up',
   not_found: 'does not know the model or the path',
+  garbled: 'failed',
 }
 
-function classOfStatus(status: number): Kind {
+function kindOfStatus(status: number): Kind {
   if (status === 401 || status === 403) return { class: 'auth', retryable: false }
   if (status === 402) return { class: 'quota', retryable: false }
   if (status === 404) return { class: 'not_found', retryable: false }
@@ -63,20 +84,32 @@ function classOfStatus(status: number): Kind {
   return { class: 'invalid_request', retryable: false }
 }
 
-const tooLong = /context[ _]length|context window|maximum context|too many tokens|prompt is too long|input is too long/i
+/** For errors without a status: what is not known is taken for a trouble of the server. */
+function kindOfCode(code: string): Kind {
+  if (/not_found/.test(code)) return { class: 'not_found', retryable: false }
+  if (/timeout|deadline/.test(code)) return { class: 'timeout', retryable: true }
+  if (/invalid|unsupported|too_large|failed_precondition/.test(code))
+    return { class: 'invalid_request', retryable: false }
+  return { class: 'unavailable', retryable: true }
+}
+
+function saysOverload({ status, code }: Report): boolean {
+  if (status === 503 || status === 529) return true
+  return /overloaded|slow_down|server_busy/.test(code) || (status === undefined && /\bunavailable\b/.test(code))
+}
+
+const tooLong =
+  /context[ _]length|context window|maximum context|too many tokens|token count .*exceeds|prompt is too long|input is too long|exceed_context_size/i
 
 /** What the server's own code or words say more exactly than its status. */
-function namedFault(report: {
-  readonly code: string
-  readonly detail: string | undefined
-  readonly status?: number
-}): Kind | undefined {
-  const { code, detail = '', status } = report
+function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   if (status !== undefined && status >= 500) return undefined
   if (/insufficient_quota|billing/.test(code)) return { class: 'quota', retryable: false }
   if (status === 401 || status === 403 || status === 429) return undefined
-  if (/invalid_api_key|authentication_error|permission/.test(code)) return { class: 'auth', retryable: false }
-  if (/rate_limit/.test(code)) return { class: 'rate_limit', retryable: true }
+  if (/invalid_api_key|api_key_invalid|authentication_error|permission/.test(code)) {
+    return { class: 'auth', retryable: false }
+  }
+  if (/rate_limit|resource_exhausted/.test(code)) return { class: 'rate_limit', retryable: true }
   if (/model_not_found/.test(code)) return { class: 'not_found', retryable: false }
   if (status === 413 || tooLong.test(code) || tooLong.test(detail)) {
     const hint =
@@ -94,37 +127,5 @@ function redirect(status: number, location: string | undefined): ModelFault {
     status,
     what: `redirects${where} (status ${status}), which is not followed because a key could go with it`,
     hint: 'Set the base URL to the address the server redirects to.',
-  }
-}
-
-/** The words of a server's error body, in the forms that are in use: `error.message`, `error`, `message`, `detail`. */
-function serverMessage(body: unknown): string | undefined {
-  if (!isObject(body)) return undefined
-  const { error, message, detail } = body
-  const inner = isObject(error) ? (error['message'] ?? error['detail']) : error
-  const found = [inner, message, detail].find((value) => value !== undefined && value !== null)
-  if (found === undefined) return undefined
-  return typeof found === 'string' ? found : JSON.stringify(found)
-}
-
-function errorCode(body: unknown): string {
-  const error = isObject(body) && isObject(body['error']) ? body['error'] : body
-  if (!isObject(error)) return ''
-  return [error['code'], error['type']].filter((value) => typeof value === 'string').join(' ')
-}
-
-function plainText(body: string): string | undefined {
-  const text = body.trim()
-  if (text === '') return undefined
-  if (!text.startsWith('<')) return text
-  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim()
-  return title === undefined || title === '' ? 'an HTML page' : `an HTML page titled "${title}"`
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

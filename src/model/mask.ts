@@ -1,7 +1,11 @@
 const mark = '«secret»'
 
 /** Shapes that are keys whoever owns them: `sk-…` and its relatives, and what follows `Bearer`. */
-const keyShapes = [/\b(?:sk|pk|rk|gsk|xai|tgp|fw|csk|nvapi|AIza)[-_][\w.*-]{6,}/g, /(?<=\bBearer\s+)[\w.~+/*=-]{6,}/gi]
+const keyShapes = [
+  /\b(?:sk|pk|rk|gsk|xai|tgp|fw|csk|nvapi)[-_][\w.*-]{6,}/g,
+  /\bAIza[\w.*-]{6,}/g,
+  /(?<=\bBearer\s+)[\w.~+/*=-]{6,}/gi,
+]
 
 /** Characters that could steer a terminal or turn the direction of text. */
 const unsafeCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu

@@ -1,23 +1,58 @@
+import type { JsonObject } from '../base/json.ts'
 import type { Message, Usage } from '../event/message.ts'
 
+/** A tool the model may call. `parameters` is a JSON Schema of type object. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
+
+/** What the whole answer must be: JSON that fits the schema. */
+export interface OutputFormat {
+  /** Letters, digits, `_` and `-`, at most 64 characters. */
+  readonly name: string
+  readonly schema: JsonObject
+}
+
+/** One call of a model (R281, R283, R284). What is left out is left to the server. */
 export interface ModelRequest {
   readonly model: string
   readonly messages: readonly Message[]
   readonly temperature?: number
   readonly top_p?: number
+  /** Output limit in tokens, reasoning included. */
   readonly max_tokens?: number
+  /** none, minimal, low, medium, high, xhigh or max. */
   readonly reasoning_effort?: string
+  /** none, auto, concise or detailed. */
+  readonly reasoning_summary?: string
   readonly seed?: number
+  readonly tools?: readonly ToolDefinition[]
+  readonly output?: OutputFormat
 }
 
 /** Why the model stopped. `length`: the output limit was reached. */
-export type FinishReason = 'stop' | 'length' | 'content_filter' | 'other'
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other'
 
-/** The one internal stream all wire formats are turned into (DESIGN 8). `finish` is the last event of every stream. */
+/**
+ * The one internal stream all wire formats are turned into (R285, DESIGN 8). `start` is the first event when the server
+ * names its answer, `finish` the last one of every stream; what is an error in R285 is thrown.
+ */
 export type ModelEvent =
+  | { readonly type: 'start'; readonly id: string }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
-  | { readonly type: 'usage'; readonly usage: Usage }
+  /** A piece of a tool call; pieces with the same index belong together. Id and name come with the first one. */
+  | {
+      readonly type: 'tool_call'
+      readonly index: number
+      readonly id?: string
+      readonly name?: string
+      readonly arguments: string
+    }
+  /** `costUsd`: the provider's own figure, when it sends one. */
+  | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd?: number }
   | { readonly type: 'finish'; readonly reason: FinishReason }
 
 /** One way to reach models. `stream` throws `BatonError` (`MODEL_FAILED`, `KEY_MISSING`, `KEY_REFUSED`) when a call fails. */

@@ -24,7 +24,7 @@ export function createSseDecoder(): SseDecoder {
   let size = 0
   let afterReturn = false
   let name = ''
-  let data: string[] = []
+  let data: string | undefined
 
   function push(bytes: Uint8Array): SseEvent[] {
     size += bytes.length
@@ -33,16 +33,14 @@ export function createSseDecoder(): SseDecoder {
 
   function takeText(text: string): SseEvent[] {
     const events: SseEvent[] = []
+    const nextEnd = text.includes('\r') ? anyLineEnd : lineFeed
     let start = 0
     if (afterReturn && text !== '') {
       afterReturn = false
       if (text.startsWith('\n')) start = 1
     }
-    for (let end = lineEnd(text, start); end !== -1; end = lineEnd(text, start)) {
-      pieces.push(text.slice(start, end))
-      const line = pieces.length === 1 ? (pieces[0] ?? '') : pieces.join('')
-      pieces = []
-      const event = takeLine(line, true)
+    for (let end = nextEnd(text, start); end !== -1; end = nextEnd(text, start)) {
+      const event = takeLine(withPieces(text.slice(start, end)), true)
       if (event !== undefined) events.push(event)
       start = end + 1
       if (text[end] !== '\r') continue
@@ -53,29 +51,36 @@ export function createSseDecoder(): SseDecoder {
     return events
   }
 
+  /** The line that ends with this text. */
+  function withPieces(text: string): string {
+    if (pieces.length === 0) return text
+    const line = pieces.join('') + text
+    pieces = []
+    return line
+  }
+
   function takeLine(line: string, complete: boolean): SseEvent | undefined {
     if (line === '') return dispatch(complete)
-    const colon = line.indexOf(':')
-    const field = colon === -1 ? line : line.slice(0, colon)
-    if (field !== 'data' && field !== 'event') return undefined
-    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    if (field === 'data') data.push(value)
-    else name = value
+    if (isField(line, 'data')) {
+      const value = valueOf(line, 'data')
+      data = data === undefined ? value : `${data}\n${value}`
+    } else if (isField(line, 'event')) {
+      name = valueOf(line, 'event')
+    }
     return undefined
   }
 
   function dispatch(complete: boolean): SseEvent | undefined {
-    const event = data.length === 0 ? undefined : { name, data: data.join('\n'), complete }
+    const event = data === undefined ? undefined : { name, data, complete }
     name = ''
-    data = []
+    data = undefined
     size = 0
     return event
   }
 
   function end(): SseEvent[] {
     const events = takeText(decoder.decode())
-    const rest = pieces.join('')
-    pieces = []
+    const rest = withPieces('')
     if (rest !== '') takeLine(rest, false)
     const last = dispatch(false)
     return last === undefined ? events : [...events, last]
@@ -84,7 +89,20 @@ export function createSseDecoder(): SseDecoder {
   return { push, end, pending: () => size }
 }
 
-function lineEnd(text: string, from: number): number {
+function isField(line: string, field: string): boolean {
+  return line.startsWith(field) && (line.length === field.length || line[field.length] === ':')
+}
+
+function valueOf(line: string, field: string): string {
+  const start = field.length + 1
+  return line.slice(line[start] === ' ' ? start + 1 : start)
+}
+
+function lineFeed(text: string, from: number): number {
+  return text.indexOf('\n', from)
+}
+
+function anyLineEnd(text: string, from: number): number {
   const feed = text.indexOf('\n', from)
   const carriage = text.indexOf('\r', from)
   if (carriage === -1) return feed

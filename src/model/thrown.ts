@@ -2,7 +2,8 @@ import { messageOf } from '../base/error.ts'
 import type { ModelFault } from './errors.ts'
 
 const cutCodes = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']
-const timeoutCodes = ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
+const unreachableCodes = ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN']
+const timeoutCodes = ['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
 const tlsCode = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$)/
 
 /**
@@ -18,6 +19,12 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return { class: 'network', retryable: true, what: `has no address that can be found (${code})` }
+  }
+  if (unreachableCodes.includes(code) && !answering) {
+    return { class: 'network', retryable: true, what: `cannot be reached through this network (${code})` }
+  }
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return { class: 'timeout', retryable: true, what: `allowed no connection in time (${code})` }
   }
   if (timeoutCodes.includes(code)) {
     const what = answering ? 'stopped in the middle of the answer' : 'did not answer in time'

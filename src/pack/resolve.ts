@@ -15,9 +15,7 @@ interface AgentPack extends Pack {
   readonly subPath?: string
 }
 
-/** An agent file that was found and read. */
-export interface AgentFile {
-  readonly kind: 'aip' | 'lua'
+interface ReadFile {
   /** As it was asked for. */
   readonly name: string
   /** Absolute path. */
@@ -27,6 +25,19 @@ export interface AgentFile {
   /** Only when it was named by a pack reference. */
   readonly pack?: AgentPack
 }
+
+/** A script agent that was found and read. */
+export interface ScriptFile extends ReadFile {
+  readonly kind: 'aip' | 'lua'
+}
+
+/** A prompt file that was found and read, to be run as an agent. */
+export interface PromptFile extends ReadFile {
+  readonly kind: 'prompt'
+}
+
+/** An agent file that was found and read. */
+export type AgentFile = ScriptFile | PromptFile
 
 export interface ResolveOptions extends PackPlaces {
   /** Folder that relative names start from. */
@@ -39,10 +50,10 @@ export interface ResolveOptions extends PackPlaces {
 
 /**
  * Finds an agent by name and reads it (spec/aipack.md 3.1, vectors 9 to 12, with `.lua` beside `.aip`).
- * `x.aip` and `x.lua` name that file; `x/` means `x/main.aip`; other names try `x.aip`, `x.lua`, `x/main.aip`; a name
- * without a folder that is not found there is looked up among the built-in agents. `namespace@pack` is the `main.aip`
- * of that pack, `namespace@pack/x` is `x` in its folder.
- * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, NOT_AVAILABLE (prompt files), FILE_UNREADABLE
+ * `x.aip`, `x.lua` and `x.md` (a prompt file) name that file; `x/` means `x/main.aip`; other names try `x.aip`, `x.lua`,
+ * `x/main.aip`; a script's name without a folder that is not found there is looked up among the built-in agents.
+ * `namespace@pack` is the `main.aip` of that pack, `namespace@pack/x` is `x` in its folder.
+ * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, FILE_UNREADABLE
  */
 export function resolveAgent(name: string, options: ResolveOptions): AgentFile {
   try {
@@ -52,6 +63,16 @@ export function resolveAgent(name: string, options: ResolveOptions): AgentFile {
   } catch (error) {
     throw placed(error, options)
   }
+}
+
+/**
+ * The same where only a script can stand.
+ * @throws BatonError also USAGE for a prompt file
+ */
+export function resolveScript(name: string, options: ResolveOptions): ScriptFile {
+  const agent = resolveAgent(name, options)
+  if (agent.kind !== 'prompt') return agent
+  throw placed(new BatonError('USAGE', `"${name}" is a prompt file`, { hint: 'Name an .aip or .lua agent.' }), options)
 }
 
 /** The same, or undefined when nothing has this name: for words that may also name something else. */
@@ -71,11 +92,11 @@ interface Found {
 }
 
 function locate(name: string, options: ResolveOptions): Found | undefined {
-  if (name.endsWith('.md')) throw promptFile(name)
   if (mayBePackName(name)) return locateByReference(name, options)
   const local = pick(name, candidates(name, options.baseDir))
   if (local !== undefined) return { file: local, builtIn: false }
-  const file = /[/\\]/.test(name) ? undefined : pick(name, candidates(name, options.builtInDir))
+  const isLocal = /[/\\]|\.md$/.test(name)
+  const file = isLocal ? undefined : pick(name, candidates(name, options.builtInDir))
   return file === undefined ? undefined : { file, builtIn: true }
 }
 
@@ -112,7 +133,7 @@ type Candidates = readonly (readonly string[])[]
 
 function candidates(name: string, baseDir: string): Candidates {
   const path = isAbsolute(name) ? name : resolve(baseDir, name)
-  if (/\.(?:aip|lua)$/.test(name)) return [[path]]
+  if (/\.(?:aip|lua|md)$/.test(name)) return [[path]]
   if (name.endsWith('/')) return [mains(path)]
   return [[`${path}.aip`, `${path}.lua`], mains(path)]
 }
@@ -138,8 +159,19 @@ function isFile(path: string): boolean {
 }
 
 function read(name: string, { file, builtIn, pack }: Found): AgentFile {
-  const kind = file.endsWith('.lua') ? 'lua' : 'aip'
-  return { kind, name, file, text: readSourceFile(file), builtIn, ...(pack === undefined ? {} : { pack }) }
+  return {
+    kind: kindOf(file),
+    name,
+    file,
+    text: readSourceFile(file),
+    builtIn,
+    ...(pack === undefined ? {} : { pack }),
+  }
+}
+
+function kindOf(file: string): AgentFile['kind'] {
+  if (file.endsWith('.md')) return 'prompt'
+  return file.endsWith('.lua') ? 'lua' : 'aip'
 }
 
 function placed(error: unknown, { place }: ResolveOptions): unknown {
@@ -147,12 +179,6 @@ function placed(error: unknown, { place }: ResolveOptions): unknown {
   const { code, message, hint, cause } = error
   const details: ErrorDetails = { place, cause, ...(hint === undefined ? {} : { hint }) }
   return new BatonError(code, message, details)
-}
-
-function promptFile(name: string): BatonError {
-  return new BatonError('NOT_AVAILABLE', `prompt files as agents ("${name}") are not available in this version`, {
-    hint: 'Use an .aip or .lua agent.',
-  })
 }
 
 function noAgents(name: string): BatonError {

@@ -14,6 +14,12 @@ export function formatUsage({ input, output }: Usage): string {
   return `${input.toLocaleString('en-US')} tokens in, ${output.toLocaleString('en-US')} out`
 }
 
+/** `$0.0042`; empty for nothing and for what is not known. */
+export function formatCost(usd: number | null): string {
+  if (usd === null || usd === 0) return ''
+  return `$${usd >= 1 ? usd.toFixed(2) : usd.toPrecision(2)}`
+}
+
 const control = /\p{Cc}/gu
 
 /** One line that cannot move the cursor or change colours, at most `width` characters. */

@@ -1,5 +1,6 @@
 import type { RunEvent } from '../event/event.ts'
-import { formatDuration, oneLine } from './format.ts'
+import { formatCost, formatDuration, oneLine } from './format.ts'
+import { isNested } from './nested.ts'
 import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 
@@ -58,12 +59,13 @@ interface Status {
   readonly finished: number
   readonly step: string
   readonly tokens: number
+  readonly costUsd: number | null
   /** The end of what is streaming in. */
   readonly tail: string
 }
 
 function createStatus(): Status {
-  return { planned: 0, finished: 0, step: 'starting', tokens: 0, tail: '' }
+  return { planned: 0, finished: 0, step: 'starting', tokens: 0, costUsd: 0, tail: '' }
 }
 
 const tailLength = 200
@@ -71,27 +73,31 @@ const tailLength = 200
 function next(status: Status, event: RunEvent): Status {
   switch (event.type) {
     case 'tasks.planned':
-      return { ...status, planned: event.count, finished: 0 }
+      return isNested(event) ? status : { ...status, planned: event.count, finished: 0 }
     case 'task.completed':
     case 'task.skipped':
     case 'task.failed':
-      return { ...status, finished: status.finished + 1, tail: '' }
+      return isNested(event) ? status : { ...status, finished: status.finished + 1, tail: '' }
     case 'agent.started':
       return { ...status, step: event.agent === '' ? event.name : event.agent, tail: '' }
     case 'item.delta':
       return { ...status, tail: (status.tail + event.text).slice(-tailLength) }
     case 'usage':
-      return { ...status, tokens: event.total.input + event.total.output }
+      return { ...status, tokens: event.total.input + event.total.output, costUsd: event.total_cost_usd }
+    case 'retry':
+    case 'fallback':
+      return { ...status, tail: '' }
     default:
       return status
   }
 }
 
-function describe({ planned, finished, step, tokens, tail }: Status): string {
+function describe({ planned, finished, step, tokens, costUsd, tail }: Status): string {
   const parts = [
     planned > 1 ? `${finished}/${planned} tasks` : '',
     step,
     tokens > 0 ? `${tokens.toLocaleString('en-US')} tokens` : '',
+    formatCost(costUsd),
     tail.trim(),
   ]
   return parts.filter((part) => part !== '').join(' · ')

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../event/event.ts'
+import { isNested } from './nested.ts'
 import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 
@@ -21,7 +22,7 @@ export function createPinRenderer(write: Write, { paint }: { readonly paint: Pai
 
   return {
     event(event) {
-      if (event.type === 'redo') pins.clear()
+      if (event.type === 'redo' && !isNested(event)) pins.clear()
       if (event.type !== 'pin') return
       const pin = readPin(event)
       pins.set([pin.run, pin.task, event.id].join('\n'), pin)

@@ -1,7 +1,10 @@
-import type { RunEvent } from '../event/event.ts'
-import { formatUsage } from './format.ts'
+import type { FileChange, RunEvent } from '../event/event.ts'
+import { formatCost, formatDuration, formatUsage } from './format.ts'
+import { isNested } from './nested.ts'
 import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
+
+type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>
 
 export interface StepOptions {
   readonly paint: Paint
@@ -16,9 +19,9 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
 
   function line(event: RunEvent): string | undefined {
     if (event.type === 'run.started') target = event.target
-    if (event.type === 'tasks.planned') tasks = event.count
+    if (event.type === 'tasks.planned' && !isNested(event)) tasks = event.count
     // the one task of a run fails with the run, whose error is said at the end
-    if (event.type === 'task.failed' && tasks === 1) return undefined
+    if (event.type === 'task.failed' && tasks === 1 && !isNested(event)) return undefined
     if (level === 'quiet') return undefined
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
   }
@@ -44,6 +47,14 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     }
     case 'print':
       return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
+    case 'changes.applied':
+      return event.items.map((item) => changeLine(item, paint)).join('\n')
+    case 'retry': {
+      const wait = formatDuration(event.delay_ms)
+      return `${paint('yellow', 'retry')} in ${wait} (call ${event.attempt} failed): ${event.error.message}`
+    }
+    case 'fallback':
+      return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
     case 'redo':
       return `${paint('cyan', 'again')} round ${event.count}`
     case 'task.skipped':
@@ -72,11 +83,32 @@ function step(event: RunEvent, paint: Paint): string | undefined {
       return `${paint('cyan', 'task')}  ${event.index + 1}/${event.count} ${event.label}`
     case 'task.skipped':
       return `${paint('yellow', 'skip')}  ${event.label}`
-    case 'usage':
-      return `${paint('dim', 'model')} ${event.model} ${formatUsage(event.call)}`.trimEnd()
+    case 'usage': {
+      const usage = [formatUsage(event.call), formatCost(event.cost_usd)].filter((text) => text !== '').join(', ')
+      return `${paint('dim', 'model')} ${event.model} ${usage}`.trimEnd()
+    }
+    case 'run.completed':
+    case 'run.failed':
+      return total(event, paint)
     case 'file.changed':
       return `${paint('green', event.op.padEnd(5))} ${event.path}`
     default:
       return undefined
   }
+}
+
+/** `new    src/a.ts`; a change that failed says why. */
+function changeLine({ file_path: path, kind, success, error_msg: reason = '' }: FileChange, paint: Paint): string {
+  return success
+    ? `${paint('green', kind.toLowerCase().padEnd(6))} ${path}`
+    : `${paint('red', 'failed')} ${path}: ${reason}`
+}
+
+/** Nothing where nothing was counted, as for the offline model. */
+function total({ usage, cost_usd: cost, unpriced }: EndEvent, paint: Paint): string | undefined {
+  const unknown = unpriced.length === 0 ? '' : `no price known for ${unpriced.join(', ')}`
+  const figures = [formatUsage(usage), formatCost(cost), unknown].filter((text) => text !== '')
+  if (figures.length === 0) return undefined
+  const calls = usage.calls === 1 ? '1 call' : `${usage.calls} calls`
+  return `${paint('dim', 'total')} ${[calls, ...figures].join(', ')}`
 }

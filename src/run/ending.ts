@@ -1,9 +1,10 @@
 import type { Json } from '../base/json.ts'
+import { isBatonError } from '../base/error.ts'
 import { StopSignal } from '../base/stop.ts'
+import type { RunTotal } from '../event/context.ts'
 import type { EventBody, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
-import type { Usage } from '../event/message.ts'
 import type { TaskOutcome } from './task.ts'
 
 /** How a run ended. A run that fails is not thrown: it has an `error`. */
@@ -24,7 +25,17 @@ export function failedEnding(
   tasks: readonly TaskOutcome[] = [],
 ): Ending {
   if (signal?.aborted === true) return { stopReason: 'cancelled', tasks, outputs: [], error: signal.reason as unknown }
-  return { stopReason: exitCodeOf(error) === 4 ? 'limit' : 'error', tasks, outputs: [], error }
+  return { stopReason: stopReasonOf(error), tasks, outputs: [], error }
+}
+
+function stopReasonOf(error: unknown): RunStopReason {
+  if (exitCodeOf(error) !== 4) return 'error'
+  return isBudget(error) ? 'budget' : 'limit'
+}
+
+/** Also when it came up inside an agent. */
+function isBudget(error: unknown): boolean {
+  return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
 }
 
 /** DESIGN 12. A run whose tasks failed where the file allows it exits 1. */
@@ -36,13 +47,14 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
     case 'cancelled':
       return error instanceof StopSignal ? error.exitCode : 130
     case 'limit':
+    case 'budget':
     case 'error':
       return error === undefined ? 1 : exitCodeOf(error)
   }
 }
 
 /** The one last event of a run. */
-export function endingEvent(ending: Ending, usage: Usage): EventBody {
+export function endingEvent(ending: Ending, { usage, costUsd, unpriced }: RunTotal): EventBody {
   const { stopReason, tasks, outputs, error, skipped } = ending
   const exitCode = exitCodeFor(ending)
   const answers = tasks.map((task) => (task.status === 'done' ? task.content : null))
@@ -53,8 +65,8 @@ export function endingEvent(ending: Ending, usage: Usage): EventBody {
     result: answers.length === 1 ? (answers[0] ?? null) : null,
     outputs: tasks.length > 0 ? answers : outputs,
     usage,
-    cost_usd: null,
-    unpriced: [],
+    cost_usd: costUsd,
+    unpriced,
     permission_denials: [],
     repeated: [],
     ...(skipped === undefined ? {} : { reason: skipped.reason }),

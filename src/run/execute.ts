@@ -6,6 +6,7 @@ import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { GivenInputs } from './inputs.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { AgentTarget, Target } from './target.ts'
+import { keepTranscript } from './keep-transcript.ts'
 import { runTarget } from './target-run.ts'
 import type { TaskOutcome } from './task.ts'
 
@@ -13,33 +14,49 @@ export interface Execution {
   readonly context: RunContext
   /** Tasks whose outcome is final, for the ending of a run that fails later. */
   readonly finished: TaskOutcome[]
+  /** Hides secrets in what is written. */
+  readonly hide: (text: string) => string
 }
 
 /** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
-export function execute(target: Target, inputs: GivenInputs, { context, finished }: Execution): Promise<Ending> {
+export function execute(target: Target, inputs: GivenInputs, execution: Execution): Promise<Ending> {
   return target.kind === 'prompt'
-    ? executePrompt(target, inputs, { context, finished })
-    : executeAgent(target, inputs, context)
+    ? executePrompt(target, inputs, execution)
+    : executeAgent(target, inputs, execution.context)
 }
 
 async function executePrompt(
   target: PromptTarget,
   { texts }: GivenInputs,
-  { context, finished }: Execution,
+  { context, finished, hide }: Execution,
 ): Promise<Ending> {
-  const outcome = await runPrompt(
-    {
-      target,
-      inputs: texts,
-      onOutcome: (task, count) => {
-        finished.push(task)
-        if (task.status !== 'done') return
-        context.events([], { type: 'answer', index: task.index, count, label: task.label, text: task.content })
+  const failed: TaskOutcome[] = []
+  const keep = (): void => keepTranscript(target, { outcomes: [...finished, ...failed], hide }, context)
+  try {
+    const outcome = await runPrompt(
+      {
+        target,
+        inputs: texts,
+        onOutcome: (task, count) => {
+          finished.push(task)
+          if (task.status !== 'done') return
+          context.events([], { type: 'answer', index: task.index, count, label: task.label, text: task.content })
+        },
+        onFailure: (task) => failed.push(task),
       },
-    },
-    context,
-  )
-  return promptEnding(outcome)
+      context,
+    )
+    keep()
+    return promptEnding(outcome)
+  } catch (error) {
+    // the run has failed for this reason, whatever else goes wrong now
+    try {
+      keep()
+    } catch {
+      // nothing more can be done
+    }
+    throw error
+  }
 }
 
 function promptEnding(outcome: PromptOutcome): Ending {

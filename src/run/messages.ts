@@ -12,7 +12,13 @@ export interface PromptParts {
   readonly structure: readonly string[]
   readonly context: readonly LoadedFile[]
   readonly working: readonly LoadedFile[]
+  /** What a caller gives a file that is run as an agent. */
+  readonly input?: string
   readonly instruction: string
+  /** What the system message says besides: the forms that changes and answers must have. */
+  readonly rules?: readonly string[]
+  /** The parts that all tasks have in common are marked as worth keeping for the next call. */
+  readonly isRepeated?: boolean
 }
 
 const system = `Answer the instruction in the last message.
@@ -27,19 +33,27 @@ export function buildMessages({
   structure,
   context,
   working,
+  input = '',
   instruction,
+  rules = [],
+  isRepeated = false,
 }: PromptParts): readonly Message[] {
-  const material = [
-    part('Knowledge to follow', quoteFiles(knowledge)),
-    part('Structure of the project (paths only)', structure.map((path) => `- ${path}`).join('\n')),
-    part('Files for context', quoteFiles(context)),
-    part('Files to work on', quoteFiles(working)),
-  ].filter((content) => content !== undefined)
+  const common: readonly Message[] = [
+    { role: 'system', content: [system, ...rules].join('\n\n') },
+    ...part('Knowledge to follow', quoteFiles(knowledge)),
+    ...part('Structure of the project (paths only)', structure.map((path) => `- ${path}`).join('\n')),
+    ...part('Files for context', quoteFiles(context)),
+  ]
   return [
-    { role: 'system', content: system },
-    ...material.map((content) => ({ role: 'user', content }) as const),
+    ...(isRepeated ? withCacheMark(common) : common),
+    ...part('Files to work on', quoteFiles(working)),
+    ...part('Input', input),
     { role: 'user', content: instruction },
   ]
+}
+
+function withCacheMark(messages: readonly Message[]): readonly Message[] {
+  return messages.map((message, index) => (index === messages.length - 1 ? { ...message, cache: true } : message))
 }
 
 /** What a dry run shows in place of an answer. */
@@ -47,12 +61,12 @@ export function showMessages(messages: readonly Message[]): string {
   return messages.map(({ role, content }) => `==== ${role}\n\n${content}`).join('\n\n')
 }
 
-function part(title: string, body: string): string | undefined {
-  return body === '' ? undefined : `# ${title}\n\n${body}`
+function part(title: string, body: string): readonly Message[] {
+  return body === '' ? [] : [{ role: 'user', content: `# ${title}\n\n${body}` }]
 }
 
 /** `lines` says where the content ends, so that a file that itself quotes files stays one block. */
-function quoteFiles(files: readonly LoadedFile[]): string {
+export function quoteFiles(files: readonly LoadedFile[]): string {
   return files
     .map(({ path, content }) => {
       const body = content.replace(/\n$/, '')

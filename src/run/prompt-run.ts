@@ -1,25 +1,30 @@
-import { BatonError, isBatonError } from '../base/error.ts'
+import { isBatonError, rewordError } from '../base/error.ts'
 import { canonicalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
+import { createInOrder, type InOrder } from '../base/in-order.ts'
 import { mapLimit } from '../base/limit.ts'
 import type { Settings } from '../config/settings.ts'
+import type { PromptInput } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
+import { refusedAnswer } from './apply-answer.ts'
 import { type FileSet, listFileSet } from './files.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import { emptyInstruction, type Round, runTask, type TaskOutcome } from './task.ts'
-
-/** Rounds a run may take by `coder_redo` (DESIGN 2 "Nesting"). */
-const maxRedo = 20
+import { maxRedo, type RoundOutcome, runRounds } from './rounds.ts'
+import { emptyInstruction, type Round, runTask, type TaskOutcome, valueOf } from './task.ts'
 
 export interface PromptRun {
   readonly target: PromptTarget
   /** `-i` values. */
   readonly inputs: readonly string[]
+  /** What a caller gives a file that is run as an agent. */
+  readonly given?: PromptInput
   /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void
+  /** Told of the task that ends the run by failing. */
+  readonly onFailure?: (outcome: TaskOutcome) => void
 }
 
 export type PromptOutcome =
@@ -31,28 +36,14 @@ export type PromptOutcome =
  * `post` agent asked for another round (DESIGN 2). Tasks that failed are outcomes when the file allows them.
  * @throws BatonError when a chain or (without `allow_run_on_task_fail`) a task fails
  */
-export async function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOutcome> {
-  for (let redoCount = 0; ; redoCount += 1) {
-    const at = redoCount === 0 ? context : below(context, 'redo', String(redoCount))
-    const { outcome, redo } = await runRound(run, redoCount, at)
-    if (!redo) return outcome
-    if (redoCount >= maxRedo) throw tooManyRounds()
-    emit(context, { type: 'redo', count: redoCount + 1 })
-  }
-}
-
-function tooManyRounds(): BatonError {
-  return new BatonError('LIMIT', `the run was asked to redo itself more than ${maxRedo} times`, {
-    hint: 'A post agent keeps returning coder_redo; let it look at coder_redo_count.',
+export function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOutcome> {
+  return runRounds((redoCount, at) => runRound(run, redoCount, at), {
+    context,
+    cure: 'A post agent keeps returning coder_redo; let it look at coder_redo_count.',
   })
 }
 
-interface RoundOutcome {
-  readonly outcome: PromptOutcome
-  readonly redo: boolean
-}
-
-async function runRound(run: PromptRun, redoCount: number, context: RunContext): Promise<RoundOutcome> {
+async function runRound(run: PromptRun, redoCount: number, context: RunContext): Promise<RoundOutcome<PromptOutcome>> {
   const { target } = run
   const { spec } = target
   const services: ChainServices = { findAgent: target.findAgent, checkParams: target.settingsFor }
@@ -62,16 +53,17 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   if (instructionOf(state).trim() === '') return { outcome: skipped(emptyInstruction, spec), redo: false }
 
   const settings = target.settingsFor(state.params)
-  const round: Round = { target, state, redoCount, services, filesOf: createFileCache(context) }
+  const { given } = run
+  const round: Round = { target, state, redoCount, services, given, filesOf: createFileCache(context) }
   const files = await placeGlobErrors(target, () => round.filesOf(settings))
   const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
   if (plans.length === 0) return { outcome: skipped('working_globs match no file', spec), redo: false }
 
-  const deliver = createDelivery(run, {
-    held: spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post')),
-  })
+  // a post agent may still ask for another round, which replaces the answers
+  const held = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
+  const deliver = createInOrder((outcome: TaskOutcome) => run.onOutcome(outcome, plans.length), { held })
   try {
-    const outcomes = await runTasks(plans, { round, settings, deliver }, context)
+    const outcomes = await runTasks(plans, { round, settings, deliver, onFailure: run.onFailure }, context)
     const post = await runChain({ ...call, stage: 'post', state, extra: postInput(outcomes, files) }, services, context)
     if (!post.redo || redoCount >= maxRedo) deliver.release()
     return { outcome: { status: 'done', outcomes, agentResult: post.agentResult ?? null }, redo: post.redo }
@@ -89,10 +81,7 @@ async function placeGlobErrors<T>(target: PromptTarget, list: () => T): Promise<
   } catch (error) {
     if (!isBatonError(error) || !isObject(error.cause) || !('globKey' in error.cause)) throw error
     const place = await target.placeOf([String(error.cause['globKey'])])
-    throw new BatonError(error.code, error.message, {
-      place,
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-    })
+    throw rewordError(error, { place })
   }
 }
 
@@ -113,49 +102,16 @@ function createFileCache(context: RunContext): Round['filesOf'] {
   }
 }
 
-interface Delivery {
-  add(outcome: TaskOutcome, count: number): void
-  /** Hands over everything that was held back, also behind a task that gave nothing. */
-  release(): void
-}
-
-/** Outcomes in input order; held back while a `post` agent may still ask for another round. */
-function createDelivery({ onOutcome }: PromptRun, { held }: { readonly held: boolean }): Delivery {
-  const waiting = new Map<number, readonly [TaskOutcome, number]>()
-  let next = 0
-  let open = !held
-
-  function drain(): void {
-    for (let entry = waiting.get(next); entry !== undefined; entry = waiting.get(next)) {
-      waiting.delete(next)
-      next += 1
-      onOutcome(...entry)
-    }
-  }
-
-  return {
-    add(outcome, count) {
-      waiting.set(outcome.index, [outcome, count])
-      if (open) drain()
-    },
-    release() {
-      open = true
-      const rest = [...waiting.entries()].toSorted(([left], [right]) => left - right)
-      waiting.clear()
-      for (const [, entry] of rest) onOutcome(...entry)
-    },
-  }
-}
-
 interface Tasks {
   readonly round: Round
   readonly settings: Settings
-  readonly deliver: Delivery
+  readonly deliver: InOrder<TaskOutcome>
+  readonly onFailure: PromptRun['onFailure']
 }
 
 function runTasks(
   plans: readonly TaskPlan[],
-  { round, settings, deliver }: Tasks,
+  { round, settings, deliver, onFailure }: Tasks,
   context: RunContext,
 ): Promise<TaskOutcome[]> {
   const limit = settings.input_concurrency
@@ -164,16 +120,16 @@ function runTasks(
     const at = below({ ...context, signal }, 'task', String(index))
     const { label, count } = plan
     emit(at, { type: 'task.started', index, label, count })
-    const outcome = await at.effects.boundary(at.at, () => settle(plan, { round, settings }, at))
+    const outcome = await at.effects.boundary(at.at, () => settle(plan, { round, settings, onFailure }, at))
     announce(outcome, at)
-    deliver.add(outcome, count)
+    deliver.add(index, outcome)
     return outcome
   })
 }
 
 async function settle(
   plan: TaskPlan,
-  { round, settings }: Omit<Tasks, 'deliver'>,
+  { round, settings, onFailure }: Omit<Tasks, 'deliver'>,
   context: RunContext,
 ): Promise<TaskOutcome> {
   try {
@@ -181,9 +137,14 @@ async function settle(
   } catch (error) {
     context.signal.throwIfAborted()
     const { index, label } = plan
-    const failure = { status: 'failed', index, label, error: errorInfo(error), agentResult: null } as const
+    const answer = refusedAnswer(error)
+    const failure = {
+      ...({ status: 'failed', index, label, error: errorInfo(error), agentResult: null } as const),
+      ...(answer === undefined ? {} : { answer }),
+    }
     if (settings.allow_run_on_task_fail && !isJournalFailure(error)) return failure
     announce(failure, context)
+    onFailure?.(failure)
     throw error
   }
 }
@@ -213,7 +174,7 @@ function postInput(outcomes: readonly TaskOutcome[], files: FileSet): JsonObject
       const base = { index, label, agent_result: agentResult }
       switch (outcome.status) {
         case 'done':
-          return { ...base, content: outcome.content, content_extruded: outcome.content }
+          return { ...base, content: outcome.content, content_extruded: outcome.content, ...valueOf(outcome) }
         case 'skipped':
           return { ...base, skipped: outcome.reason }
         case 'failed':

@@ -4,16 +4,16 @@ import type { JsonObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 import { packRoots } from '../pack/places.ts'
-import { type AgentFile, resolveAgent } from '../pack/resolve.ts'
+import { type AgentFile, type ScriptFile, resolveAgent } from '../pack/resolve.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { targetKind } from './target-kind.ts'
 
 /** An agent that is run by itself. */
 export interface AgentTarget {
   readonly kind: 'agent'
-  readonly agent: AgentFile
+  readonly agent: ScriptFile
   /** Reads the agent again: a redo runs what is on the disk then. */
-  readonly reload: () => AgentFile
+  readonly reload: () => ScriptFile
   readonly workspace: string
   readonly settings: Settings
   /** What the agent's own options are merged over: config files alone. */
@@ -41,20 +41,24 @@ export interface TargetOptions extends ConfigOptions {
  */
 export async function loadTarget(options: TargetOptions): Promise<Target> {
   if (targetKind(options.file, options) === 'agent') return loadAgentTarget(options)
-  const { loadPromptTarget } = await import('./prompt-target.ts')
-  return loadPromptTarget(options)
+  return loadPrompt(options)
 }
 
-async function loadAgentTarget(options: TargetOptions): Promise<AgentTarget> {
+async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const { workspace, settings, configSettings, flagValues, notes } = await loadTargetConfig(options)
   const roots = packRoots(workspace, options)
   const { cwd, builtInDir, file } = options
-  const reload = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots })
-  const agent = reload()
+  const find = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots })
+  const agent = find()
+  // packs may hold prompt files too
+  if (agent.kind === 'prompt') return loadPrompt({ ...options, file: agent.file })
   return {
     kind: 'agent',
     agent,
-    reload,
+    reload() {
+      const again = find()
+      return again.kind === 'prompt' ? agent : again
+    },
     workspace,
     settings,
     agentSettings: configSettings,
@@ -64,4 +68,9 @@ async function loadAgentTarget(options: TargetOptions): Promise<AgentTarget> {
     packRoots: roots,
     agents: [agent],
   }
+}
+
+async function loadPrompt(options: TargetOptions): Promise<PromptTarget> {
+  const { loadPromptTarget } = await import('./prompt-target.ts')
+  return loadPromptTarget(options)
 }

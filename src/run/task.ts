@@ -1,12 +1,15 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import type { Json } from '../base/json.ts'
+import type { PromptInput } from '../event/agent.ts'
+import type { RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
-import type { ModelSettings } from '../event/agent.ts'
-import { below, emit, type RunContext } from '../event/context.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
-import { checkSize, type FileSet, loadFiles } from './files.ts'
-import { buildMessages, showMessages } from './messages.ts'
+import type { Spent, TaskAnswer } from './answer.ts'
+import type { RefusedAnswer } from './apply-answer.ts'
+import { ask } from './ask.ts'
+import type { FileSet } from './files.ts'
+import { renderInstruction } from './instruction.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -15,11 +18,17 @@ export type TaskOutcome = {
   readonly index: number
   readonly label: string
   readonly agentResult: Json
-} & (
-  | { readonly status: 'done'; readonly content: string }
-  | { readonly status: 'skipped'; readonly reason: string }
-  | { readonly status: 'failed'; readonly error: ErrorInfo }
-)
+} &
+  /** `value`: the parsed answer of a file with `[output]`. */
+  (
+    | { readonly status: 'done'; readonly content: string; readonly value?: Json; readonly spent: Spent }
+    | { readonly status: 'skipped'; readonly reason: string }
+    /** `answer`: what the model said, where only its file changes failed. */
+    | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: RefusedAnswer }
+  )
+
+/** Why a run or task without an instruction does nothing (R255, TV31). */
+export const emptyInstruction = 'the instruction is empty'
 
 /** What all tasks of one round share. */
 export interface Round {
@@ -27,6 +36,8 @@ export interface Round {
   readonly state: ChainState
   readonly redoCount: number
   readonly services: ChainServices
+  /** What a caller gives a file that is run as an agent. */
+  readonly given: PromptInput | undefined
   /** Lists the files of settings; equal settings are listed once. */
   readonly filesOf: (settings: Settings) => FileSet
 }
@@ -35,7 +46,7 @@ export interface Round {
 export async function runTask(plan: TaskPlan, round: Round, context: RunContext): Promise<TaskOutcome> {
   const { index, label } = plan
   const call = { agents: round.target.spec.agents, promptDir: round.target.spec.promptDir, redoCount: round.redoCount }
-  const task = { input: plan.input, task: { index, count: plan.count, label } }
+  const task = { input: plan.input ?? round.given?.value ?? null, task: { index, count: plan.count, label } }
 
   const before = await runChain(
     { ...call, stage: 'pre_task', state: round.state, extra: task },
@@ -47,81 +58,50 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
   }
 
   const settings = round.target.settingsFor(before.state.params)
+  const files = round.filesOf(settings)
+  const { template } = settings
+  const state = template ? await fillTemplate(before.state, { plan, files }, round) : before.state
   const answer = await ask(
-    plan,
-    { settings, instruction: instructionOf(before.state), files: round.filesOf(settings) },
+    { plan, settings, state, files, inputText: template ? '' : (round.given?.text ?? '') },
+    round.target,
     context,
   )
-  if (context.dry !== undefined) return { status: 'done', index, label, content: answer.text, agentResult: null }
-  const extra = { ...task, ai_response: answer.response, file_changes: [] }
+  const done = { status: 'done', index, label, spent: answer.spent, ...valueOf(answer) } as const
+  if (context.dry !== undefined) return { ...done, content: answer.text, agentResult: null }
+  const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
   const after = await runChain(
-    { ...call, stage: 'post_task', state: before.state, content: answer.text, extra },
+    { ...call, stage: 'post_task', state, content: answer.text, extra },
     round.services,
     context,
   )
-  return { status: 'done', index, label, content: after.content ?? answer.text, agentResult: after.agentResult ?? null }
+  return { ...done, content: after.content ?? answer.text, agentResult: after.agentResult ?? null }
 }
 
-/** Why a run or task without an instruction does nothing (R255, TV31). */
-export const emptyInstruction = 'the instruction is empty'
-
-interface Question {
-  readonly settings: Settings
-  readonly instruction: string
+interface TemplateFacts {
+  readonly plan: TaskPlan
   readonly files: FileSet
 }
 
-interface TaskAnswer {
-  readonly text: string
-  /** `ai_response` of `post_task` agents. */
-  readonly response: JsonObject
-}
-
-async function ask(
-  plan: TaskPlan,
-  { settings, instruction, files }: Question,
-  context: RunContext,
-): Promise<TaskAnswer> {
-  const workingPaths = plan.working.map(({ path }) => path)
-  const working = new Set(workingPaths)
-  const contextRefs = files.context.filter(({ path }) => !working.has(path))
-  checkSize([...files.knowledge, ...contextRefs, ...plan.working], settings)
-  const at = below(context, 'ask')
-  const messages = buildMessages({
-    knowledge: loadFiles(
-      files.knowledge.map(({ path }) => path),
-      settings,
-      below(at, 'knowledge'),
-    ),
-    structure: files.structure,
-    context: loadFiles(
-      contextRefs.map(({ path }) => path),
-      settings,
-      below(at, 'context'),
-    ),
-    working: loadFiles(workingPaths, settings, below(at, 'working')),
-    instruction,
-  })
-  if (context.dry === 'req') return { text: showMessages(messages), response: {} }
-  const result = await context.agents.run(
-    { agent: { kind: 'llm', name: 'main', settings: modelSettings(settings) }, messages },
-    at,
-  )
-  if (result.stopReason === 'max_tokens') {
-    emit(at, { type: 'warning', message: 'the answer was cut at its output limit', hint: 'Raise max_tokens.' })
-  }
-  const { input, output, cached, reasoning } = result.usage
-  return {
-    text: result.text,
-    response: {
-      content: result.text,
-      usage: { prompt_tokens: input, completion_tokens: output, cached_tokens: cached, reasoning_tokens: reasoning },
+/** What templates see: `{ input, data: { files, task }, params }` (DESIGN 4). */
+function fillTemplate(
+  state: ChainState,
+  { plan, files }: TemplateFacts,
+  { target, given }: Round,
+): Promise<ChainState> {
+  const { index, count, label, working } = plan
+  const { context, knowledge, structure } = files
+  const paths = (refs: FileSet['context']): Json => refs.map(({ path }) => path)
+  return renderInstruction(state, target.spec.document, {
+    input: plan.input ?? given?.value ?? null,
+    data: {
+      files: { context: paths(context), knowledge: paths(knowledge), structure, working: paths(working) },
+      task: { index, count, label },
     },
-  }
+    params: state.params,
+  })
 }
 
-function modelSettings(settings: Settings): ModelSettings {
-  const { model, temperature, top_p, max_tokens, reasoning_effort, seed } = settings
-  const given = { model, temperature, top_p, max_tokens, reasoning_effort, seed }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+/** The parsed answer of a file with `[output]`, when there is one. */
+export function valueOf({ value }: Pick<TaskAnswer, 'value'>): { readonly value?: Json } {
+  return value === undefined ? {} : { value }
 }

@@ -29,13 +29,16 @@ export function readAnswer(name: string, value: Json | undefined): ChainAnswer {
   for (const [key, hint] of Object.entries(unsupported)) {
     if (key in value) throw invalid(name, `returned "${key}", which Baton does not have`, hint)
   }
+  if ('file_changes' in value) {
+    const hint = 'Change files with aip.file there; file_changes shows what was done.'
+    throw invalid(name, 'returned "file_changes", but the changes of an answer are applied before post_task', hint)
+  }
   return readFields(name, value)
 }
 
 const unsupported: Readonly<Record<string, string>> = {
   agent_on: 'Write the stages into the entry: { name = "…", stage = ["pre", "post"] }.',
   emit_events: 'Agents follow each other by their place in the list and by stage.',
-  file_changes: 'Changing file_changes is not available in this version.',
 }
 
 const contradictions: readonly (readonly [string, string])[] = [

@@ -1,13 +1,15 @@
-import { BatonError, isBatonError } from '../base/error.ts'
+import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
-import type { ScriptAgent } from '../event/agent.ts'
+import type { PromptAgent, ScriptAgent } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
-import { type ChainAnswer, readAnswer } from './answer.ts'
-import { chainInput, eventOf, type StepRecord } from './input.ts'
+import type { ChainAnswer } from './answer.ts'
+import { eventOf, type StepRecord } from './input.ts'
 import { applyAnswer } from './merge.ts'
 import type { ChainState } from './state.ts'
+import { runStep } from './step.ts'
+import { checkAs } from './text-answer.ts'
 
 /** Steps one chain call may take (D29): `sub_agents_next` could otherwise go on for ever. */
 const maxSteps = 100
@@ -26,7 +28,7 @@ export interface ChainCall {
 }
 
 /** An agent of a chain with the way its answers are merged when its entry does not say; left out: `replace`. */
-export type ChainAgent = ScriptAgent & { readonly builtIn: boolean; readonly merge?: Merge }
+export type ChainAgent = (ScriptAgent | PromptAgent) & { readonly builtIn: boolean; readonly merge?: Merge }
 
 /** Functions of the run that the chain needs, handed down. */
 export interface ChainServices {
@@ -81,8 +83,9 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
     if (step >= maxSteps) throw tooManySteps(call.stage)
 
     const agent = await surroundings.services.findAgent(config)
+    checkAs(config, agent)
     const current = { config, agent, next, previous, step }
-    const answer = await runStep({ ...call, ...outcomeFields(outcome) }, current, surroundings)
+    const answer = await runStep({ ...call, ...outcomeFields(outcome) }, current, surroundings.context)
     outcome = applyStep(outcome, answer, { config, agent, stage: call.stage }, surroundings)
     previous.push(recordOf(call.stage, config, answer))
     if (answer.next !== undefined) rest = nextEntries(answer.next, call.stage, config)
@@ -92,40 +95,6 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
 
 function outcomeFields({ state, content }: ChainOutcome): Pick<ChainCall, 'state' | 'content'> {
   return { state, ...(content === undefined ? {} : { content }) }
-}
-
-interface Step {
-  readonly config: AgentConfig
-  readonly agent: ChainAgent
-  readonly next: readonly AgentConfig[]
-  readonly previous: readonly StepRecord[]
-  readonly step: number
-}
-
-async function runStep(
-  call: ChainCall,
-  { config, agent, next, previous, step }: Step,
-  { context }: Surroundings,
-): Promise<ChainAnswer> {
-  const at = below(context, `${step}:${config.name}`)
-  const { stage, state, promptDir, redoCount } = call
-  const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
-  try {
-    const input = chainInput({ stage, config, state, previous, next, promptDir, redoCount, extra })
-    const value = await at.effects.boundary(at.at, async () => {
-      const result = await at.agents.run({ agent, inputs: [input], options: config.options }, at)
-      return (result.afterAll ?? result.outputs[0] ?? null) as Json
-    })
-    return readAnswer(config.name, value)
-  } catch (error) {
-    context.signal.throwIfAborted()
-    throw failed(error, config, agent.file)
-  }
-}
-
-function withContent(extra: JsonObject, content: string): JsonObject {
-  const response = extra['ai_response']
-  return { ...extra, ai_response: { ...(response as JsonObject | undefined), content } }
 }
 
 function applyStep(
@@ -142,7 +111,7 @@ function applyStep(
     })
   }
   const changesRequest = stage === 'pre' || stage === 'pre_task'
-  const merge = config.merge ?? agent.merge ?? 'replace'
+  const merge = config.merge ?? defaultMerge(agent)
   const state = changesRequest ? applyAnswer(outcome.state, answer, { name: config.name, merge }) : outcome.state
   if (state.params !== outcome.state.params) checkReturned(state.params, config, services)
   return {
@@ -151,6 +120,11 @@ function applyStep(
     agentResult: answer.result ?? outcome.agentResult,
     redo: outcome.redo || (stage === 'post' && answer.redo),
   }
+}
+
+/** A model names the params it wants to set and cannot be expected to repeat all others. */
+function defaultMerge({ kind, merge }: ChainAgent): Merge {
+  return kind === 'prompt' ? 'shallow' : (merge ?? 'replace')
 }
 
 function ignoredFields(answer: ChainAnswer, stage: Stage): readonly string[] {
@@ -169,14 +143,8 @@ function checkReturned(params: JsonObject, config: AgentConfig, services: ChainS
     services.checkParams(params)
   } catch (error) {
     if (!isBatonError(error)) throw error
-    throw new BatonError(
-      'AGENT_FAILED',
-      `Sub-agent [${config.name}] returned coder_params that are not valid: ${error.message}`,
-      {
-        cause: error,
-        ...(error.hint === undefined ? {} : { hint: error.hint }),
-      },
-    )
+    const message = `Sub-agent [${config.name}] returned coder_params that are not valid: ${error.message}`
+    throw rewordError(error, { code: 'AGENT_FAILED', message })
   }
 }
 
@@ -209,17 +177,5 @@ function nextEntries(entries: readonly Json[], stage: Stage, config: AgentConfig
 function tooManySteps(stage: Stage): BatonError {
   return new BatonError('LIMIT', `the ${stage} chain took more than ${maxSteps} steps`, {
     hint: 'An agent keeps adding agents through sub_agents_next.',
-  })
-}
-
-/** A script that fails is the failure of its sub-agent; the place in the agent file and the cause's exit code stay. */
-function failed(error: unknown, { name }: AgentConfig, file: string): unknown {
-  if (!isBatonError(error)) return error
-  if (error.code === 'JOURNAL_FAILED') return error
-  const message = error.code === 'AGENT_FAILED' ? error.message : `Sub-agent [${name}] failed: ${error.message}`
-  return new BatonError('AGENT_FAILED', message, {
-    cause: error,
-    place: error.place ?? { file },
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
   })
 }

@@ -7,8 +7,6 @@ export interface PathPolicyOptions {
   readonly workspace: string
   /** Further folders that may be read: those of the agent, the prompt and the agents that come with the product. */
   readonly readable: readonly string[]
-  /** Files and folders inside the workspace that are never written or deleted. */
-  readonly protectedPaths?: readonly string[]
   /** `~/.aipack-base`: scripts may keep files there, as in AIPack (spec/aipack.md 3.6). It need not exist. */
   readonly aipackBase?: string
   /** Folders of packs, which may be read. Asked for once, when a path outside the workspace is read. */
@@ -22,11 +20,10 @@ export interface PathPolicyOptions {
  * given: callers resolve links first.
  */
 export function createPathPolicy(options: PathPolicyOptions): Policy {
-  const { workspace, readable, protectedPaths = [], aipackBase } = options
+  const { workspace, readable, aipackBase } = options
   const root = realPath(workspace)
   const base = aipackBase === undefined ? undefined : realPath(aipackBase)
   const folders = [root, ...readable.map(realPath)]
-  const kept = protectedPaths.map(realPath)
   let packs: readonly string[] | undefined
 
   function mayRead(path: string): boolean {
@@ -47,7 +44,6 @@ export function createPathPolicy(options: PathPolicyOptions): Policy {
     if (path === root) return deny(`${path} is the workspace itself`)
     if (isGit(relative(root, path)))
       return deny(`${displayPath(root, path)} belongs to git, and agents never change it`)
-    if (kept.some((held) => isInside(held, path))) return deny(`${displayPath(root, path)} is protected`)
     return { kind: 'allow' }
   }
 
@@ -62,12 +58,27 @@ export function createPathPolicy(options: PathPolicyOptions): Policy {
           if (base !== undefined && (isInside(base, path) || isInside(path, base))) {
             return deny(`nothing is deleted in ${base}`)
           }
-          const held = kept.find((file) => isInside(path, file))
-          const verdict = checkChange(path)
-          if (verdict.kind === 'deny' || held === undefined) return verdict
-          return deny(`${displayPath(root, path)} holds ${displayPath(root, held)}, which is protected`)
+          return checkChange(path)
         }
       }
+    },
+  }
+}
+
+/**
+ * The policy for changes that a model chooses (DESIGN 9 "Sandbox"): what says what runs, and with which rights, it never
+ * writes or deletes. `protectedPaths` are absolute.
+ */
+export function withProtected(policy: Policy, workspace: string, protectedPaths: readonly string[]): Policy {
+  const kept = protectedPaths.map(realPath)
+  const root = realPath(workspace)
+  return {
+    check(action) {
+      const verdict = policy.check(action)
+      if (verdict.kind !== 'allow' || action.kind === 'read') return verdict
+      const { path } = action
+      const held = kept.find((file) => isInside(file, path) || (action.kind === 'delete' && isInside(path, file)))
+      return held === undefined ? verdict : deny(`${displayPath(root, held)} is protected: a model never changes it`)
     },
   }
 }

@@ -1,4 +1,14 @@
-import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath, isInside, writeFileAtomic } from '../base/files.ts'
@@ -110,6 +120,27 @@ export function makeFolder(path: string, call: FileCall): boolean {
   return true
 }
 
+/** Removes a folder that has nothing in it. False when it is not there or holds something. */
+export function removeEmptyFolder(path: string, call: FileCall): boolean {
+  const target = guardEntry(path, call.context)
+  if (statusAt(target)?.kind !== 'folder' || readdirSync(target).length > 0) return false
+  change({ op: 'delete', path: target, before: sha256(''), after: null }, call, () => rmdirSync(target))
+  return true
+}
+
+/** Sets the permission bits of a file or folder. */
+export function setMode(path: string, mode: number, call: FileCall): void {
+  const target = guard('write', path, call.context)
+  const present = hashOf(target, call)
+  change({ op: 'chmod', path: target, before: present, after: present, mode }, call, () => chmodSync(target, mode))
+}
+
+/** Makes a link to `to`, which is kept as it is written. Nothing may stand at the path. */
+export function makeLink(path: string, to: string, call: FileCall): void {
+  const target = guard('write', path, call.context)
+  change({ op: 'link', path: target, before: null, after: sha256(to) }, call, () => symlinkSync(to, target))
+}
+
 interface Change {
   readonly op: string
   /** Absolute. */
@@ -118,6 +149,7 @@ interface Change {
   readonly before: string | null
   readonly after: string | null
   readonly offset?: number
+  readonly mode?: number
 }
 
 function change(record: Change, call: FileCall, act: () => void): void {

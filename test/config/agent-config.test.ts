@@ -42,6 +42,16 @@ describe('entries', () => {
   })
 })
 
+describe('as (DESIGN 5)', () => {
+  it.each(['append', 'replace', 'result', 'params'])('may be %s', (as) => {
+    expect(normalizeSubAgents([{ name: 'x.md', as }])).toMatchObject({ agents: [{ as }], findings: [] })
+  })
+
+  it('is written nowhere else than in the entry when it is left out', () => {
+    expect(normalizeSubAgents(['x.md']).agents[0]).not.toHaveProperty('as')
+  })
+})
+
 describe('bad entries (D28)', () => {
   it.each<[string, Json, string]>([
     ['a number', 7, 'the number 7 is neither a name nor a table with a name'],
@@ -55,17 +65,13 @@ describe('bad entries (D28)', () => {
     ['no stage at all', { name: 'x', stage: [] }, 'stage is an empty list'],
     ['enabled as text', { name: 'x', enabled: 'no' }, 'enabled is "no"'],
     ['an unknown merge', { name: 'x', merge: 'all' }, 'merge is "all"'],
+    ['an unknown as', { name: 'x', as: 'text' }, 'as is "text"'],
+    ['as that is no text', { name: 'x', as: true }, 'as is true'],
     ['options as text', { name: 'x', options: 'm' }, 'options is "m"'],
     ['on', { name: 'x', on: 'start' }, '"on" is not a key of sub-agents'],
     ['stage_post', { name: 'x', stage_post: true }, '"stage_post" is not a key of sub-agents'],
   ])('name the index: %s', (_, entry, message) => {
     expect(messages(['fine', entry])).toEqual([`CONFIG_INVALID sub_agents[1]: ${message}`])
-  })
-
-  it('with `as` say that it comes later', () => {
-    expect(messages([{ name: 'x', as: 'append' }])).toEqual([
-      'NOT_AVAILABLE sub_agents[0]: "as" is not available in this version',
-    ])
   })
 
   it('point to stage for other ways to say when', () => {

@@ -197,7 +197,6 @@ describe('what is not in this version', () => {
 
   it.each([
     ['mode = "code"', 'mode = "code"'],
-    ['write_mode = true', 'write_mode = true'],
     ['instructions = "auto"', 'instructions = "auto"'],
     ['runs = { keep = "30d" }', '"runs.keep"'],
   ])('holds for some values: %s', async (toml, text) => {

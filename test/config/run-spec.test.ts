@@ -68,10 +68,39 @@ describe('a run spec', () => {
       max_files_size_kb: 1500,
       allow_run_on_task_fail: false,
       lua: { engine: 'lua54', isolated: false, timeout_ms: 60_000, memory_mb: 256, instructions: 1e12 },
+      write_mode: false,
+      file_content_mode: 'udiffx',
+      partial: false,
+      template: false,
+      fallback_models: [],
+      retry: {
+        max_attempts: 3,
+        initial_backoff_ms: 100,
+        max_backoff_ms: 10_000,
+        backoff_multiplier: 2,
+        jitter_factor: 0.5,
+      },
+      timeouts: { connect_ms: 10_000, headers_ms: 30_000, stream_idle_ms: 300_000 },
+      budget: { unpriced: 'deny' },
       providers: {},
       secrets: [],
       runs: {},
     })
+  })
+
+  it('has the limits of model calls that are asked for, each by itself (R302)', async () => {
+    const toml = `retry = { patience = "90s", max_attempts = 5 }
+timeouts = { connect = "2s", request = "30s" }
+budget = { usd = 0.5, calls = 3, unpriced = "allow" }`
+    const { settings } = await load({ files: { 'p.md': `+++\n${toml}\n+++\nDo it.\n` } })
+    expect(settings.retry).toMatchObject({ max_attempts: 5, patience_ms: 90_000, max_backoff_ms: 10_000 })
+    expect(settings.timeouts).toEqual({
+      connect_ms: 2000,
+      headers_ms: 30_000,
+      stream_idle_ms: 300_000,
+      request_ms: 30_000,
+    })
+    expect(settings.budget).toEqual({ usd: 0.5, calls: 3, unpriced: 'allow' })
   })
 
   it('starts coder_params without sub_agents and [params], and with the three lists of globs (R248 to R250)', async () => {
@@ -147,6 +176,9 @@ describe('layers', () => {
     expect(rows.map(({ key, value, origin }) => `${key} = ${JSON.stringify(value)} (${origin})`)).toEqual([
       'allow_run_on_task_fail = false (default)',
       'base_dir = "" (default)',
+      'budget.unpriced = "deny" (default)',
+      'fallback_models = [] (default)',
+      'file_content_mode = "udiffx" (default)',
       'gateway = {"base_url":"http://g/v1"} (BATON_GATEWAY_URL)',
       'input_concurrency = 2 (default)',
       'lua.engine = "lua54" (default)',
@@ -158,9 +190,19 @@ describe('layers', () => {
       'model = "e" (BATON_MODEL)',
       'model_aliases.fast = "u" (home/config/config.toml:4)',
       'model_aliases.slow = "w" (baton.toml:4)',
+      'partial = false (default)',
       'providers.mine = {"base_url":"http://localhost:1/v1"} (home/config/config.toml:5)',
+      'retry.backoff_multiplier = 2 (default)',
+      'retry.initial_backoff_ms = 100 (default)',
+      'retry.jitter_factor = 0.5 (default)',
+      'retry.max_attempts = 3 (default)',
+      'retry.max_backoff_ms = 10000 (default)',
       'seed = 2 (-c seed)',
+      'timeouts.connect = "10s" (default)',
+      'timeouts.headers = "30s" (default)',
+      'timeouts.stream_idle = "5m" (default)',
       'top_p = 0.5 (baton.toml:2)',
+      'write_mode = false (default)',
     ])
   })
 
@@ -198,7 +240,9 @@ describe('settings after a chain', () => {
     expect(() => settingsFor(spec, { temperature: 'hot' })).toThrow(
       '"temperature" must be a number from 0 to 2, not "hot"',
     )
-    expect(() => settingsFor(spec, { file_content_mode: 'whole' })).toThrow('"file_content_mode" is not available')
+    expect(() => settingsFor(spec, { file_content_mode: 'half' })).toThrow(
+      '"file_content_mode" must be one of "udiffx", "whole", "search_replace_auto"',
+    )
     expect(() => settingsFor(spec, { context_globs: ['../x'] })).toThrow(
       'context_globs[0]: the glob "../x" leaves base_dir',
     )

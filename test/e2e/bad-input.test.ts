@@ -222,12 +222,12 @@ describe('a server that fails', () => {
   const key = 'sk-this-is-a-key-nobody-may-see'
 
   it.each([
-    ['500', { status: 500, body: { error: { message: 'internal' } } }, 1, /500/],
-    ['401', { status: 401, body: { error: { message: `bad key ${key}` } } }, 3, /401|refused/],
-    ['garbage', { body: '<html>not a stream</html>', headers: { 'content-type': 'text/html' } }, 1, /html/i],
-    ['a close in the middle of the stream', { text: 'one two three four', cutAfter: 3 }, 1, /middle|closed|cut/],
-  ] as const)('%s', async (_, reply, code, message) => {
-    const server = await startModelServer([reply as ModelReply])
+    ['500', { status: 500, body: { error: { message: 'internal' } } }, 1, /500/, 3],
+    ['401', { status: 401, body: { error: { message: `bad key ${key}` } } }, 3, /401|refused/, 1],
+    ['garbage', { body: '<html>not a stream</html>', headers: { 'content-type': 'text/html' } }, 1, /html/i, 1],
+    ['a close in the middle of the stream', { text: 'one two three four', cutAfter: 3 }, 1, /middle|closed|cut/, 3],
+  ] as const)('%s', async (_, reply, code, message, calls) => {
+    const server = await startModelServer(() => reply as ModelReply)
     const folder = tempTree({ 'ask.md': 'Do it.\n' })
     writeFileSync(join(folder, 'note.txt'), 'stays\n')
     const before = snapshot(folder)
@@ -242,6 +242,6 @@ describe('a server that fails', () => {
     expect(run.stderr + run.stdout).not.toContain(key)
     expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' })
     expect(snapshot(folder)).toEqual(before)
-    expect(server.requests).toHaveLength(1)
+    expect(server.requests).toHaveLength(calls)
   })
 })

@@ -48,7 +48,7 @@ function blocksOf(document: string): readonly Block[] {
   for (const [index, line] of read(document).split('\n').entries()) {
     const [, fence, info = ''] = /^(`{3,})(.*)$/.exec(line) ?? []
     if (open === undefined) {
-      answer = /^<!-- model answers: (.*) -->$/.exec(line)?.[1] ?? answer
+      answer = /^<!-- model answers: (.*) -->$/.exec(line)?.[1]?.replaceAll(String.raw`\n`, '\n') ?? answer
       if (fence !== undefined) open = { fence, info, line: index + 1, lines: [] }
     } else if (fence !== undefined && info === '' && fence.startsWith(open.fence)) {
       const [language = '', ...marks] = open.info.trim().split(/\s+/)
@@ -159,7 +159,7 @@ describe.each(documents)('%s', (document) => {
   function environment(script: string): Shell['env'] {
     const path = `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`
     const openai = script.includes('OPENAI_API_KEY') ? { OPENAI_BASE_URL: server.url } : {}
-    return { PATH: path, HOME: home, NO_COLOR: '1', ...openai }
+    return { PATH: path, HOME: home, NO_COLOR: '1', BATON_LOCAL_SERVERS: 'off', ...openai }
   }
 
   function writeFilesAbove(line: number): void {

@@ -1,10 +1,17 @@
 import { join } from 'node:path'
 import { createAgentExecutor } from '../../src/agent/executor.ts'
+import { requestFor } from '../../src/agent/prompt-agent.ts'
+import { callPromptInput } from '../../src/agent/prompt-input.ts'
 import type { Json, JsonObject } from '../../src/base/json.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { createPool } from '../../src/base/limit.ts'
 import type { AgentResult } from '../../src/event/agent.ts'
+import { createCoolDown } from '../../src/model/cool-down.ts'
+import { loadPrices } from '../../src/model/prices.ts'
+import { defaultRetryPolicy } from '../../src/base/retry.ts'
 import { createFakeProvider, type FakeProvider } from '../../src/model/fake.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
+import { createPromptRunner } from '../../src/run/child-run.ts'
 import { createScriptLoader } from '../../src/script-loader.ts'
 import { testContext, type TestContext } from './context.ts'
 import { tempTree } from './temp.ts'
@@ -40,9 +47,20 @@ export function agentWorld(
       provider: provider ?? createFakeProvider([]),
       model: name ?? 'fake',
       label: `fake::${name ?? 'fake'}`,
+      priced: { provider: 'fake', baseUrl: undefined, model: name ?? 'fake', isFree: true },
     }),
     modelPool: createPool(8),
+    retry: { policy: defaultRetryPolicy, patienceMs: 0, clock: systemClock },
+    coolDown: createCoolDown({ clock: systemClock }),
+    prices: loadPrices,
+    limitsCost: false,
     findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots }),
+    runPromptFile: createPromptRunner({
+      cwd: folder,
+      env: { BATON_HOME: join(folder, '.state') },
+      home: folder,
+      builtInDir,
+    }),
   })
   const places = { packRoots, aipackBase: join(folder, 'home/.aipack-base'), builtInDir }
   const context = { ...testContext({ workspace: folder, agents, ...(signal === undefined ? {} : { signal }) }), places }
@@ -51,7 +69,10 @@ export function agentWorld(
     context,
     run: (name, inputs = null, options = {}) =>
       agents.run(
-        { agent: resolveAgent(name, { baseDir: folder, builtInDir, packRoots }), inputs, options },
+        requestFor(
+          { agent: resolveAgent(name, { baseDir: folder, builtInDir, packRoots }), inputs, options },
+          callPromptInput,
+        ),
         { ...context, at: ['main'] },
       ),
   }

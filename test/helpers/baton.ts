@@ -30,7 +30,14 @@ export function baton(
   const home = tempTree()
   const child = spawn(process.execPath, [command, ...args], {
     cwd,
-    env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: join(home, 'baton'), NO_COLOR: '1', ...env },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: home,
+      BATON_HOME: join(home, 'baton'),
+      NO_COLOR: '1',
+      BATON_LOCAL_SERVERS: 'off',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal)

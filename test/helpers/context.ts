@@ -2,7 +2,7 @@ import type { AgentExecutor } from '../../src/event/agent.ts'
 import { createBus } from '../../src/event/bus.ts'
 import type { RunContext } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
-import { addUsage, noUsage } from '../../src/event/message.ts'
+import { createMeter } from '../../src/event/meter.ts'
 import { createMemoryEffects } from '../../src/journal/memory.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import { createPathPolicy } from '../../src/tool/policy.ts'
@@ -32,18 +32,17 @@ export function testContext({
   const bus = createBus({ runId: 'test', now: () => new Date(0) })
   bus.subscribe((event) => sent.push(event))
   const effects = createMemoryEffects({ signal })
-  let usage = noUsage
   return {
     runId: 'test',
     at: [],
     signal,
     workspace,
     effects,
-    policy: createPathPolicy({ workspace, readable: [], protectedPaths: [] }),
+    policy: createPathPolicy({ workspace, readable: [] }),
     agents,
     ancestors: [],
     options: {},
-    meter: (call) => (usage = addUsage(usage, call)),
+    meter: createMeter().add,
     events: bus.send,
     now: () => new Date(0),
     sent,

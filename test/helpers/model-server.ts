@@ -14,6 +14,8 @@ export interface ModelReply {
   /** The pieces `text` is streamed in; words when left out. */
   readonly chunks?: readonly string[]
   readonly reasoning?: readonly string[]
+  /** Tool calls after the text, their arguments in these pieces. */
+  readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly pieces: readonly string[] }[]
   /** null: the server counts no tokens. */
   readonly usage?: JsonObject | null
   /** null: no finish reason is sent. */
@@ -136,6 +138,10 @@ export function chatEvents(reply: ModelReply, model = 'test-model'): string[] {
   return [
     ...(reply.reasoning ?? []).map((text) => delta({ reasoning_content: text })),
     ...pieces.map((text) => delta({ content: text })),
+    ...(reply.toolCalls ?? []).flatMap(({ id, name, pieces: [first = '', ...rest] }, index) => [
+      delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: first } }] }),
+      ...rest.map((piece) => delta({ tool_calls: [{ index, function: { arguments: piece } }] })),
+    ]),
     ...(finish === null ? [] : [chunk([{ index: 0, delta: {}, finish_reason: finish }])]),
     ...(usage === null ? [] : [chunk([], { usage })]),
     ...(reply.doneMark === false ? [] : ['data: [DONE]\n\n']),

@@ -323,7 +323,10 @@ describe('budget', () => {
         const tokens = estimate?.tokens ?? 0
         if (tokens > limit) throw new BatonError('LIMIT', 'the budget is used up')
         log.push(`${at.join('/')} reserves ${tokens}`)
-        return { settle: (cost) => log.push(`${at.join('/')} settles ${cost === undefined ? 'unknown' : cost.tokens}`) }
+        return {
+          grant: {},
+          settle: (cost) => log.push(`${at.join('/')} settles ${cost === undefined ? 'unknown' : cost.tokens}`),
+        }
       },
     }
     return { budget, log }

@@ -18,7 +18,7 @@ const environment = {
 }
 
 describe('createMask', () => {
-  const { mask, unmask } = createMask(environment, ['PIN', 'NOT_SET'])
+  const { mask, unmask } = createMask(environment, { names: ['PIN', 'NOT_SET'] })
 
   it('hides known keys, what looks like one, and what the user named, anywhere in a text', () => {
     expect(mask('Bearer sk-openai-123456, gateway-key-1!')).toBe(
@@ -59,7 +59,7 @@ describe('createMask', () => {
 
 it('writes no secret to any file, whatever it stands in, and gives values back with it', async () => {
   const folder = newRunFolder()
-  const mask = createMask(environment, ['PIN'])
+  const mask = createMask(environment, { names: ['PIN'] })
   const journal = await openRun({ folder, now: () => new Date(0), mask })
   const effects = createEffects({ journal, signal: new AbortController().signal })
   const key = environment.OPENAI_API_KEY
@@ -100,7 +100,7 @@ it('writes no secret to any file, whatever it stands in, and gives values back w
 it('does not let a secret that equals a word of the format change the format', async () => {
   const folder = newRunFolder()
   const words = { A: 'done', B: 'ok', C: 'model', D: 'safe', E: '1', F: 'ticks' }
-  const mask = createMask(words, Object.keys(words))
+  const mask = createMask(words, { names: Object.keys(words) })
   const journal = await openRun({ folder, now: () => new Date(0), mask })
   const effects = createEffects({ journal, signal: new AbortController().signal })
   await effects.perform(['ok'], { kind: 'model', request: 'ok', repeat: 'safe' }, async () => 'done')

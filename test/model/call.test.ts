@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { setTimeout as wait } from 'node:timers/promises'
-import { idleTimeout, openCall, type Call, type TimeLimit } from '../../src/model/call.ts'
+import type { TimeLimit } from '../../src/model/alarm.ts'
+import { idleTimeout, openCall, type Call } from '../../src/model/call.ts'
 
 const never = new AbortController().signal
 
@@ -83,18 +84,66 @@ describe('waiting within a call', () => {
     await expect(call.within(limit(5_000), () => Promise.resolve())).rejects.toThrow('stopped')
   })
 
-  it('keeps the process running while it waits, and not afterwards', async () => {
+  it('keeps the process running with one timer until it is closed', async () => {
     const call = open()
     const before = timers()
     for (let read = 0; read < 2; read += 1) {
       const waiting = call.within(limit(5_000), () => Promise.resolve())
       expect(timers()).toBe(before + 1)
       await waiting
-      expect(timers()).toBe(before)
     }
     const stopped = call.within(limit(5_000), silence).catch(() => undefined)
     call.close()
     expect(timers()).toBe(before)
     void stopped
+  })
+})
+
+describe('reading a body within a call', () => {
+  function bodyOf(...pieces: readonly string[]): ReadableStreamDefaultReader<Uint8Array> {
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(Buffer.from(piece))
+      },
+      // never more, and deaf to being cancelled
+      pull: silence,
+      cancel: silence,
+    })
+    return stream.getReader()
+  }
+
+  it('gives the bytes, and stops a sender that falls silent when the limit passes', async () => {
+    const call = open()
+    const body = bodyOf('a', 'b')
+    expect([await call.read(body, limit(20)), await call.read(body, limit(20))].map(String)).toEqual(['a', 'b'])
+    await expect(call.read(body, limit(20))).rejects.toThrow('stopped')
+    expect(call.fault()).toEqual(idleTimeout(20))
+  })
+
+  it('rejects at once when the caller stops, during a read and before one', async () => {
+    const controller = new AbortController()
+    const call = open(controller.signal)
+    const body = bodyOf('a')
+    await call.read(body, limit(5_000))
+    const waiting = call.read(body, limit(5_000))
+    controller.abort()
+    await expect(waiting).rejects.toThrow('stopped')
+    await expect(call.read(body, limit(5_000))).rejects.toThrow('stopped')
+    expect(call.fault()).toBeUndefined()
+  })
+
+  it('may be given another limit while it waits', async () => {
+    const call = open()
+    const waiting = call.read(bodyOf(), limit(5_000))
+    call.limit(limit(20))
+    await expect(waiting).rejects.toThrow('stopped')
+    expect(call.fault()).toEqual(idleTimeout(20))
+  })
+
+  it('rejects with what reading throws', async () => {
+    const call = open()
+    const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error('cut')) })
+    await expect(call.read(broken.getReader(), limit(5_000))).rejects.toThrow('cut')
+    expect(call.fault()).toBeUndefined()
   })
 })

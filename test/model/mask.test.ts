@@ -12,7 +12,7 @@ it.each([
   expect(safeText(text, [key])).toBe(expected)
 })
 
-it.each(['sk-proj-abc123def', 'gsk_abcdef123456', 'Bearer abcdef123456'])(
+it.each(['sk-proj-abc123def', 'gsk_abcdef123456', 'AIzaSyAbcdef123456', 'Bearer abcdef123456'])(
   'masks %s although it is not ours',
   (text) => {
     expect(safeText(`wrong: ${text}.`, [])).toMatch(/^wrong: (Bearer )?«secret»/)

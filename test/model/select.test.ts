@@ -1,158 +1,285 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { resolveAlias, splitEffort } from '../../src/model/alias.ts'
-import type { ModelChoice, ModelSources } from '../../src/model/choice.ts'
-import { selectModel } from '../../src/model/select.ts'
+import type { ModelSources } from '../../src/model/choice.ts'
+import { choiceFor, shown } from '../helpers/choice.ts'
 
-function sources(given: Partial<ModelSources> = {}): ModelSources {
-  return { env: {}, providers: {}, aliases: {}, ...given }
+const labSettings = { base_url: 'https://lab.test/v1', api_key_env: 'LAB_KEY', default_model: 'llama' }
+const lab = { lab: labSettings }
+const openai = 'responses https://api.openai.com/v1 OPENAI_API_KEY!'
+const anthropic = 'anthropic https://api.anthropic.com/v1 ANTHROPIC_API_KEY!'
+const openrouter = 'chat https://openrouter.ai/api/v1 OPENROUTER_API_KEY!'
+const ollama = 'chat http://127.0.0.1:11434/v1 undefined'
+
+function errorOf(name: string, given: Partial<ModelSources> = {}): BatonError {
+  try {
+    choiceFor(name, given)
+  } catch (error) {
+    if (error instanceof BatonError) return error
+    throw error
+  }
+  throw new Error(`${name} is taken`)
 }
 
-function select(name: string | undefined, given: Partial<ModelSources> = {}): ModelChoice {
-  return selectModel(name, sources(given))
-}
-
-/** Where a choice leads, in one line. */
-function shown({ provider, label, reasoningEffort }: ModelChoice): string {
-  const where =
-    provider.kind === 'offline'
-      ? 'offline'
-      : `${provider.baseUrl} ${provider.apiKeyEnv}${provider.keyRequired ? '!' : ''}`
-  return [label, where, ...(reasoningEffort === undefined ? [] : [reasoningEffort])].join(' | ')
-}
-
-const groq = { base_url: 'https://groq.test/v1', api_key_env: 'GROQ_KEY', default_model: 'llama' }
-const official = 'https://api.openai.com/v1 OPENAI_API_KEY!'
-
-describe('aliases', () => {
-  const aliases = { x: 'target', fast: 'gpt-5-mini-low', loop: 'fast' }
-
+describe('a bare name', () => {
   it.each([
-    ['x', 'target'],
-    ['x-high', 'target-high'],
-    ['y-high', 'y-high'],
-    ['y', 'y'],
-    ['loop', 'fast'],
-    ['constructor', 'constructor'],
-    ['toString-high', 'toString-high'],
-  ])('%s stands for %s', (name, target) => {
-    expect(resolveAlias(name, aliases)).toBe(target)
+    ['gpt-5', openai],
+    ['gpt-6-sol', openai],
+    ['chatgpt-4o-latest', openai],
+    ['codex-mini', openai],
+    ['o3', openai],
+    ['o4-mini', openai],
+    ['ft:gpt-4o:lab', openai],
+    ['claude-opus-5-5', anthropic],
+    ['gemini-3.8-flash', 'gemini https://generativelanguage.googleapis.com/v1beta GEMINI_API_KEY!'],
+    ['deepseek-v4-pro', 'chat https://api.deepseek.com DEEPSEEK_API_KEY!'],
+    ['grok-4.6', 'chat https://api.x.ai/v1 XAI_API_KEY!'],
+    ['codestral-2508', 'chat https://api.mistral.ai/v1 MISTRAL_API_KEY!'],
+    ['kimi-k3', 'chat https://api.moonshot.ai/v1 MOONSHOT_API_KEY!'],
+    ['glm-5.3', 'chat https://api.z.ai/api/paas/v4 ZAI_API_KEY!'],
+    ['llama3.3:70b', ollama],
+    ['gpt-oss:20b', ollama],
+    ['mistral:7b', ollama],
+    ['deepseek-r1:8b', ollama],
+  ])('%s goes to whose it is: %s', (name, expected) => {
+    const choice = choiceFor(name)
+    expect(shown(choice).split(' | ')[1]).toBe(expected)
+    expect(choice.model).toBe(name)
   })
 
-  it('are looked up before anything else', () => {
-    expect(shown(select('fast', { aliases }))).toBe(`openai::gpt-5-mini | ${official} | low`)
+  it('goes to an endpoint in the place of OpenAI, unless its own provider can be asked', () => {
+    const env = { OPENAI_BASE_URL: 'http://here/v1' }
+    const here = 'chat http://here/v1 OPENAI_API_KEY'
+    expect(shown(choiceFor('llama', { env }))).toBe(`openai::llama | ${here}`)
+    expect(shown(choiceFor('claude-x', { env }))).toBe(`openai::claude-x | ${here}`)
+    expect(shown(choiceFor('llama3:8b', { env }))).toBe(`openai::llama3:8b | ${here}`)
+    const both = { ...env, ANTHROPIC_API_KEY: 'k' }
+    expect(shown(choiceFor('claude-x', { env: both }))).toBe(`anthropic::claude-x | ${anthropic}`)
+  })
+
+  it("that is nobody's goes to OpenAI once its key is there", () => {
+    expect(shown(choiceFor('newest', { env: { OPENAI_API_KEY: 'k' } }))).toBe(`openai::newest | ${openai}`)
   })
 })
 
-describe('an effort at the end of a name', () => {
+describe('a name with its provider', () => {
   it.each([
-    ['gpt-5-high', 'gpt-5', 'high'],
-    ['gpt-5-zero', 'gpt-5', 'none'],
-    ['o3-xhigh', 'o3', 'xhigh'],
-    ['gpt-5-mini', 'gpt-5-mini', undefined],
-    ['deepseek-r1-zero', 'deepseek-r1-zero', undefined],
-    ['vendor/qwen3.8-max', 'vendor/qwen3.8-max', undefined],
-    ['-high', '-high', undefined],
-    ['high', 'high', undefined],
-  ])('%s is %s with %s', (name, model, reasoningEffort) => {
-    expect(splitEffort(name)).toEqual(reasoningEffort === undefined ? { model } : { model, reasoningEffort })
+    ['openai::anything', `openai::anything | ${openai}`],
+    ['openai::', `openai::gpt-6-sol | ${openai}`],
+    ['openai_resp::gpt-5-high', `openai::gpt-5 | ${openai} | high`],
+    ['anthropic::claude-haiku-4-5', `anthropic::claude-haiku-4-5 | ${anthropic}`],
+    ['open_router::z-ai/glm-5', `openrouter::z-ai/glm-5 | ${openrouter}`],
+    ['kimi::kimi-k3', 'moonshot::kimi-k3 | chat https://api.moonshot.ai/v1 MOONSHOT_API_KEY!'],
+    ['zai_coding::glm-5.3', 'zai::glm-5.3 | chat https://api.z.ai/api/coding/paas/v4 ZAI_API_KEY!'],
+    ['groq::openai/gpt-oss-120b', 'groq::openai/gpt-oss-120b | chat https://api.groq.com/openai/v1 GROQ_API_KEY!'],
+    ['lab::llama-high', 'lab::llama | chat https://lab.test/v1 LAB_KEY! | high'],
+    ['lab::', 'lab::llama | chat https://lab.test/v1 LAB_KEY!'],
+    ['openai/gpt-5-low', `openai::gpt-5 | ${openai} | low`],
+    ['lab/llama', 'lab::llama | chat https://lab.test/v1 LAB_KEY!'],
+    ['groq/llama-3.3', 'groq::llama-3.3 | chat https://api.groq.com/openai/v1 GROQ_API_KEY!'],
+    ['ollama/llama3', `ollama::llama3 | ${ollama}`],
+    ['lmstudio::some/model', 'lmstudio::some/model | chat http://127.0.0.1:1234/v1 undefined'],
+    ['offline::extractive', 'offline::extractive | offline'],
+  ])('%s leads to %s', (name, expected) => {
+    expect(shown(choiceFor(name, { providers: lab }))).toBe(expected)
+  })
+
+  it('is asked for as the host wants it', () => {
+    expect(choiceFor('fireworks::kimi-k3-high')).toMatchObject({
+      model: 'accounts/fireworks/models/kimi-k3',
+      label: 'fireworks::kimi-k3',
+      reasoningEffort: 'high',
+    })
+    expect(choiceFor('accounts/fireworks/routers/kimi-k3-fast')).toMatchObject({
+      model: 'accounts/fireworks/routers/kimi-k3-fast',
+    })
+    expect(choiceFor('openrouter::auto').model).toBe('openrouter/auto')
+    const providers = { fireworks: { base_url: 'https://mine/v1' } }
+    expect(choiceFor('fireworks::kimi-k3', { providers }).model).toBe('kimi-k3')
+  })
+
+  it('uses the first of several key variables that is set', () => {
+    const key = (name: string, env: ModelSources['env']): unknown => choiceFor(name, { env }).provider
+    expect(key('gemini-3', { GOOGLE_API_KEY: 'k' })).toMatchObject({ apiKeyEnv: 'GOOGLE_API_KEY' })
+    expect(key('gemini-3', { GOOGLE_API_KEY: 'k', GEMINI_API_KEY: 'k' })).toMatchObject({ apiKeyEnv: 'GEMINI_API_KEY' })
+    expect(key('kimi-k3', { KIMI_API_KEY: 'k', MOONSHOT_API_KEY: ' ' })).toMatchObject({ apiKeyEnv: 'KIMI_API_KEY' })
+    expect(key('openrouter::auto', { OPEN_ROUTER_API_KEY: 'k' })).toMatchObject({ apiKeyEnv: 'OPEN_ROUTER_API_KEY' })
   })
 })
 
-describe('a named model', () => {
-  it.each([
-    ['gpt-5', {}, `openai::gpt-5 | ${official}`],
-    ['o3', {}, `openai::o3 | ${official}`],
-    ['openai::anything', {}, `openai::anything | ${official}`],
-    ['openai::', {}, `openai::gpt-5-mini | ${official}`],
-    ['claude', { OPENAI_API_KEY: 'k' }, `openai::claude | ${official}`],
-    ['llama', { OPENAI_BASE_URL: 'http://here/v1' }, 'openai::llama | http://here/v1 OPENAI_API_KEY'],
-    ['groq::llama-high', {}, 'groq::llama | https://groq.test/v1 GROQ_KEY! | high'],
-    ['groq::', {}, 'groq::llama | https://groq.test/v1 GROQ_KEY!'],
-    ['offline::extractive', { OPENAI_API_KEY: 'k' }, 'offline::extractive | offline'],
-  ])('%s with %j leads to %s', (name, env, expected) => {
-    expect(shown(select(name, { env, providers: { groq } }))).toBe(expected)
+describe('an id of the form vendor/model', () => {
+  const env = { OPENROUTER_API_KEY: 'k' }
+
+  it('goes to OpenRouter whole, when the vendor has no key of its own here', () => {
+    expect(shown(choiceFor('openai/gpt-5', { env }))).toBe(`openrouter::openai/gpt-5 | ${openrouter}`)
+    expect(shown(choiceFor('z-ai/glm-5.3', { env }))).toBe(`openrouter::z-ai/glm-5.3 | ${openrouter}`)
+    expect(shown(choiceFor('openai/gpt-5', { env: { ...env, OPENAI_API_KEY: 'k' } }))).toBe(`openai::gpt-5 | ${openai}`)
   })
 
-  it('goes to the gateway as it is, whatever provider it names', () => {
+  it('is not taken by a vendor that does not serve it', () => {
+    const both = { ...env, OPENAI_API_KEY: 'k' }
+    expect(shown(choiceFor('openai/gpt-oss-120b', { env: both }))).toBe(
+      `openrouter::openai/gpt-oss-120b | ${openrouter}`,
+    )
+    expect(errorOf('openai/gpt-oss-120b', { env: { OPENAI_API_KEY: 'k' } }).message).toContain('unknown model')
+  })
+
+  it('goes whole to an endpoint in the place of OpenAI', () => {
+    const own = { OPENAI_BASE_URL: 'http://here/v1', GROQ_API_KEY: 'k' }
+    expect(choiceFor('openai/gpt-5', { env: own })).toMatchObject({
+      model: 'openai/gpt-5',
+      provider: { name: 'openai' },
+    })
+    expect(choiceFor('ollama/llama3', { env: own })).toMatchObject({ model: 'ollama/llama3' })
+    expect(choiceFor('groq/llama', { env: own })).toMatchObject({ model: 'llama', provider: { name: 'groq' } })
+  })
+})
+
+describe('the address of a provider', () => {
+  it('in the environment means another server, which speaks chat completions in the place of OpenAI', () => {
+    const { provider } = choiceFor('gpt-5', { env: { OPENAI_BASE_URL: 'http://here/v1' } })
+    expect(provider).toMatchObject({ format: 'chat', keyRequired: false, quirks: { outputLimit: 'max_tokens' } })
+    const official = choiceFor('gpt-5', { env: { OPENAI_BASE_URL: 'https://api.openai.com/v1/' } })
+    expect(official.provider).toMatchObject({ format: 'responses', keyRequired: true })
+    const responses = choiceFor('openai_resp::x', { env: { OPENAI_BASE_URL: 'http://here/v1' } })
+    expect(responses.provider).toMatchObject({ format: 'responses', baseUrl: 'http://here/v1' })
+  })
+
+  it.each([
+    ['http://here', 'http://here/v1'],
+    ['https://host/api/anthropic/', 'https://host/api/anthropic/v1'],
+    ['http://here/v1', 'http://here/v1'],
+    ['https://api.anthropic.com', 'https://api.anthropic.com/v1'],
+  ])('in ANTHROPIC_BASE_URL may be written without the version: %s', (ANTHROPIC_BASE_URL, baseUrl) => {
+    expect(choiceFor('claude-x', { env: { ANTHROPIC_BASE_URL } }).provider).toMatchObject({
+      baseUrl,
+      format: 'anthropic',
+    })
+  })
+
+  it.each([
+    ['box', 'http://box:11434/v1'],
+    ['box:8000', 'http://box:8000/v1'],
+    [':8000', 'http://127.0.0.1:8000/v1'],
+    ['0.0.0.0', 'http://127.0.0.1:11434/v1'],
+    ['[::]:1', 'http://127.0.0.1:1/v1'],
+    ['[::1]', 'http://[::1]:11434/v1'],
+    ['http://box', 'http://box:80/v1'],
+    ['https://box/deep/', 'https://box:443/deep/v1'],
+  ])('in OLLAMA_HOST is read as Ollama does: %s', (OLLAMA_HOST, baseUrl) => {
+    expect(choiceFor('ollama::m', { env: { OLLAMA_HOST } }).provider).toMatchObject({ baseUrl, isFree: true })
+  })
+
+  it('in the config keeps the format of the provider of that name, and takes another one', () => {
+    const providers = {
+      openai: { base_url: 'https://mine/v1', api_key_env: 'MINE' },
+      anthropic: { base_url: 'https://mine/v1' },
+      lab: { base_url: 'https://lab/v1', format: 'gemini' as const },
+    }
+    expect(shown(choiceFor('m', { providers, env: { OPENAI_API_KEY: 'k' } }))).toBe(
+      'openai::m | chat https://mine/v1 MINE!',
+    )
+    expect(shown(choiceFor('claude-x', { providers }))).toBe(
+      'anthropic::claude-x | anthropic https://mine/v1 ANTHROPIC_API_KEY',
+    )
+    expect(shown(choiceFor('lab::m', { providers }))).toBe('lab::m | gemini https://lab/v1 undefined')
+    const env = { OPENAI_BASE_URL: 'http://here/v1' }
+    expect(shown(choiceFor('m', { providers, env }))).toBe('openai::m | chat http://here/v1 OPENAI_API_KEY')
+  })
+
+  it('in the config has the quirks of the host it leads to', () => {
+    const providers = { mine: { base_url: 'https://openrouter.ai/api/v1' }, other: { base_url: 'https://other/v1' } }
+    expect(choiceFor('mine::m', { providers }).provider).toMatchObject({ quirks: { reasoning: 'object' } })
+    expect(choiceFor('other::m', { providers }).provider).toMatchObject({ quirks: { reasoning: 'effort' } })
+  })
+})
+
+describe('an alias', () => {
+  it.each([
+    ['opus', 'anthropic::claude-opus-5-5', undefined],
+    ['flash-low', 'gemini::gemini-3.8-flash', 'low'],
+    ['glm', 'zai::glm-5.3', undefined],
+    ['f-kimi', 'fireworks::kimi-k3', undefined],
+    ['mine', 'openai::gpt-5-mini', 'low'],
+    ['haiku', 'openai::gpt-5-mini', 'low'],
+    ['second', 'anthropic::claude-sonnet-5', 'high'],
+  ])('%s stands for %s, those of the config before the built-in ones', (name, label, reasoningEffort) => {
+    const aliases = { mine: 'gpt-5-mini-low', haiku: 'gpt-5-mini-low', second: 'sonnet-high' }
+    const { label: actual, reasoningEffort: effort } = choiceFor(name, { aliases })
+    expect([actual, effort]).toEqual([label, reasoningEffort])
+  })
+
+  it('of a provider of the config is before a prefix of the same name', () => {
+    const providers = { kimi: { base_url: 'https://mine/v1' } }
+    expect(shown(choiceFor('kimi::m', { providers }))).toBe('kimi::m | chat https://mine/v1 undefined')
+  })
+})
+
+describe('a gateway', () => {
+  it('gets every name as it is, whatever provider or built-in alias it names', () => {
     const env = { BATON_GATEWAY_URL: 'https://gate/v1', OPENAI_API_KEY: 'k' }
-    expect(shown(select('openai::gpt-5-high', { env }))).toBe(
-      'gateway::openai::gpt-5 | https://gate/v1 BATON_GATEWAY_KEY | high',
+    expect(shown(choiceFor('openai::gpt-5-high', { env }))).toBe(
+      'gateway::openai::gpt-5 | chat https://gate/v1 BATON_GATEWAY_KEY | high',
     )
-    expect(shown(select('offline::extractive', { env }))).toBe('offline::extractive | offline')
+    expect(choiceFor('opus', { env }).label).toBe('gateway::opus')
+    expect(choiceFor('opus', { env, aliases: { opus: 'mine' } }).label).toBe('gateway::mine')
+    expect(choiceFor('fast', { env }).label).toBe('gateway::fast')
+    expect(shown(choiceFor('offline::extractive', { env }))).toBe('offline::extractive | offline')
   })
 
-  it('goes to a configured gateway with the key that belongs to it, and to the one of the environment without it', () => {
-    const gateway = { base_url: 'https://mine/v1', api_key_env: 'MINE', headers: { a: 'b' } }
-    expect(shown(select('m', { gateway }))).toBe('gateway::m | https://mine/v1 MINE!')
-    const other = select('m', { gateway, env: { BATON_GATEWAY_URL: 'https://gate/v1' } })
-    expect(other.provider).toMatchObject({ baseUrl: 'https://gate/v1', apiKeyEnv: 'BATON_GATEWAY_KEY', headers: {} })
-  })
-
-  it('goes to a configured openai, unless the environment has a base URL', () => {
-    const providers = { openai: { base_url: 'https://mine/v1', api_key_env: 'MINE' } }
-    expect(shown(select('m', { providers }))).toBe('openai::m | https://mine/v1 MINE!')
-    expect(shown(select('m', { providers, env: { OPENAI_BASE_URL: 'http://here/v1' } }))).toBe(
-      'openai::m | http://here/v1 OPENAI_API_KEY',
-    )
-  })
-
-  it.each(['llama3', 'gpt-oss:20b', 'nobody::m', 'offline::other', 'constructor::m'])(
-    '%s is an error that lists what is available when nobody takes it',
-    (name) => {
-      const call = (): ModelChoice => select(name, { providers: { groq }, aliases: { fast: 'x' } })
-      expect(call).toThrow(`unknown model "${name}"`)
-      try {
-        call()
-      } catch (error) {
-        expect(error).toBeInstanceOf(BatonError)
-        expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
-        expect((error as BatonError).hint).toContain('groq::NAME; openai::NAME; offline::extractive; the aliases fast')
-      }
-    },
-  )
-
-  it('that an alias stands for is named in the error', () => {
-    expect(() => select('fast', { aliases: { fast: 'nope' } })).toThrow(
-      'unknown model "fast" (which stands for "nope")',
-    )
+  it('of the config gets the key that belongs to it, the one of the environment does not', () => {
+    const gateway = {
+      base_url: 'https://mine/v1',
+      api_key_env: 'MINE',
+      headers: { a: 'b' },
+      format: 'anthropic',
+    } as const
+    expect(shown(choiceFor('m', { gateway }))).toBe('gateway::m | anthropic https://mine/v1 MINE!')
+    const other = choiceFor('m', { gateway, env: { BATON_GATEWAY_URL: 'https://gate/v1' } })
+    expect(other.provider).toMatchObject({
+      baseUrl: 'https://gate/v1',
+      apiKeyEnv: 'BATON_GATEWAY_KEY',
+      format: 'chat',
+      headers: {},
+    })
   })
 })
 
-describe('no model named anywhere', () => {
-  it.each([
-    [{ OPENAI_API_KEY: 'k' }, {}, `openai::gpt-5-mini | ${official}`],
-    [{ OPENAI_API_KEY: 'k', GROQ_KEY: 'g' }, { groq }, `openai::gpt-5-mini | ${official}`],
-    [{ OPENAI_API_KEY: '  ', GROQ_KEY: 'g' }, { groq }, 'groq::llama | https://groq.test/v1 GROQ_KEY!'],
-    [{}, { groq }, 'offline::extractive | offline'],
-  ])('with %j and %j leads to the first default whose key is there', (env, providers, expected) => {
-    expect(shown(select(undefined, { env, providers }))).toBe(expected)
-  })
-
-  it('leads to the offline model with one line that says so and how to get a real one', () => {
-    const { notice } = select('')
-    expect(notice).toContain('no model is configured')
-    for (const way of ['-m', 'OPENAI_API_KEY', 'BATON_GATEWAY_URL']) expect(notice).toContain(way)
-    expect(notice).not.toContain('\n')
-    expect(select('offline::extractive')).not.toHaveProperty('notice')
-  })
-
-  it.each([{ OPENAI_BASE_URL: 'http://here/v1' }, { BATON_GATEWAY_URL: 'https://gate/v1' }])(
-    'is an error that names -m when %j gives an endpoint without a default',
-    (env) => {
-      expect(() => select(undefined, { env })).toThrow(/^no model is named/)
-      try {
-        select(undefined, { env })
-      } catch (error) {
-        expect((error as BatonError).hint).toContain('-m')
-      }
+describe('a name nobody takes', () => {
+  it.each(['llama3', 'nobody::m', 'offline::other', 'constructor::m', 'openai:gpt-5', 'vendor/model', 'toString'])(
+    '%s is an error',
+    (name) => {
+      expect(errorOf(name, { providers: lab })).toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: `unknown model "${name}"`,
+      })
     },
   )
 
-  it('leads to the default of a configured gateway', () => {
-    const gateway = { base_url: 'https://mine/v1', default_model: 'fast' }
-    expect(shown(select(undefined, { gateway, aliases: { fast: 'real-low' } }))).toBe(
-      'gateway::real | https://mine/v1 BATON_GATEWAY_KEY | low',
+  it('is told first what can be used as things are, then the rest in one line', () => {
+    const { hint = '' } = errorOf('nope-nope', { providers: lab, aliases: { tiny: 'x' }, env: { XAI_API_KEY: 'k' } })
+    expect(hint).toBe(
+      'Available: lab::NAME; xai::NAME; ollama::NAME; lmstudio::NAME; llama-server::NAME; offline::extractive; ' +
+        'the aliases tiny, normal, high, fast. With their key: openai, anthropic, gemini, groq, deepseek, mistral, ' +
+        'openrouter, together, fireworks, cerebras, moonshot, zai. A gateway (BATON_GATEWAY_URL) takes every name.',
     )
+  })
+
+  it.each([
+    ['openai:gpt-5', 'Did you mean "openai::gpt-5"?'],
+    ['antropic::claude-x', 'Did you mean "anthropic::claude-x"?'],
+    ['sonet', 'Did you mean "sonnet"?'],
+    ['tny', 'Did you mean "tiny"?'],
+  ])('%s gets a suggestion: %s', (name, suggestion) => {
+    expect(errorOf(name, { aliases: { tiny: 'x' } }).hint).toContain(suggestion)
+  })
+
+  it('is named together with the alias that stands for it', () => {
+    expect(errorOf('mine', { aliases: { mine: 'nope' } }).message).toBe(
+      'unknown model "mine" (which stands for "nope")',
+    )
+  })
+
+  it('is different from a provider without a default model', () => {
+    expect(errorOf('ollama::')).toMatchObject({ message: 'ollama has no default model' })
   })
 })

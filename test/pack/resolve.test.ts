@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defaultMerge } from '../../src/pack/manifest.ts'
-import { findAgent, resolveAgent } from '../../src/pack/resolve.ts'
+import { findAgent, resolveAgent, resolveScript } from '../../src/pack/resolve.ts'
 import { targetKind } from '../../src/run/target-kind.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -56,7 +56,7 @@ describe('local agents (spec/aipack.md 3.1, vector 10)', () => {
   it('puts the place the name is written at into every error', () => {
     const { options } = world()
     const place = { file: 'ask.md', line: 3 }
-    for (const name of ['missing', 'no@pack', 'no@@pack', 'x.md']) {
+    for (const name of ['missing', 'no@pack', 'no@@pack', 'missing.md']) {
       expect(() => resolveAgent(name, { ...options, place }), name).toThrow(expect.objectContaining({ place }))
     }
   })
@@ -111,6 +111,31 @@ describe('agents of packs', () => {
     ['ns@@x', '"ns@@x" is not a pack reference: it has more than one @'],
   ])('%s is an error', (name, message) => {
     expect(() => world(...pack).find(name)).toThrow(message)
+  })
+})
+
+describe('prompt files (DESIGN 4, 5)', () => {
+  const pack = ['packs/ns/p/tone.md', 'prompts/tone.md', 'other/tone.md.aip']
+
+  it.each([
+    ['prompts/tone.md', 'prompts/tone.md'],
+    ['./prompts/tone.md', 'prompts/tone.md'],
+    ['ns@p/tone.md', 'packs/ns/p/tone.md'],
+  ])('%s is one', (name, expected) => {
+    const { root, options } = world(...pack)
+    const agent = resolveAgent(name, options)
+    expect(agent).toMatchObject({ kind: 'prompt', name, builtIn: false })
+    expect(agent.file.slice(root.length + 1)).toBe(expected)
+  })
+
+  it.each(['prompts/tone', 'other/tone.md', 'README.md'])('%s is none', (name) => {
+    expect(() => world(...pack).find(name)).toThrow(expect.objectContaining({ code: 'AGENT_NOT_FOUND' }))
+  })
+
+  it('are refused where only a script can stand', () => {
+    const { options } = world(...pack)
+    expect(() => resolveScript('prompts/tone.md', options)).toThrow('"prompts/tone.md" is a prompt file')
+    expect(resolveScript('other/tone.md.aip', options).kind).toBe('aip')
   })
 })
 

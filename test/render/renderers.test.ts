@@ -63,13 +63,23 @@ describe('lines on stderr', () => {
     { type: 'warning', message: 'careful', hint: 'do this' },
     { type: 'print', name: 'p.lua', text: 'seen' },
     { type: 'agent.started', name: 'main', kind: 'llm' },
-    { type: 'usage', model: 'm', call: { ...noUsage, input: 1234, output: 5 }, total: noUsage },
+    {
+      type: 'usage',
+      model: 'm',
+      call: { ...noUsage, input: 1234, output: 5 },
+      total: noUsage,
+      cost_usd: 0.0021,
+      total_cost_usd: null,
+    },
   ]
 
   it.each([
     ['quiet', ''],
     ['normal', 'warning careful\n  do this\n[p.lua] seen\n'],
-    ['verbose', 'run r a\nwarning careful\n  do this\n[p.lua] seen\nstart main\nmodel m 1,234 tokens in, 5 out\n'],
+    [
+      'verbose',
+      'run r a\nwarning careful\n  do this\n[p.lua] seen\nstart main\nmodel m 1,234 tokens in, 5 out, $0.0021\n',
+    ],
   ] as const)('%s', (level, expected) => {
     expect(drawn((write) => createStepRenderer(write, { paint: plain, level }), bodies)).toBe(expected)
   })

@@ -74,6 +74,16 @@ describe('contradictions and what Baton does not have', () => {
   })
 })
 
+it('says what to do instead of returning file_changes', () => {
+  expect(() => readAnswer('a', { file_changes: [] })).toThrow(
+    expect.objectContaining({
+      code: 'AGENT_FAILED',
+      message: 'Sub-agent [a] returned "file_changes", but the changes of an answer are applied before post_task',
+      hint: expect.stringContaining('aip.file'),
+    }),
+  )
+})
+
 describe('fields', () => {
   it('reads an empty Lua table as an empty list of prompts', () => {
     expect(readAnswer('a', { coder_prompts: {} })).toEqual({ prompts: [], redo: false })

@@ -2,7 +2,7 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Action } from '../../src/event/policy.ts'
-import { createPathPolicy } from '../../src/tool/policy.ts'
+import { createPathPolicy, withProtected } from '../../src/tool/policy.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const workspace = tempTree({ 'src/a.ts': '', '.git/config': '', 'keep/ask.md': '' })
@@ -10,7 +10,7 @@ const agents = tempTree({ 'lint.lua': '' })
 const elsewhere = tempTree({ 'x.txt': '' })
 const agentsLink = join(workspace, 'agents-link')
 symlinkSync(agents, agentsLink)
-const policy = createPathPolicy({ workspace, readable: [agentsLink], protectedPaths: [join(workspace, 'keep/ask.md')] })
+const policy = createPathPolicy({ workspace, readable: [agentsLink] })
 
 function check(kind: Action['kind'], path: string): string {
   const verdict = policy.check({ kind, path })
@@ -31,15 +31,30 @@ describe('createPathPolicy', () => {
     ['write', join(workspace, '.git/config'), '.git/config belongs to git, and agents never change it'],
     ['write', join(workspace, 'sub/.GIT/hooks/x'), 'sub/.GIT/hooks/x belongs to git, and agents never change it'],
     ['write', join(agents, 'lint.lua'), `${agents}/lint.lua is outside the workspace ${workspace}`],
-    ['write', join(workspace, 'keep/ask.md'), 'keep/ask.md is protected'],
-    ['write', join(workspace, 'keep/other.md'), 'allow'],
+    ['write', join(workspace, 'keep/ask.md'), 'allow'],
     ['delete', join(workspace, 'src'), 'allow'],
     ['delete', join(workspace, '.git'), '.git belongs to git, and agents never change it'],
     ['delete', workspace, `${workspace} is the workspace itself`],
-    ['delete', join(workspace, 'keep'), 'keep holds keep/ask.md, which is protected'],
     ['delete', join(elsewhere, 'x.txt'), `${elsewhere}/x.txt is outside the workspace ${workspace}`],
   ] as const)('%s %s', (kind, path, expected) => {
     expect(check(kind, path)).toBe(expected)
+  })
+})
+
+describe('withProtected', () => {
+  const kept = withProtected(policy, workspace, [join(workspace, 'keep/ask.md'), join(workspace, '.baton')])
+  const refused = (name: string): string => `${name} is protected: a model never changes it`
+
+  it.each([
+    ['read', 'keep/ask.md', 'allow'],
+    ['write', 'keep/ask.md', refused('keep/ask.md')],
+    ['delete', 'keep', refused('keep/ask.md')],
+    ['write', '.baton/packs/x/y/main.aip', refused('.baton')],
+    ['write', 'keep/other.md', 'allow'],
+    ['write', '.git/config', '.git/config belongs to git, and agents never change it'],
+  ] as const)('%s %s', (kind, path, expected) => {
+    const verdict = kept.check({ kind, path: join(workspace, path) })
+    expect(verdict.kind === 'deny' ? verdict.reason : verdict.kind).toBe(expected)
   })
 })
 

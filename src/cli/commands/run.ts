@@ -15,6 +15,9 @@ import type { CommandIo } from '../io.ts'
 import type { RunFlags } from '../options.ts'
 import { describeError } from '../report.ts'
 
+/** How long a person's run waits for an overloaded host (DESIGN 8). */
+const defaultPatienceMs = 10 * 60_000
+
 /** `baton run FILE`: the result on stdout, everything else on stderr; gives the exit code. */
 export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number> {
   refuseBadNames(flags)
@@ -32,8 +35,9 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
         home: io.home,
         inputs: flags.inputs,
         onFiles: flags.onFiles,
-        overrides: flags.config,
+        overrides: [...flags.config, ...costLimit(flags)],
         signal: io.signal,
+        patienceMs: defaultPatienceMs,
         ...given(flags),
       },
       (event) => {
@@ -67,6 +71,14 @@ function refuseBadNames({ model, file }: RunFlags): void {
       hint: 'Write it to a file.',
     })
   }
+}
+
+function costLimit({ maxCost }: RunFlags): readonly string[] {
+  if (maxCost === undefined) return []
+  if (/^\d+(?:\.\d+)?$/.test(maxCost) && Number(maxCost) > 0) return [`budget.usd=${Number(maxCost)}`]
+  throw new BatonError('USAGE', `--max-cost ${maxCost} is not an amount in US dollars`, {
+    hint: 'Write for example --max-cost 0.50.',
+  })
 }
 
 function given({ model, dry }: RunFlags): { readonly model?: string; readonly dry?: 'req' | 'res' } {

@@ -50,7 +50,7 @@ function closingOnOwnLine(
   for (let line = start; line < lines.length; line += 1) {
     const tag = readTag(lines[line] ?? '')
     if (tag === undefined || tag.indent > maxIndent) continue
-    if (found !== undefined && endsReading(tag)) break
+    if (found !== undefined && endsReading(tag, open)) break
     if (tag.name !== open.name || tag.style !== open.style) continue
     if (tag.form === 'open') depth += 1
     else if (tag.form === 'close' && depth > 0) depth -= 1
@@ -64,7 +64,7 @@ function closingAtLineEnd(lines: readonly string[], start: number, open: Tag): C
   for (let line = start; line < lines.length; line += 1) {
     const text = lines[line] ?? ''
     const tag = readTag(text)
-    if (tag !== undefined && endsReading(tag)) return undefined
+    if (tag !== undefined && endsReading(tag, open)) return undefined
     if (text.trimEnd().endsWith(closing)) return { line, before: text.slice(0, text.lastIndexOf(closing)), rest: '' }
   }
   return undefined
@@ -80,8 +80,8 @@ export function closingInRest(rest: string, open: Tag): Omit<Closing, 'line'> | 
   return { before: rest.slice(0, at), rest: behind }
 }
 
-function endsReading(tag: Tag): boolean {
-  return tag.form === 'close' ? isContainer(tag.name) : isDirective(tag.name)
+function endsReading(tag: Tag, { name }: Tag): boolean {
+  return tag.form === 'close' ? isContainer(tag.name) : isDirective(tag.name) || tag.name === name
 }
 
 function closes(tag: Tag, open: Tag): boolean {

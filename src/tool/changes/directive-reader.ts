@@ -1,5 +1,5 @@
-import { closingInRest, findClosing, type Closing } from './closing.ts'
-import { type ContentDirective, type Directive, failDirective, type TransferDirective } from './directive.ts'
+import { closingInRest, findClosing } from './closing.ts'
+import { type Directive, failDirective, type TransferDirective } from './directive.ts'
 import { withoutFence } from './fence.ts'
 import { closingText, directiveKinds, type DirectiveName, readTag, type Tag } from './tag.ts'
 
@@ -35,7 +35,7 @@ interface NamedTag {
 
 interface ContentTag {
   readonly tag: Tag
-  readonly kind: ContentDirective['kind']
+  readonly kind: 'New' | 'Patch' | 'Append'
 }
 
 function readContent(lines: readonly string[], at: number, { tag, kind }: ContentTag): DirectiveReading {
@@ -43,25 +43,41 @@ function readContent(lines: readonly string[], at: number, { tag, kind }: Conten
   const made = (content: string): Directive =>
     filePath === undefined ? missing(tag, 'file_path') : { kind, filePath, content }
 
-  if (tag.form === 'single') return { directive: made(''), next: at + 1, rest: tag.rest }
-  const inline = closingInRest(tag.rest, tag)
-  if (inline !== undefined) return { directive: made(inline.before), next: at + 1, rest: inline.rest }
-  const closing = findClosing(lines, at + 1, tag)
-  if (closing !== undefined) {
-    return { directive: made(contentBetween(lines, at, { tag, closing })), next: closing.line + 1, rest: closing.rest }
-  }
-  const directive = failDirective(`${tag.name} is never closed with ${closingText(tag)}`, filePath)
-  return { directive, next: at + 1, rest: '' }
+  const { lines: content, next, rest } = readEnclosed(lines, at, tag)
+  const directive = content === undefined ? neverClosed(tag, filePath) : made(withoutFence(content).join(''))
+  return { directive, next, rest }
 }
 
-function contentBetween(
-  lines: readonly string[],
-  at: number,
-  { tag, closing }: { readonly tag: Tag; readonly closing: Closing },
-): string {
+/** What stands between a tag and its closing one. */
+export interface Enclosed {
+  /** Undefined when the tag is never closed. */
+  readonly lines: readonly string[] | undefined
+  /** Index of the first line behind it. */
+  readonly next: number
+  /** What follows the closing tag on the same line. */
+  readonly rest: string
+}
+
+/** Reads the content of the tag that begins line `at`. */
+export function readEnclosed(lines: readonly string[], at: number, tag: Tag): Enclosed {
+  if (tag.form === 'single') return { lines: [], next: at + 1, rest: tag.rest }
+  const inline = closingInRest(tag.rest, tag)
+  if (inline !== undefined) {
+    return { lines: inline.before === '' ? [] : [inline.before], next: at + 1, rest: inline.rest }
+  }
+  const closing = findClosing(lines, at + 1, tag)
+  if (closing === undefined) return { lines: undefined, next: at + 1, rest: '' }
   const first = tag.rest.trim() === '' ? [] : [tag.rest]
   const last = closing.before === '' ? [] : [closing.before]
-  return withoutFence([...first, ...lines.slice(at + 1, closing.line), ...last]).join('')
+  return {
+    lines: [...first, ...lines.slice(at + 1, closing.line), ...last],
+    next: closing.line + 1,
+    rest: closing.rest,
+  }
+}
+
+export function neverClosed(tag: Tag, filePath: string | undefined): Directive {
+  return failDirective(`${tag.name} is never closed with ${closingText(tag)}`, filePath)
 }
 
 function deletion(tag: Tag): Directive {
@@ -88,11 +104,13 @@ function behindEmpty(lines: readonly string[], at: number, tag: Tag): { readonly
   return { next: at + 1, rest: tag.rest }
 }
 
-function attribute({ attributes }: Tag, name: string): string | undefined {
+/** The value of an attribute; an empty one counts as left out. */
+export function attribute({ attributes }: Tag, name: string): string | undefined {
   const value = attributes.get(name)?.trim()
   return value === '' ? undefined : value
 }
 
-function missing(tag: Tag, name: string, filePath?: string): Directive {
+/** Stands for a directive that lacks an attribute. */
+export function missing(tag: Tag, name: string, filePath?: string): Directive {
   return failDirective(`${tag.name} needs the attribute ${name}`, filePath)
 }

@@ -7,9 +7,9 @@ export interface HunkFailure {
 /** One change that an answer asks for (spec/aipack.md 6.5). Paths are as they were written, relative to a base folder. */
 export type Directive = ContentDirective | TransferDirective | DeleteDirective | FailDirective
 
-/** Changes whose result is a text. `content` of a patch holds its hunks. */
+/** Changes whose result is a text. `content` of a patch holds its hunks, that of SearchReplace its blocks (6.4). */
 export interface ContentDirective {
-  readonly kind: 'New' | 'Patch' | 'Append'
+  readonly kind: 'New' | 'Patch' | 'Append' | 'SearchReplace'
   readonly filePath: string
   readonly content: string
 }

@@ -44,6 +44,12 @@ export function fromDocument({ mark, lines, end, hasFinalNewline }: Document): s
 
 /** The line break that most lines of a text have. */
 export function mainEnd(text: string): '\n' | '\r\n' {
-  const pairs = text.split('\r\n').length - 1
-  return pairs * 2 > text.split('\n').length - 1 ? '\r\n' : '\n'
+  const pairs = countOf('\r\n', text)
+  return pairs > 0 && pairs * 2 > countOf('\n', text) ? '\r\n' : '\n'
+}
+
+function countOf(part: string, text: string): number {
+  let count = 0
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1
+  return count
 }

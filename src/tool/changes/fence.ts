@@ -56,6 +56,20 @@ export function withoutFence(lines: readonly string[]): readonly string[] {
   return lines.slice(first + 1, last)
 }
 
+/**
+ * The lines within the fence that they begin and end with, whatever fences stand between; the lines themselves when
+ * they do not begin with one. Undefined when the last line does not close the fence that the first opens.
+ */
+export function outerFenceContent(lines: readonly string[]): readonly string[] | undefined {
+  const first = lines.findIndex(hasText)
+  const last = lines.findLastIndex(hasText)
+  const open = readFence(lines[first] ?? '')
+  if (open === undefined) return lines
+  const close = readFence(lines[last] ?? '')
+  const isClosed = last > first && close?.info === '' && close.marks.startsWith(open.marks)
+  return isClosed ? lines.slice(first + 1, last) : undefined
+}
+
 function hasText(line: string): boolean {
   return line.trim() !== ''
 }

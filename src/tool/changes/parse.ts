@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
 import { type Directive, failDirective } from './directive.ts'
 import { readDirective } from './directive-reader.ts'
-import { closesFence, endsInFence, opensFence } from './fence.ts'
 import { parseHunks } from './hunk.ts'
+import { createRemainder, type Remainder } from './remainder.ts'
 import { closingText, directiveKinds, isContainer, isDirective, readTag, type Tag, tagLikeName } from './tag.ts'
 
 export interface ParsedChanges {
@@ -18,37 +18,43 @@ export interface ParsedChanges {
  * kind Fail that says why. Of a container that is never closed, the directives that are complete still count.
  */
 export function parseChanges(text: string): ParsedChanges {
+  const { directives, remainder } = takeChanges(text)
+  return { directives, rest: remainder.text() }
+}
+
+/** The same with what is left of the text as it was gathered. */
+export function takeChanges(text: string): {
+  readonly directives: readonly Directive[]
+  readonly remainder: Remainder
+} {
   const lines = linesWithBreaks(text)
   const directives: Directive[] = []
-  const kept: string[] = []
+  const remainder = createRemainder()
   for (let at = 0; at < lines.length;) {
     const opening = readOpening(lines, at)
     if (opening === undefined) {
-      kept.push(lines[at] ?? '')
+      remainder.add(lines[at] ?? '')
       at += 1
       continue
     }
-    if (opening.before !== '') kept.push(opening.before)
+    remainder.add(opening.before)
     at = putBack(lines, at + 1, opening.tag.rest)
     const container = readContainer(lines, at, opening.tag)
     directives.push(...container.directives)
     const isBare = !container.isClosed && container.directives.length === 1
-    if (isBare) kept.push(lines[at - 1] ?? '')
-    at = container.next
-    if (opensFence(kept.at(-1)) && closesFence(lines[at]) && endsInFence(kept)) {
-      kept.pop()
-      at += 1
-    }
+    if (isBare) remainder.add(lines[at - 1] ?? '')
+    at = isBare ? container.next : remainder.cut(lines, container.next)
   }
-  return { directives: refuseRepeatedPatches(directives), rest: kept.join('') }
+  return { directives: refuseRepeatedPatches(directives), remainder }
 }
 
-function linesWithBreaks(text: string): string[] {
+/** The lines of a text, each with its line break. */
+export function linesWithBreaks(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\n)/)
 }
 
-/** Makes what follows a tag the next line to read. `lines` belongs to this call of `parseChanges`. */
-function putBack(lines: string[], next: number, rest: string): number {
+/** Makes what follows a tag the next line to read. `lines` belongs to the caller, who made them for this reading. */
+export function putBack(lines: string[], next: number, rest: string): number {
   if (rest.trim() === '') return next
   lines[next - 1] = rest
   return next - 1

@@ -21,6 +21,8 @@ export interface ChangeItem {
 export interface ChangeStep {
   readonly item: ChangeItem
   readonly action?: ChangeAction
+  /** The files are as the directive wants them already. The item calls that a failure, as packs expect (P-D8). */
+  readonly isUnchanged?: true
 }
 
 /**
@@ -43,6 +45,7 @@ export function planStep(directive: Directive, space: ChangeSpace): ChangeStep {
       case 'New':
       case 'Patch':
       case 'Append':
+      case 'SearchReplace':
         return contentStep(directive, space)
       case 'Copy':
       case 'Rename':
@@ -57,12 +60,17 @@ export function planStep(directive: Directive, space: ChangeSpace): ChangeStep {
   }
 }
 
+/** Files that cannot be used so, and search and replace blocks that cannot be read. */
+const failureCodes: ReadonlySet<string> = new Set(['FILE_FAILED', 'OUTSIDE_WORKSPACE', 'SCRIPT_FAILED'])
+
 /** The item of a directive that an error kept from being carried out; all other errors are passed on. */
 export function errorItem(directive: Directive, error: unknown): ChangeItem {
-  if (!isBatonError(error) || !(error.code === 'FILE_FAILED' || error.code === 'OUTSIDE_WORKSPACE')) throw error
+  if (!isBatonError(error) || !failureCodes.has(error.code)) throw error
   const kind = error.code === 'OUTSIDE_WORKSPACE' ? 'Fail' : directive.kind
   return { filePath: directive.filePath, kind, isSuccess: false, error: error.message }
 }
+
+const sameContent = 'the file holds exactly this content already'
 
 function contentStep(directive: ContentDirective, { files, resolve }: ChangeSpace): ChangeStep {
   const path = resolve(directive.filePath, 'write')
@@ -71,6 +79,7 @@ function contentStep(directive: ContentDirective, { files, resolve }: ChangeSpac
   if (kind !== undefined && kind !== 'file') throw notAFile(directive.filePath, kind)
   const present = kind === undefined ? undefined : files.textAt(path)
   const plan = planChange(directive, present)
+  if (plan.kind === 'same') return { item: failedItem(directive, sameContent, []), isUnchanged: true }
   if (plan.kind === 'refused') return { item: failedItem(directive, plan.reason, plan.failures) }
 
   const { content, failures, hunkCount } = plan

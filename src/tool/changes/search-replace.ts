@@ -17,21 +17,38 @@ export interface SearchReplaceResult {
   readonly failures: readonly SearchReplaceFailure[]
 }
 
+/** True for text that holds blocks: all other text is the whole content of a file. */
+export function hasBlocks(changes: string): boolean {
+  return changes.split('\n').some((line) => marker(line) === searchLine)
+}
+
+/** A block as it is written. */
+export function blockText(search: string, replace: string): string {
+  return [searchLine, search, separatorLine, replace, endLine].filter((part) => part !== '').join('\n')
+}
+
 /**
  * Applies search and replace blocks to a text (spec/aipack.md 6.4, vectors 55 to 59). Text without the marker line
  * `<<<<<<< SEARCH` takes the place of the whole content and counts as one change. A text that is not found is a failure
- * among the results. Blocks written with other line breaks than the content are looked for and put in with its own.
+ * among the results. Blocks are looked for and put in with the line breaks that most lines of the content have, else as
+ * they are written. A block without a search text puts its text at the start, with `prepends: 'lines'` as lines.
  * @throws BatonError SCRIPT_FAILED for text between blocks and for missing marker lines
  */
-export function applySearchReplace(content: string, changes: string): SearchReplaceResult {
-  if (!changes.split('\n').some((line) => marker(line) === searchLine)) {
+export function applySearchReplace(
+  content: string,
+  changes: string,
+  { prepends = 'text' }: { readonly prepends?: 'text' | 'lines' } = {},
+): SearchReplaceResult {
+  if (!hasBlocks(changes)) {
     return { content: changes, changedCount: 1, failures: [] }
   }
   let current = content
   const failures: SearchReplaceFailure[] = []
   const blocks = readBlocks(changes)
+  const end = mainEnd(content)
   for (const block of blocks) {
-    const replaced = replaceFirst(current, block) ?? replaceFirst(current, withEnds(block, mainEnd(current)))
+    const wanted = block.search === '' && prepends === 'lines' ? { ...block, replace: `${block.replace}\n` } : block
+    const replaced = replaceFirst(current, withEnds(wanted, end)) ?? replaceFirst(current, wanted)
     if (replaced === undefined) failures.push({ ...block, reason: 'Search block not found in content' })
     current = replaced ?? current
   }

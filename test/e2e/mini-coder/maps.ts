@@ -151,4 +151,30 @@ knowledge_globs: ["docs/*.md"]`
     expect(second.asked.map(({ model }) => model)).toEqual(['pick', 'mock'])
     expect(second.stderr).toContain('Code map: 3 files (0 to ask about, 3 known)\n')
   })
+  it("serve a prompt file of Baton's own: the request holds the chosen files only, and its model stays", async () => {
+    const world = createWorld(
+      {
+        'src/a.js': 'text of a',
+        'src/b.js': 'text of b',
+        'lib/c.ts': 'text of c',
+        'ask.md': `+++
+model = "mock"
+context_globs = ["src/*.js"]
+sub_agents = [
+  { name = "mini@coder/code-map", globs = ["lib/*.ts"], map_name = "lib", model = "map" },
+  { name = "mini@coder/pick-files", model = "pick", map_model = "map" },
+]
++++
+Do something with a.
+`,
+      },
+      { engine },
+    )
+    const pick = '<reason>it is about a</reason><needed_files>["src/a.js"]</needed_files>'
+    const { code, asked, stdout } = await world.run(['ask.md'], { mock: 'ok', map: note, pick })
+    expect([code, stdout]).toEqual([0, 'ok\n'])
+    expect(asked.map(({ model }) => model)).toEqual(['map', 'map', 'map', 'pick', 'mock'])
+    expect(asked.at(-1)?.text).toContain('text of a')
+    expect(asked.at(-1)?.text).not.toMatch(/text of [bc]/)
+  })
 }

@@ -1,3 +1,4 @@
+import { createMeter } from '../../../src/event/meter.ts'
 import { join } from 'node:path'
 import type { RunContext } from '../../../src/event/context.ts'
 import type { EventBody } from '../../../src/event/event.ts'
@@ -42,7 +43,7 @@ export function hostSection(workspace: string, options: HostSectionOptions = {})
       agents: { run: () => Promise.reject(new Error('no agent runs here')) },
       ancestors: [],
       options: {},
-      meter: (usage) => usage,
+      meter: createMeter().add,
       events: (_, event) => events.push(event),
       now: options.now ?? (() => new Date()),
       ...(options.surroundings === undefined ? {} : { surroundings: options.surroundings }),

@@ -1,0 +1,107 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { figure, interleave, quotients } from './rounds.mjs'
+
+/**
+ * What it costs to take the changes of an answer out of it and to apply them to one file of 50,000 lines, with the
+ * check in full, the copy for the way back and the records of it all; against reading the file with plain Node,
+ * splitting it into lines, joining and writing it.
+ */
+export async function changes({ library, folder, small }) {
+  const { readFileChanges } = await import(`${library}/tool/changes/answer-changes.js`)
+  const { applyTransaction } = await import(`${library}/tool/changes/transaction.js`)
+  const { createPathPolicy } = await import(`${library}/tool/policy.js`)
+  const { createEffects } = await import(`${library}/journal/effects.js`)
+  const { openRun } = await import(`${library}/journal/store.js`)
+  const { noMask } = await import(`${library}/journal/secrets.js`)
+  const { sha256 } = await import(`${library}/base/hash.js`)
+
+  const lines = Array.from({ length: small ? 500 : 50_000 }, (_, index) => lineOf(index))
+  const before = `${lines.join('\n')}\n`
+  const file = join(folder, 'large.ts')
+  const places = Array.from({ length: 20 }, (_, number) => Math.floor((lines.length / 20) * (number + 0.5)))
+  const expected = lines.map((line, index) => (places.includes(index) ? line.replace('value', 'changed') : line))
+  const after = `${expected.join('\n')}\n`
+  const signal = new AbortController().signal
+
+  let runs = 0
+
+  async function createContext() {
+    const journal = await openRun({ folder: join(folder, `run-${(runs += 1)}`), now: () => new Date(), mask: noMask })
+    const context = {
+      workspace: folder,
+      signal,
+      at: [],
+      effects: createEffects({ journal, signal }),
+      policy: createPathPolicy({ workspace: folder, readable: [] }),
+      events: () => undefined,
+    }
+    return { context, close: () => journal.close() }
+  }
+
+  function apply(answer, mode) {
+    return async () => {
+      writeFileSync(file, before)
+      const shown = new Map([[file, sha256(before)]])
+      const { context, close } = await createContext()
+      const started = performance.now()
+      const { directives } = readFileChanges(answer, mode)
+      const result = applyTransaction(
+        directives,
+        { baseDir: folder, partial: false, shown },
+        { context, at: ['apply'] },
+      )
+      const time = performance.now() - started
+      await close()
+      if (result.kind !== 'applied' || readFileSync(file, 'utf8') !== after) {
+        throw new Error(`the ${mode} changes were not applied: ${JSON.stringify(result).slice(0, 300)}`)
+      }
+      return time
+    }
+  }
+
+  async function plain() {
+    writeFileSync(file, before)
+    const started = performance.now()
+    writeFileSync(file, readFileSync(file, 'utf8').split('\n').join('\n'))
+    return performance.now() - started
+  }
+
+  const times = await interleave(
+    {
+      exact: apply(udiffx(places.map((place) => hunk(lines, expected, place))), 'udiffx'),
+      loose: apply(udiffx(places.map((place) => hunk(lines, expected, place).replaceAll(/^(.) +/gm, '$1'))), 'udiffx'),
+      parts: apply(block(places.map((place) => part(lines, expected, place)).join('')), 'search_replace_auto'),
+      whole: apply(block(after), 'whole'),
+      plain,
+    },
+    small ? 1 : 15,
+  )
+  const of = 'read, split, join, write'
+  return [
+    figure('20 hunks', { of, ratios: quotients(times.exact, times.plain) }),
+    figure('20 hunks with wrong indentation', { of, ratios: quotients(times.loose, times.plain) }),
+    figure('20 search and replace parts', { of, ratios: quotients(times.parts, times.plain) }),
+    figure('the whole file', { of, ratios: quotients(times.whole, times.plain) }),
+  ]
+}
+
+function lineOf(index) {
+  return `${' '.repeat((index % 4) * 2)}const name${index} = value(${index * 7}, 'text ${index % 100}')`
+}
+
+function hunk(lines, expected, place) {
+  return `@@\n ${lines[place - 1]}\n-${lines[place]}\n+${expected[place]}\n ${lines[place + 1]}\n`
+}
+
+function udiffx(hunks) {
+  return `<FILE_CHANGES>\n<FILE_PATCH file_path="large.ts">\n${hunks.join('')}</FILE_PATCH>\n</FILE_CHANGES>\n`
+}
+
+function part(lines, expected, place) {
+  return `<<<<<<< SEARCH\n${lines[place]}\n=======\n${expected[place]}\n>>>>>>> REPLACE\n`
+}
+
+function block(content) {
+  return `<AIP_FILE_CHANGE file_path="large.ts">\n\`\`\`\`ts\n${content}\`\`\`\`\n</AIP_FILE_CHANGE>\n`
+}

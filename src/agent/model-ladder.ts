@@ -1,0 +1,75 @@
+import { BatonError, isBatonError, rewordError } from '../base/error.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import { hostCallPlace } from '../event/effects.ts'
+import { errorInfo } from '../event/error-info.ts'
+import { candidates } from '../model/cool-down.ts'
+import type { ModelRequest } from '../model/provider.ts'
+import { type Answer, callModel } from './model-call.ts'
+import type { AgentParts, ChosenModel } from './parts.ts'
+
+export interface Ladder {
+  /** The model that was asked for, and those that take its place when it fails for good; empty: the default one. */
+  readonly names: readonly string[]
+  /** The request without its model. */
+  readonly request: Omit<ModelRequest, 'model'>
+  readonly itemId: string
+}
+
+export interface Answered {
+  readonly chosen: ChosenModel
+  readonly answer: Answer
+}
+
+/**
+ * Asks the models in order until one answers (DESIGN 8 `fallback_models`). A model that failed rests for a while: other
+ * calls of the run ask it last. Only the last one is waited for when its host is overloaded.
+ * @throws the error of the only model; with several that of the first one, which names the last one's
+ */
+export async function askInOrder(
+  { names, request, itemId }: Ladder,
+  parts: AgentParts,
+  context: RunContext,
+): Promise<Answered> {
+  const order = candidates(names, parts.coolDown)
+  const failures: BatonError[] = []
+  for (const [step, name] of order.entries()) {
+    const next = order[step + 1]
+    const patience = next === undefined ? parts : { ...parts, retry: { ...parts.retry, patienceMs: 0 } }
+    try {
+      const chosen = await parts.chooseModel(name === '' ? undefined : name)
+      // the place says which model of the list it is, because the order depends on what failed before
+      const at = hostCallPlace(context.at, names.indexOf(name))
+      const answer = await callModel({ chosen, request: requestFor(chosen, request), at, itemId }, patience, context)
+      return { chosen, answer }
+    } catch (error) {
+      context.signal.throwIfAborted()
+      if (!isModelFailure(error)) throw error
+      failures.push(error)
+      parts.coolDown.rest(name)
+      if (next === undefined) break
+      emit(context, { type: 'fallback', item_id: itemId, from: shown(name), to: shown(next), error: errorInfo(error) })
+    }
+  }
+  throw allFailed(failures)
+}
+
+/** Failures that another model may not have: everything but a stopped run, a spent budget and a full disk. */
+function isModelFailure(error: unknown): error is BatonError {
+  return isBatonError(error) && ['MODEL_FAILED', 'KEY_MISSING', 'KEY_REFUSED', 'LIMIT'].includes(error.code)
+}
+
+function allFailed(failures: readonly BatonError[]): BatonError {
+  const [first, ...others] = failures
+  if (first === undefined) return new BatonError('CONFIG_INVALID', 'no model is named')
+  const last = others.at(-1)
+  if (last === undefined) return first
+  return rewordError(first, { message: `${first.message}; the fallback models failed too: ${last.message}` })
+}
+
+function shown(name: string): string {
+  return name === '' ? 'the default model' : name
+}
+
+function requestFor({ model, reasoningEffort }: ChosenModel, request: Omit<ModelRequest, 'model'>): ModelRequest {
+  return { ...request, ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }), model }
+}

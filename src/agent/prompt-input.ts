@@ -1,0 +1,83 @@
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { PromptInput } from '../event/agent.ts'
+
+/**
+ * What a prompt file gets that is a sub-agent (DESIGN 5): the instruction as it is now; in the stages of a task also
+ * what the task is about, in `post_task` the answer, in `post` the answers and errors of all tasks. `input` is what
+ * script agents get.
+ */
+export function chainPromptInput(input: JsonObject): PromptInput {
+  return { value: input, text: chainText(input) }
+}
+
+/** What a prompt file gets that a script runs: text as it is, other values as JSON, nothing for nil. */
+export function callPromptInput(value: Json): PromptInput {
+  if (value === null) return { value, text: '' }
+  return { value, text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) }
+}
+
+/** What a prompt file gets that answers in place of the main agent: the instruction and what the task is about. */
+export function questionPromptInput(question: JsonObject): PromptInput {
+  return { value: question, text: partsText(textOf(question['instruction']), [taskPart(question)]) }
+}
+
+function chainText(input: JsonObject): string {
+  const instruction = textOf(input['coder_prompt'])
+  switch (input['coder_stage']) {
+    case 'pre_task':
+      return partsText(instruction, [taskPart(input)])
+    case 'post_task':
+      return partsText(instruction, [taskPart(input), answerPart(input['ai_response'])])
+    case 'post':
+      return partsText(instruction, responseParts(input['coder_responses']))
+    default:
+      return instruction
+  }
+}
+
+/** The instruction alone is not quoted: it is what people expect to see there. */
+function partsText(instruction: string, others: readonly string[]): string {
+  const given = others.filter((part) => part !== '')
+  return given.length === 0 ? instruction : [quote('instruction', '', instruction), ...given].join('\n\n')
+}
+
+function taskPart({ input, task }: JsonObject): string {
+  const label = isJsonObject(task) ? labelOf(task) : ''
+  if (typeof input === 'string') return quote('task', label, input)
+  const files = isJsonObject(input) && Array.isArray(input['files']) ? (input['files'] as readonly Json[]) : []
+  return files.length === 0
+    ? ''
+    : quote('task', label, `Files to work on:\n${files.map((file) => `- ${textOf(file)}`).join('\n')}`)
+}
+
+function answerPart(response: Json | undefined): string {
+  const content = isJsonObject(response) ? response['content'] : undefined
+  return content === undefined ? '' : quote('answer', '', textOf(content))
+}
+
+function responseParts(responses: Json | undefined): readonly string[] {
+  const list = Array.isArray(responses) ? (responses as readonly Json[]) : []
+  return list.filter(isJsonObject).map((response) => {
+    const label = labelOf(response)
+    if (response['error'] !== undefined) return quote('error', label, textOf(response['error']))
+    if (response['skipped'] !== undefined) return quote('skipped', label, textOf(response['skipped']))
+    return quote('answer', label, textOf(response['content']))
+  })
+}
+
+function labelOf({ label }: JsonObject): string {
+  return typeof label === 'string' && label !== ''
+    ? ` task="${label.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`
+    : ''
+}
+
+function textOf(value: Json | undefined): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** `lines` says where the content ends, so that text which itself quotes stays one block. */
+function quote(tag: string, attributes: string, content: string): string {
+  const body = content.replace(/\n$/, '')
+  return `<${tag}${attributes} lines="${body.split('\n').length}">\n${body}\n</${tag}>`
+}

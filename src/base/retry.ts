@@ -1,0 +1,140 @@
+import type { Clock } from './clock.ts'
+import { manyListeners } from './limit.ts'
+
+/** How often and after which waits something is tried again (R289..R293, D38). */
+export interface RetryPolicy {
+  /** All calls, the first one included. */
+  readonly maxAttempts: number
+  readonly initialBackoffMs: number
+  /** No wait is longer, jitter included. */
+  readonly maxBackoffMs: number
+  readonly backoffMultiplier: number
+  /** 0.5 is 50 % less to 50 % more. */
+  readonly jitterFactor: number
+}
+
+export const defaultRetryPolicy: RetryPolicy = {
+  maxAttempts: 3,
+  initialBackoffMs: 100,
+  maxBackoffMs: 10_000,
+  backoffMultiplier: 2,
+  jitterFactor: 0.5,
+}
+
+/** A wait that somebody else asks for is not followed further than this (D38). */
+const longestSuggestionMs = 120_000
+
+/**
+ * The wait in milliseconds after failed attempt number `attempt`, from 1 (R294, R295, D38).
+ * `draw` is in [0, 1); 0.5 gives the wait without jitter.
+ */
+export function backoffDelay(policy: RetryPolicy, attempt: number, draw: number): number {
+  const { initialBackoffMs, maxBackoffMs, backoffMultiplier, jitterFactor } = policy
+  let backoff = initialBackoffMs
+  for (let step = 1; step < attempt; step += 1) {
+    const next = Math.min(Math.floor(backoff * backoffMultiplier), maxBackoffMs)
+    if (next === backoff) break
+    backoff = next
+  }
+  const jitter = (2 * draw - 1) * jitterFactor
+  return Math.min(Math.floor(backoff * (1 + jitter)), maxBackoffMs)
+}
+
+/** Whether an error is worth another attempt; `delayMs` is a wait that takes the place of the backoff. */
+export type RetryVerdict = { readonly kind: 'retry'; readonly delayMs?: number } | { readonly kind: 'permanent' }
+
+/** A failed attempt after which there will be another one. */
+export interface RetryNotice {
+  /** The call that failed, from 1. */
+  readonly attempt: number
+  /** The wait that comes now. */
+  readonly delayMs: number
+  readonly error: unknown
+}
+
+export interface RetryOptions {
+  readonly policy: RetryPolicy
+  readonly classify: (error: unknown) => RetryVerdict
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Told before each wait. */
+  readonly onRetry?: (notice: RetryNotice) => void
+}
+
+/** How it ended (R298..R300). */
+export type RetryOutcome<T> =
+  | { readonly kind: 'ok'; readonly value: T; readonly attempts: number }
+  | { readonly kind: 'permanent'; readonly error: unknown }
+  | { readonly kind: 'exhausted'; readonly error: unknown; readonly attempts: number }
+
+/**
+ * Calls `operation` until it succeeds, fails for good, or has been called `maxAttempts` times (R289..R300, D38).
+ * Rejects with the signal's reason, at once also in the middle of a wait, and for nothing else.
+ */
+export async function retry<T>(
+  operation: (attempt: number) => Promise<T>,
+  { policy, classify, clock, signal, onRetry }: RetryOptions,
+): Promise<RetryOutcome<T>> {
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted()
+    const outcome = await settle(() => operation(attempt))
+    if (outcome.kind === 'ok') return { ...outcome, attempts: attempt }
+    signal.throwIfAborted()
+    const { error } = outcome
+    const verdict = classify(error)
+    if (verdict.kind === 'permanent') return { kind: 'permanent', error }
+    if (attempt >= policy.maxAttempts) return { kind: 'exhausted', error, attempts: attempt }
+    const delayMs =
+      verdict.delayMs === undefined
+        ? backoffDelay(policy, attempt, clock.random())
+        : Math.min(verdict.delayMs, longestSuggestionMs)
+    onRetry?.({ attempt, delayMs, error })
+    await clock.sleep(delayMs, signal)
+  }
+}
+
+export interface TimeoutOptions {
+  readonly ms: number
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+export type TimeoutOutcome<T> =
+  | { readonly kind: 'ok'; readonly value: T }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'timed_out' }
+
+/**
+ * One operation under a time limit: its value, its error, or that the time was up (R301). The signal it is given is
+ * aborted at the limit and with `signal`; nobody waits for an operation that does not listen.
+ * Rejects with the reason of `signal` and for nothing else.
+ */
+export async function withTimeout<T>(
+  operation: (signal: AbortSignal) => Promise<T>,
+  { ms, clock, signal }: TimeoutOptions,
+): Promise<TimeoutOutcome<T>> {
+  signal.throwIfAborted()
+  const limit = new AbortController()
+  const settled = new AbortController()
+  const operationSignal = manyListeners(AbortSignal.any([signal, limit.signal]))
+  const timer = clock.sleep(ms, AbortSignal.any([signal, settled.signal]))
+  try {
+    const timeUp = timer.then(() => ({ kind: 'timed_out' }) as const)
+    const outcome = await Promise.race([settle(() => operation(operationSignal)), timeUp])
+    if (outcome.kind === 'timed_out') limit.abort(new DOMException(`stopped after ${ms} ms`, 'TimeoutError'))
+    if (outcome.kind === 'failed') signal.throwIfAborted()
+    return outcome
+  } finally {
+    settled.abort()
+  }
+}
+
+type Settled<T> = { readonly kind: 'ok'; readonly value: T } | { readonly kind: 'failed'; readonly error: unknown }
+
+async function settle<T>(operation: () => Promise<T>): Promise<Settled<T>> {
+  try {
+    return { kind: 'ok', value: await operation() }
+  } catch (error) {
+    return { kind: 'failed', error }
+  }
+}

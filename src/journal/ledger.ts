@@ -1,0 +1,126 @@
+import type { Cost, Estimate } from '../event/effects.ts'
+
+/** Calls, tokens, and billionths of a US dollar: whole numbers, so that sums are exact. */
+export interface Amount {
+  readonly calls: number
+  readonly tokens: number
+  readonly nanos: number
+}
+
+export type Measure = keyof Amount
+
+/** What may be spent, and what is. A measure without a limit is left out of `limits`. */
+export interface Ledger {
+  readonly limits: Partial<Amount>
+  readonly spent: Amount
+  /** Set aside for calls that are running. */
+  readonly held: Amount
+  readonly running: number
+}
+
+/** A call before its output is granted: `base` is what it costs without any. */
+export interface Wanted {
+  readonly base: Amount
+  readonly output?: { readonly tokens: number; readonly least: number; readonly nanosPerToken: number }
+  /** False when a part of the price is not known; it counts as nothing then. */
+  readonly isPriced: boolean
+}
+
+const nothing: Amount = { calls: 0, tokens: 0, nanos: 0 }
+
+export function openLedger({ calls, tokens, usd }: Cost): Ledger {
+  const limits = {
+    ...(calls === undefined ? {} : { calls }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(usd === undefined ? {} : { nanos: nanosOf(usd) }),
+  }
+  return { limits, spent: nothing, held: nothing, running: 0 }
+}
+
+function nanosOf(usd: number): number {
+  return Math.round(usd * 1e9)
+}
+
+export function usdOf(nanos: number): number {
+  return nanos / 1e9
+}
+
+/** A call without an estimate counts as a call and has no known price. */
+export function wantedOf({ calls = 1, tokens = 0, usd, output }: Estimate = {}): Wanted {
+  const base = { calls, tokens: Math.ceil(tokens), nanos: nanosOf(usd ?? 0) }
+  if (output === undefined) return { base, isPriced: usd !== undefined }
+  const { usdPerToken } = output
+  return {
+    base,
+    output: {
+      tokens: output.tokens,
+      least: Math.min(output.least, output.tokens),
+      nanosPerToken: (usdPerToken ?? 0) * 1e9,
+    },
+    isPriced: usd !== undefined && usdPerToken !== undefined,
+  }
+}
+
+/** What a call costs with so many tokens of output. */
+export function amountOf({ base, output }: Wanted, outputTokens: number): Amount {
+  const nanos = base.nanos + Math.round(outputTokens * (output?.nanosPerToken ?? 0))
+  return { calls: base.calls, tokens: base.tokens + outputTokens, nanos }
+}
+
+export type Fit =
+  | { readonly kind: 'fits'; readonly outputTokens: number }
+  /** Not even the least output fits. */
+  | { readonly kind: 'short'; readonly measure: Measure }
+
+/** How much output a call can have with what is left. */
+export function fit(ledger: Ledger, wanted: Wanted): Fit {
+  const { base, output } = wanted
+  const least = output?.least ?? 0
+  const needed = amountOf(wanted, least)
+  // what is free stays free when more was spent than may be
+  const measure = (['calls', 'tokens', 'nanos'] as const).find((one) => needed[one] > Math.max(0, leftOf(ledger, one)))
+  if (measure !== undefined) return { kind: 'short', measure }
+  if (output === undefined) return { kind: 'fits', outputTokens: 0 }
+  const byTokens = leftOf(ledger, 'tokens') - base.tokens
+  const byPrice = affordable(leftOf(ledger, 'nanos') - base.nanos, output.nanosPerToken)
+  return { kind: 'fits', outputTokens: Math.max(least, Math.min(output.tokens, byTokens, byPrice)) }
+}
+
+/** The most tokens whose price, rounded as `amountOf` does, is within `nanos`. */
+function affordable(nanos: number, nanosPerToken: number): number {
+  if (nanosPerToken === 0) return Infinity
+  const most = Math.ceil(nanos / nanosPerToken)
+  return Math.round(most * nanosPerToken) <= nanos ? most : most - 1
+}
+
+/** What a new call can take; infinite without a limit, below 0 when calls did cost more than was set aside for them. */
+export function leftOf({ limits, spent, held }: Ledger, measure: Measure): number {
+  return (limits[measure] ?? Infinity) - spent[measure] - held[measure]
+}
+
+export function hold(ledger: Ledger, amount: Amount): Ledger {
+  return { ...ledger, held: plus(ledger.held, amount), running: ledger.running + 1 }
+}
+
+/** Takes back what was held for a call and counts what it did cost; what is not known counts as it was held. */
+export function settle(ledger: Ledger, held: Amount, { calls, tokens, usd }: Cost = {}): Ledger {
+  const paid: Amount = {
+    calls: calls ?? held.calls,
+    tokens: tokens ?? held.tokens,
+    nanos: usd === undefined ? held.nanos : nanosOf(usd),
+  }
+  return {
+    limits: ledger.limits,
+    spent: plus(ledger.spent, paid),
+    held: plus(ledger.held, held, -1),
+    running: ledger.running - 1,
+  }
+}
+
+function plus(left: Amount, right: Amount, sign: 1 | -1 = 1): Amount {
+  return {
+    calls: left.calls + sign * right.calls,
+    tokens: left.tokens + sign * right.tokens,
+    nanos: left.nanos + sign * right.nanos,
+  }
+}

@@ -1,0 +1,84 @@
+import { isObject } from '../base/json.ts'
+import { readBaseUrl } from './base-url.ts'
+import { builtInProviders } from './builtin.ts'
+import { providerTarget, readVariable, type Environment, type HostTarget } from './choice.ts'
+
+/** A model on a server of this machine. */
+export interface HostModel {
+  readonly provider: HostTarget
+  readonly model: string
+}
+
+export interface LocalSearch {
+  readonly env: Environment
+  readonly signal: AbortSignal
+  readonly fetch?: typeof fetch
+  /** By provider, in place of the ports of the table and of `OLLAMA_HOST`. */
+  readonly ports?: { readonly [provider: string]: number }
+}
+
+/** `off` in this variable: no server is looked for. */
+const localServersEnv = 'BATON_LOCAL_SERVERS'
+/** How long a local server may take to name its models, in milliseconds (DESIGN 8). */
+const limitMs = 200
+
+/**
+ * Asks the servers for models of one's own (Ollama, LM Studio, llama-server) at the same time and gives the first
+ * model of the first in table order that names one. Only loopback is asked: nothing of a prompt may go to another
+ * machine because nobody named a model. Whatever goes wrong means that there is no such server.
+ * @throws the signal's reason when it is aborted
+ */
+export async function findLocalModel({
+  env,
+  signal,
+  fetch: send = fetch,
+  ports = {},
+}: LocalSearch): Promise<HostModel | undefined> {
+  signal.throwIfAborted()
+  if (readVariable(env, localServersEnv)?.toLowerCase() === 'off') return undefined
+  const local = Object.keys(builtInProviders).filter((name) => builtInProviders[name]?.isLocal === true)
+  const targets = local.flatMap((name) => loopbackTarget(name, env, ports[name]))
+  const models = await Promise.all(targets.map(({ baseUrl }) => firstModel(`${baseUrl}/models`, { send, signal })))
+  signal.throwIfAborted()
+  const found = targets.flatMap((provider, index) => {
+    const model = models[index]
+    return model === undefined ? [] : [{ provider, model }]
+  })
+  return found[0]
+}
+
+function loopbackTarget(name: string, env: Environment, port: number | undefined): readonly HostTarget[] {
+  const target = providerTarget(name, { env, providers: {}, aliases: {} })
+  if (target === undefined || !URL.canParse(target.baseUrl)) return []
+  const url = new URL(target.baseUrl)
+  if (!/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)) return []
+  if (port !== undefined) url.port = String(port)
+  return [{ ...target, baseUrl: readBaseUrl(url.href, name).url }]
+}
+
+interface Asking {
+  readonly send: typeof fetch
+  readonly signal: AbortSignal
+}
+
+async function firstModel(url: string, { send, signal }: Asking): Promise<string | undefined> {
+  const timeout = new AbortController()
+  // the clock starts behind the call: the first one in a process loads the whole HTTP client
+  const asked = send(url, { redirect: 'manual', signal: AbortSignal.any([signal, timeout.signal]) })
+  const timer = setTimeout(() => timeout.abort(), limitMs)
+  try {
+    const response = await asked
+    const body: unknown = JSON.parse(await response.text())
+    return response.ok ? modelIds(body).find((id) => !/embed/i.test(id)) : undefined
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The ids of `GET /models`. Servers list models that only embed text among the others. */
+function modelIds(body: unknown): readonly string[] {
+  const models = isObject(body) && Array.isArray(body['data']) ? (body['data'] as readonly unknown[]) : []
+  return models.flatMap((model) => (isObject(model) && typeof model['id'] === 'string' ? [model['id']] : []))
+}

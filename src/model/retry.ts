@@ -1,0 +1,96 @@
+import type { Clock } from '../base/clock.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
+import { retry, type RetryNotice, type RetryPolicy, type RetryVerdict } from '../base/retry.ts'
+import { modelFailureOf } from './errors.ts'
+import { outOfPatience, overloadDelay, type Patience } from './patience.ts'
+
+export interface CallRetryOptions {
+  /** For network errors, time limits and servers that fail. */
+  readonly policy: RetryPolicy
+  /** How long one call may wait, in all, for a host that is overloaded or allows no more requests. 0: `policy` holds. */
+  readonly patienceMs: number
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Told before each wait. `attempt` counts all calls. */
+  readonly onRetry: (notice: RetryNotice) => void
+}
+
+/**
+ * Makes a model call, and makes it again when that can help (R276, R278, R289..R300, D38, DESIGN 8 "Errors, retry, time").
+ * `call` gets its number from 1 and rejects with errors that `modelFailureOf` knows; all others are permanent. A place
+ * in a pool belongs inside `call`, so that it is free during waits.
+ * @throws the error of a permanent failure as it came; the last error with the number of attempts; BatonError LIMIT when
+ *   the host needs more patience than there is; the signal's reason
+ */
+export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, options: CallRetryOptions): Promise<T> {
+  const { patienceMs, onRetry } = options
+  let calls = 0
+  const callOnce = (): Promise<T> => call((calls += 1))
+  const notify = ({ delayMs, error }: Wait): void => onRetry({ attempt: calls, delayMs, error })
+  const outcome = await retry(patienceMs > 0 ? patiently(callOnce, options, notify) : callOnce, {
+    ...options,
+    classify: (error) => classify(error, patienceMs),
+    onRetry: notify,
+  })
+  switch (outcome.kind) {
+    case 'ok':
+      return outcome.value
+    case 'permanent':
+      throw outcome.error
+    case 'exhausted':
+      throw exhausted(outcome.error, outcome.attempts)
+  }
+}
+
+type Wait = Pick<RetryNotice, 'delayMs' | 'error'>
+
+function classify(error: unknown, patienceMs: number): RetryVerdict {
+  const failure = modelFailureOf(error)
+  if (failure === undefined || !failure.retryable) return { kind: 'permanent' }
+  // with patience, an overload that comes up to here has used it up
+  if (failure.isOverload && patienceMs > 0) return { kind: 'permanent' }
+  const { retryAfterMs } = failure
+  return { kind: 'retry', ...(retryAfterMs === undefined ? {} : { delayMs: retryAfterMs }) }
+}
+
+function exhausted(error: unknown, attempts: number): unknown {
+  if (!isBatonError(error)) return error
+  const { code, hint, place, cause } = error
+  const message = `${error.message} (after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
+  return new BatonError(code, message, {
+    ...(hint === undefined ? {} : { hint }),
+    ...(place === undefined ? {} : { place }),
+    cause,
+  })
+}
+
+/** `call`, which sits out overloads until the patience is used up; what it waited counts on from call to call. */
+function patiently<T>(
+  call: () => Promise<T>,
+  { patienceMs, clock, signal }: CallRetryOptions,
+  onWait: (wait: Wait) => void,
+): () => Promise<T> {
+  let patience: Patience = { patienceMs, waits: 0, waitedMs: 0 }
+
+  async function sitOut(error: unknown): Promise<void> {
+    const failure = modelFailureOf(error)
+    if (failure === undefined || !failure.retryable || !failure.isOverload || !isBatonError(error)) throw error
+    const askedMs = failure.retryAfterMs
+    const delayMs = overloadDelay(patience, askedMs)
+    if (delayMs === undefined) throw outOfPatience(error, { ...patience, askedMs, now: clock.now() })
+    patience = { patienceMs, waits: patience.waits + 1, waitedMs: patience.waitedMs + delayMs }
+    onWait({ delayMs, error })
+    await clock.sleep(delayMs, signal)
+  }
+
+  return async () => {
+    for (;;) {
+      try {
+        return await call()
+      } catch (error) {
+        signal.throwIfAborted()
+        await sitOut(error)
+      }
+    }
+  }
+}

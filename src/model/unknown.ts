@@ -1,0 +1,88 @@
+import { BatonError } from '../base/error.ts'
+import { nearest } from '../base/suggest.ts'
+import { builtInProviders, gatewayUrlEnv, providerPrefixes } from './builtin.ts'
+import { addressInEnvironment, keyVariableSet, type ModelSources } from './choice.ts'
+import { roles, type ModelTable } from './table.ts'
+
+/** For an endpoint that has no default model; `role` is the alias that was asked for, if one was. */
+export function namelessEndpoint(what: string, role?: string): BatonError {
+  if (role !== undefined) {
+    return new BatonError('CONFIG_INVALID', `nothing says which model "${role}" is at ${what}`, {
+      hint: `Define "${role}" in model_aliases of your config file, or name a model.`,
+    })
+  }
+  return new BatonError('CONFIG_INVALID', `no model is named, and ${what} has no default one`, {
+    hint: 'Name a model with -m NAME, or with `model` in the front matter of the file.',
+  })
+}
+
+/** For `provider::` where nothing says which model that is. */
+export function noDefaultModel(provider: string): BatonError {
+  return new BatonError('CONFIG_INVALID', `${provider} has no default model`, {
+    hint: `Name one: ${provider}::NAME, or set default_model in [providers.${provider}] of your config file.`,
+  })
+}
+
+/** As examples: the list of all is in the documents. */
+export const someKeys = 'OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY ...'
+
+/** For `normal`, `high` and `fast`, which never stand for the offline model. */
+export function noModelFor(role: string): BatonError {
+  return new BatonError(
+    'CONFIG_INVALID',
+    `there is no model for "${role}": no key is set and no local server answers`,
+    {
+      hint: `Set the key of a provider (${someKeys}), start a local server (Ollama, LM Studio, llama-server), set ${gatewayUrlEnv}, or define "${role}" in model_aliases.`,
+    },
+  )
+}
+
+/** What was asked for, and what its aliases stand for. */
+interface UnknownName {
+  readonly wanted: string
+  readonly resolved: string
+}
+
+/** Names first what can be used here and now, so that the one line stays readable with many providers. */
+export function unknownModel({ wanted, resolved }: UnknownName, sources: ModelSources, table: ModelTable): BatonError {
+  const alias = wanted === resolved ? '' : ` (which stands for "${resolved}")`
+  const { usable, others } = providersByKey(sources)
+  const aliases = [...new Set([...Object.keys(sources.aliases).toSorted(), ...roles])]
+  const available = [
+    ...usable.map((name) => `${name}::NAME`),
+    'offline::extractive',
+    `the aliases ${aliases.join(', ')}`,
+  ]
+  return new BatonError('CONFIG_INVALID', `unknown model "${wanted}"${alias}`, {
+    hint: [
+      ...suggestion(resolved, sources, table),
+      `Available: ${available.join('; ')}.`,
+      `With their key: ${others.join(', ')}. A gateway (${gatewayUrlEnv}) takes every name.`,
+    ].join(' '),
+  })
+}
+
+/** Providers that can be asked as things are, those of the config first, and those that wait for their key. */
+function providersByKey({ env, providers }: ModelSources): { readonly usable: string[]; readonly others: string[] } {
+  const configured = Object.keys(providers).toSorted()
+  const rows = Object.entries(builtInProviders).filter(([name]) => !configured.includes(name))
+  const isUsable = ([, row]: (typeof rows)[number]): boolean => {
+    return row.isLocal === true || (keyVariableSet(row, env) ?? addressInEnvironment(row, env)) !== undefined
+  }
+  const names = (entries: typeof rows): string[] => entries.map(([name]) => name)
+  return {
+    usable: [...configured, ...names(rows.filter(isUsable))],
+    others: names(rows.filter((entry) => !isUsable(entry))),
+  }
+}
+
+function suggestion(name: string, { providers, aliases }: ModelSources, table: ModelTable): readonly string[] {
+  const prefixes = [...Object.keys(builtInProviders), ...Object.keys(providerPrefixes), ...Object.keys(providers)]
+  const [, prefix, rest] = /^([^:/]+)(?:::?|\/)(.*)$/.exec(name) ?? []
+  const near =
+    prefix === undefined
+      ? nearest(name, [...Object.keys(aliases), ...roles, ...Object.keys(table.aliases)])
+      : nearest(prefix, prefixes)
+  if (near === undefined) return []
+  return [`Did you mean "${prefix === undefined ? near : `${near}::${rest ?? ''}`}"?`]
+}

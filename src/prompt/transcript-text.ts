@@ -1,0 +1,105 @@
+import { findLeadingBlock } from './front-matter.ts'
+import { linesOf, withoutMark } from './lines.ts'
+import { readBody } from './transcript.ts'
+
+/** What one task leaves in the transcript. */
+export interface TranscriptBlock {
+  /** When the task ended. */
+  readonly time: Date
+  readonly label: string
+  /** The model that answered; empty when none was asked. */
+  readonly model: string
+  /** Tokens of all calls of the task. */
+  readonly usage: { readonly input: number; readonly output: number }
+  /** In US dollars; null when the price is not known. */
+  readonly costUsd: number | null
+  readonly runId: string
+  readonly result:
+    | { readonly kind: 'answer'; readonly text: string }
+    | { readonly kind: 'failed'; readonly message: string }
+    | { readonly kind: 'skipped'; readonly reason: string }
+}
+
+/**
+ * What a run writes from the `====` line on, with `\n` as line end (DESIGN 4): the blocks in the given order, an empty
+ * line between them. Without blocks it is the `====` line alone. An answer that holds such a line itself needs no care:
+ * the first one of the file decides, and that is the one this begins with.
+ */
+export function transcriptText(blocks: readonly TranscriptBlock[]): string {
+  if (blocks.length === 0) return '====\n'
+  return blocks.map(blockText).join('\n')
+}
+
+function blockText(block: TranscriptBlock): string {
+  const { time, label, model, usage, costUsd, runId } = block
+  const asked = model === '' ? 'no model' : model
+  const facts = [localTime(time), label, asked, tokenText(usage), costText(costUsd), runId]
+  const answer = answerText(block.result)
+  return `====\n> ${facts.map(flat).join(' · ')}\n${answer === '' ? '' : `\n${answer}\n`}`
+}
+
+function answerText(result: TranscriptBlock['result']): string {
+  switch (result.kind) {
+    case 'answer':
+      // a file with a NUL byte is refused when it is read again
+      return result.text.replaceAll('\r\n', '\n').replaceAll('\0', '\uFFFD').trimEnd()
+    case 'failed':
+      return flat(`error: ${result.message}`)
+    case 'skipped':
+      return flat(`skipped: ${result.reason}`)
+  }
+}
+
+function flat(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+}
+
+function tokenText({ input, output }: TranscriptBlock['usage']): string {
+  return `${input.toLocaleString('en-US')} in, ${output.toLocaleString('en-US')} out`
+}
+
+function costText(usd: number | null): string {
+  if (usd === null) return 'unpriced'
+  return usd > 0 && usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`
+}
+
+/** ISO 8601 in seconds, in the time zone of this machine: `2026-03-01T09:30:00+01:00`. */
+function localTime(time: Date): string {
+  const offset = -time.getTimezoneOffset()
+  const shifted = new Date(time.getTime() + offset * 60_000).toISOString().slice(0, 19)
+  const size = Math.abs(offset)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${shifted}${offset < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
+}
+
+/**
+ * The text of a prompt file with another transcript: what stands above its `====` line stays as it is, byte order mark
+ * included, and the new part takes the line end that most lines above have. Undefined when there is no `====` line.
+ * @throws BatonError PROMPT_SYNTAX when front matter is not closed, so that nothing says where the line is
+ */
+export function replaceTranscript(
+  { file, text }: { readonly file: string; readonly text: string },
+  transcript: string,
+): string | undefined {
+  const start = transcriptStart({ file, text })
+  if (start === undefined) return undefined
+  return text.slice(0, start) + (hasMostlyCrlf(text, start) ? transcript.replaceAll('\n', '\r\n') : transcript)
+}
+
+function transcriptStart({ file, text }: { readonly file: string; readonly text: string }): number | undefined {
+  const clean = withoutMark(text)
+  const lines = linesOf(clean)
+  const leading = findLeadingBlock({ file, text: clean, lines })
+  const { transcript } = readBody(lines, leading === undefined ? 0 : leading.end + 1)
+  if (transcript === undefined) return undefined
+  let offset = text.length - clean.length
+  for (let line = 0; line < transcript; line += 1) offset = text.indexOf('\n', offset) + 1
+  return offset
+}
+
+/** Counts the `====` line too: it may be the only one. */
+function hasMostlyCrlf(text: string, start: number): boolean {
+  const lineEnd = text.indexOf('\n', start)
+  const breaks = text.slice(0, lineEnd === -1 ? start : lineEnd + 1).match(/\r?\n/g) ?? []
+  return breaks.filter((found) => found === '\r\n').length * 2 > breaks.length
+}

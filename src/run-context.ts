@@ -1,0 +1,147 @@
+import { dirname, join } from 'node:path'
+import { createAgentExecutor } from './agent/executor.ts'
+import { createModelChooser, refuseUnpriced } from './agent/models.ts'
+import type { AgentParts } from './agent/parts.ts'
+import { systemClock } from './base/clock.ts'
+import { createPool, manyListeners } from './base/limit.ts'
+import { pickAgentOptions } from './config/agent-options.ts'
+import { aipackBaseFolder } from './config/locate.ts'
+import type { Settings } from './config/settings.ts'
+import type { Bus } from './event/bus.ts'
+import type { RunContext } from './event/context.ts'
+import type { Meter } from './event/meter.ts'
+import type { Budget } from './journal/budget.ts'
+import { createEffects } from './journal/effects.ts'
+import type { RunJournal } from './journal/journal.ts'
+import type { ModelTimeouts } from './model/call.ts'
+import { createCoolDown } from './model/cool-down.ts'
+import { costOfAnswer, costOfFailedCall } from './model/estimate.ts'
+import type { PriceList } from './model/prices.ts'
+import { listPacks } from './pack/find-pack.ts'
+import { resolveAgent } from './pack/resolve.ts'
+import { createPromptRunner } from './run/child-run.ts'
+import type { Target } from './run/target.ts'
+import { createScriptLoader } from './script-loader.ts'
+import { createPathPolicy } from './tool/policy.ts'
+import { version } from './version.ts'
+
+/** Model requests of this process that may be under way at once, over all runs. */
+const modelPool = createPool(1024)
+
+export interface RunParts {
+  readonly id: string
+  readonly bus: Bus
+  readonly journal: RunJournal
+  readonly meter: Meter
+  readonly budget: Budget
+  readonly builtInDir: string
+  readonly cwd: string
+  readonly home: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly patienceMs: number
+  readonly dry: 'req' | 'res' | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+export interface WiredRun {
+  readonly context: RunContext
+  /** Rejects when a limit in dollars could not hold for the main agent (DESIGN 8 "Budget"). */
+  readonly checkPrices: () => Promise<void>
+}
+
+/** Makes the parts of a run and puts them together: the only place that knows all of them. */
+export function wireRun(target: Target, run: RunParts): WiredRun {
+  const { journal, bus, builtInDir, env, cwd, dry } = run
+  const { workspace } = target
+  const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
+  const signal = manyListeners(AbortSignal.any(stops))
+  const parts = agentParts(target, { ...run, signal })
+  const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
+  const context: RunContext = {
+    runId: run.id,
+    at: [],
+    signal,
+    workspace,
+    effects: createEffects({
+      journal,
+      signal,
+      budget: run.budget,
+      costOf: ({ kind }, value) => (kind === 'model' ? costOfAnswer(value) : undefined),
+      costOfFailure: ({ kind }, error) => (kind === 'model' ? costOfFailedCall(error) : undefined),
+    }),
+    policy: createPathPolicy({
+      workspace,
+      readable: [builtInDir, ...ownFolders(target)],
+      aipackBase: places.aipackBase,
+      packFolders: () => listPacks(places).map(({ dir }) => dir),
+    }),
+    agents: createAgentExecutor(parts),
+    ancestors: [],
+    options: pickAgentOptions(target.agentSettings),
+    configOptions: pickAgentOptions(target.configSettings),
+    places,
+    meter: run.meter.add,
+    events: bus.send,
+    now: () => new Date(),
+    version,
+    surroundings: { cwd, env },
+    ...(target.kind === 'prompt' ? { mayWrite: target.settings.write_mode } : {}),
+    ...(dry === undefined ? {} : { dry }),
+  }
+  return { context, checkPrices: () => checkPrices(target, { parts, dry }) }
+}
+
+async function checkPrices(
+  target: Target,
+  { parts, dry }: { readonly parts: AgentParts; readonly dry: RunParts['dry'] },
+): Promise<void> {
+  const { budget, model } = target.settings
+  const asksModel = target.kind === 'prompt' && target.answerAgent === undefined && dry !== 'req'
+  if (budget.usd !== undefined && budget.unpriced === 'deny' && asksModel) await refuseUnpriced(model, parts)
+}
+
+function ownFolders(target: Target): readonly string[] {
+  const agents = target.agents.map(({ file }) => dirname(file))
+  return target.kind === 'prompt' ? [target.spec.promptDir, ...agents] : agents
+}
+
+function agentParts(
+  target: Target,
+  { bus, builtInDir, cwd, home, env, patienceMs, signal }: RunParts & { readonly signal: AbortSignal },
+): AgentParts {
+  const { settings } = target
+  const clock = systemClock
+  let prices: Promise<PriceList> | undefined
+  return {
+    scripts: createScriptLoader(settings.lua),
+    chooseModel: createModelChooser({
+      sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
+      timeouts: timeoutsOf(settings),
+      tableFile: join(builtInDir, 'models.toml'),
+      signal,
+      onNotice: (message) => bus.send([], { type: 'warning', message }),
+    }),
+    modelPool,
+    retry: { policy: policyOf(settings), patienceMs, clock },
+    coolDown: createCoolDown({ clock }),
+    prices: () => (prices ??= import('./model/prices.ts').then(({ loadPrices }) => loadPrices())),
+    limitsCost: settings.budget.usd !== undefined,
+    runPromptFile: createPromptRunner({ cwd, home, env, builtInDir }),
+    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots }),
+  }
+}
+
+function timeoutsOf({ timeouts }: Settings): ModelTimeouts {
+  const { connect_ms: connectMs, headers_ms: headersMs, stream_idle_ms: streamIdleMs, request_ms: requestMs } = timeouts
+  return { connectMs, headersMs, streamIdleMs, ...(requestMs === undefined ? {} : { requestMs }) }
+}
+
+function policyOf({ retry }: Settings): AgentParts['retry']['policy'] {
+  return {
+    maxAttempts: retry.max_attempts,
+    initialBackoffMs: retry.initial_backoff_ms,
+    maxBackoffMs: retry.max_backoff_ms,
+    backoffMultiplier: retry.backoff_multiplier,
+    jitterFactor: retry.jitter_factor,
+  }
+}

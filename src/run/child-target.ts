@@ -1,0 +1,75 @@
+import { BatonError } from '../base/error.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Layer } from '../config/layers.ts'
+import { settingsFor } from '../config/run-spec.ts'
+import type { Settings } from '../config/settings.ts'
+import type { PromptAgent } from '../event/agent.ts'
+import { resolveAlias } from '../model/alias.ts'
+import { readChildOptions } from './child-options.ts'
+import type { PromptTarget } from './prompt-target.ts'
+import type { TargetOptions } from './target.ts'
+
+/** Where a run was started from: what all prompt files of the run are loaded with. */
+export type ChildSurroundings = Omit<TargetOptions, 'file' | 'flags'>
+
+/**
+ * What a prompt file is loaded with that is run as an agent: `-m`, `-c` and `BATON_MODEL` are for the main agent only
+ * (DESIGN 3).
+ */
+export function childTargetOptions(file: string, around: ChildSurroundings): TargetOptions {
+  const { BATON_MODEL: _, ...env } = around.env
+  return { ...around, env, file, flags: { overrides: [] } }
+}
+
+export interface CallerRights {
+  /** Options of the entry or the call; they win over the file's front matter. */
+  readonly options: JsonObject
+  /** A child never has more rights than its parent (DESIGN 9). */
+  readonly mayWrite: boolean
+}
+
+/**
+ * The target as its caller runs it.
+ * @throws BatonError CONFIG_INVALID for options that are wrong, NOT_AVAILABLE for a budget of its own
+ */
+export function asChild(
+  target: PromptTarget,
+  agent: Pick<PromptAgent, 'name' | 'file'>,
+  { options, mayWrite }: CallerRights,
+): PromptTarget {
+  refuseBudget(target, agent)
+  const layer: Layer = { origin: { kind: 'flag', name: 'options' }, values: readChildOptions(options, agent) }
+  const { layers } = target.spec
+  const spec = { ...target.spec, layers: { ...layers, above: [...layers.above, layer] } }
+  const settings = (params: JsonObject): Settings => restricted(settingsFor(spec, params), mayWrite)
+  return { ...target, spec, settings: settings(spec.params), settingsFor: settings }
+}
+
+/** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */
+function restricted(settings: Settings, mayWrite: boolean): Settings {
+  const { model, model_aliases: aliases, fallback_models: fallbacks, write_mode: writes } = settings
+  return {
+    ...settings,
+    ...(model === undefined ? {} : { model: resolveAlias(model, aliases) }),
+    fallback_models: fallbacks.map((name) => resolveAlias(name, aliases)),
+    write_mode: writes && mayWrite,
+  }
+}
+
+/** A limit that nobody watches must not be read as one that holds. */
+function refuseBudget({ spec }: PromptTarget, { name, file }: Pick<PromptAgent, 'name' | 'file'>): void {
+  if (spec.frontMatter['budget'] === undefined) return
+  throw new BatonError(
+    'NOT_AVAILABLE',
+    `"budget" in "${name}", which is run as an agent, is not available in this version`,
+    {
+      place: { file },
+      hint: 'Set [budget] in the file that is run, or --max-cost: it holds for all agents together.',
+    },
+  )
+}
+
+/** Keys of the front matter that are decided once for the whole run, by the file that was started. */
+export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
+  return ['lua', 'retry', 'runs', 'secrets', 'timeouts'].filter((key) => spec.frontMatter[key] !== undefined)
+}

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../base/json.ts'
+import type { SourcePlace } from '../base/error.ts'
+import type { PromptDocument } from '../prompt/document.ts'
+import { loadTemplates } from '../prompt/template.ts'
+import type { ChainState } from '../stage/state.ts'
+
+/**
+ * Substitutes the author's own instruction once (DESIGN 4 "Template"): a segment that is byte for byte what the file
+ * says. What agents inserted or changed stays literal. `data` is `{ input, data: { files, task }, params }`.
+ * @throws BatonError PROMPT_SYNTAX at the line of the file
+ */
+export async function renderInstruction(
+  state: ChainState,
+  document: PromptDocument,
+  data: JsonObject,
+): Promise<ChainState> {
+  if (!state.prompts.includes(document.instruction)) return state
+  const { render } = await loadTemplates()
+  const rendered = render(document.instruction, data, placeOf(document))
+  return { ...state, prompts: state.prompts.map((segment) => (segment === document.instruction ? rendered : segment)) }
+}
+
+/** Throws what `renderInstruction` would throw for the template itself, before anything runs. */
+export async function checkInstruction(document: PromptDocument): Promise<void> {
+  const { check } = await loadTemplates()
+  check(document.instruction, placeOf(document))
+}
+
+function placeOf({ file, text, instructionLine }: PromptDocument): SourcePlace {
+  return { file, text, line: instructionLine }
+}

@@ -1,0 +1,53 @@
+import type { RunContext } from '../event/context.ts'
+import type { TranscriptBlock } from '../prompt/transcript-text.ts'
+import { nothingSpent, type Spent } from './answer.ts'
+import type { PromptTarget } from './prompt-target.ts'
+import type { TaskOutcome } from './task.ts'
+import { rewriteTranscript } from './transcript.ts'
+
+export interface Transcript {
+  readonly outcomes: readonly TaskOutcome[]
+  readonly hide: (text: string) => string
+}
+
+/**
+ * Writes the answers of a run below the `====` line of its prompt file, when it has one (DESIGN 4). A run that answered
+ * nothing leaves the answers of the last one alone, and so does a dry one.
+ * @throws BatonError FILE_FAILED
+ */
+export function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, context: RunContext): void {
+  if (spec.document.transcriptLine === undefined || context.dry !== undefined || !outcomes.some(isAnswered)) return
+  const time = context.now()
+  const blocks = outcomes
+    .toSorted((left, right) => left.index - right.index)
+    .map((outcome) => ({ time, runId: context.runId, label: outcome.label, ...factsOf(outcome) }))
+  rewriteTranscript({ file: spec.file, blocks, hide }, { context, at: [...context.at, 'transcript'] })
+}
+
+function isAnswered(outcome: TaskOutcome): boolean {
+  return outcome.status === 'done' || (outcome.status === 'failed' && outcome.answer !== undefined)
+}
+
+type Facts = Pick<TranscriptBlock, 'model' | 'usage' | 'costUsd' | 'result'>
+
+function factsOf(outcome: TaskOutcome): Facts {
+  switch (outcome.status) {
+    case 'done':
+      return { ...spentFacts(outcome.spent), result: { kind: 'answer', text: outcome.content } }
+    case 'skipped':
+      return { ...spentFacts(nothingSpent), result: { kind: 'skipped', reason: outcome.reason } }
+    case 'failed': {
+      const { answer, error } = outcome
+      if (answer === undefined)
+        return { ...spentFacts(nothingSpent), result: { kind: 'failed', message: error.message } }
+      return {
+        ...spentFacts(answer.spent),
+        result: { kind: 'answer', text: `error: ${error.message}\n\n${answer.text}` },
+      }
+    }
+  }
+}
+
+function spentFacts({ model, usage, costUsd }: Spent): Omit<Facts, 'result'> {
+  return { model, usage, costUsd }
+}

@@ -1,0 +1,144 @@
+import { resolve } from 'node:path'
+import type { DataPath } from '../base/data-text.ts'
+import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { isInside, readSourceFile, realPath } from '../base/files.ts'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type CompiledSchema, compileSchema } from '../base/json-schema.ts'
+import { indentJson } from '../base/json-text.ts'
+import { type ExactJson, JsonSyntaxError, parseJsonc } from '../base/jsonc.ts'
+import type { SchemaProblem } from '../base/schema-problem.ts'
+import { parseYaml } from '../base/yaml.ts'
+import { findJson, type JsonPart } from './json-in-text.ts'
+
+/** What the answer of a file with `[output] schema` must fit. */
+export type OutputSchema = CompiledSchema
+
+export interface SchemaSource {
+  /** A JSON Schema, or the name of a JSON file that holds one. */
+  readonly schema: string | JsonObject
+  /** Folder of the prompt file, which names are relative to; absolute. */
+  readonly dir: string
+  /** Absolute. */
+  readonly workspace: string
+}
+
+/** Where a key or value of the front matter is written, for an error. */
+type PlaceOf = (path: DataPath) => Promise<SourcePlace>
+
+/**
+ * Reads `[output] schema` (DESIGN 4). A file must lie in the workspace or below the prompt file, links resolved; it may
+ * hold comments and trailing commas. References in a schema are followed within it only.
+ * @throws BatonError CONFIG_INVALID placed in the JSON file or the front matter, FILE_UNREADABLE, OUTSIDE_WORKSPACE
+ */
+export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): Promise<OutputSchema> {
+  const { schema } = source
+  if (typeof schema !== 'string') return compile(schema, (at) => placeOf(['output', 'schema', ...at]))
+  const place = await placeOf(['output', 'schema'])
+  const file = resolve(source.dir, schema)
+  const text = readSchemaFile(file, source, place)
+  return compile(parseSchemaFile(file, text), (at) => placeInJson({ file, text }, at))
+}
+
+async function compile(schema: JsonObject, placeAt: (at: DataPath) => Promise<SourcePlace>): Promise<OutputSchema> {
+  const result = await compileSchema(schema)
+  if (result.kind === 'ok') return result.compiled
+  throw new BatonError('CONFIG_INVALID', `the schema of [output] is not valid: ${result.message}`, {
+    place: await placeAt(result.at),
+    hint: 'Write it as JSON Schema: type = "object", properties = { name = { type = "string" } }.',
+  })
+}
+
+function readSchemaFile(file: string, { dir, workspace }: SchemaSource, place: SourcePlace): string {
+  const real = realPath(file)
+  if (![workspace, dir].some((folder) => isInside(realPath(folder), real))) {
+    throw new BatonError('OUTSIDE_WORKSPACE', `the schema file ${file} is outside the workspace ${workspace}`, {
+      place,
+      hint: 'Put it next to the prompt file or below it.',
+    })
+  }
+  try {
+    return readSourceFile(real)
+  } catch (error) {
+    if (!isBatonError(error) || error.place?.line !== undefined) throw error
+    const hint = 'Names of schema files are relative to the prompt file.'
+    throw new BatonError(error.code, error.message, { place, hint, cause: error })
+  }
+}
+
+function parseSchemaFile(file: string, text: string): JsonObject {
+  try {
+    const schema = plain(parseJsonc(text) ?? null)
+    if (isJsonObject(schema)) return schema
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    const { line, column } = error
+    throw new BatonError('CONFIG_INVALID', `the schema file is not JSON: ${messageOf(error)}`, {
+      place: { file, text, line, column },
+    })
+  }
+  const hint = 'Begin with { "type": "object", "properties": { … } }.'
+  const place = { file, text, line: 1, column: 1 }
+  throw new BatonError('CONFIG_INVALID', 'the schema file does not hold an object', { place, hint })
+}
+
+function plain(value: ExactJson): Json {
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map((item: ExactJson) => plain(item))
+  if (typeof value !== 'object' || value === null) return value as Json
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item as ExactJson)]))
+}
+
+/** JSON is YAML, whose reader knows positions. A file with comments of its own kind has none. */
+async function placeInJson({ file, text }: { file: string; text: string }, at: DataPath): Promise<SourcePlace> {
+  const source = { file, text, block: text, firstLine: 1, what: 'the schema file', code: 'CONFIG_INVALID' } as const
+  const position = await parseYaml(source).then(
+    ({ locate }) => locate(at),
+    () => undefined,
+  )
+  return { file, text, ...position }
+}
+
+export type StructuredAnswer =
+  /** `text` is the JSON as it was written, indented. */
+  | { readonly kind: 'ok'; readonly value: Json; readonly text: string }
+  | { readonly kind: 'wrong'; readonly problems: readonly SchemaProblem[] }
+
+/**
+ * Reads the answer of a model that must be JSON fitting the schema. Text or a fence around it does no harm. Of several
+ * values the one that fits counts, when there is only one; the longest part is what was meant where none does.
+ */
+export function readStructured(answer: string, { validate }: Pick<OutputSchema, 'validate'>): StructuredAnswer {
+  const parts = findJson(answer)
+  const longest = parts.toSorted((left, right) => right.text.length - left.text.length)[0]
+  if (longest === undefined) return wrong('holds no JSON')
+  if (longest.kind === 'broken') return wrong(`is not valid JSON: ${longest.reason}`)
+
+  const fitting = new Map<string, JsonPart & { readonly kind: 'json' }>()
+  for (const part of parts) {
+    if (part.kind === 'json' && validate(part.value).length === 0) fitting.set(canonicalJson(part.value), part)
+  }
+  const [first, second] = fitting.values()
+  if (first === undefined) return { kind: 'wrong', problems: validate(longest.value) }
+  if (second !== undefined) return wrong(`holds ${fitting.size} different JSON values, and only one may be there`)
+  return { kind: 'ok', value: first.value, text: indentJson(first.text) }
+}
+
+function wrong(message: string): StructuredAnswer {
+  return { kind: 'wrong', problems: [{ path: '$', message }] }
+}
+
+function outputInstruction(schema: JsonObject): string {
+  return `Your whole answer is one JSON value that fits the JSON Schema below: no text before or after it, no code fence, no comments.
+
+${JSON.stringify(schema)}`
+}
+
+/** What is sent back to a model whose answer did not fit. */
+export function repairMessage(problems: readonly SchemaProblem[], schema: JsonObject): string {
+  const list = problems.map(({ path, message }) => `- ${path} ${message}`).join('\n')
+  return `Your last answer cannot be used. What is wrong with it ($ is the answer as a whole):
+
+${list}
+
+Answer again with the whole corrected value, not only the parts that change. ${outputInstruction(schema)}`
+}

@@ -1,0 +1,27 @@
+import type { RunContext } from '../event/context.ts'
+import { createMeter } from '../event/meter.ts'
+import type { Spent } from './answer.ts'
+
+export interface Metered {
+  /** Counts what happens below it, and passes it on. */
+  readonly context: RunContext
+  readonly spent: () => Spent
+}
+
+/** Counts the model calls of one part of a run by themselves. */
+export function withOwnMeter(context: RunContext): Metered {
+  const own = createMeter()
+  return {
+    context: {
+      ...context,
+      meter: (call) => {
+        own.add(call)
+        return context.meter(call)
+      },
+    },
+    spent() {
+      const { usage, costUsd, unpriced } = own.total()
+      return { model: '', usage, costUsd: unpriced.length > 0 ? null : costUsd }
+    },
+  }
+}

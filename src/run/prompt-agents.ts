@@ -1,0 +1,103 @@
+import type { DataPath } from '../base/data-text.ts'
+import { BatonError, isBatonError, rewordError } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { RunSpec } from '../config/run-spec.ts'
+import type { AgentFile, PromptFile } from '../pack/resolve.ts'
+import { placeOf } from '../prompt/document.ts'
+import type { ChainAgent } from '../stage/chain.ts'
+import { checkAs } from '../stage/text-answer.ts'
+import { questionOptions } from './agent-question.ts'
+
+/** An agent that was found by a name of a prompt file. */
+export type FoundAgent = AgentFile & ChainAgent
+
+/** The agents of a prompt file, all of them found and read. */
+export interface PromptAgents {
+  /** Those of the enabled entries of `sub_agents`. */
+  readonly byName: ReadonlyMap<string, FoundAgent>
+  /** What `agent` names: it answers in place of the built-in main agent. */
+  readonly answerAgent: FoundAgent | undefined
+  /** All of them, and those that their prompt files name. */
+  readonly all: readonly AgentFile[]
+}
+
+export interface AgentLookup {
+  readonly find: (name: string) => Promise<FoundAgent>
+  /** Absolute paths of the prompt files that name this one, outermost first; empty for the file that is run. */
+  readonly callers: readonly string[]
+  /** Loads a prompt file as its caller would run it with these options, and gives the agents it names. */
+  readonly load: (agent: PromptFile, options: JsonObject, callers: readonly string[]) => Promise<readonly AgentFile[]>
+}
+
+/**
+ * Finds every agent that a prompt file names, and loads the prompt files among them and theirs, so that all that is
+ * wrong with them is said before anything runs.
+ * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, AGENT_CYCLE where files name each other in a circle, CONFIG_INVALID
+ * for an entry that does not fit its agent, and what is wrong with a prompt file it names
+ */
+export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Promise<PromptAgents> {
+  const byName = new Map<string, FoundAgent>()
+  const below: AgentFile[] = []
+  for (const config of spec.agents.filter(({ enabled }) => enabled)) {
+    const { name, index, options } = config
+    const path = ['sub_agents', index]
+    const agent = byName.get(name) ?? (await placed(spec, path, () => lookup.find(name)))
+    byName.set(name, agent)
+    await placed(spec, [...path, 'as'], () => checkAs(config, agent))
+    below.push(...(await loadBelow(agent, { options, path }, spec, lookup)))
+  }
+  const answerAgent = await findAnswerAgent(spec, lookup)
+  if (answerAgent !== undefined) {
+    const options = questionOptions({ spec, state: { params: spec.params, prompts: [] } })
+    below.push(...(await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)))
+  }
+  const own = [...byName.values(), ...(answerAgent === undefined ? [] : [answerAgent])]
+  return { byName, answerAgent, all: withoutRepeats([...own, ...below]) }
+}
+
+async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
+  const { agent: name } = spec.settings
+  return name === undefined ? undefined : placed(spec, ['agent'], () => find(name))
+}
+
+interface Entry {
+  readonly options: JsonObject
+  readonly path: DataPath
+}
+
+async function loadBelow(
+  agent: FoundAgent,
+  { options, path }: Entry,
+  spec: RunSpec,
+  { callers, load }: AgentLookup,
+): Promise<readonly AgentFile[]> {
+  if (agent.kind !== 'prompt') return []
+  const chain = [...callers, spec.file]
+  return placed(spec, path, () => {
+    if (chain.includes(agent.file)) throw cycle([...chain, agent.file], spec)
+    return load(agent, options, chain)
+  })
+}
+
+/** An error that knows no place is about the name or the entry. */
+async function placed<T>(spec: RunSpec, path: DataPath, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isBatonError(error) || error.place !== undefined) throw error
+    throw rewordError(error, { place: await placeOf(spec.document, path, 'value') })
+  }
+}
+
+function cycle(chain: readonly string[], { workspace }: RunSpec): BatonError {
+  const files = chain.slice(chain.indexOf(chain.at(-1) ?? ''))
+  const names = files.map((file) => displayPath(workspace, file)).join(' → ')
+  return new BatonError('AGENT_CYCLE', `prompt files run each other in a cycle: ${names}`, {
+    hint: 'Let one of them answer without running the other.',
+  })
+}
+
+function withoutRepeats(agents: readonly AgentFile[]): readonly AgentFile[] {
+  return [...new Map(agents.map((agent) => [`${agent.file}\n${agent.name}`, agent])).values()]
+}

@@ -1,0 +1,71 @@
+import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import { displayPath, readSourceFile, writeFileAtomic } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
+import type { FileCall } from '../tool/workspace-files.ts'
+
+export interface TranscriptWrite {
+  /** Absolute path of the prompt file, which had a `====` line when the run began. */
+  readonly file: string
+  /** One for each task, in input order. */
+  readonly blocks: readonly TranscriptBlock[]
+  /** Hides secrets in what is written. */
+  readonly hide?: (text: string) => string
+}
+
+/** As much as a prompt file may have to be read again. */
+const maxFileBytes = 10 * 1024 * 1024
+
+/**
+ * Replaces what stands below the `====` line of a prompt file (DESIGN 4). The file is read again, so edits above the
+ * line that were made during the run stay. One file effect and `file.changed`; a link stays a link. No policy is asked:
+ * it is about what agents do, and this is the product's own file. `gone`: nothing was written and a warning says why,
+ * because the line or the file is gone, the file cannot be read as text, or it would become too long to be read again.
+ * @throws BatonError FILE_FAILED when writing fails; the file is then as it was
+ */
+export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileCall): 'written' | 'gone' {
+  const path = displayPath(context.workspace, write.file)
+  const change = planChange(write)
+  if (change.kind === 'refused') return warn(`the answers were not written into ${path}: ${change.reason}`, context)
+
+  const { before, after } = change
+  const request = { op: 'write', path, before: sha256(before), after: sha256(after) }
+  context.effects.performSync(at, { kind: 'file', request }, () => {
+    try {
+      writeFileAtomic(write.file, after)
+    } catch (error) {
+      throw new BatonError('FILE_FAILED', `the answers cannot be written into ${path}: ${messageOf(error)}`, {
+        hint: 'Remove its ==== line to have answers on stdout only.',
+        cause: error,
+      })
+    }
+  })
+  emit(context, { type: 'file.changed', op: 'write', path })
+  return 'written'
+}
+
+type Change =
+  | { readonly kind: 'change'; readonly before: string; readonly after: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+function planChange({ file, blocks, hide }: TranscriptWrite): Change {
+  const transcript = transcriptText(blocks)
+  try {
+    const before = readSourceFile(file)
+    const after = replaceTranscript({ file, text: before }, hide === undefined ? transcript : hide(transcript))
+    if (after === undefined) return { kind: 'refused', reason: 'its ==== line is gone' }
+    if (Buffer.byteLength(after) > maxFileBytes) {
+      return { kind: 'refused', reason: 'it would have more than 10 MB and could not be read again' }
+    }
+    return { kind: 'change', before, after }
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return { kind: 'refused', reason: error.message }
+  }
+}
+
+function warn(message: string, context: RunContext): 'gone' {
+  emit(context, { type: 'warning', message, hint: 'They are on stdout and in the record of the run.' })
+  return 'gone'
+}

@@ -1,0 +1,163 @@
+import type { RunContext } from '../../event/context.ts'
+import type { FileChange } from '../../event/event.ts'
+import type { FileCall } from '../workspace-files.ts'
+import { type ChangeAction, performAction } from './action.ts'
+import type { Directive } from './directive.ts'
+import { type ChangeItem, type ChangeStep, errorItem, planChanges } from './plan.ts'
+import { fileChangeReport } from './report.ts'
+import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
+import { diskSpace } from './space.ts'
+import { stalePaths } from './stale.ts'
+import { type Before, beforeAction, undoAction } from './undo.ts'
+
+export interface TransactionOptions {
+  /** Absolute: changes reach only what is below. */
+  readonly baseDir: string
+  /** Carries out what can be carried out, single hunks too. Otherwise one fault keeps the whole set from being done. */
+  readonly partial: boolean
+  /** Absolute paths of files that the model was shown, with the SHA-256 of their bytes as they then were. */
+  readonly shown: ReadonlyMap<string, string>
+}
+
+/** What became of a set of changes; plain JSON. There is one item for each directive, in their order. */
+export type TransactionResult =
+  /** All is done; with `partial`, all that could be. */
+  | { readonly kind: 'applied'; readonly items: readonly FileChange[] }
+  /** Something cannot be done, so nothing was. */
+  | { readonly kind: 'refused'; readonly items: readonly FileChange[] }
+  /** Files would be replaced whose present content the model has not seen. Nothing was done. Paths as written. */
+  | { readonly kind: 'stale'; readonly paths: readonly string[] }
+  /** A write failed, and what was done before is undone; `notRestored` says in words what could not be. */
+  | {
+      readonly kind: 'rolled_back'
+      readonly error: string
+      readonly items: readonly FileChange[]
+      readonly notRestored: readonly string[]
+    }
+
+/**
+ * Carries out the changes of an answer as one (DESIGN 4): all of them are worked out first, then written one by one;
+ * when a write fails, the files get back the content and permissions they had. A patch applies to the present content
+ * of a file, a whole file only replaces what the model was shown. What the files were is an observation and every write
+ * a file effect, those on the way back too, all below the place of the call.
+ * @throws the reason of the context's signal, when that is aborted before anything is done
+ */
+export function applyTransaction(
+  directives: readonly Directive[],
+  options: TransactionOptions,
+  call: FileCall,
+): TransactionResult {
+  const { context, at } = call
+  context.signal.throwIfAborted()
+  const args = directives.map(({ kind, filePath }) => [kind, filePath])
+  const plan = context.effects.observe([...at, 'plan'], { name: 'file_changes', args }, () =>
+    planTransaction(directives, options, context),
+  )
+  return plan.kind === 'ready' ? perform(directives, plan.steps, call) : plan
+}
+
+type TransactionPlan =
+  | { readonly kind: 'ready'; readonly steps: readonly ChangeStep[] }
+  | Extract<TransactionResult, { readonly kind: 'refused' | 'stale' }>
+
+function planTransaction(
+  directives: readonly Directive[],
+  { baseDir, partial, shown }: TransactionOptions,
+  context: RunContext,
+): TransactionPlan {
+  const space = diskSpace(baseDir, context)
+  const steps = planChanges(directives, space).map(acceptUnchanged)
+  const hasFailed = steps.some(({ item }) => !item.isSuccess)
+  const isRefused = partial ? hasFailed && steps.every(isWithoutEffect) : hasFailed
+  if (isRefused)
+    return { kind: 'refused', items: reports(steps, 'not done, because another change of the answer failed') }
+
+  const paths = stalePaths(directives, steps, { shown, files: space.files })
+  if (paths.length > 0) return { kind: 'stale', paths }
+
+  const kept = measured(directives, steps)
+  if (kept.some(({ item }, index) => item !== steps[index]?.item)) {
+    return { kind: 'refused', items: reports(kept, 'not done, because another change of the answer failed') }
+  }
+  return { kind: 'ready', steps }
+}
+
+/** A whole file that is there already is what was wanted; it must not keep the rest of the set from being done. */
+function acceptUnchanged(step: ChangeStep): ChangeStep {
+  if (step.isUnchanged !== true) return step
+  const { filePath, kind } = step.item
+  return { item: { filePath, kind, isSuccess: true } }
+}
+
+function isWithoutEffect({ action }: ChangeStep): boolean {
+  return action === undefined
+}
+
+/** The steps, with an error for the first whose present files are too much to be kept for the way back. */
+function measured(directives: readonly Directive[], steps: readonly ChangeStep[]): readonly ChangeStep[] {
+  let size: SnapshotSize = { bytes: 0, entries: 0 }
+  return steps.map((step, index) => {
+    const directive = directives[index]
+    if (step.action === undefined || directive === undefined) return step
+    try {
+      size = measureSnapshot(step.action.path, size)
+      return step
+    } catch (error) {
+      return { item: errorItem(directive, error) }
+    }
+  })
+}
+
+/** What is reported when nothing stays done. `reason` is said of changes that had no fault of their own. */
+function reports(steps: readonly ChangeStep[], reason: string): readonly FileChange[] {
+  return steps.map(({ item }) => fileChangeReport(item.isSuccess ? { ...item, isSuccess: false, error: reason } : item))
+}
+
+function perform(
+  directives: readonly Directive[],
+  steps: readonly ChangeStep[],
+  { context, at }: FileCall,
+): TransactionResult {
+  const done: Before[] = []
+  for (const [index, { action }] of steps.entries()) {
+    const directive = directives[index]
+    if (action === undefined || directive === undefined) continue
+    const failure = tryAction(action, { directive, done }, { context, at: [...at, String(index)] })
+    if (failure !== undefined) {
+      const notRestored = rollBack(done, { context, at: [...at, 'undo'] })
+      const failed = steps.map((step, number) => (number === index ? { item: failure } : step))
+      const items = reports(failed, 'undone, because another change of the answer failed')
+      return { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }
+    }
+  }
+  return { kind: 'applied', items: steps.map(({ item }) => fileChangeReport(item)) }
+}
+
+interface Doing {
+  readonly directive: Directive
+  /** Gets what the files were before the action. */
+  readonly done: Before[]
+}
+
+function tryAction(
+  action: ChangeAction,
+  { directive, done }: Doing,
+  { context, at }: FileCall,
+): ChangeItem | undefined {
+  try {
+    const observation = { name: 'file_before', args: [action.op, directive.filePath] }
+    done.push(context.effects.observe([...at, 'before'], observation, () => beforeAction(action)))
+    performAction(action, { context, at })
+    return undefined
+  } catch (error) {
+    return errorItem(directive, error)
+  }
+}
+
+/** Undoes from the last to the first; the place of each is its number from the start. */
+function rollBack(done: readonly Before[], { context, at }: FileCall): readonly string[] {
+  return done
+    .map((before, index) => ({ before, place: [...at, String(index)] }))
+    .toReversed()
+    .flatMap(({ before, place }) => undoAction(before, { context, at: place }))
+}

@@ -1,0 +1,286 @@
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult, jsonLines, snapshot } from '../helpers/baton.ts'
+import { type ModelServer, type ModelScript, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface World {
+  readonly folder: string
+  readonly server: ModelServer
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+  readonly read: (path: string) => string
+}
+
+async function world(files: { readonly [path: string]: string }, script: ModelScript): Promise<World> {
+  const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
+  const server = await startModelServer(script)
+  onTestFinished(() => server.close())
+  const env = { BATON_GATEWAY_URL: server.url }
+  return {
+    folder,
+    server,
+    run: (...args) => baton(args, { cwd: folder, env }),
+    read: (path) => readFileSync(join(folder, path), 'utf8'),
+  }
+}
+
+const front = (more = ''): string => `+++
+model = "coder"
+write_mode = true
+context_globs = ["src/**"]
+${more}+++
+Greet in French.
+`
+
+const patch = `I changed the greeting.
+
+<FILE_CHANGES>
+<FILE_PATCH file_path="src/a.js">
+@@
+-const text = 'hello'
++const text = 'bonjour'
+</FILE_PATCH>
+<FILE_NEW file_path="docs/new.md">
+# New
+</FILE_NEW>
+</FILE_CHANGES>
+
+Done.`
+
+const source = "const text = 'hello'\nconsole.log(text)\n"
+
+describe('the changes of an answer', () => {
+  it('are carried out, and the answer is printed without them', async () => {
+    const { run, read, server } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: patch }])
+    const { code, stdout, stderr } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(stdout).toBe('I changed the greeting.\n\nDone.\n')
+    expect(read('src/a.js')).toBe("const text = 'bonjour'\nconsole.log(text)\n")
+    expect(read('docs/new.md')).toBe('# New\n')
+    expect(stderr).toContain('patch  src/a.js')
+    expect(stderr).toContain('new    docs/new.md')
+    expect(server.requests[0]?.body?.messages[0]?.content).toContain('FILE_CHANGES')
+  })
+
+  it('are left alone without write_mode, and no model is told how to make them', async () => {
+    const ask = front().replace('write_mode = true\n', '')
+    const { run, folder, server } = await world({ 'ask.md': ask, 'src/a.js': source }, [{ text: patch }])
+    const before = snapshot(folder)
+    const { code, stdout } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(stdout).toContain('<FILE_PATCH')
+    expect(snapshot(folder)).toEqual(before)
+    expect(server.requests[0]?.body?.messages[0]?.content).not.toContain('FILE_CHANGES')
+  })
+
+  it('are all left out when one of them does not fit, and the run fails', async () => {
+    const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
+    const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: wrong }])
+    const before = snapshot(folder)
+    const { code, stdout, stderr } = await run('ask.md')
+    expect(code).toBe(1)
+    expect(stdout).toBe('')
+    expect(stderr).toContain("the answer's file changes were not applied: src/a.js:")
+    expect(stderr).toContain('No file was changed.')
+    expect(snapshot(folder)).toEqual(before)
+  })
+
+  it('are carried out as far as they go with partial', async () => {
+    const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
+    const files = { 'ask.md': front('partial = true\n'), 'src/a.js': source }
+    const { run, read } = await world(files, [{ text: wrong }])
+    const { code, stderr } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(read('src/a.js')).toBe(source)
+    expect(read('docs/new.md')).toBe('# New\n')
+    expect(stderr).toContain('failed src/a.js')
+  })
+
+  it('never reach the prompt file, an agent, config or git, whatever they are named', async () => {
+    const targets = [
+      'ask.md',
+      'baton.toml',
+      '.baton/x',
+      '.git/hooks/pre-commit',
+      '../out.md',
+      'agents/plan.lua',
+      'link/x',
+    ]
+    for (const path of targets) {
+      const text = `<FILE_CHANGES>\n<FILE_NEW file_path="${path}">\nowned\n</FILE_NEW>\n</FILE_CHANGES>`
+      const files = {
+        'ask.md': front('sub_agents = ["agents/plan.lua"]\n'),
+        'src/a.js': source,
+        'agents/plan.lua': 'return nil',
+      }
+      const { run, folder } = await world(files, [{ text }])
+      symlinkSync('/tmp', join(folder, 'link'))
+      const before = snapshot(folder)
+      const { code, stderr } = await run('ask.md')
+      expect([path, code]).toEqual([path, 1])
+      expect(stderr).toContain('file changes were not applied')
+      expect(snapshot(folder)).toEqual(before)
+    }
+  })
+
+  it('that replace a file which changed meanwhile are asked for once more, with its new content', async () => {
+    const whole = (text: string): string =>
+      `<FILE_CHANGES>\n<FILE_NEW file_path="src/a.js">\n${text}\n</FILE_NEW>\n</FILE_CHANGES>`
+    const { run, read, folder, server } = await world({ 'ask.md': front(), 'src/a.js': source }, (_, index) => {
+      if (index === 0) writeFileSync(join(folder, 'src/a.js'), 'edited()\n')
+      return { text: whole(index === 0 ? 'first()' : 'edited()\nsecond()') }
+    })
+    const { code } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(read('src/a.js')).toBe('edited()\nsecond()\n')
+    expect(server.requests).toHaveLength(2)
+    const again = server.requests[1]?.body?.messages ?? []
+    expect(again.map(({ role }) => role)).toEqual(['system', 'user', 'user', 'assistant', 'user'])
+    expect(again.at(-1)?.content).toContain('edited()')
+  })
+
+  it.each([
+    ['whole', '<AIP_FILE_CHANGE file_path="src/a.js">\n````js\nwhole()\n````\n</AIP_FILE_CHANGE>', 'whole()\n'],
+    [
+      'search_replace_auto',
+      "<AIP_FILE_CHANGE file_path=\"src/a.js\">\n<<<<<<< SEARCH\nconst text = 'hello'\n=======\nconst text = 'hola'\n>>>>>>> REPLACE\n</AIP_FILE_CHANGE>",
+      "const text = 'hola'\nconsole.log(text)\n",
+    ],
+  ])('come in the form that file_content_mode names: %s', async (mode, text, expected) => {
+    const files = { 'ask.md': front(`file_content_mode = "${mode}"\n`), 'src/a.js': source }
+    const { run, read } = await world(files, [{ text: `Here.\n\n${text}\n` }])
+    const { code, stdout } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(stdout).toBe('Here.\n')
+    expect(read('src/a.js')).toBe(expected)
+  })
+
+  it('are seen by post_task agents, after they were carried out', async () => {
+    const agent = `local change = input.file_changes[1]
+return { agent_result = change.file_path .. " " .. change.kind .. " " .. aip.file.load(change.file_path).content }`
+    const files = {
+      'ask.md': front(
+        'sub_agents = [{ name = "see.lua", stage = "post_task" }, { name = "tell.lua", stage = "post" }]\n',
+      ),
+      'see.lua': agent,
+      'tell.lua': 'print(input.coder_responses[1].agent_result)',
+      'src/a.js': source,
+    }
+    const { run } = await world(files, [{ text: patch }])
+    const { code, stderr } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(stderr).toContain("src/a.js Patch const text = 'bonjour'")
+  })
+
+  it('are not made when an agent takes write_mode back, and an agent cannot give it', async () => {
+    const files = {
+      'ask.md': front('sub_agents = ["careful.lua"]\n'),
+      'careful.lua': 'return { coder_params_patch = { write_mode = false } }',
+      'greedy.lua': 'return { coder_params_patch = { write_mode = true } }',
+      'greedy.md': front('sub_agents = ["greedy.lua"]\n').replace('write_mode = true\n', ''),
+      'src/a.js': source,
+    }
+    const { run, folder } = await world(files, () => ({ text: patch }))
+    const before = snapshot(folder)
+    expect((await run('ask.md')).code).toBe(0)
+    const { code, stderr } = await run('greedy.md')
+    expect(code).toBe(1)
+    expect(stderr).toContain('Sub-agent [greedy.lua] may not change "write_mode"')
+    expect(snapshot(folder)).toEqual(before)
+  })
+})
+
+describe('the transcript', () => {
+  const ask = '+++\nmodel = "coder"\nsub_agents = ["say.lua"]\n+++\nGreet.\r\n\n====\n\nold answer\n'
+
+  it('replaces what stands below ====, and is never sent', async () => {
+    const { run, read, server } = await world({ 'ask.md': ask, 'say.lua': 'print(input.coder_prompt)' }, [
+      { text: 'Hello.', usage: { prompt_tokens: 1200, completion_tokens: 2 } },
+      { text: 'Hello again.' },
+    ])
+    expect((await run('ask.md')).code).toBe(0)
+    const [above, below] = read('ask.md').split('====\n')
+    expect(above).toBe(ask.slice(0, ask.indexOf('====')))
+    expect(below).toMatch(
+      /^> \d{4}-\d\d-\d\dT[\d:]+[+-][\d:]+ · ask\.md · coder · 1,200 in, 2 out · unpriced · [\w-]+\n\nHello\.\n$/,
+    )
+    expect((await run('ask.md')).code).toBe(0)
+    expect(read('ask.md')).toContain('Hello again.')
+    expect(read('ask.md')).not.toContain('Hello.')
+    expect(JSON.stringify(server.requests)).not.toContain('old answer')
+    expect(JSON.stringify(server.requests[1])).not.toContain('Hello.')
+  })
+
+  it('has one block for each task, in input order, also for the ones that failed', async () => {
+    const files = {
+      'ask.md': `+++
+model = "m"
+allow_run_on_task_fail = true
+sub_agents = [{ name = "each.lua", stage = "pre_task" }]
++++
+Say.
+
+====
+`,
+      'each.lua': 'return { coder_prompts_append = "word " .. input.input }',
+    }
+    const { run, read } = await world(files, ({ body }) =>
+      JSON.stringify(body).includes('word two')
+        ? { status: 400, body: { error: { message: 'no' } } }
+        : { text: 'fine' },
+    )
+    const { code } = await run('ask.md', '-i', 'one', '-i', 'two', '-i', 'three')
+    expect(code).toBe(1)
+    const blocks = read('ask.md').split('====\n').slice(1)
+    expect(blocks.map((block) => block.split(' · ')[1])).toEqual(['one', 'two', 'three'])
+    expect(blocks[1]).toContain('\n\nerror: m: ')
+    expect(blocks[2]).toContain('\n\nfine\n')
+  })
+
+  it('is left alone by a run that answers nothing', async () => {
+    const { run, read } = await world({ 'ask.md': ask, 'say.lua': '' }, [
+      { status: 401, body: { error: { message: 'no' } } },
+    ])
+    expect((await run('ask.md')).code).toBe(3)
+    expect(read('ask.md')).toBe(ask)
+  })
+
+  it('keeps an answer whose changes did not fit', async () => {
+    const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
+    const { run, read } = await world({ 'ask.md': `${front()}\n====\n`, 'src/a.js': source }, [{ text: wrong }])
+    expect((await run('ask.md')).code).toBe(1)
+    expect(read('ask.md')).toContain('error: the answer')
+    expect(read('ask.md')).toContain('like_it()')
+  })
+
+  it('keeps what was written above it meanwhile, and says so when the line is gone', async () => {
+    const { run, read, folder } = await world({ 'ask.md': ask, 'say.lua': '' }, (_, index) => {
+      const text = readFileSync(join(folder, 'ask.md'), 'utf8')
+      writeFileSync(join(folder, 'ask.md'), index === 0 ? `${text.replace('Greet.', 'Greet them.')}` : 'Only this.\n')
+      return { text: 'Hi.' }
+    })
+    expect((await run('ask.md')).code).toBe(0)
+    expect(read('ask.md')).toContain('Greet them.')
+    expect(read('ask.md')).toContain('\nHi.\n')
+    const { code, stdout, stderr } = await run('ask.md')
+    expect([code, stdout]).toEqual([0, 'Hi.\n'])
+    expect(stderr).toContain('its ==== line is gone')
+    expect(read('ask.md')).toBe('Only this.\n')
+  })
+})
+
+it('says in events what was changed', async () => {
+  const { run } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: patch }])
+  const events = jsonLines((await run('ask.md', '--json')).stdout)
+  const applied = events.find(({ type }) => type === 'changes.applied')
+  expect(applied?.['items']).toEqual([
+    { file_path: 'src/a.js', kind: 'Patch', success: true },
+    { file_path: 'docs/new.md', kind: 'New', success: true },
+  ])
+  const changed = events.filter(({ type }) => type === 'file.changed')
+  expect(changed.map(({ op, path }) => [op, path])).toEqual([
+    ['write', 'src/a.js'],
+    ['write', 'docs/new.md'],
+  ])
+})

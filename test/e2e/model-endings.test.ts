@@ -1,0 +1,322 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
+import { chatEvents, type ModelReply, type ModelScript, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const key = 'sk-test-4f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c'
+
+interface Asked extends BatonResult {
+  readonly folder: string
+  readonly requests: number
+}
+
+/** Runs a prompt file against a server that plays the script; every answer is "fine" once the script is used up. */
+async function ask(script: ModelScript, ...args: readonly string[]): Promise<Asked> {
+  const server = await startModelServer(
+    typeof script === 'function' ? script : (_, index) => script[index] ?? { text: 'fine' },
+  )
+  onTestFinished(() => server.close())
+  const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': 'Say fine.\n\n====\n' })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_GATEWAY_KEY: key }
+  const result = await baton(['ask.md', '-m', 'm', ...args], { cwd: folder, env })
+  expectNoKey(result, folder)
+  return { ...result, folder, requests: server.requests.length }
+}
+
+/** No byte that a run wrote anywhere is the key. */
+function expectNoKey({ stdout, stderr, home }: BatonResult, folder: string): void {
+  const written = [home, folder].filter(existsSync).flatMap((root) =>
+    readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8')),
+  )
+  for (const text of [stdout, stderr, ...written]) expect(text).not.toContain(key.slice(0, 16))
+}
+
+const echo = { error: { message: `key ${key} is not welcome` } }
+const failing = (status: number, more: ModelReply = {}): ModelReply => ({ status, body: echo, ...more })
+
+describe('what fails for the moment is tried again', () => {
+  it.each<readonly [string, ModelReply]>([
+    ['500', failing(500)],
+    ['a connection reset before the answer', { reset: true }],
+    ['a connection reset in the middle of the answer', { text: 'a b c d', cutAfter: 2 }],
+    ['an answer that ends without its end mark', { text: 'a b', finish: null, doneMark: false }],
+    ['503 with Retry-After 0', failing(503, { headers: { 'retry-after': '0' } })],
+    ['529 with Retry-After 0', failing(529, { headers: { 'retry-after': '0' } })],
+    ['429 with Retry-After 0', failing(429, { headers: { 'retry-after': '0' } })],
+    [
+      'an error inside the stream',
+      { rawChunks: [Buffer.from('data: {"error":{"message":"overheated","code":502}}\n\n')] },
+    ],
+  ])('%s', async (_, reply) => {
+    const { code, stdout, stderr, requests } = await ask([reply])
+    expect([code, stdout, requests]).toEqual([0, 'fine\n', 2])
+    expect(stderr).toMatch(/^retry in /)
+    expect(stderr).toContain('(call 1 failed)')
+  })
+
+  it('three calls and no more', async () => {
+    const { code, stderr, requests } = await ask(() => failing(500))
+    expect([code, requests]).toEqual([1, 3])
+    expect(stderr).toContain('failed (status 500): key «secret» is not welcome (after 3 attempts)')
+  })
+
+  it('without patience an overloaded host is like one that fails', async () => {
+    for (const status of [429, 503, 529]) {
+      const { code, requests } = await ask(
+        () => failing(status),
+        '-c',
+        'retry.patience=0s',
+        '-c',
+        'retry.max_attempts=2',
+      )
+      expect([status, code, requests]).toEqual([status, 1, 2])
+    }
+  })
+
+  it('what the failed call had sent is in no answer', async () => {
+    const { stdout } = await ask([{ text: 'wrong words here', cutAfter: 2 }], '--json')
+    const events = jsonLines(stdout)
+    expect(events.some(({ type, text }) => type === 'item.delta' && String(text).startsWith('wrong'))).toBe(true)
+    expect(events.find(({ type }) => type === 'retry')).toMatchObject({ attempt: 1, model: 'gateway::m' })
+    expect(events.find(({ type }) => type === 'answer')).toMatchObject({ text: 'fine' })
+  })
+})
+
+describe('a host that wants more time than there is', () => {
+  it('ends the run with exit code 4, saying when', async () => {
+    const { code, stderr, requests } = await ask([failing(429, { headers: { 'retry-after': '3600' } })])
+    expect([code, requests]).toEqual([4, 1])
+    expect(stderr).toContain('the host asks to wait 1 h')
+    expect(stderr).toMatch(/hint: Run it again at .* or later, or raise \[retry\] patience, which is 10 min\./)
+  })
+
+  it('ends it too once the patience is used up', async () => {
+    const { code, stderr, requests } = await ask(() => failing(429), '-c', 'retry.patience=40ms')
+    expect([code, requests]).toEqual([4, 2])
+    expect(stderr).toContain('waited 40 ms')
+  })
+})
+
+describe('what fails for good is said at once', () => {
+  it.each<readonly [string, ModelReply, number, string]>([
+    ['a refused key', failing(401), 3, 'refused the key (status 401): key «secret» is not welcome'],
+    [
+      'an unknown model',
+      { status: 404, body: { error: { message: 'no model m', code: 'model_not_found' } } },
+      1,
+      'does not know the model or the path (status 404): no model m',
+    ],
+    [
+      'a prompt that is too long',
+      { status: 400, body: { error: { message: 'maximum context length is 10', code: 'context_length_exceeded' } } },
+      1,
+      'The prompt is too long for this model',
+    ],
+    [
+      'invalid JSON',
+      { body: '{"choices": [', headers: { 'content-type': 'application/json' } },
+      1,
+      'JSON that cannot be read',
+    ],
+    ['malformed events', { rawChunks: [Buffer.from('data: {oops\n\n')] }, 1, 'sent an event that is not a JSON object'],
+    [
+      'another content type',
+      { body: '<html><title>Login</title></html>', headers: { 'content-type': 'text/html' } },
+      1,
+      'answered with text/html instead of a stream',
+    ],
+    ['an empty body', { body: '', headers: { 'content-type': 'text/event-stream' } }, 1, 'answered with an empty body'],
+    [
+      'a used up quota',
+      { status: 429, body: { error: { message: 'no money', code: 'insufficient_quota' } } },
+      1,
+      'says that the quota is used up (status 429): no money',
+    ],
+  ])('%s', async (_, reply, expected, message) => {
+    const { code, stderr, stdout, requests } = await ask([reply])
+    expect([code, stdout, requests]).toEqual([expected, '', 1])
+    expect(stderr).toContain(message)
+    expect(stderr).toContain('hint: ')
+  })
+
+  it('an answer without words is one, with a warning', async () => {
+    const { code, stdout, stderr } = await ask([{ text: '' }])
+    expect([code, stdout]).toEqual([0, '\n'])
+    expect(stderr).toContain('warning gateway::m gave an empty answer')
+  })
+})
+
+describe('silence', () => {
+  it('before the answer ends at the headers limit', async () => {
+    const reply = { gate: new Promise<void>(() => {}) }
+    const { code, stderr, requests } = await ask(
+      [reply, reply],
+      '-c',
+      'timeouts.headers=60ms',
+      '-c',
+      'retry.max_attempts=2',
+    )
+    expect([code, requests]).toEqual([1, 2])
+    expect(stderr).toContain('did not begin to answer within 0.06 s (after 2 attempts)')
+  })
+
+  it('in the middle of the answer ends at the idle limit', async () => {
+    const reply = { text: 'a b c', stallAfter: 2 }
+    const { code, stderr } = await ask([reply], '-c', 'timeouts.stream_idle=60ms', '-c', 'retry.max_attempts=1')
+    expect(code).toBe(1)
+    expect(stderr).toContain('sent nothing for 0.06 s in the middle of the answer')
+  })
+
+  it('an answer that drips for ever ends at the request limit', async () => {
+    const reply = { text: 'a b c', stallAfter: 1 }
+    const { code, stderr } = await ask([reply], '-c', 'timeouts.request=80ms', '-c', 'retry.max_attempts=1')
+    expect(code).toBe(1)
+    expect(stderr).toContain('did not finish the answer within 0.08 s')
+  })
+})
+
+it('nobody listens: three tries, then the address', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  const folder = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n' })
+  const { code, stderr } = await baton(['ask.md', '-m', 'm'], {
+    cwd: folder,
+    env: { BATON_GATEWAY_URL: `http://127.0.0.1:${port}/v1` },
+  })
+  expect(code).toBe(1)
+  expect(stderr).toContain(`127.0.0.1:${port} refused the connection: nothing listens there (after 3 attempts)`)
+})
+
+it('text that is cut inside a character arrives whole', async () => {
+  const bytes = Buffer.from(chatEvents({ text: 'Grüße an 東京 🎉' }).join(''))
+  const rawChunks = Array.from({ length: bytes.length }, (_, index) => bytes.subarray(index, index + 1))
+  const { stdout } = await ask([{ rawChunks }])
+  expect(stdout).toBe('Grüße an 東京 🎉\n')
+})
+
+it('an interrupted wait ends at once', async () => {
+  const folder = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n' })
+  const server = await startModelServer(() => failing(429))
+  onTestFinished(() => server.close())
+  const { code, stderr } = await baton(['ask.md', '-m', 'm'], {
+    cwd: folder,
+    env: { BATON_GATEWAY_URL: server.url },
+    onError: (text, kill) => {
+      if (text.includes('retry in 5.0s')) kill('SIGINT')
+    },
+  })
+  expect(code).toBe(130)
+  expect(stderr).toContain('retry in 5.0s')
+})
+
+describe('fallback_models', () => {
+  const front = '+++\nmodel = "big"\nfallback_models = ["small", "tiny"]\n+++\nSay fine.\n'
+
+  async function run(
+    script: ModelScript,
+    text = front,
+  ): Promise<BatonResult & { readonly models: readonly unknown[] }> {
+    const server = await startModelServer(script)
+    onTestFinished(() => server.close())
+    const folder = tempTree({ '.git/HEAD': '', 'ask.md': text })
+    const result = await baton(['ask.md', '-i', 'one', '-i', 'two', '-c', 'input_concurrency=1'], {
+      cwd: folder,
+      env: { BATON_GATEWAY_URL: server.url, BATON_GATEWAY_KEY: key },
+    })
+    expectNoKey(result, folder)
+    return { ...result, models: server.requests.map(({ body }) => body?.model) }
+  }
+
+  it('take over when a model fails for good, and the failed one rests', async () => {
+    const { code, stdout, stderr, models } = await run(({ body }) =>
+      body?.model === 'big' ? failing(404) : { text: `from ${body?.model}` },
+    )
+    expect(code).toBe(0)
+    expect(models).toEqual(['big', 'small', 'small'])
+    expect(stdout).toContain('from small')
+    expect(stderr).toContain('fallback to small: ')
+  })
+
+  it('are not kept waiting by a host that allows no more requests', async () => {
+    const { code, models } = await run(({ body }) => (body?.model === 'big' ? failing(429) : { text: 'fine' }))
+    expect(code).toBe(0)
+    expect(models).toEqual(['big', 'big', 'big', 'small', 'small'])
+  })
+
+  it('all failing: the first one says why, and the last one too', async () => {
+    const { code, stderr, models } = await run(() => failing(404))
+    expect(code).toBe(1)
+    expect(models.slice(0, 3)).toEqual(['big', 'small', 'tiny'])
+    expect(stderr).toMatch(/error: big: .*; the fallback models failed too: tiny: /)
+  })
+})
+
+describe('budgets', () => {
+  const usage = { prompt_tokens: 400, completion_tokens: 100 }
+
+  it('stop the run before a call that does not fit, with exit code 4', async () => {
+    const { code, stderr, requests } = await ask(
+      () => ({ text: 'fine', usage }),
+      '-i',
+      '1',
+      '-i',
+      '2',
+      '-i',
+      '3',
+      '-c',
+      'input_concurrency=1',
+      '-c',
+      'budget.tokens=2000',
+    )
+    expect([code, requests]).toEqual([4, 2])
+    expect(stderr).toContain(
+      'the budget of 2,000 tokens does not allow a call of gateway::m: 1,000 tokens spent so far',
+    )
+  })
+
+  it('lower the output limit of a call that would not fit', async () => {
+    const server = await startModelServer(() => ({ text: 'fine', usage }))
+    onTestFinished(() => server.close())
+    const folder = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n' })
+    const { code } = await baton(['ask.md', '-m', 'm', '-c', 'budget.tokens=3000'], {
+      cwd: folder,
+      env: { BATON_GATEWAY_URL: server.url },
+    })
+    expect(code).toBe(0)
+    const limit = Number(server.requests[0]?.body?.['max_tokens'])
+    expect(limit).toBeGreaterThan(2000)
+    expect(limit).toBeLessThan(3000)
+  })
+
+  it('in dollars refuse a model without a price before anything is asked', async () => {
+    const { code, stderr, requests } = await ask([], '--max-cost', '0.5')
+    expect([code, requests]).toEqual([4, 0])
+    expect(stderr).toContain('no price is known for gateway::m')
+    const allowed = await ask([], '--max-cost', '0.5', '-c', 'budget.unpriced=allow')
+    expect([allowed.code, allowed.stdout]).toEqual([0, 'fine\n'])
+  })
+
+  it('take amounts only', async () => {
+    const { code, stderr, requests } = await ask([], '--max-cost', 'much')
+    expect([code, requests]).toEqual([2, 0])
+    expect(stderr).toContain('--max-cost much is not an amount in US dollars')
+  })
+})
+
+it('counts what calls cost, with the figure of the provider where it sends one', async () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 2, cost: 0.0125 }
+  const { stdout, stderr } = await ask(() => ({ text: 'fine', usage }), '-v', '-i', 'a', '-i', 'b')
+  expect(stdout).toContain('fine')
+  expect(stderr).toContain('model gateway::m 10 tokens in, 2 out, $0.013')
+  expect(stderr).toContain('total 2 calls, 20 tokens in, 4 out, $0.025')
+  const unpriced = await ask([], '--json')
+  expect(jsonLines(unpriced.stdout).at(-1)).toMatchObject({ cost_usd: null, unpriced: ['gateway::m'] })
+})

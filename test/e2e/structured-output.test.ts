@@ -1,0 +1,87 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
+import { type ModelScript, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const schema =
+  '{ type = "object", required = ["name", "stars"], properties = { name = { type = "string" }, stars = { type = "integer", minimum = 1 } } }'
+
+const ask = (output: string): string => `+++
+model = "m"
+[output]
+schema = ${output}
++++
+Rate the project.
+`
+
+async function run(
+  files: { readonly [path: string]: string },
+  script: ModelScript,
+  ...args: readonly string[]
+): Promise<BatonResult & { readonly server: ModelServer }> {
+  const server = await startModelServer(script)
+  onTestFinished(() => server.close())
+  const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
+  const result = await baton(['ask.md', ...args], { cwd: folder, env: { BATON_GATEWAY_URL: server.url } })
+  return { ...result, server }
+}
+
+it('prints the JSON of an answer that fits, without the words around it', async () => {
+  const text = 'Here you are:\n\n```json\n{"name":"Baton","stars":5}\n```\n'
+  const { code, stdout, server } = await run({ 'ask.md': ask(schema) }, [{ text }])
+  expect(code).toBe(0)
+  expect(stdout).toBe('{\n  "name": "Baton",\n  "stars": 5\n}\n')
+  expect(server.requests[0]?.body?.['response_format']).toMatchObject({ type: 'json_schema' })
+})
+
+it('sends back what does not fit, and takes the corrected answer', async () => {
+  const { code, stdout, server } = await run({ 'ask.md': ask(schema) }, [
+    { text: '{"name":"Baton","stars":"five"}' },
+    { text: '{"name":"Baton","stars":0}' },
+    { text: '{"name":"Baton","stars":1}' },
+  ])
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toEqual({ name: 'Baton', stars: 1 })
+  const messages = server.requests[2]?.body?.messages ?? []
+  expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant', 'user'])
+  expect(messages[3]?.content).toContain('$.stars')
+})
+
+it('fails after two corrections, saying what is still wrong', async () => {
+  const { code, stdout, stderr, server } = await run({ 'ask.md': ask(schema) }, () => ({ text: '{"name":"Baton"}' }))
+  expect([code, stdout, server.requests.length]).toEqual([1, '', 3])
+  expect(stderr).toContain('the answer does not fit [output] after 2 corrections: $')
+  expect(stderr).toContain('stars')
+})
+
+it('reads the schema from a file, and a schema that is none is an error before anything runs', async () => {
+  const good = { 'ask.md': ask('"answer.json"'), 'answer.json': '{ "type": "array", "items": { "type": "integer" } }' }
+  expect((await run(good, [{ text: '[1, 2]' }])).stdout).toBe('[\n  1,\n  2\n]\n')
+
+  const bad = { ...good, 'answer.json': '{\n  "type": "arrow"\n}' }
+  const { code, stderr, server } = await run(bad, [{ text: '[]' }])
+  expect([code, server.requests.length]).toEqual([2, 0])
+  expect(stderr).toMatch(/answer\.json:2:\d+/)
+})
+
+it('does not go together with write_mode', async () => {
+  const text = ask(schema).replace('model = "m"', 'model = "m"\nwrite_mode = true')
+  const { code, stderr } = await run({ 'ask.md': text }, [])
+  expect(code).toBe(2)
+  expect(stderr).toContain('"output" and write_mode = true do not go together')
+})
+
+it('hands the value to post agents', async () => {
+  const files = {
+    'ask.md': ask(schema).replace('model = "m"', 'model = "m"\nsub_agents = [{ name = "see.lua", stage = "post" }]'),
+    'see.lua': 'print(input.coder_responses[1].value.stars + 1)',
+  }
+  const { stderr } = await run(files, [{ text: '{"name":"Baton","stars":4}' }])
+  expect(stderr).toContain('[see.lua] 5')
+})
+
+it('is in the events as text', async () => {
+  const { stdout } = await run({ 'ask.md': ask(schema) }, [{ text: '{"name":"Baton","stars":4}' }], '--json')
+  const last = jsonLines(stdout).at(-1)
+  expect(JSON.parse(String(last?.['result']))).toEqual({ name: 'Baton', stars: 4 })
+})

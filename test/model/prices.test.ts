@@ -1,0 +1,139 @@
+import { calcPrice } from '@pydantic/genai-prices'
+import { describe, expect, it } from 'vitest'
+import type { Usage } from '../../src/event/message.ts'
+import { loadPrices, type PricedModel } from '../../src/model/prices.ts'
+
+const now = (): Date => new Date('2026-10-01T12:00:00Z')
+const prices = await loadPrices({ now })
+
+function priced(provider: string, model: string, baseUrl = 'http://127.0.0.1:9/v1'): PricedModel {
+  return { provider, model, baseUrl, isFree: false }
+}
+
+function usage(input: number, output: number, parts: Partial<Usage> = {}): Usage {
+  return { calls: 1, input, output, cached: 0, reasoning: 0, ...parts }
+}
+
+/** Dollars per million tokens as they stand in the list, for arithmetic of our own. */
+function listed(providerId: string, model: string): (name: string) => number {
+  const found = calcPrice({ input_tokens: 1 }, model, { providerId, timestamp: now() })
+  return (name) => {
+    const rate = found?.model_price[name]
+    if (typeof rate !== 'number') throw new Error(`${model} has no single ${name}`)
+    return rate
+  }
+}
+
+describe('costOf', () => {
+  it.each([
+    ['openai', 'https://api.openai.com/v1', 'gpt-5-mini', 'openai'],
+    ['anthropic', 'https://api.anthropic.com/v1', 'claude-sonnet-4-6', 'anthropic'],
+    ['gemini', 'https://generativelanguage.googleapis.com/v1beta', 'gemini-2.5-flash', 'google'],
+    ['groq', 'https://api.groq.com/openai/v1', 'openai/gpt-oss-120b', 'groq'],
+    ['deepseek', 'https://api.deepseek.com', 'deepseek-chat', 'deepseek'],
+    ['xai', 'https://api.x.ai/v1', 'grok-3', 'x-ai'],
+    ['mistral', 'https://api.mistral.ai/v1', 'mistral-large-latest', 'mistral'],
+    ['openrouter', 'https://openrouter.ai/api/v1', 'openai/gpt-5-mini', 'openrouter'],
+  ])('multiplies the tokens of %s (%s) with the rates of the list', (provider, baseUrl, model, id) => {
+    const rate = listed(id, model)
+    const expected = (1000 * rate('input_mtok') + 500 * rate('output_mtok')) / 1e6
+    expect(expected).toBeGreaterThan(0)
+    expect(prices.costOf(priced(provider, model, baseUrl), usage(1000, 500))).toBeCloseTo(expected, 12)
+  })
+
+  it('is 0.00125 dollars for 1000 tokens to gpt-5-mini and 500 back', () => {
+    expect(prices.costOf(priced('openai', 'gpt-5-mini'), usage(1000, 500))).toBeCloseTo(0.00125, 12)
+  })
+
+  it('counts cached and written tokens as parts of the input, at their own rates', () => {
+    const rate = listed('anthropic', 'claude-sonnet-4-6')
+    const dollars =
+      100 * rate('input_mtok') +
+      700 * rate('cache_read_mtok') +
+      200 * rate('cache_write_mtok') +
+      50 * rate('output_mtok')
+    const cost = prices.costOf(
+      priced('anthropic', 'claude-sonnet-4-6'),
+      usage(1000, 50, { cached: 700, cache_write: 200 }),
+    )
+    expect(cost).toBeCloseTo(dollars / 1e6, 12)
+  })
+
+  it('counts reasoning as a part of the output, not on top', () => {
+    const model = priced('openai', 'gpt-5-mini')
+    expect(prices.costOf(model, usage(1000, 500, { reasoning: 400 }))).toBe(prices.costOf(model, usage(1000, 500)))
+  })
+
+  it('takes the rate for long inputs above its mark', () => {
+    const model = priced('gemini', 'gemini-2.5-pro')
+    const [short = 0, long = 0] = [200_000, 200_001].map((input) => prices.costOf(model, usage(input, 0)))
+    expect(long).toBeGreaterThan(short * 1.9)
+  })
+
+  it('takes the price of the day and the hour', async () => {
+    const model = priced('deepseek', 'deepseek-chat')
+    const atNight = await loadPrices({ now: () => new Date('2026-10-01T20:00:00Z') })
+    const byDay = prices.costOf(model, usage(1000, 500)) ?? 0
+    expect(atNight.costOf(model, usage(1000, 500))).toBeCloseTo(byDay / 2, 12)
+  })
+
+  it('finds the provider by the base URL first, then by its name', () => {
+    const atRouter = prices.costOf(
+      priced('openai', 'openai/gpt-5-mini', 'https://openrouter.ai/api/v1'),
+      usage(1000, 0),
+    )
+    expect(atRouter).toBe(prices.costOf(priced('openrouter', 'openai/gpt-5-mini'), usage(1000, 0)))
+    expect(atRouter).toBeGreaterThan(0)
+    expect(prices.costOf(priced('openai', 'openai/gpt-5-mini'), usage(1000, 0))).toBeUndefined()
+  })
+
+  it.each([
+    ['a model nobody knows', priced('openai', 'no-such-model')],
+    ['a gateway at an unknown address', priced('gateway', 'gpt-5-mini')],
+    ['a provider whose name only contains a known one', priced('my-openai-lab', 'gpt-5-mini')],
+    ['a provider with a name of an object', priced('constructor', 'gpt-5-mini')],
+    ['a model that is in the list without a price', priced('cerebras', 'qwen-3-coder-480b')],
+    ['a model with a price for its input only', priced('openai', 'text-embedding-3-small')],
+  ])('is not known, and not 0, for %s', (_, model) => {
+    expect(prices.costOf(model, usage(1000, 500))).toBeUndefined()
+    expect(prices.perToken(model)).toBeUndefined()
+  })
+
+  it('is not known when the host counted no tokens', () => {
+    expect(prices.costOf(priced('openai', 'gpt-5-mini'), usage(0, 0))).toBeUndefined()
+  })
+
+  it('is 0 for servers of one’s own, and for models that the list calls free', () => {
+    const own = { ...priced('ollama', 'gpt-5-mini'), isFree: true }
+    expect(prices.costOf(own, usage(1000, 500))).toBe(0)
+    expect(prices.perToken(own)).toEqual({ input: 0, output: 0 })
+    expect(prices.costOf(priced('openrouter', 'agentica-org/deepcoder-14b-preview:free'), usage(1000, 500))).toBe(0)
+  })
+
+  it('never throws over counts that cannot be right', () => {
+    const model = priced('anthropic', 'claude-sonnet-4-6')
+    const all = usage(1000, 50, { cached: 5000, cache_write: 9000, reasoning: 80 })
+    expect(prices.costOf(model, all)).toBe(prices.costOf(model, usage(1000, 50, { cached: 1000, reasoning: 50 })))
+    expect(prices.costOf(model, usage(Number.NaN, 50, { cached: -1 }))).toBe(prices.costOf(model, usage(0, 50)))
+  })
+})
+
+describe('perToken', () => {
+  it('is the dearest that a token can cost: writing a cache costs more than plain input', () => {
+    const rate = listed('anthropic', 'claude-sonnet-4-6')
+    const perToken = prices.perToken(priced('anthropic', 'claude-sonnet-4-6'))
+    expect(rate('cache_write_mtok')).toBeGreaterThan(rate('input_mtok'))
+    expect(perToken?.input).toBeCloseTo(rate('cache_write_mtok') / 1e6, 15)
+    expect(perToken?.output).toBeCloseTo(rate('output_mtok') / 1e6, 15)
+  })
+
+  it('takes the rate for long inputs unless the input is known to be short', () => {
+    const model = priced('gemini', 'gemini-2.5-pro')
+    const [unknown, short, near, long] = [undefined, 1000, 190_000, 300_000].map(
+      (tokens) => prices.perToken(model, tokens)?.input,
+    )
+    expect(short).toBeCloseTo((prices.costOf(model, usage(1000, 0)) ?? 0) / 1000, 15)
+    expect(long).toBeCloseTo((prices.costOf(model, usage(300_000, 0)) ?? 0) / 300_000, 15)
+    expect([unknown, near]).toEqual([long, long])
+  })
+})

@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import { defaultRetryPolicy, type RetryNotice } from '../../src/base/retry.ts'
+import { localTimeText } from '../../src/base/time-text.ts'
+import { exitCodeOf } from '../../src/event/exit-code.ts'
+import { type ModelFailure, modelFailureOf } from '../../src/model/errors.ts'
+import { callWithRetries } from '../../src/model/retry.ts'
+import { type FakeClock, fakeClock } from '../helpers/fake-clock.ts'
+
+const minutes = 60_000
+const noon = new Date(2026, 5, 10, 12, 0).getTime()
+
+function failure(of: Partial<ModelFailure>): BatonError {
+  const cause: ModelFailure = { kind: 'model-failure', class: 'unavailable', retryable: true, isOverload: false, ...of }
+  return new BatonError('MODEL_FAILED', 'm: host failed', { hint: 'Look there.', cause })
+}
+
+const down = failure({ class: 'network' })
+const limited = failure({ class: 'rate_limit', isOverload: true, status: 429 })
+
+function asking(retryAfterMs: number): BatonError {
+  return failure({ class: 'rate_limit', isOverload: true, status: 429, retryAfterMs })
+}
+
+interface Given {
+  readonly patienceMs?: number
+  readonly clock?: FakeClock
+  readonly signal?: AbortSignal
+}
+
+interface Ending {
+  readonly sleeps: readonly number[]
+  readonly calls: readonly number[]
+  readonly notices: readonly RetryNotice[]
+  readonly value?: string
+  readonly error?: unknown
+}
+
+/** Makes a call that fails with these errors in turn and then succeeds. */
+async function run(errors: readonly unknown[], given: Given = {}): Promise<Ending> {
+  const { patienceMs = 10 * minutes, clock = fakeClock({ now: noon }), signal = new AbortController().signal } = given
+  const calls: number[] = []
+  const notices: RetryNotice[] = []
+  const call = async (attempt: number): Promise<string> => {
+    calls.push(attempt)
+    if (calls.length <= errors.length) throw errors[calls.length - 1]
+    return 'answer'
+  }
+  const onRetry = (notice: RetryNotice): void => void notices.push(notice)
+  try {
+    const value = await callWithRetries(call, { policy: defaultRetryPolicy, patienceMs, clock, signal, onRetry })
+    return { value, calls, notices, sleeps: clock.sleeps }
+  } catch (error) {
+    return { error, calls, notices, sleeps: clock.sleeps }
+  }
+}
+
+function endlessly(error: unknown): unknown[] {
+  return Array.from({ length: 2_000 }, () => error)
+}
+
+describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
+  'with a patience of $patienceMs ms',
+  ({ patienceMs }) => {
+    it('gives a first answer after one call', async () => {
+      expect(await run([], { patienceMs })).toEqual({ value: 'answer', calls: [1], notices: [], sleeps: [] })
+    })
+
+    it.each([
+      { name: 'the network', error: down },
+      { name: 'a time limit', error: failure({ class: 'timeout' }) },
+      { name: 'a server', error: failure({ status: 500 }) },
+    ])('asks three times when it is $name that fails, and then says how often', async ({ error }) => {
+      const ending = await run(endlessly(error), { patienceMs })
+      expect(ending).toMatchObject({ calls: [1, 2, 3], sleeps: [100, 200] })
+      expect(ending.error).toMatchObject({
+        code: 'MODEL_FAILED',
+        message: 'm: host failed (after 3 attempts)',
+        hint: 'Look there.',
+        cause: error.cause,
+      })
+    })
+
+    it('tells each failed call and the wait after it', async () => {
+      const { value, notices } = await run([down, down], { patienceMs })
+      expect(value).toBe('answer')
+      expect(notices).toEqual([
+        { attempt: 1, delayMs: 100, error: down },
+        { attempt: 2, delayMs: 200, error: down },
+      ])
+    })
+
+    it.each(['auth', 'invalid_request', 'quota', 'not_found', 'garbled', 'network'] as const)(
+      'ends at once, with its own error, when the failure is permanent: %s',
+      async (kind) => {
+        const error = failure({ class: kind, retryable: false })
+        expect(await run([error], { patienceMs })).toEqual({ error, calls: [1], notices: [], sleeps: [] })
+      },
+    )
+
+    it('ends at once when the quota is used up, also when the host says so as if it were an overload', async () => {
+      const error = failure({ class: 'quota', retryable: false, isOverload: true, status: 429 })
+      expect(await run([error], { patienceMs })).toMatchObject({ error, calls: [1] })
+    })
+
+    it.each([
+      { name: 'a missing key', error: new BatonError('KEY_MISSING', 'no key') },
+      { name: 'a mistake in the program', error: new TypeError('x is undefined') },
+    ])('ends at once for an error that no model call made: $name', async ({ error }) => {
+      expect(await run([error], { patienceMs })).toMatchObject({ error, calls: [1], sleeps: [] })
+    })
+
+    it.each([
+      { name: 'failure', error: down },
+      { name: 'overload', error: limited },
+    ])('ends with the reason of the signal when it is aborted in the wait after a $name', async ({ error }) => {
+      const stop = new AbortController()
+      const reason = new Error('stop')
+      const clock = fakeClock({ onSleep: () => stop.abort(reason) })
+      expect(await run([error], { patienceMs, clock, signal: stop.signal })).toMatchObject({
+        error: reason,
+        calls: [1],
+      })
+    })
+
+    it.each([
+      { name: 'failure', error: down },
+      { name: 'overload', error: limited },
+    ])('tells nothing of a call that was stopped, though it looks like a $name', async ({ error }) => {
+      const stop = new AbortController()
+      const reason = new Error('stop')
+      const notices: RetryNotice[] = []
+      const call = (): Promise<never> => {
+        stop.abort(reason)
+        return Promise.reject(error)
+      }
+      const onRetry = (notice: RetryNotice): void => void notices.push(notice)
+      const options = { policy: defaultRetryPolicy, patienceMs, clock: fakeClock(), signal: stop.signal, onRetry }
+      await expect(callWithRetries(call, options)).rejects.toBe(reason)
+      expect(notices).toEqual([])
+    })
+
+    it('waits as long as a failing server asks', async () => {
+      expect((await run([failure({ status: 500, retryAfterMs: 2_000 })], { patienceMs })).sleeps).toEqual([2_000])
+    })
+  },
+)
+
+describe('without patience', () => {
+  it('asks a host that is overloaded three times, like one that fails', async () => {
+    const ending = await run(endlessly(limited), { patienceMs: 0 })
+    expect(ending).toMatchObject({ calls: [1, 2, 3], sleeps: [100, 200] })
+    expect(ending.error).toMatchObject({ code: 'MODEL_FAILED', message: 'm: host failed (after 3 attempts)' })
+  })
+
+  it('waits as long as the host asks, but not more than two minutes', async () => {
+    const { value, sleeps } = await run([asking(2_000), asking(3_600_000)], { patienceMs: 0 })
+    expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [2_000, 120_000] })
+  })
+})
+
+describe('with patience', () => {
+  it.each([
+    { name: '429', error: limited },
+    { name: '503', error: failure({ isOverload: true, status: 503 }) },
+    { name: '529', error: failure({ isOverload: true, status: 529 }) },
+  ])('waits 5 s after $name, then twice as long each time up to 60 s, however often', async ({ error }) => {
+    const { value, sleeps, calls } = await run([error, error, error, error, error, error], {
+      clock: fakeClock({ draw: 0 }),
+    })
+    expect(value).toBe('answer')
+    expect(sleeps).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000])
+    expect(calls).toEqual([1, 2, 3, 4, 5, 6, 7])
+  })
+
+  it('waits as long as the host asks, also longer than two minutes', async () => {
+    const { value, sleeps } = await run([asking(200), asking(5 * minutes)])
+    expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [200, 5 * minutes] })
+  })
+
+  it('counts overloads apart from failures', async () => {
+    const { value, sleeps, notices } = await run([down, limited, limited, down])
+    expect(value).toBe('answer')
+    expect(sleeps).toEqual([100, 5_000, 10_000, 200])
+    expect(notices.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
+  })
+
+  it('says the number of failures, not of calls, when those are too many', async () => {
+    const { error, calls } = await run([down, limited, down, limited, down])
+    expect(calls).toHaveLength(5)
+    expect(error).toMatchObject({ message: 'm: host failed (after 3 attempts)' })
+  })
+
+  it('ends as a limit when the patience is used up, after a last wait of what was left', async () => {
+    const { error, sleeps } = await run(endlessly(limited), { patienceMs: 2 * minutes })
+    expect(sleeps).toEqual([5_000, 10_000, 20_000, 40_000, 45_000])
+    expect(error).toMatchObject({
+      code: 'LIMIT',
+      message: 'm: host failed (waited 2 min)',
+      hint: 'Run it again later, or raise [retry] patience, which is 2 min.',
+    })
+    expect(exitCodeOf(error)).toBe(4)
+    expect(modelFailureOf(error)).toMatchObject({ class: 'rate_limit', status: 429 })
+  })
+
+  it('ends at once as a limit when the host asks for a longer wait than is left, and says until when', async () => {
+    const { error, sleeps, calls, notices } = await run([asking(90 * minutes)])
+    expect({ calls, sleeps, notices }).toEqual({ calls: [1], sleeps: [], notices: [] })
+    expect(error).toMatchObject({
+      code: 'LIMIT',
+      message: 'm: host failed (the host asks to wait 1 h 30 min)',
+      hint: 'Run it again at 13:30 or later, or raise [retry] patience, which is 10 min.',
+    })
+  })
+
+  it('takes off what the call has waited already', async () => {
+    const { error, sleeps } = await run([limited, asking(8 * minutes), asking(3 * minutes)])
+    expect(sleeps).toEqual([5_000, 8 * minutes])
+    const until = localTimeText(noon + 5_000 + 11 * minutes, noon)
+    expect(error).toMatchObject({
+      message: 'm: host failed (waited 8 min 5 s, and the host asks to wait 3 min)',
+      hint: `Run it again at ${until} or later, or raise [retry] patience, which is 10 min.`,
+    })
+  })
+
+  it('does not call without a pause a host that keeps asking for no wait', async () => {
+    const { error, sleeps } = await run(endlessly(asking(0)), { patienceMs: 1 * minutes })
+    expect(sleeps.slice(0, 9)).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
+    expect(sleeps.reduce((sum, ms) => sum + ms, 0)).toBe(1 * minutes)
+    expect(error).toMatchObject({ code: 'LIMIT', message: 'm: host failed (waited 1 min)' })
+  })
+})

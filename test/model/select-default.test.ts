@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import { chooseModelFor } from '../../src/model/choose.ts'
+import type { ModelChoice, ModelSources } from '../../src/model/choice.ts'
+import type { HostModel } from '../../src/model/local.ts'
+import { choiceFor, modelTable, shown } from '../helpers/choice.ts'
+
+const openai = 'responses https://api.openai.com/v1 OPENAI_API_KEY!'
+const lab = { base_url: 'https://lab.test/v1', api_key_env: 'LAB_KEY', default_model: 'llama' }
+
+interface Given extends Partial<ModelSources> {
+  /** What a search on this machine finds. */
+  readonly local?: HostModel
+}
+
+async function choose(name: string | undefined, { local, ...given }: Given = {}): Promise<ModelChoice> {
+  const sources = { env: {}, providers: {}, aliases: {}, ...given }
+  return chooseModelFor(name, sources, {
+    loadTable: () => Promise.resolve(modelTable),
+    findLocal: () => Promise.resolve(local),
+  })
+}
+
+async function errorOf(name: string | undefined, given: Given = {}): Promise<BatonError> {
+  const error: unknown = await choose(name, given).catch((thrown: unknown) => thrown)
+  if (error instanceof BatonError) return error
+  throw new Error('it was chosen')
+}
+
+function local(model: string): HostModel {
+  const { provider } = choiceFor('ollama::x')
+  if (provider.kind === 'offline') throw new Error('ollama is a host')
+  return { provider, model }
+}
+
+describe('no model named anywhere', () => {
+  it.each([
+    [{ OPENAI_API_KEY: 'k' }, {}, `openai::gpt-6-sol | ${openai}`],
+    [{ OPENAI_API_KEY: 'k', LAB_KEY: 'l' }, { lab }, `openai::gpt-6-sol | ${openai}`],
+    [{ OPENAI_API_KEY: '  ', LAB_KEY: 'l' }, { lab }, 'lab::llama | chat https://lab.test/v1 LAB_KEY!'],
+    [{}, { lab: { base_url: 'http://lab/v1', default_model: 'm' } }, 'lab::m | chat http://lab/v1 undefined'],
+    [
+      { GROQ_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' },
+      {},
+      'anthropic::claude-sonnet-5 | anthropic https://api.anthropic.com/v1 ANTHROPIC_API_KEY!',
+    ],
+    [
+      { GOOGLE_API_KEY: 'k' },
+      {},
+      'gemini::gemini-3.8-flash | gemini https://generativelanguage.googleapis.com/v1beta GOOGLE_API_KEY!',
+    ],
+    [
+      { OPENAI_API_KEY: 'k' },
+      { openai: { ...lab, api_key_env: 'OPENAI_API_KEY' } },
+      'openai::llama | chat https://lab.test/v1 OPENAI_API_KEY!',
+    ],
+    [{}, { lab }, 'offline::extractive | offline'],
+  ])('with %j and %j leads to the first default whose key is there', async (env, providers, expected) => {
+    expect(shown(await choose(undefined, { env, providers }))).toBe(expected)
+  })
+
+  it('asks for a local server only when no key decides, and says what it found', async () => {
+    const found = local('llama3:8b')
+    const choice = await choose(undefined, { local: found })
+    expect(choice).toEqual({
+      provider: found.provider,
+      model: 'llama3:8b',
+      label: 'ollama::llama3:8b',
+      notice: 'no model is configured: ollama::llama3:8b on 127.0.0.1:11434 answers',
+    })
+    const keyed = await choose('', { local: found, env: { GROQ_API_KEY: 'k' } })
+    expect(keyed.label).toBe('groq::openai/gpt-oss-120b')
+    expect(keyed).not.toHaveProperty('notice')
+  })
+
+  it('leads to the offline model with one line that says so and how to get a real one', async () => {
+    const { notice = '' } = await choose('')
+    expect(notice).toContain('no model is configured')
+    for (const way of ['-m', 'OPENAI_API_KEY', 'Ollama', 'BATON_GATEWAY_URL']) expect(notice).toContain(way)
+    expect(notice).not.toContain('\n')
+    expect(await choose('offline::extractive')).not.toHaveProperty('notice')
+  })
+
+  it.each([{ OPENAI_BASE_URL: 'http://here/v1' }, { BATON_GATEWAY_URL: 'https://gate/v1' }])(
+    'is an error that names -m when %j gives an endpoint without a default',
+    async (env) => {
+      const { message, hint } = await errorOf(undefined, { env, local: local('m') })
+      expect(message).toMatch(/^no model is named/)
+      expect(hint).toContain('-m')
+    },
+  )
+
+  it('leads to the default of a configured gateway', async () => {
+    const gateway = { base_url: 'https://mine/v1', default_model: 'small' }
+    expect(shown(await choose(undefined, { gateway, aliases: { small: 'real-low' } }))).toBe(
+      'gateway::real | chat https://mine/v1 BATON_GATEWAY_KEY | low',
+    )
+  })
+})
+
+describe('normal, high and fast', () => {
+  it.each([
+    ['normal', 'anthropic::claude-sonnet-5', undefined],
+    ['high', 'anthropic::claude-opus-5-5', undefined],
+    ['fast', 'anthropic::claude-haiku-4-5', undefined],
+    ['fast-high', 'anthropic::claude-haiku-4-5', 'high'],
+    ['mine', 'anthropic::claude-opus-5-5', 'low'],
+  ])('%s is a model of the provider whose key is set: %s', async (name, label, reasoningEffort) => {
+    const given = { env: { ANTHROPIC_API_KEY: 'k', XAI_API_KEY: 'k' }, aliases: { mine: 'high-low' } }
+    const choice = await choose(name, given)
+    expect([choice.label, choice.reasoningEffort]).toEqual([label, reasoningEffort])
+  })
+
+  it('are what the config says before anything else', async () => {
+    const env = { ANTHROPIC_API_KEY: 'k' }
+    expect((await choose('fast', { env, aliases: { fast: 'gpt-5-mini' } })).label).toBe('openai::gpt-5-mini')
+  })
+
+  it.each(['normal', 'high', 'fast'])('are all the one model of a provider of the config: %s', async (name) => {
+    expect((await choose(name, { env: { LAB_KEY: 'k' }, providers: { lab } })).label).toBe('lab::llama')
+    const gateway = { base_url: 'https://mine/v1', default_model: 'only' }
+    expect((await choose(name, { gateway })).label).toBe('gateway::only')
+  })
+
+  it('are the model of a local server when there is no key', async () => {
+    const choice = await choose('high-low', { local: local('tiny-max') })
+    expect([choice.label, choice.reasoningEffort]).toEqual(['ollama::tiny-max', 'low'])
+    expect(choice).not.toHaveProperty('notice')
+  })
+
+  it('are an error that names keys when nothing can be reached, and never the offline model', async () => {
+    const { code, message, hint } = await errorOf('fast-low')
+    expect([code, message]).toEqual([
+      'CONFIG_INVALID',
+      'there is no model for "fast-low": no key is set and no local server answers',
+    ])
+    for (const way of ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'Ollama', 'model_aliases']) expect(hint).toContain(way)
+  })
+
+  it('are an error at an endpoint of which nothing is known', async () => {
+    const { message } = await errorOf('high', { env: { OPENAI_BASE_URL: 'http://here/v1' } })
+    expect(message).toBe('nothing says which model "high" is at the endpoint of OPENAI_BASE_URL')
+  })
+})

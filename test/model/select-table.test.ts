@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createMask } from '../../src/journal/secrets.ts'
+import { builtInProviders, gatewayKeyEnv, providerPrefixes } from '../../src/model/builtin.ts'
+import { loadPrices } from '../../src/model/prices.ts'
+import { loadModelTable } from '../../src/model/table.ts'
+import { root } from '../helpers/baton.ts'
+import { choiceFor, modelTable } from '../helpers/choice.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const remote = Object.entries(builtInProviders).filter(([, row]) => row.isLocal !== true)
+
+describe('the table of models', () => {
+  it('has models for every provider with a key, and for no other', () => {
+    expect(Object.keys(modelTable.providers)).toEqual(remote.map(([name]) => name))
+  })
+
+  it.each(Object.entries(modelTable.aliases))('gives %s a name that its provider takes: %s', (alias, target) => {
+    const choice = choiceFor(alias)
+    expect(choice.provider.kind).toBe('host')
+    expect(choice.label).toBe(target.includes('::') ? target : `${choice.label.split('::')[0]}::${target}`)
+    expect(choice).not.toHaveProperty('reasoningEffort')
+  })
+
+  it.each(Object.entries(modelTable.providers))('gives %s names without an effort at their end', (provider, models) => {
+    for (const model of Object.values(models)) {
+      expect(choiceFor(`${provider}::${model}`)).toMatchObject({ label: `${provider}::${model}` })
+    }
+  })
+
+  // the price list knows only models of Together that it no longer serves
+  it.each(remote.map(([name]) => name).filter((name) => name !== 'together'))(
+    'has only models with a known price at %s',
+    async (name) => {
+      const prices = await loadPrices()
+      const unpriced = Object.values(modelTable.providers[name] ?? {}).filter((written) => {
+        const { provider, model } = choiceFor(`${name}::${written}`)
+        if (provider.kind === 'offline') return true
+        return prices.perToken({ provider: name, baseUrl: provider.baseUrl, model, isFree: false }) === undefined
+      })
+      expect(unpriced).toEqual([])
+    },
+  )
+
+  it.each(['', 'aliases = 1', '[aliases]\na = 1\n[providers]', '[aliases]\n[providers]\nx = { normal = "a" }'])(
+    'that is damaged is an error: %j',
+    async (text) => {
+      const file = join(tempTree({ 'models.toml': text }), 'models.toml')
+      await expect(loadModelTable(file)).rejects.toMatchObject({ code: 'CONFIG_INVALID', place: { file } })
+    },
+  )
+})
+
+describe('the table of providers', () => {
+  it('has a key variable for everyone whose calls are paid, and addresses that are encrypted', () => {
+    for (const [name, { apiKeyEnvs, baseUrl }] of remote) {
+      expect(apiKeyEnvs.length, name).toBeGreaterThan(0)
+      expect(baseUrl, name).toMatch(/^https:\/\/.*[^/]$/)
+    }
+  })
+
+  it('has prefixes that stand for one of its providers', () => {
+    for (const { provider } of Object.values(providerPrefixes))
+      expect(Object.keys(builtInProviders)).toContain(provider)
+    expect(Object.keys(providerPrefixes).filter((prefix) => Object.hasOwn(builtInProviders, prefix))).toEqual([])
+  })
+
+  it('names no key whose value would be shown', () => {
+    const names = [...remote.flatMap(([, { apiKeyEnvs }]) => apiKeyEnvs), gatewayKeyEnv]
+    for (const name of names) {
+      expect(createMask({ [name]: 'value-of-a-key' }).hide('has value-of-a-key'), name).toBe(`has «secret:${name}»`)
+    }
+  })
+})
+
+it('docs/models-and-keys.md has each provider with its keys, format and models, in this order', () => {
+  const text = readFileSync(join(root, 'docs/models-and-keys.md'), 'utf8')
+  const cells = (...names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
+  const rows = [...text.matchAll(/^\| (`[a-z]+`) \| ([^|]*) \| (\w+) \| [^|]* \| ([^|]*) \|$/gm)]
+  expect(rows.map(([, ...row]) => row)).toEqual(
+    remote.map(([name, { apiKeyEnvs, format }]) => {
+      const { normal = '', high = '', fast = '' } = modelTable.providers[name] ?? {}
+      return [cells(name), cells(...apiKeyEnvs), format, cells(normal, high, fast)]
+    }),
+  )
+})

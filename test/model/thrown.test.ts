@@ -1,0 +1,70 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { modelFailureOf } from '../../src/model/errors.ts'
+import { failing, failingReply, openServer } from '../helpers/failing-call.ts'
+import { chatEvents, startModelServer, type ModelReply } from '../helpers/model-server.ts'
+
+describe('a connection that fails', () => {
+  it('by being refused is a network failure', async () => {
+    const server = await startModelServer([])
+    await server.close()
+    const { error } = await failing(server.url)
+    expect(error.code).toBe('MODEL_FAILED')
+    expect(error.message).toBe(`m1: ${server.host} refused the connection: nothing listens there`)
+    expect(modelFailureOf(error)).toEqual({
+      kind: 'model-failure',
+      class: 'network',
+      retryable: true,
+      isOverload: false,
+    })
+  })
+
+  it('by having no address is a network failure', async () => {
+    const { error } = await failing('http://no-such-host.invalid/v1')
+    expect(error.message).toContain('no-such-host.invalid has no address')
+    expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
+  })
+
+  it('by not speaking TLS is not worth a retry', async () => {
+    const server = await openServer({ text: 'a' })
+    const { error } = await failing(server.url.replace('http:', 'https:'))
+    expect(error.message).toContain('no secure connection')
+    expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: false })
+  })
+
+  it('by not speaking HTTP is garbled', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.resume()
+      socket.end('SSH-2.0-OpenSSH_9.6\r\n')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => new Promise((resolve) => server.close(() => resolve())))
+    const { error } = await failing(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`)
+    expect(modelFailureOf(error)).toMatchObject({ class: 'garbled' })
+  })
+
+  it('before the headers is a network failure', async () => {
+    const { error, events } = await failingReply({ reset: true })
+    expect(error.message).toContain('closed the connection before it answered')
+    expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
+    expect(events).toEqual([])
+  })
+
+  const cuts: readonly (readonly [string, ModelReply])[] = [
+    ['in the middle of the answer', { text: 'a b c', cutAfter: 2 }],
+    ['in the middle of an event', { rawChunks: [Buffer.from(chatEvents({ text: 'a b c' }).join('').slice(0, 200))] }],
+    [
+      'after the last token, without finish reason and end mark',
+      { text: 'a b', finish: null, usage: null, cutAfter: 2 },
+    ],
+    ['after lines that are no events', { rawChunks: [Buffer.from('hello\n: note\n\nevent: x\n\nworld')] }],
+    ['after the last token, by a proper end of the body', { text: 'a b', finish: null, doneMark: false }],
+  ]
+  it.each(cuts)('%s is never an answer', async (_, reply) => {
+    const { error, events } = await failingReply(reply)
+    expect(error.message).toContain('closed the connection in the middle of the answer')
+    expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
+    expect(events.map(({ type }) => type)).not.toContain('finish')
+  })
+})

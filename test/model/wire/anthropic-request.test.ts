@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest'
+import type { Message } from '../../../src/event/message.ts'
+import type { ModelRequest } from '../../../src/model/provider.ts'
+import { anthropicFormat } from '../../../src/model/wire/anthropic.ts'
+import { commonQuirks } from '../../../src/model/wire/quirks.ts'
+
+const hello: readonly Message[] = [{ role: 'user', content: 'Hello' }]
+const schema = { type: 'object', properties: { a: { type: 'string' } } }
+const mark = { cache_control: { type: 'ephemeral' } }
+
+function body(request: Partial<ModelRequest>): unknown {
+  return anthropicFormat.body({ model: 'claude-sonnet-4-5', messages: hello, ...request }, commonQuirks)
+}
+
+function text(words: string): object {
+  return { type: 'text', text: words }
+}
+
+describe('a Messages request', () => {
+  it('goes to /messages with the version and the key in headers of their own', () => {
+    expect(anthropicFormat.path({ model: 'claude-sonnet-4-5', messages: hello })).toBe('/messages')
+    expect(anthropicFormat.keyHeaders('k')).toEqual({ 'x-api-key': 'k' })
+    expect(anthropicFormat.headers).toEqual({ 'anthropic-version': '2023-06-01' })
+  })
+
+  it('holds the model, the messages and the output limit that is needed, and nothing else', () => {
+    expect(body({})).toEqual({
+      model: 'claude-sonnet-4-5',
+      max_tokens: 16_384,
+      messages: [{ role: 'user', content: [text('Hello')] }],
+      stream: true,
+    })
+  })
+
+  it('carries every setting that is given, except a seed, which this API does not know', () => {
+    const messages: Message[] = [{ role: 'system', content: 'Be brief.' }, ...hello]
+    const tools = [{ name: 'read', description: 'Reads a file.', parameters: schema }]
+    expect(body({ messages, tools, temperature: 0.2, max_tokens: 500, seed: 7 })).toEqual({
+      model: 'claude-sonnet-4-5',
+      max_tokens: 500,
+      temperature: 0.2,
+      system: [text('Be brief.')],
+      messages: [{ role: 'user', content: [text('Hello')] }],
+      tools: [{ name: 'read', description: 'Reads a file.', input_schema: schema }],
+      stream: true,
+    })
+  })
+
+  it('asks for a schema in words at the end of the system text', () => {
+    const asked = { type: 'text', text: expect.stringContaining(JSON.stringify(schema)) as string }
+    const output = { name: 'answer', schema }
+    expect(body({ output })).toHaveProperty('system', [asked])
+    const messages: Message[] = [{ role: 'system', content: 'Be brief.', cache: true }, ...hello]
+    expect(body({ output, messages })).toHaveProperty('system', [{ ...text('Be brief.'), ...mark }, asked])
+  })
+})
+
+describe('the messages of a Messages request', () => {
+  it('stand by side: neighbours of one side are one message, system messages are above them', () => {
+    const messages: Message[] = [
+      { role: 'system', content: 'One' },
+      { role: 'user', content: 'Two' },
+      { role: 'user', name: 'ada', content: 'Three' },
+      { role: 'system', content: 'Four' },
+      { role: 'user', content: 'Five' },
+      { role: 'assistant', content: 'Six' },
+      { role: 'user', content: 'Seven' },
+    ]
+    expect(body({ messages })).toMatchObject({
+      system: [text('One'), text('Four')],
+      messages: [
+        { role: 'user', content: [text('Two'), text('ada: Three'), text('Five')] },
+        { role: 'assistant', content: [text('Six')] },
+        { role: 'user', content: [text('Seven')] },
+      ],
+    })
+  })
+
+  it('carry tool calls and the results of parallel calls in one message', () => {
+    const messages: Message[] = [
+      {
+        role: 'assistant',
+        content: 'I look.',
+        tool_calls: [
+          { id: 'c1', name: 'read', arguments: '{"a":1}' },
+          { id: 'read:2', name: 'read', arguments: '' },
+          { id: 'c3', name: 'read', arguments: '{"a":' },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'one' },
+      { role: 'tool', tool_call_id: 'read:2', content: '' },
+      { role: 'tool', tool_call_id: 'c3', content: 'no JSON' },
+      { role: 'user', content: 'Go on' },
+    ]
+    expect(body({ messages })).toHaveProperty('messages', [
+      {
+        role: 'assistant',
+        content: [
+          text('I look.'),
+          { type: 'tool_use', id: 'c1', name: 'read', input: { a: 1 } },
+          { type: 'tool_use', id: 'read_2', name: 'read', input: {} },
+          { type: 'tool_use', id: 'c3', name: 'read', input: { invalid_json: '{"a":' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1', content: 'one' },
+          { type: 'tool_result', tool_use_id: 'read_2', content: '' },
+          { type: 'tool_result', tool_use_id: 'c3', content: 'no JSON' },
+          text('Go on'),
+        ],
+      },
+    ])
+  })
+
+  it('carry images, documents and files of text as blocks, also as the result of a tool', () => {
+    const image = { name: 'a.png', mediaType: 'image/png', data: 'AAA=' }
+    const pdf = { name: 'a.pdf', mediaType: 'application/pdf', data: 'BBB=' }
+    const note = { name: 'a.md', mediaType: 'text/markdown', data: Buffer.from('# Grüße').toString('base64') }
+    const imageBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAA=' } }
+    const messages: Message[] = [
+      { role: 'user', content: 'See', attachment: image },
+      { role: 'user', content: '', attachment: pdf, cache: true },
+      { role: 'user', content: '', attachment: note },
+      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'Here', attachment: image },
+    ]
+    expect(body({ messages })).toHaveProperty('messages', [
+      {
+        role: 'user',
+        content: [
+          text('See'),
+          imageBlock,
+          {
+            type: 'document',
+            source: { type: 'base64', media_type: 'application/pdf', data: 'BBB=' },
+            title: 'a.pdf',
+            ...mark,
+          },
+          { type: 'document', source: { type: 'text', media_type: 'text/plain', data: '# Grüße' }, title: 'a.md' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'look', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: [text('Here'), imageBlock] }] },
+    ])
+  })
+
+  it('have no blocks without a visible character, and no message without a block', () => {
+    const messages: Message[] = [
+      { role: 'user', content: 'One' },
+      { role: 'assistant', content: ' \n' },
+      { role: 'user', content: 'Two' },
+    ]
+    expect(body({ messages })).toHaveProperty('messages', [{ role: 'user', content: [text('One'), text('Two')] }])
+  })
+})
+
+describe('the cache marks of a Messages request', () => {
+  function marked(...messages: readonly Message[]): readonly string[] {
+    const { system = [], messages: turns } = body({ messages }) as {
+      readonly system?: readonly object[]
+      readonly messages: readonly { readonly content: readonly object[] }[]
+    }
+    const blocks = [...system, ...turns.flatMap(({ content }) => content)] as readonly { readonly text: string }[]
+    return blocks.filter((block) => 'cache_control' in block).map((block) => block.text)
+  }
+
+  function say(role: 'system' | 'user', content: string): Message {
+    return { role, content, cache: true }
+  }
+
+  it('are all sent up to four', () => {
+    expect(marked(say('system', 's1'), say('system', 's2'), say('user', 'u1'), say('user', 'u2'))).toEqual([
+      's1',
+      's2',
+      'u1',
+      'u2',
+    ])
+  })
+
+  it('are the last four without one in the system text', () => {
+    const users = ['u1', 'u2', 'u3', 'u4', 'u5'].map((words) => say('user', words))
+    expect(marked(...users)).toEqual(['u2', 'u3', 'u4', 'u5'])
+  })
+
+  it('keep the last one of the system text before the last ones of the messages', () => {
+    const users = ['u1', 'u2', 'u3', 'u4'].map((words) => say('user', words))
+    expect(marked(say('system', 's1'), say('system', 's2'), ...users)).toEqual(['s2', 'u2', 'u3', 'u4'])
+  })
+
+  it('fill up with those of the system text when there are few others', () => {
+    const system = ['s1', 's2', 's3', 's4', 's5'].map((words) => say('system', words))
+    expect(marked(...system, say('user', 'u1'))).toEqual(['s3', 's4', 's5', 'u1'])
+  })
+})

@@ -1,0 +1,240 @@
+import { describe, expect, it } from 'vitest'
+import type { Message } from '../../../src/event/message.ts'
+import type { ModelRequest } from '../../../src/model/provider.ts'
+import { chatBody } from '../../../src/model/wire/chat-request.ts'
+import { commonQuirks, type Quirks } from '../../../src/model/wire/quirks.ts'
+
+const user: Message = { role: 'user', content: 'Hello' }
+const shared = { model: 'm', stream: true, stream_options: { include_usage: true } }
+
+function bodyOf(request: Partial<ModelRequest>, quirks: Partial<Quirks> = {}): unknown {
+  return chatBody({ model: 'm', messages: [user], ...request }, { ...commonQuirks, ...quirks })
+}
+
+function messagesOf(messages: readonly Message[], quirks: Partial<Quirks> = {}): unknown {
+  return chatBody({ model: 'm', messages }, { ...commonQuirks, ...quirks })['messages']
+}
+
+describe('settings', () => {
+  it('are sent as they are given, and nothing else', () => {
+    const settings = { temperature: 0.5, top_p: 0.9, max_tokens: 7, reasoning_effort: 'low', seed: 3 }
+    expect(bodyOf(settings)).toEqual({ ...shared, messages: [user], ...settings })
+    expect(bodyOf({})).toEqual({ ...shared, messages: [user] })
+  })
+
+  it('have the output limit under the name the host wants', () => {
+    expect(bodyOf({ max_tokens: 9 }, { outputLimit: 'max_completion_tokens' })).toEqual({
+      ...shared,
+      messages: [user],
+      max_completion_tokens: 9,
+    })
+  })
+
+  it('leave out what a host refuses to know', () => {
+    const request = { seed: 3, temperature: 1, messages: [{ ...user, name: 'ann' }] }
+    expect(bodyOf(request, { refusesExtras: true })).toEqual({
+      model: 'm',
+      messages: [user],
+      stream: true,
+      temperature: 1,
+    })
+  })
+
+  it.each([
+    ['effort', 'xhigh', { reasoning_effort: 'xhigh' }],
+    ['effort', 'none', { reasoning_effort: 'none' }],
+    ['object', 'high', { reasoning: { effort: 'high' } }],
+    ['thinking', 'low', { thinking: { type: 'enabled' }, reasoning_effort: 'low' }],
+    ['thinking', 'none', { thinking: { type: 'disabled' } }],
+    ['enable', 'medium', { enable_thinking: true }],
+    ['enable', 'none', { enable_thinking: false }],
+    ['none', 'high', {}],
+  ] as const)('ask for reasoning in the form %s with the effort %s', (reasoning, effort, expected) => {
+    expect(bodyOf({ reasoning_effort: effort }, { reasoning })).toEqual({ ...shared, messages: [user], ...expected })
+  })
+})
+
+describe('tools', () => {
+  const parameters = { type: 'object', properties: { path: { type: 'string' } } }
+
+  it('are functions', () => {
+    expect(bodyOf({ tools: [{ name: 'read', description: 'Reads', parameters }] })).toEqual({
+      ...shared,
+      messages: [user],
+      tools: [{ type: 'function', function: { name: 'read', description: 'Reads', parameters } }],
+    })
+    expect(bodyOf({ tools: [] })).not.toHaveProperty('tools')
+  })
+
+  const call = { id: 'a', name: 'read', arguments: '{"path":"x"}' }
+  const conversation: readonly Message[] = [
+    user,
+    { role: 'assistant', content: '', tool_calls: [call] },
+    { role: 'tool', content: 'text of x', tool_call_id: 'a' },
+    { role: 'assistant', content: 'It says…' },
+  ]
+  const asked = {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'read', arguments: '{"path":"x"}' } }],
+  }
+  const answered = [
+    { role: 'tool', content: 'text of x', tool_call_id: 'a' },
+    { role: 'assistant', content: 'It says…' },
+  ]
+
+  it('are called and answered by id', () => {
+    expect(messagesOf(conversation)).toEqual([user, asked, ...answered])
+  })
+
+  it('go with empty reasoning where the host wants it back', () => {
+    expect(messagesOf(conversation, { replaysReasoning: true })).toEqual([
+      user,
+      { ...asked, reasoning_content: '' },
+      ...answered,
+    ])
+  })
+})
+
+describe('messages', () => {
+  it('name who speaks in the characters the API takes', () => {
+    expect(messagesOf([{ ...user, name: 'Ann B. (lead)' }])).toEqual([{ ...user, name: 'Ann_B_lead_' }])
+  })
+
+  it('carry images and documents as parts after the text', () => {
+    const image = { name: 'a.png', mediaType: 'image/png', data: 'AAAA' }
+    const document = { name: 'a.pdf', mediaType: 'application/pdf', data: 'BBBB' }
+    const text = { type: 'text', text: 'Hello' }
+    expect(
+      messagesOf([
+        { ...user, attachment: image },
+        { ...user, attachment: document },
+      ]),
+    ).toEqual([
+      { role: 'user', content: [text, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+      {
+        role: 'user',
+        content: [text, { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,BBBB' } }],
+      },
+    ])
+  })
+})
+
+describe('cache marks', () => {
+  const control = { cache_control: { type: 'ephemeral' } }
+
+  function marked(role: Message['role'], content: string): Message {
+    return { role, content, cache: true }
+  }
+
+  it('stand on the last part of the message where the host knows them', () => {
+    const attachment = { name: 'a.png', mediaType: 'image/png', data: 'AAAA' }
+    expect(messagesOf([{ ...user, cache: true, attachment }, user], { cacheMarks: true })).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hello' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' }, ...control },
+        ],
+      },
+      user,
+    ])
+    expect(messagesOf([{ ...user, cache: true }])).toEqual([user])
+  })
+
+  it('are four at most: one of the system, and the last ones of the others', () => {
+    const messages = [
+      marked('system', 's'),
+      marked('user', '1'),
+      marked('user', '2'),
+      marked('user', '3'),
+      marked('user', ''),
+      marked('user', '4'),
+    ]
+    const written = messagesOf(messages, { cacheMarks: true }) as { readonly content: unknown }[]
+    expect(written.filter(({ content }) => typeof content !== 'string')).toEqual(
+      [
+        ['system', 's'],
+        ['user', '2'],
+        ['user', '3'],
+        ['user', '4'],
+      ].map(([role, text]) => ({ role, content: [{ type: 'text', text, ...control }] })),
+    )
+  })
+})
+
+describe('the cache key', () => {
+  const cacheKey = true
+
+  function keyOf(messages: readonly Message[], model = 'm'): unknown {
+    return chatBody({ model, messages }, { ...commonQuirks, cacheKey })['prompt_cache_key']
+  }
+
+  const system: Message = { role: 'system', content: 'Rules' }
+  const files: Message = { role: 'user', content: 'Files', cache: true }
+
+  it('is the same for requests that begin alike up to the last mark', () => {
+    const key = keyOf([system, files, user])
+    expect(key).toMatch(/^[0-9a-f]{32}$/)
+    expect(keyOf([system, files, { role: 'user', content: 'Another' }])).toBe(key)
+    expect(keyOf([system, { ...files, content: 'Other files' }, user])).not.toBe(key)
+    expect(keyOf([system, files, user], 'other')).not.toBe(key)
+  })
+
+  it('is that of the system message when nothing is marked, and none when there is none', () => {
+    expect(keyOf([system, user])).toBe(keyOf([system, { role: 'user', content: 'Another' }]))
+    expect(keyOf([user])).toBeUndefined()
+  })
+
+  it('is not sent to hosts that do not know it', () => {
+    expect(bodyOf({ messages: [system, user] })).not.toHaveProperty('prompt_cache_key')
+  })
+})
+
+describe('an output schema', () => {
+  const open = { type: 'object', properties: { a: { type: 'string' } } }
+  const closed = { ...open, required: ['a'], additionalProperties: false }
+  const words = expect.stringContaining(JSON.stringify(open)) as string
+
+  it('is enforced by the host, strictly when it can be', () => {
+    for (const schema of [open, closed]) {
+      expect(bodyOf({ output: { name: 'answer', schema } })).toEqual({
+        ...shared,
+        messages: [user],
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: schema === closed } },
+      })
+    }
+  })
+
+  it.each([
+    ['json', { response_format: { type: 'json_object' } }],
+    ['none', {}],
+  ] as const)('is asked for in words where a host can do %s', (structured, expected) => {
+    expect(bodyOf({ output: { name: 'answer', schema: open } }, { structured })).toEqual({
+      ...shared,
+      messages: [{ role: 'system', content: words }, user],
+      ...expected,
+    })
+  })
+
+  it('is asked for at the end of a system message that is there', () => {
+    const system: Message = { role: 'system', content: 'Rules', cache: true }
+    const output = { name: 'answer', schema: open }
+    const quirks = { structured: 'none' } as const
+    expect(bodyOf({ messages: [system, user], output }, quirks)).toMatchObject({
+      messages: [{ role: 'system', content: expect.stringMatching(/^Rules\n\n[^]*\{/) as string }, user],
+    })
+    expect(bodyOf({ messages: [system, user], output }, { ...quirks, cacheMarks: true })).toMatchObject({
+      messages: [
+        {
+          role: 'system',
+          content: [
+            { type: 'text', text: 'Rules', cache_control: { type: 'ephemeral' } },
+            { type: 'text', text: words },
+          ],
+        },
+        user,
+      ],
+    })
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import type { Message } from '../../../src/event/message.ts'
+import type { ModelRequest } from '../../../src/model/provider.ts'
+import { commonQuirks, type Quirks } from '../../../src/model/wire/quirks.ts'
+import { responsesFormat } from '../../../src/model/wire/responses.ts'
+
+const hello: readonly Message[] = [{ role: 'user', content: 'Hello' }]
+const open = { type: 'object', properties: { a: { type: 'string' } } }
+const closed = { ...open, required: ['a'], additionalProperties: false }
+
+function body(request: Partial<ModelRequest>, quirks: Partial<Quirks> = {}): unknown {
+  return responsesFormat.body({ model: 'gpt-5', messages: hello, ...request }, { ...commonQuirks, ...quirks })
+}
+
+describe('a Responses request', () => {
+  it('goes to /responses with a bearer token', () => {
+    expect(responsesFormat.path({ model: 'gpt-5', messages: hello })).toBe('/responses')
+    expect(responsesFormat.keyHeaders('k')).toEqual({ authorization: 'Bearer k' })
+    expect(responsesFormat.headers).toEqual({})
+  })
+
+  it('holds the model and the messages, stores nothing, and leaves all other settings to the server', () => {
+    expect(body({})).toEqual({
+      model: 'gpt-5',
+      input: [{ role: 'user', content: 'Hello' }],
+      stream: true,
+      store: false,
+    })
+  })
+
+  it('carries every setting that is given, except a seed, which this API does not know', () => {
+    const request = {
+      temperature: 0.2,
+      top_p: 0.9,
+      max_tokens: 500,
+      reasoning_effort: 'low',
+      reasoning_summary: 'concise',
+      seed: 7,
+      tools: [{ name: 'read', description: 'Reads a file.', parameters: open }],
+      output: { name: 'answer', schema: closed },
+    }
+    expect(body(request)).toEqual({
+      model: 'gpt-5',
+      input: [{ role: 'user', content: 'Hello' }],
+      stream: true,
+      store: false,
+      max_output_tokens: 500,
+      temperature: 0.2,
+      top_p: 0.9,
+      reasoning: { effort: 'low', summary: 'concise' },
+      text: { format: { type: 'json_schema', name: 'answer', schema: closed, strict: true } },
+      tools: [{ type: 'function', name: 'read', description: 'Reads a file.', parameters: open, strict: false }],
+    })
+  })
+
+  it.each(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])('asks for the effort %s', (effort) => {
+    expect(body({ reasoning_effort: effort })).toHaveProperty('reasoning', { effort })
+  })
+
+  it.each(['auto', 'concise', 'detailed'])('asks for a summary of the kind %s', (summary) => {
+    expect(body({ reasoning_summary: summary })).toHaveProperty('reasoning', { summary })
+  })
+
+  it('asks for no summary when the kind is none, and for no reasoning where the host has none', () => {
+    expect(body({ reasoning_summary: 'none' })).not.toHaveProperty('reasoning')
+    expect(body({ reasoning_effort: 'low' }, { reasoning: 'none' })).not.toHaveProperty('reasoning')
+  })
+
+  it('names what it begins with for the cache of the host, the same for every request that begins alike', () => {
+    function key(...messages: readonly Message[]): unknown {
+      return (body({ messages }, { cacheKey: true }) as { prompt_cache_key?: unknown }).prompt_cache_key
+    }
+    const shared: Message = { role: 'user', content: 'Long', cache: true }
+    expect(key(shared, ...hello)).toMatch(/^[0-9a-f]{32}$/)
+    expect(key(shared, { role: 'user', content: 'Other' })).toBe(key(shared, ...hello))
+    expect(key({ ...shared, content: 'Longer' }, ...hello)).not.toBe(key(shared, ...hello))
+    expect(body({ messages: [shared] })).not.toHaveProperty('prompt_cache_key')
+  })
+
+  it('asks loosely for a schema that strict mode would refuse', () => {
+    expect(body({ output: { name: 'answer', schema: open } })).toHaveProperty('text.format.strict', false)
+  })
+
+  it('asks for a schema in words where the host cannot enforce it, with or without JSON mode', () => {
+    const output = { name: 'answer', schema: open }
+    const item = { role: 'system', content: expect.stringContaining(JSON.stringify(open)) as string }
+    expect(body({ output }, { structured: 'json' })).toMatchObject({
+      text: { format: { type: 'json_object' } },
+      input: [hello[0], item],
+    })
+    expect(body({ output }, { structured: 'none' })).toMatchObject({ input: [hello[0], item] })
+    expect(body({ output }, { structured: 'none' })).not.toHaveProperty('text')
+  })
+})
+
+describe('the messages of a Responses request', () => {
+  it('begin with the first system messages as instructions; later ones stay in their place', () => {
+    const messages: Message[] = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello' },
+      { role: 'system', content: 'Be formal.' },
+      { role: 'user', name: 'ada', content: 'Go on' },
+    ]
+    expect(body({ messages })).toMatchObject({
+      instructions: 'Be brief.\n\nBe kind.',
+      input: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello' },
+        { role: 'system', content: 'Be formal.' },
+        { role: 'user', content: 'ada: Go on' },
+      ],
+    })
+  })
+
+  it('carry tool calls and their results as items of their own', () => {
+    const messages: Message[] = [
+      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', name: 'read', arguments: '{"a":1}' }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'text' },
+      { role: 'assistant', content: 'And', tool_calls: [{ id: 'c2', name: 'read', arguments: '{"a":' }] },
+      { role: 'tool', tool_call_id: 'c2', content: 'no JSON' },
+    ]
+    expect(body({ messages })).toHaveProperty('input', [
+      { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{"a":1}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'text' },
+      { role: 'assistant', content: 'And' },
+      { type: 'function_call', call_id: 'c2', name: 'read', arguments: '{"a":' },
+      { type: 'function_call_output', call_id: 'c2', output: 'no JSON' },
+    ])
+  })
+
+  it('carry images and documents beside their text', () => {
+    const messages: Message[] = [
+      { role: 'user', content: 'See', attachment: { name: 'a.png', mediaType: 'image/png', data: 'AAA=' } },
+      { role: 'user', content: '', attachment: { name: 'a.pdf', mediaType: 'application/pdf', data: 'BBB=' } },
+    ]
+    expect(body({ messages })).toHaveProperty('input', [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'See' },
+          { type: 'input_image', image_url: 'data:image/png;base64,AAA=', detail: 'auto' },
+        ],
+      },
+      {
+        role: 'user',
+        content: [{ type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,BBB=' }],
+      },
+    ])
+  })
+})

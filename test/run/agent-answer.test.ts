@@ -1,0 +1,165 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Json, JsonObject } from '../../src/base/json.ts'
+import { loadRunSpec } from '../../src/config/run-spec.ts'
+import { createFakeProvider } from '../../src/model/fake.ts'
+import { type AgentAnswer, askAgent } from '../../src/run/agent-answer.ts'
+import type { AgentQuestion } from '../../src/run/agent-question.ts'
+import { resolveAgent } from '../../src/pack/resolve.ts'
+import { agentWorld, aip, builtInDir } from '../helpers/agents.ts'
+
+interface Asked {
+  readonly answer: AgentAnswer
+  readonly folder: string
+  readonly models: readonly string[]
+}
+
+/** Asks the agent that `ask.md` would name, with these files, changes of the question and overrides of the settings. */
+async function ask(
+  name: string,
+  files: { readonly [path: string]: string },
+  { overrides = [], ...change }: Partial<AgentQuestion> & { readonly overrides?: readonly string[] } = {},
+): Promise<Asked> {
+  const provider = createFakeProvider(({ messages }) => {
+    const shown = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [content]))
+    return { text: [shown.join('|')] }
+  })
+  const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'ask.md': 'Hi\n', ...files }, { provider })
+  const spec = await loadRunSpec({
+    file: 'ask.md',
+    cwd: folder,
+    env: { BATON_HOME: join(folder, '.state') },
+    home: folder,
+    flags: { overrides },
+  })
+  const question: AgentQuestion = {
+    agent: resolveAgent(name, { baseDir: folder, builtInDir, packRoots: [] }),
+    spec,
+    plan: { index: 1, count: 3, label: 'a.txt', input: { files: ['a.txt'] }, working: [{ path: 'a.txt', size: 1 }] },
+    state: { params: { ...spec.params, tone: 'calm', sub_agents: ['x'] }, prompts: ['Hi', 'Be brief.'] },
+    files: {
+      context: [{ path: 'c.txt', size: 2 }],
+      knowledge: [],
+      structure: ['src/x.ts'],
+      groups: [[{ path: 'a.txt', size: 1 }]],
+    },
+    ...change,
+  }
+  const answer = await askAgent(question, { ...context, at: ['task', '1', 'ask'] })
+  return { answer, folder, models: provider.requests.map(({ model }) => model) }
+}
+
+describe('what the agent gets (DESIGN 4 "agent = X")', () => {
+  it('is one input with all that the main agent would have had', async () => {
+    const { answer, folder } = await ask('x.lua', { 'x.lua': 'return aip.json.stringify(input)' })
+    expect(JSON.parse(answer.text)).toEqual({
+      _display: 'a.txt',
+      prompt_file: join(folder, 'ask.md'),
+      instruction: 'Hi\n\nBe brief.',
+      prompts: ['Hi', 'Be brief.'],
+      params: { tone: 'calm', context_globs: [], knowledge_globs: [], structure_globs: [] },
+      input: { files: ['a.txt'] },
+      task: { index: 1, count: 3, label: 'a.txt' },
+      files: {
+        context: [{ path: 'c.txt', size: 2 }],
+        knowledge: [],
+        structure: ['src/x.ts'],
+        working: [{ path: 'a.txt', size: 1 }],
+      },
+    })
+  })
+
+  it('for a prompt file is the instruction and the task as text', async () => {
+    const { answer } = await ask('x.md', { 'x.md': 'Answer.\n' })
+    expect(answer.text).toBe(
+      '# Input\n\n<instruction lines="3">\nHi\n\nBe brief.\n</instruction>\n\n<task task="a.txt" lines="2">\nFiles to work on:\n- a.txt\n</task>|Answer.',
+    )
+  })
+
+  it.each([
+    ['its own', '', [], 'own'],
+    ['that of the front matter', 'model = "front"\n', [], 'front'],
+    ['that of a flag', 'model = "front"\n', ['model=flag'], 'flag'],
+  ])('is asked with the model: %s', async (_, keys, overrides, model) => {
+    const prompt = `+++\n${keys}x = 1\nagent = "x"\n+++\nHi\n`
+    const script = `${aip({ Options: 'model = "own"' })}\n# User\n\nhi\n`
+    const config = { 'baton.toml': 'model = "configured"\n', 'ask.md': prompt }
+    expect((await ask('x.aip', { ...config, 'x.aip': script }, { overrides, ...paramsOf(keys) })).models).toEqual([
+      model,
+    ])
+    const own = '+++\nmodel = "own"\n+++\nHi\n'
+    expect((await ask('x.md', { ...config, 'x.md': own }, { overrides, ...paramsOf(keys) })).models).toEqual([model])
+  })
+
+  function paramsOf(keys: string): Pick<AgentQuestion, 'state'> {
+    return { state: { params: keys === '' ? {} : { model: 'front' }, prompts: ['Hi'] } }
+  }
+})
+
+describe('its answer', () => {
+  const answerOf = async (code: string): Promise<AgentAnswer> => (await ask('x.lua', { 'x.lua': code })).answer
+  const failure = (code: string): Promise<unknown> =>
+    answerOf(code).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+
+  it('is text', async () => {
+    const { text, response, fileChanges, spent } = await answerOf('return "Yes."')
+    expect([text, fileChanges, spent.usage.calls]).toEqual(['Yes.', undefined, 0])
+    expect(response).toMatchObject({ content: 'Yes.', usage: { prompt_tokens: 0 } })
+  })
+
+  it('is a table with content, changes, and more for post_task agents', async () => {
+    const { text, fileChanges, response } = await answerOf(
+      'return { content = "Yes.", file_changes = "<F/>", score = 3 }',
+    )
+    expect([text, fileChanges]).toEqual(['Yes.', '<F/>'])
+    expect(response).toMatchObject({ content: 'Yes.', score: 3 })
+    expect(response).not.toHaveProperty('file_changes')
+  })
+
+  it('is that of After All before that of Output', async () => {
+    const files = { 'x.aip': aip({ Output: 'return "out"', 'After All': 'return "all " .. outputs[1]' }) }
+    expect((await ask('x.aip', files)).answer.text).toBe('all out')
+    expect((await ask('x.aip', { 'x.aip': aip({ Output: 'return "out"' }) })).answer.text).toBe('out')
+  })
+
+  it('counts what its model calls took', async () => {
+    const { answer } = await ask('x.md', { 'x.md': 'Answer.\n' })
+    expect(answer.spent.usage.calls).toBe(1)
+  })
+
+  it.each<[string, string]>([
+    ['return nil', 'agent "x.lua" answered nothing'],
+    ['return 42', 'agent "x.lua" answered the number 42'],
+    ['return { 1 }', 'agent "x.lua" answered a list'],
+    ['return {}', 'agent "x.lua" answered a table without text in "content"'],
+    ['return { content = 1 }', 'agent "x.lua" answered a table without text in "content"'],
+    ['return { content = "x", file_changes = { 1 } }', 'agent "x.lua" answered file_changes that are a list, not text'],
+  ])('%s is none', async (code, message) => {
+    expect(await failure(code)).toMatchObject({
+      code: 'AGENT_FAILED',
+      message,
+      place: { file: expect.stringMatching(/x\.lua$/) as Json },
+    })
+  })
+
+  it('fails with the agent, at the place in its file', async () => {
+    expect(await failure('\nerror("boom")')).toMatchObject({
+      code: 'AGENT_FAILED',
+      message: expect.stringMatching(/^agent "x\.lua" failed: .*boom/) as Json,
+      place: { line: 2 } as unknown as JsonObject,
+    })
+  })
+
+  it('is missing when the agent skips itself', async () => {
+    const files = { 'x.aip': aip({ 'Before All': 'return aip.flow.skip("too early")' }) }
+    await expect(ask('x.aip', files)).rejects.toThrow('agent "x.aip" gave no answer: too early')
+  })
+
+  it('fails also where its options let failed inputs be', async () => {
+    const files = { 'x.aip': aip({ Options: 'allow_run_on_task_fail = true', Output: 'error("boom")' }) }
+    await expect(ask('x.aip', files)).rejects.toThrow(/^agent "x\.aip" failed: .*boom/)
+  })
+})

@@ -1,0 +1,65 @@
+import type { FileContentMode } from '../../../src/tool/changes/answer-changes.ts'
+import type { TransactionResult } from '../../../src/tool/changes/transaction.ts'
+import type { Tree } from './tree.ts'
+
+/** An answer of a model, the files it meets, and what they must be afterwards. */
+export interface ChangeSet {
+  readonly name: string
+  readonly before: Tree
+  readonly modes?: { readonly [path: string]: number }
+  readonly answer: string
+  readonly mode?: FileContentMode
+  readonly partial?: boolean
+  /** What the model saw; left out: the files as they are. */
+  readonly shown?: Tree
+  /** The base folder, relative to the workspace. */
+  readonly base?: string
+  readonly after: Tree | 'as before'
+  /** Left out: all is applied. */
+  readonly kind?: TransactionResult['kind']
+  /** The messages of all changes that were not done. */
+  readonly errors?: readonly string[]
+  readonly stale?: readonly string[]
+  /** What is left of the answer. */
+  readonly text?: string
+}
+
+export const notDone = 'not done, because another change of the answer failed'
+export const noPlace = 'its context and removed lines are not in the file'
+
+export function changes(...directives: readonly string[]): string {
+  return `<FILE_CHANGES>\n${directives.join('')}</FILE_CHANGES>\n`
+}
+
+export function create(path: string, content: string): string {
+  return `<FILE_NEW file_path="${path}">\n${content}</FILE_NEW>\n`
+}
+
+export function patch(path: string, ...hunks: readonly string[]): string {
+  return `<FILE_PATCH file_path="${path}">\n${hunks.map((hunk) => `@@\n${hunk}`).join('')}</FILE_PATCH>\n`
+}
+
+export function append(path: string, content: string): string {
+  return `<FILE_APPEND file_path="${path}">\n${content}</FILE_APPEND>\n`
+}
+
+export function copy(from: string, to: string): string {
+  return `<FILE_COPY from_path="${from}" to_path="${to}" />\n`
+}
+
+export function rename(from: string, to: string): string {
+  return `<FILE_RENAME from_path="${from}" to_path="${to}" />\n`
+}
+
+export function remove(path: string): string {
+  return `<FILE_DELETE file_path="${path}" />\n`
+}
+
+/** A file in the modes `whole` and `search_replace_auto`. */
+export function block(path: string, content: string, fence = '````'): string {
+  return `<AIP_FILE_CHANGE file_path="${path}">\n${fence}\n${content}${fence}\n</AIP_FILE_CHANGE>\n`
+}
+
+export function part(search: string, replace: string): string {
+  return `<<<<<<< SEARCH\n${search}=======\n${replace}>>>>>>> REPLACE\n`
+}
