@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { type CommandSpec, commandTable, type FlagSpec, type FlagValues, globalFlagSpecs } from './command-table.ts'
+import { commandTable } from './command-table.ts'
+import { type CommandSpec, type FlagSpec, type FlagValues, globalFlagSpecs } from './specs/spec.ts'
 
 export interface ParsedCall {
   readonly command: CommandSpec
@@ -18,7 +19,7 @@ export function parseQuickly(args: readonly string[]): ParsedCall | undefined {
   if (command === undefined) return undefined
   const specs = { ...globalFlagSpecs, ...command.flags }
   const parsed = tryParse(named === undefined ? args : args.slice(1), specs)
-  if (parsed === undefined || !fits(parsed.positionals.length, command)) return undefined
+  if (parsed === undefined || !fits(parsed.positionals, command)) return undefined
   return { command, words: parsed.positionals, flags: parsed.values }
 }
 
@@ -64,13 +65,9 @@ function isAllowed(name: string, { specs, values, isRepeated }: Given): boolean 
   return spec.choices === undefined || spec.choices.includes(String(values[name]))
 }
 
-function fits(count: number, { words }: CommandSpec): boolean {
-  switch (words.count) {
-    case 'one':
-      return count === 1
-    case 'some':
-      return count > 0
-    case 'optional':
-      return count <= 1
-  }
+function fits(given: readonly string[], { words }: CommandSpec): boolean {
+  const least = words.filter(({ count }) => count !== 'optional').length
+  const most = words.some(({ count }) => count === 'some') ? Infinity : words.length
+  const isKnown = words.every(({ choices }, index) => choices === undefined || choices.includes(given[index] ?? ''))
+  return given.length >= least && given.length <= most && isKnown
 }

@@ -2,8 +2,9 @@ import yargs, { type Argv, type Options } from 'yargs'
 import { BatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
-import { type CommandSpec, commandTable, type FlagSpec, type FlagValues, globalFlagSpecs } from './command-table.ts'
+import { commandTable } from './command-table.ts'
 import type { CommandIo } from './io.ts'
+import { type CommandSpec, type FlagSpec, type FlagValues, globalFlagSpecs, type WordSpec } from './specs/spec.ts'
 
 /**
  * Help, mistakes, and whatever spelling `parseQuickly` does not take.
@@ -49,17 +50,24 @@ function addCommand(
   { name, summary, words, flags }: CommandSpec,
   run: (flags: YargsFlags) => Promise<void>,
 ): void {
-  const shape = { one: `<${words.name}>`, some: `<${words.name}..>`, optional: `[${words.name}]` }[words.count]
+  const shape = [name, ...words.map(wordShape)].join(' ')
   const isDefault = name === commandTable[0]?.name
   program.command(
-    isDefault ? [`${name} ${shape}`, `$0 ${shape}`] : `${name} ${shape}`,
+    isDefault ? [shape, ['$0', ...words.map(wordShape)].join(' ')] : shape,
     summary,
     (command) =>
-      command
-        .positional(words.name, { type: 'string', describe: words.describe, array: words.count === 'some' })
+      words
+        .reduce<Argv>((soFar, { name: word, describe, count, choices }) => {
+          const several = { array: count === 'some', ...(choices === undefined ? {} : { choices }) }
+          return soFar.positional(word, { type: 'string', describe, ...several })
+        }, command)
         .options(yargsOptions(flags, { global: false })),
     run,
   )
+}
+
+function wordShape({ name, count }: WordSpec): string {
+  return { one: `<${name}>`, some: `<${name}..>`, optional: `[${name}]` }[count]
 }
 
 function yargsOptions(
@@ -85,9 +93,11 @@ function yargsOptions(
 }
 
 function wordsOf(flags: YargsFlags, { words }: CommandSpec): readonly string[] {
-  const given = flags[words.name]
-  if (Array.isArray(given)) return given.map(String)
-  return typeof given === 'string' ? [given] : []
+  return words.flatMap(({ name }) => {
+    const given = flags[name]
+    if (Array.isArray(given)) return given.map(String)
+    return typeof given === 'string' ? [given] : []
+  })
 }
 
 /** The flags of the command; one that takes a single value may be given once. */
