@@ -10,14 +10,15 @@ import { sha256 } from '../base/hash.ts'
  * the sorted names below a folder. Null when there is nothing.
  */
 export function entryHash(path: string): string | null {
-  const status = statusOf(path)
+  const status = entryStatus(path)
   if (status === undefined) return null
   if (status.isSymbolicLink()) return sha256(readlinkSync(path))
   if (status.isDirectory()) return sha256(namesBelow(path).toSorted(compareBytes).join('\n'))
   return status.isFile() ? fileHash(path) : sha256('')
 }
 
-function statusOf(path: string): Stats | undefined {
+/** What stands at a path itself, also a link; undefined when nothing does. */
+export function entryStatus(path: string): Stats | undefined {
   try {
     return lstatSync(path)
   } catch (error) {

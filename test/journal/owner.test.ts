@@ -36,8 +36,11 @@ it.runIf(self.boot !== '')('is dead after the machine was started again', async 
 })
 
 it.runIf(self.boot !== '')('is dead as a zombie', async () => {
-  // the shell's child ends at once, and the program the shell becomes never asks for it
-  const parent = spawn('sh', ['-c', 'sh -c exit & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  // the shell's child ends once the shell has become a program that never asks for it
+  const child = `while [ "$(cat /proc/$PPID/comm)" != sleep ]; do :; done`
+  const parent = spawn('sh', ['-c', `sh -c '${child}' & echo $!; exec sleep 60`], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   onTestFinished(() => void parent.kill('SIGKILL'))
   const [output] = (await once(parent.stdout, 'data')) as [Buffer]
   const pid = Number(output.toString())

@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { BatonError, hasSystemCode, messageOf } from '../../base/error.ts'
+import { BatonError, messageOf } from '../../base/error.ts'
+import { entryStatus } from '../file-hash.ts'
 
 /** What stands at a path, whole. `mode` are the permission bits. */
 export type Snapshot =
@@ -27,7 +28,7 @@ export function takeSnapshot(path: string): Snapshot {
 }
 
 function snapshotOf(path: string): Snapshot {
-  const status = statusOf(path)
+  const status = entryStatus(path)
   if (status === undefined) return { kind: 'absent' }
   if (status.isSymbolicLink()) return { kind: 'link', to: readlinkSync(path) }
   const mode = status.mode & 0o7777
@@ -60,7 +61,7 @@ export function measureSnapshot(path: string, before: SnapshotSize): SnapshotSiz
 }
 
 function sizeOf(path: string, before: SnapshotSize): SnapshotSize {
-  const status = statusOf(path)
+  const status = entryStatus(path)
   if (status === undefined) return before
   const isFolder = status.isDirectory()
   if (!isFolder && !status.isFile() && !status.isSymbolicLink()) throw notKept(path)
@@ -73,15 +74,6 @@ function sizeOf(path: string, before: SnapshotSize): SnapshotSize {
     )
   }
   return isFolder ? readdirSync(path).reduce((sum, name) => sizeOf(join(path, name), sum), size) : size
-}
-
-function statusOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path)
-  } catch (error) {
-    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return undefined
-    throw error
-  }
 }
 
 function notKept(path: string): BatonError {
