@@ -10,8 +10,8 @@ import type { Settings } from './config/settings.ts'
 import type { Bus } from './event/bus.ts'
 import type { RunContext } from './event/context.ts'
 import type { Meter } from './event/meter.ts'
-import type { Budget } from './journal/budget.ts'
 import { createEffects } from './journal/effects.ts'
+import { createBudget, type RunBudget } from './journal/run-budget.ts'
 import type { RunJournal } from './journal/journal.ts'
 import type { ModelTimeouts } from './model/call.ts'
 import { createCoolDown } from './model/cool-down.ts'
@@ -33,7 +33,7 @@ export interface RunParts {
   readonly bus: Bus
   readonly journal: RunJournal
   readonly meter: Meter
-  readonly budget: Budget
+  readonly budget: RunBudget
   readonly builtInDir: string
   readonly cwd: string
   readonly home: string
@@ -47,6 +47,8 @@ export interface WiredRun {
   readonly context: RunContext
   /** Rejects when a limit in dollars could not hold for the main agent (DESIGN 8 "Budget"). */
   readonly checkPrices: () => Promise<void>
+  /** Lowers the limits of what model calls may cost from now on; those of the run hold as well. */
+  readonly limitBudget: (limits: Settings['budget']) => void
 }
 
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */
@@ -56,6 +58,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
   const signal = manyListeners(AbortSignal.any(stops))
   const parts = agentParts(target, { ...run, signal })
+  let { budget } = run
   const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
   const context: RunContext = {
     runId: run.id,
@@ -65,7 +68,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     effects: createEffects({
       journal,
       signal,
-      budget: run.budget,
+      budget: { reserve: (effect, at) => budget.reserve(effect, at) },
       costOf: ({ kind }, value) => (kind === 'model' ? costOfAnswer(value) : undefined),
       costOfFailure: ({ kind }, error) => (kind === 'model' ? costOfFailedCall(error) : undefined),
     }),
@@ -88,7 +91,11 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     ...(target.kind === 'prompt' ? { mayWrite: target.settings.write_mode } : {}),
     ...(dry === undefined ? {} : { dry }),
   }
-  return { context, checkPrices: () => checkPrices(target, { parts, dry }) }
+  return {
+    context,
+    checkPrices: () => checkPrices(target, { parts, dry }),
+    limitBudget: (limits) => (budget = createBudget(limits, run.budget)),
+  }
 }
 
 async function checkPrices(

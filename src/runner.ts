@@ -130,12 +130,13 @@ async function runTargetWithJournal(target: Target, run: Run): Promise<Ending> {
   const journal = await openJournal(folder, run)
   try {
     recordStart(journal, target, { id: run.id, version })
-    const { context, checkPrices } = wireRun(target, partsOf(target, journal, run))
+    const { context, checkPrices, limitBudget } = wireRun(target, partsOf(target, journal, run))
     await checkPrices()
     const ending = await execute(target, inputsOf(run.options), {
       context,
       finished: run.finished,
       hide: (text) => run.mask.hide(text),
+      limitBudget,
     })
     recordEnd(journal, ending)
     return ending

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath, readSourceFile } from '../base/files.ts'
-import type { JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { checkBounds } from './bounds.ts'
@@ -86,8 +86,8 @@ export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
 
 /**
  * The settings when a chain has changed the params: request keys come from `params` alone, so that a key it lost falls
- * back to the layers below; the frame stays, but for the right to write, which may be given up. Environment and flags
- * win as before (DESIGN 5).
+ * back to the layers below; the frame stays, but for what a chain may give up. Environment and flags win as before
+ * (DESIGN 5).
  * @throws BatonError CONFIG_INVALID for a wrong value, OUTSIDE_WORKSPACE for globs that leave `base_dir`
  */
 export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
@@ -98,10 +98,28 @@ export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
 
   const frame = Object.entries(layers.own.values).filter(([key]) => !isRequestKey(key))
   const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...changed]) }
-  const given: Layer = { ...layers.own, values: params['write_mode'] === false ? { write_mode: false } : {} }
-  const { values } = mergeLayers([...layers.below, own, ...layers.above, given])
+  const values = withGivenUp(mergeLayers([...layers.below, own, ...layers.above]).values, params)
   throwIssues(checkBounds(values, { workspace }).map((finding) => withPlace(finding, undefined)))
   return settingsOf(values, { workspace })
+}
+
+/** What a chain gave up of the frame: the right to write, and money (DESIGN 5 "What a chain may change"). */
+function withGivenUp(values: JsonObject, params: JsonObject): JsonObject {
+  const { budget } = values
+  return {
+    ...values,
+    ...(params['write_mode'] === false ? { write_mode: false } : {}),
+    ...(isJsonObject(budget) && isJsonObject(params['budget']) ? { budget: lower(budget, params['budget']) } : {}),
+  }
+}
+
+/** Limits that are both there and lower. */
+function lower(limits: JsonObject, wanted: JsonObject): JsonObject {
+  const lowered = Object.entries(limits).map(([key, limit]): [string, Json] => {
+    const other = wanted[key]
+    return [key, typeof limit === 'number' && typeof other === 'number' ? Math.min(limit, other) : limit]
+  })
+  return Object.fromEntries(lowered)
 }
 
 /** Where a key or value of the prompt file is written; for a sub-agent the path is `['sub_agents', index]`. */

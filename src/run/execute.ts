@@ -1,5 +1,6 @@
 import { displayPath } from '../base/files.ts'
 import type { Json } from '../base/json.ts'
+import type { Settings } from '../config/settings.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Ending } from './ending.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
@@ -16,6 +17,8 @@ export interface Execution {
   readonly finished: TaskOutcome[]
   /** Hides secrets in what is written. */
   readonly hide: (text: string) => string
+  /** Lowers the limits of what the rest of a round may cost. */
+  readonly limitBudget: (budget: Settings['budget']) => void
 }
 
 /** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
@@ -28,7 +31,7 @@ export function execute(target: Target, inputs: GivenInputs, execution: Executio
 async function executePrompt(
   target: PromptTarget,
   { texts }: GivenInputs,
-  { context, finished, hide }: Execution,
+  { context, finished, hide, limitBudget }: Execution,
 ): Promise<Ending> {
   const failed: TaskOutcome[] = []
   const keep = (): void => keepTranscript(target, { outcomes: [...finished, ...failed], hide }, context)
@@ -37,6 +40,7 @@ async function executePrompt(
       {
         target,
         inputs: texts,
+        onBudget: limitBudget,
         onOutcome: (task, count) => {
           finished.push(task)
           if (task.status !== 'done') return

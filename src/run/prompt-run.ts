@@ -21,6 +21,8 @@ export interface PromptRun {
   readonly inputs: readonly string[]
   /** What a caller gives a file that is run as an agent. */
   readonly given?: PromptInput
+  /** Told what limits hold once the `pre` chain is through, in every round: a chain may lower them. */
+  readonly onBudget?: (budget: Settings['budget']) => void
   /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void
   /** Told of the task that ends the run by failing. */
@@ -53,6 +55,7 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   if (instructionOf(state).trim() === '') return { outcome: skipped(emptyInstruction, spec), redo: false }
 
   const settings = target.settingsFor(state.params)
+  run.onBudget?.(settings.budget)
   const { given } = run
   const round: Round = { target, state, redoCount, services, given, filesOf: createFileCache(context) }
   const files = await placeGlobErrors(target, () => round.filesOf(settings))

@@ -229,6 +229,16 @@ describe('settings after a chain', () => {
     expect(settingsFor(spec, spec.params)).toStrictEqual(spec.settings)
   })
 
+  it('give up the right to write and money, and never take them', async () => {
+    const spec = await load({
+      files: { 'p.md': '+++\nwrite_mode = true\nbudget = { usd = 2.0, calls = 9 }\n+++\nDo it.\n' },
+      overrides: ['budget.usd=1'],
+    })
+    const { write_mode: writes, budget } = settingsFor(spec, { write_mode: false, budget: { usd: 0.5, calls: 99 } })
+    expect({ writes, budget }).toEqual({ writes: false, budget: { usd: 0.5, calls: 9, unpriced: 'deny' } })
+    expect(settingsFor(spec, { budget: { usd: 1.5, tokens: 1 } }).budget).toEqual(spec.settings.budget)
+  })
+
   it('let -m and BATON_MODEL win', async () => {
     expect(settingsFor(await load({ files, model: 'm' }), { model: 'chain' }).model).toBe('m')
     expect(settingsFor(await load({ files, env: { BATON_MODEL: 'e' } }), { model: 'chain' }).model).toBe('e')

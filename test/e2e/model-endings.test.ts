@@ -304,6 +304,22 @@ describe('budgets', () => {
     expect([allowed.code, allowed.stdout]).toEqual([0, 'fine\n'])
   })
 
+  it('are lowered by a sub-agent, for the calls after it', async () => {
+    const server = await startModelServer(() => ({ text: 'fine', usage }))
+    onTestFinished(() => server.close())
+    const folder = tempTree({
+      '.git/HEAD': '',
+      'ask.md': '+++\nbudget = { calls = 5 }\nsub_agents = ["careful.lua"]\ninput_concurrency = 1\n+++\nSay fine.\n',
+      'careful.lua': 'return { coder_params_patch = { budget = { calls = 1 } } }',
+    })
+    const { code, stderr } = await baton(['ask.md', '-m', 'm', '-i', '1', '-i', '2'], {
+      cwd: folder,
+      env: { BATON_GATEWAY_URL: server.url },
+    })
+    expect([code, server.requests.length]).toEqual([4, 1])
+    expect(stderr).toContain('the budget of 1 call')
+  })
+
   it('take amounts only', async () => {
     const { code, stderr, requests } = await ask([], '--max-cost', 'much')
     expect([code, requests]).toEqual([2, 0])
