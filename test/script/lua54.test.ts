@@ -152,6 +152,37 @@ describe('the instance', () => {
     expect(await runLua(engine, 'return 1')).toEqual([1])
   })
 
+  it('is replaced after a fault: a stack that is exhausted in the middle of Lua', async () => {
+    const engine = await loadLua54()
+    const state = openState(engine)
+    const survivor = openState(engine)
+    // nested calls of C functions need much stack and little time
+    const text = 'return load("return " .. ("("):rep(150) .. "1" .. (")"):rep(150))()'
+    const { signal } = new AbortController()
+    const measure = (depth: number): number => {
+      try {
+        return measure(depth + 1)
+      } catch {
+        return depth
+      }
+    }
+    const dive = (depth: number): Promise<unknown> =>
+      depth > 0 ? dive(depth - 1) : state.run({ name: 'x', text }, {}, signal).catch((error: unknown) => error)
+    let outcome = ''
+    for (let depth = measure(0); depth > 0 && !outcome.includes('engine failed'); depth -= 20) {
+      try {
+        outcome = String(await dive(depth))
+      } catch (error) {
+        outcome = String(error)
+      }
+    }
+    expect(outcome).toContain('the Lua engine failed: Maximum call stack size exceeded')
+    await expect(survivor.run({ name: 'x', text: 'return 1' }, {}, signal)).rejects.toThrow('stopped after a fault')
+    state.close()
+    survivor.close()
+    expect(await runLua(engine, 'return 1')).toEqual([1])
+  })
+
   it('ends deep recursion in Lua as an error', async () => {
     const engine = await shared
     expect(await failLua(engine, 'local function f() return 1 + f() end f()')).toMatchObject({
