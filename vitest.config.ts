@@ -11,7 +11,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**'],
+          exclude: ['test/e2e/**', 'test/content/**'],
           pool: 'threads',
           isolate: false,
           testTimeout: 20_000,
@@ -20,7 +20,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts', 'test/content/**/*.test.ts'],
           pool: 'threads',
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -1,6 +1,6 @@
 // Makes dist/: the library file by file (tsc), and the command as lazily loaded chunks (esbuild; spec/parts.md 7).
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,11 +9,12 @@ import { build } from 'esbuild'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
 
-rmSync(join(root, 'dist'), { recursive: true, force: true })
+// made beside, so that a build that fails leaves the last one
+const out = join(root, 'dist.next')
+rmSync(out, { recursive: true, force: true })
 const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
-const compiled = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsconfig.build.json')], {
-  stdio: 'inherit',
-})
+const project = join(root, 'scripts/tsconfig.build.json')
+const compiled = spawnSync(process.execPath, [tsc, '-p', project, '--outDir', out], { stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 
 /** zod brings its messages in some fifty languages, half of its code. Ours are in English, its default. */
@@ -28,7 +29,7 @@ const englishZod = {
 
 await build({
   entryPoints: { baton: join(root, 'src/main.ts'), 'lua-worker': join(root, 'src/script/isolated/worker.ts') },
-  outdir: join(root, 'dist/bin'),
+  outdir: join(out, 'bin'),
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
   splitting: true,
@@ -44,5 +45,7 @@ await build({
   plugins: [englishZod],
   logLevel: 'warning',
 })
-copyFileSync(require.resolve('wasmoon/dist/glue.wasm'), join(root, 'dist/bin/glue.wasm'))
-chmodSync(join(root, 'dist/bin/baton.js'), 0o755)
+copyFileSync(require.resolve('wasmoon/dist/glue.wasm'), join(out, 'bin/glue.wasm'))
+chmodSync(join(out, 'bin/baton.js'), 0o755)
+rmSync(join(root, 'dist'), { recursive: true, force: true })
+renameSync(out, join(root, 'dist'))

@@ -8,7 +8,7 @@ export type { RunEvent } from './event/event.ts'
 export type { RunReport } from './runner.ts'
 
 /** `cwd`, `env` and `home` are those of the process when left out. */
-export type RunOptions = Partial<StartOptions>
+export type RunOptions = Partial<Omit<StartOptions, 'log' | 'openBudget'>>
 
 /** A run that has begun: its events in order, and how it ended. Reading the events is not necessary. */
 export interface Run extends AsyncIterable<RunEvent> {

@@ -14,6 +14,10 @@ async function main(): Promise<number> {
     const { runProgram } = await import('./cli/program.ts')
     return await runProgram(args, io)
   } catch (error) {
+    if (error instanceof StopSignal) {
+      process.stderr.write(`${error.message}\n`)
+      return error.exitCode
+    }
     const { describeError } = await import('./cli/report.ts')
     const { exitCodeOf } = await import('./event/exit-code.ts')
     const { createPaint } = await import('./render/style.ts')
@@ -23,7 +27,7 @@ async function main(): Promise<number> {
   }
 }
 
-function createIo(stop: AbortController): CommandIo {
+function createIo({ stop, interrupts }: Signals): CommandIo {
   // whoever reads the result has left: stop like every other command in a pipe; messages alone are just not seen
   process.stdout.on('error', () => stop.abort(new StopSignal('a closed pipe', closedPipe)))
   process.stderr.on('error', () => undefined)
@@ -31,18 +35,36 @@ function createIo(stop: AbortController): CommandIo {
     env: process.env,
     cwd: process.cwd(),
     home: homedir(),
+    input: () => process.stdin,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
     columns: () => process.stderr.columns || 80,
+    rows: () => process.stderr.rows || 24,
+    onContinue: (listener) => {
+      process.on('SIGCONT', listener)
+      return () => process.off('SIGCONT', listener)
+    },
     signal: stop.signal,
+    onInterrupt: (first) => {
+      interrupts.add(first)
+      return () => interrupts.delete(first)
+    },
+    interrupt: () => void process.kill(process.pid, 'SIGINT'),
   }
 }
 
+interface Signals {
+  readonly stop: AbortController
+  /** Asked before Ctrl-C stops anything. */
+  readonly interrupts: Set<() => boolean>
+}
+
 /** The first signal stops cleanly, the second kills. */
-function listenForSignals(): AbortController {
+function listenForSignals(): Signals {
   const controller = new AbortController()
+  const interrupts = new Set<() => boolean>()
   for (const [name, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -50,8 +72,9 @@ function listenForSignals(): AbortController {
   ] as const) {
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(code)
+      if (name === 'SIGINT' && [...interrupts].some((first) => first())) return
       controller.abort(new StopSignal(name, code))
     })
   }
-  return controller
+  return { stop: controller, interrupts }
 }

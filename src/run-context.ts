@@ -1,25 +1,33 @@
 import { dirname, join } from 'node:path'
 import { createAgentExecutor } from './agent/executor.ts'
-import { createModelChooser, refuseUnpriced } from './agent/models.ts'
+import { checkModelNames, fatalProblem, type NameProblem, refuseUnpriced } from './agent/check-models.ts'
+import { createModelChooser } from './agent/models.ts'
 import type { AgentParts } from './agent/parts.ts'
 import { systemClock } from './base/clock.ts'
+import { type BatonError, rewordError } from './base/error.ts'
 import { createPool, manyListeners } from './base/limit.ts'
-import { pickAgentOptions } from './config/agent-options.ts'
+import { inheritedOptions } from './config/agent-options.ts'
+import { placeOrigins } from './config/layers.ts'
 import { aipackBaseFolder } from './config/locate.ts'
 import type { Settings } from './config/settings.ts'
 import type { Bus } from './event/bus.ts'
 import type { RunContext } from './event/context.ts'
 import type { Meter } from './event/meter.ts'
+import { createSources } from './event/sources.ts'
 import { createEffects } from './journal/effects.ts'
 import { createBudget, type RunBudget } from './journal/run-budget.ts'
 import type { RunJournal } from './journal/journal.ts'
+import { createMask, type LiveMask } from './journal/secrets.ts'
 import type { ModelTimeouts } from './model/call.ts'
 import { createCoolDown } from './model/cool-down.ts'
 import { costOfAnswer, costOfFailedCall } from './model/estimate.ts'
 import type { PriceList } from './model/prices.ts'
+import { secretsOf } from './model/secrets-of.ts'
 import { listPacks } from './pack/find-pack.ts'
 import { resolveAgent } from './pack/resolve.ts'
 import { createPromptRunner } from './run/child-run.ts'
+import type { SourceLog } from './run/source-log.ts'
+import type { PromptTarget } from './run/prompt-target.ts'
 import type { Target } from './run/target.ts'
 import { createScriptLoader } from './script-loader.ts'
 import { createPathPolicy } from './tool/policy.ts'
@@ -41,37 +49,46 @@ export interface RunParts {
   readonly patienceMs: number
   readonly dry: 'req' | 'res' | undefined
   readonly signal: AbortSignal | undefined
+  /** Keeps what is read and changed. */
+  readonly log: SourceLog | undefined
 }
 
 export interface WiredRun {
   readonly context: RunContext
-  /** Rejects when a limit in dollars could not hold for the main agent (DESIGN 8 "Budget"). */
-  readonly checkPrices: () => Promise<void>
+  /** Rejects when a model that the main agent names cannot be asked, or has no price where dollars are limited. */
+  readonly checkModels: () => Promise<void>
   /** Lowers the limits of what model calls may cost from now on; those of the run hold as well. */
   readonly limitBudget: (limits: Settings['budget']) => void
 }
 
+/** Hides the secrets of the environment and of the settings. */
+export function maskFor({ settings }: Target, env: RunParts['env']): LiveMask {
+  return createMask(env, secretsOf(settings, env))
+}
+
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */
 export function wireRun(target: Target, run: RunParts): WiredRun {
-  const { journal, bus, builtInDir, env, cwd, dry } = run
+  const { journal, bus, builtInDir, env, cwd, dry, log } = run
   const { workspace } = target
   const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
   const signal = manyListeners(AbortSignal.any(stops))
   const parts = agentParts(target, { ...run, signal })
   let { budget } = run
   const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
+  const effects = createEffects({
+    journal,
+    signal,
+    budget: { reserve: (effect, at) => budget.reserve(effect, at) },
+    costOf: ({ kind }, value) => (kind === 'model' ? costOfAnswer(value) : undefined),
+    costOfFailure: ({ kind }, error) => (kind === 'model' ? costOfFailedCall(error) : undefined),
+  })
   const context: RunContext = {
     runId: run.id,
     at: [],
     signal,
     workspace,
-    effects: createEffects({
-      journal,
-      signal,
-      budget: { reserve: (effect, at) => budget.reserve(effect, at) },
-      costOf: ({ kind }, value) => (kind === 'model' ? costOfAnswer(value) : undefined),
-      costOfFailure: ({ kind }, error) => (kind === 'model' ? costOfFailedCall(error) : undefined),
-    }),
+    effects: log?.around(effects, workspace) ?? effects,
+    ...(log === undefined ? {} : { reads: log }),
     policy: createPathPolicy({
       workspace,
       readable: [builtInDir, ...ownFolders(target)],
@@ -79,9 +96,10 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       packFolders: () => listPacks(places).map(({ dir }) => dir),
     }),
     agents: createAgentExecutor(parts),
+    sources: createSources(executedFiles(target)),
     ancestors: [],
-    options: pickAgentOptions(target.agentSettings),
-    configOptions: pickAgentOptions(target.configSettings),
+    options: inheritedOptions(target.agentSettings, target.configSettings),
+    configOptions: inheritedOptions(target.configSettings, target.configSettings),
     places,
     meter: run.meter.add,
     events: bus.send,
@@ -93,18 +111,41 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   }
   return {
     context,
-    checkPrices: () => checkPrices(target, { parts, dry }),
+    checkModels: () => checkModels(target, { parts, dry }),
     limitBudget: (limits) => (budget = createBudget(limits, run.budget)),
   }
 }
 
-async function checkPrices(
+/** Without a name the model is chosen when it is asked; a limit in dollars has to know it now. */
+async function checkModels(
   target: Target,
   { parts, dry }: { readonly parts: AgentParts; readonly dry: RunParts['dry'] },
 ): Promise<void> {
-  const { budget, model } = target.settings
-  const asksModel = target.kind === 'prompt' && target.answerAgent === undefined && dry !== 'req'
-  if (budget.usd !== undefined && budget.unpriced === 'deny' && asksModel) await refuseUnpriced(model, parts)
+  if (target.kind === 'agent' || target.answerAgent !== undefined || dry === 'req') return
+  const { settings, spec } = target
+  // nothing is going to be asked
+  if (spec.document.instruction.trim() === '' && spec.agents.length === 0) return
+  const { usd, unpriced } = settings.budget
+  const checked = await checkModelNames(settings, parts)
+  const problem = fatalProblem(checked)
+  if (problem !== undefined) throw await placedIn(target, problem)
+  if (usd === undefined || unpriced === 'allow') return
+  const unnamed = settings.model === undefined ? [await parts.chooseModel(undefined)] : []
+  await refuseUnpriced([...unnamed, ...checked.usable], parts)
+}
+
+/** The error with the place in the file that names the model. */
+async function placedIn({ spec }: PromptTarget, { path, error }: NameProblem): Promise<BatonError> {
+  const origin = spec.origins.find(({ path: [key] }) => key === path[0])?.layer.origin
+  if (error.code !== 'CONFIG_INVALID' || origin === undefined || !('file' in origin)) return error
+  const finding = { code: error.code, message: error.message, hint: '', path, part: 'value' } as const
+  const [issue] = await placeOrigins([finding], spec.origins)
+  return issue?.place === undefined ? error : rewordError(error, { place: issue.place })
+}
+
+function executedFiles(target: Target): readonly string[] {
+  const agents = target.agents.map(({ file }) => file)
+  return target.kind === 'prompt' && target.spec.source === 'file' ? [target.spec.file, ...agents] : agents
 }
 
 function ownFolders(target: Target): readonly string[] {
@@ -114,7 +155,7 @@ function ownFolders(target: Target): readonly string[] {
 
 function agentParts(
   target: Target,
-  { bus, builtInDir, cwd, home, env, patienceMs, signal }: RunParts & { readonly signal: AbortSignal },
+  { bus, builtInDir, cwd, home, env, patienceMs, signal, log: reads }: RunParts & { readonly signal: AbortSignal },
 ): AgentParts {
   const { settings } = target
   const clock = systemClock
@@ -133,8 +174,8 @@ function agentParts(
     coolDown: createCoolDown({ clock }),
     prices: () => (prices ??= import('./model/prices.ts').then(({ loadPrices }) => loadPrices())),
     limitsCost: settings.budget.usd !== undefined,
-    runPromptFile: createPromptRunner({ cwd, home, env, builtInDir }),
-    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots }),
+    runPromptFile: createPromptRunner({ cwd, home, env, builtInDir, reads }),
+    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, reads }),
   }
 }
 

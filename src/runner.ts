@@ -5,7 +5,7 @@ import { createMeter, type Meter } from './event/meter.ts'
 import type { RunJournal } from './journal/journal.ts'
 import { createMemoryJournal } from './journal/memory.ts'
 import { isOnNetwork } from './journal/network.ts'
-import { createBudget } from './journal/run-budget.ts'
+import { type BudgetLimits, createBudget, type RunBudget } from './journal/run-budget.ts'
 import { newRunId, runFolder } from './journal/run-id.ts'
 import { createMask, type SecretMask } from './journal/secrets.ts'
 import { openRun } from './journal/store.ts'
@@ -14,9 +14,10 @@ import { type Ending, endingEvent, exitCodeFor, failedEnding } from './run/endin
 import { execute } from './run/execute.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './run/inputs.ts'
 import { hashOf, recordEnd, recordStart } from './run/record.ts'
-import { loadTarget, type Target, type TargetOptions } from './run/target.ts'
+import type { SourceLog } from './run/source-log.ts'
+import { loadTarget, type Target, type TargetOptions, warningsOf } from './run/target.ts'
 import type { TaskOutcome } from './run/task.ts'
-import { type RunParts, wireRun } from './run-context.ts'
+import { maskFor, type RunParts, wireRun } from './run-context.ts'
 import { version } from './version.ts'
 
 export interface StartOptions {
@@ -33,9 +34,19 @@ export interface StartOptions {
   readonly model?: string
   /** `-c key=value`. */
   readonly overrides?: readonly string[]
+  /** `-p`: the prompt itself; the name of the file then only names it in messages. */
+  readonly text?: string
+  /** `--var name=value`: values of the variables of `[input]`. */
+  readonly vars?: readonly string[]
+  /** `--output-schema`: a file with the JSON Schema of the answer, relative to `cwd`; wins over `[output]`. */
+  readonly outputSchema?: string
   /** How long a call may wait for an overloaded host when no file says so, in milliseconds; 0 when left out. */
   readonly patienceMs?: number
   readonly signal?: AbortSignal
+  /** Keeps what the run reads and changes, for who watches it. */
+  readonly log?: SourceLog
+  /** Makes the budget of the run from its limits; left out: what was spent before does not count. */
+  readonly openBudget?: (limits: BudgetLimits) => RunBudget
 }
 
 /** `usage`, `costUsd` and `unpriced` are over all model calls of the run. */
@@ -65,7 +76,12 @@ interface Run {
 export async function startRun(file: string, options: StartOptions, listener: Listener): Promise<RunReport> {
   const id = newRunId(new Date())
   let mask = createMask(options.env)
-  const bus = createBus({ runId: id, now: () => new Date(), hide: (text) => mask.hide(text) })
+  const bus = createBus({
+    runId: id,
+    now: () => new Date(),
+    hide: (text) => mask.hide(text),
+    begun: (text) => mask.begun(text),
+  })
   bus.subscribe(listener)
   const builtInDir = join(packageRoot(), 'agents')
   const meter = createMeter()
@@ -74,12 +90,11 @@ export async function startRun(file: string, options: StartOptions, listener: Li
   try {
     const inputs = inputsOf(options)
     refuseBoth(inputs)
-    const flags = {
-      overrides: options.overrides ?? [],
-      ...(options.model === undefined ? {} : { model: options.model }),
-    }
-    const target = await loadWithFiles({ ...options, file, flags, builtInDir }, inputs)
-    mask = createMask(options.env, { names: target.settings.secrets, keys: keyNames(target) })
+    const target = await loadWithFiles(
+      { ...options, file, flags: flagsOf(options), builtInDir, reads: options.log },
+      inputs,
+    )
+    mask = maskFor(target, options.env)
     sendStart(file, target, bus)
     ending = await runTargetWithJournal(target, { options, id, bus, mask, builtInDir, meter, finished })
   } catch (error) {
@@ -91,10 +106,13 @@ export async function startRun(file: string, options: StartOptions, listener: Li
   return { ...ending, runId: id, exitCode: exitCodeFor(ending), ...total, mask: mask.hide }
 }
 
-/** Variables of keys that config files name. */
-function keyNames({ settings: { providers, gateway } }: Target): readonly string[] {
-  const hosts = [...Object.values(providers), ...(gateway === undefined ? [] : [gateway])]
-  return hosts.flatMap(({ api_key_env: name }) => (name === undefined ? [] : [name]))
+function flagsOf({ overrides = [], vars = [], model, outputSchema }: StartOptions): TargetOptions['flags'] {
+  return {
+    overrides,
+    vars,
+    ...(model === undefined ? {} : { model }),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+  }
 }
 
 /** `-f` is `working_globs` of a prompt file, and says where they start only once its `base_dir` is known. */
@@ -113,7 +131,7 @@ function sendStart(file: string, target: Target | undefined, bus: Bus): void {
     target: target?.kind ?? 'prompt',
     file_hash: target === undefined ? null : hashOf(target),
     version,
-    config_warnings: target?.kind === 'prompt' ? target.spec.warnings : [],
+    config_warnings: target === undefined ? [] : warningsOf(target),
   })
 }
 
@@ -130,8 +148,8 @@ async function runTargetWithJournal(target: Target, run: Run): Promise<Ending> {
   const journal = await openJournal(folder, run)
   try {
     recordStart(journal, target, { id: run.id, version })
-    const { context, checkPrices, limitBudget } = wireRun(target, partsOf(target, journal, run))
-    await checkPrices()
+    const { context, checkModels, limitBudget } = wireRun(target, partsOf(target, journal, run))
+    await checkModels()
     const ending = await execute(target, inputsOf(run.options), {
       context,
       finished: run.finished,
@@ -162,17 +180,18 @@ async function openJournal(folder: string, { bus, mask }: Run): Promise<RunJourn
 }
 
 function partsOf(target: Target, journal: RunJournal, { options, ...run }: Run): RunParts {
-  const { cwd, env, home, dry, signal, patienceMs = 0 } = options
+  const { cwd, env, home, dry, signal, patienceMs = 0, log, openBudget = createBudget } = options
   const { budget, retry } = target.settings
   return {
     ...run,
     journal,
-    budget: createBudget(budget),
+    budget: openBudget(budget),
     cwd,
     home,
     env,
     dry,
     signal,
+    log,
     patienceMs: retry.patience_ms ?? patienceMs,
   }
 }

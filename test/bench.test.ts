@@ -20,12 +20,14 @@ it('runs every benchmark in its small mode and prints figures against a named re
     'lua',
     'cpu',
     'changes',
+    'watch',
+    'check',
   ])
 }, 60_000)
 
 it('refuses a benchmark that does not exist, naming those that do', async () => {
   await expect(runFile(process.execPath, [bench, 'speed'])).rejects.toMatchObject({
     code: 2,
-    stderr: 'no benchmark speed; there are start, inputs, streams, lua, cpu, changes\n',
+    stderr: 'no benchmark speed; there are start, inputs, streams, lua, cpu, changes, watch, check\n',
   })
 })

@@ -8,6 +8,7 @@ import { type AipTaskResult, runAipTask } from './aip-task.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
 import { concurrencyOf, mergeOptions } from './options.ts'
 import { emptyResult } from './result.ts'
+import { inSection } from './section-place.ts'
 import { placeOfInput, type ScriptRun } from './script-run.ts'
 
 /**
@@ -16,14 +17,15 @@ import { placeOfInput, type ScriptRun } from './script-run.ts'
  * @throws BatonError SCRIPT_FAILED when a section fails, and what the model call throws
  */
 export async function runAip(run: ScriptRun, document: AipDocument): Promise<AgentResult> {
-  const start = await runBeforeAll(run, document)
+  const { agent } = run.request
+  const start = await inSection(agent, document.beforeAll, () => runBeforeAll(run, document))
   if (start.kind === 'skip') return { ...emptyResult, stopReason: 'skipped', skipReason: start.reason }
   if (start.kind === 'redo') return { ...emptyResult, redoRequested: true }
 
   const results = await runTasks(run, document, start)
   const outputs = results.map(({ output }) => output)
   const failedInputs = results.filter(({ failed }) => failed).length
-  const last = await runAfterAll(run, document, { ...start, outputs })
+  const last = await inSection(agent, document.afterAll, () => runAfterAll(run, document, { ...start, outputs }))
   if (last.kind === 'redo') return { ...emptyResult, outputs, failedInputs, redoRequested: true }
   return { ...emptyResult, outputs, failedInputs, afterAll: last.value }
 }

@@ -3,10 +3,10 @@ import { below, type RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
 import type { ModelSettings } from '../event/agent.ts'
 import type { AipDocument, AipPart } from '../prompt/aip.ts'
-import { readInlineTable } from '../prompt/options.ts'
+import { placeOfOption, readInlineTable } from '../prompt/options.ts'
 import { loadTemplates, type RenderTemplate } from '../prompt/template.ts'
 import { loadAttachments } from './attachments.ts'
-import { shownOptions } from './options.ts'
+import { fallbackModels, modelOf } from './options.ts'
 import type { ScriptRun } from './script-run.ts'
 import { aiResponse } from './ai-response.ts'
 
@@ -33,17 +33,26 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
   const started = performance.now()
   const { agent } = run.request
   const result = await context.agents.run(
-    { agent: { kind: 'llm', name: agent.name, settings: modelSettings(options) }, messages },
+    {
+      agent: {
+        kind: 'llm',
+        name: agent.name,
+        settings: modelSettings(options),
+        fallbackModels: fallbackModels(options),
+        takesEmpty: true,
+      },
+      messages,
+    },
     below(context, 'ask'),
   )
   return aiResponse(result, { options, seconds: (performance.now() - started) / 1000 })
 }
 
-/** AIPack sends temperature and top_p only (spec/aipack.md 2.5). */
+/** AIPack sends temperature and top_p only, and an effort that is part of the model's name (spec/aipack.md 2.5). */
 function modelSettings(options: JsonObject): ModelSettings {
-  const { resolved_model: model, temperature, top_p } = shownOptions(options)
+  const { temperature, top_p } = options
   return {
-    ...(typeof model === 'string' ? { model } : {}),
+    ...modelOf(options),
     ...(typeof temperature === 'number' ? { temperature } : {}),
     ...(typeof top_p === 'number' ? { top_p } : {}),
   }
@@ -83,8 +92,9 @@ async function renderPart(
 ): Promise<Message> {
   const place = { file, line, text }
   if (optionText === undefined) return { role, content: render(content, data, { ...place, line: line + 1 }) }
-  const rendered = render(`${optionText}\n${content}`, data, place)
+  const option = placeOfOption(place)
+  const rendered = render(`${optionText}\n${content}`, data, option)
   const end = rendered.indexOf('\n')
-  const cache = await readInlineTable(rendered.slice(0, end), place)
+  const cache = await readInlineTable(rendered.slice(0, end), option)
   return { role, content: rendered.slice(end + 1), ...(cache['cache'] === true ? { cache: true } : {}) }
 }

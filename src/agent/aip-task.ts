@@ -6,6 +6,7 @@ import type { Started } from './aip-agent.ts'
 import { askAip } from './aip-prompt.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
 import { mergeOptions } from './options.ts'
+import { inSection } from './section-place.ts'
 import { failureOutput, type ScriptRun } from './script-run.ts'
 
 export interface AipTask extends Started {
@@ -24,7 +25,8 @@ export interface AipTaskResult {
 /** One input of an `.aip` agent: Data, the prompt and its answer, Output. */
 export async function runAipTask(run: ScriptRun, document: AipDocument, task: AipTask): Promise<AipTaskResult> {
   try {
-    const data = await runData(run, document, task)
+    const { agent } = run.request
+    const data = await inSection(agent, document.data, () => runData(run, document, task))
     if (data.kind === 'skip') {
       emit(task.context, {
         type: 'task.skipped',
@@ -36,7 +38,8 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
     }
     const ready = { ...task, ...data }
     const answer = await askAip(run, document, ready)
-    return { output: await outputOf(run, document, { ...ready, answer }), failed: false }
+    const output = await inSection(agent, document.output, () => outputOf(run, document, { ...ready, answer }))
+    return { output, failed: false }
   } catch (error) {
     task.context.signal.throwIfAborted()
     if (task.options['allow_run_on_task_fail'] !== true) throw error

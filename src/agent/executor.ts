@@ -38,6 +38,7 @@ export function createAgentExecutor(given: AgentParts): AgentExecutor {
 }
 
 function runKind(request: AgentRequest, parts: ScriptParts, context: RunContext): Promise<AgentResult> {
+  if (request.agent.kind !== 'llm') context.sources?.execute(request.agent.file)
   switch (request.agent.kind) {
     case 'llm':
       return runModel(request as Extract<AgentRequest, { messages: unknown }>, parts, context)

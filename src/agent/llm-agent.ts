@@ -1,5 +1,6 @@
 import type { AgentRequest, AgentResult, ModelAgent } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
+import { countCall } from './count-call.ts'
 import { askInOrder } from './model-ladder.ts'
 import type { AgentParts } from './parts.ts'
 import { emptyResult } from './result.ts'
@@ -8,7 +9,7 @@ type ModelAgentRequest = Extract<AgentRequest, { readonly agent: ModelAgent }>
 
 /**
  * Asks a model once and streams its answer as `item.*` events (mode `classic` without tools); when it fails for good,
- * the models of `fallback_models` in order.
+ * the models of `fallback_models` in order. An answer that is cut is one, with a warning.
  * @throws BatonError MODEL_FAILED, KEY_MISSING, KEY_REFUSED, LIMIT, BUDGET
  */
 export async function runModel(
@@ -21,29 +22,31 @@ export async function runModel(
   const request = { ...settings, messages, ...(agent.output === undefined ? {} : { output: agent.output }) }
   emit(context, { type: 'item.started', item })
   const { chosen, answer } = await askInOrder(
-    { names: [name ?? '', ...(agent.fallbackModels ?? [])], request, itemId: item.id },
+    {
+      names: [name ?? '', ...(agent.fallbackModels ?? [])],
+      request,
+      itemId: item.id,
+      takesEmpty: agent.takesEmpty === true,
+    },
     parts,
     context,
   )
 
   const { text, reasoning, usage, finish, costUsd } = answer
-  if (text.trim() === '') emit(context, { type: 'warning', message: `${chosen.label} gave an empty answer` })
+  if (text.trim() === '' && answer.toolCalls.length === 0) {
+    emit(context, { type: 'warning', message: `${chosen.label} gave an empty answer` })
+  }
   if (finish === 'content_filter') {
     emit(context, {
       type: 'warning',
       message: `${chosen.label} was stopped by its content filter: the answer is not whole`,
     })
   }
+  if (finish === 'length') {
+    emit(context, { type: 'warning', message: 'the answer was cut at its output limit', hint: cutHint(agent) })
+  }
   emit(context, { type: 'item.completed', item: { ...item, text } })
-  const total = context.meter({ model: chosen.label, usage, costUsd })
-  emit(context, {
-    type: 'usage',
-    model: chosen.label,
-    call: usage,
-    total: total.usage,
-    cost_usd: costUsd,
-    total_cost_usd: total.costUsd,
-  })
+  countCall({ chosen, usage, costUsd }, context)
   return {
     ...emptyResult,
     stopReason: finish === 'length' ? 'max_tokens' : 'done',
@@ -54,4 +57,9 @@ export async function runModel(
     usage,
     costUsd,
   }
+}
+
+/** Agents of AIPack have no such setting: there the limit is the model's own. */
+function cutHint({ name }: ModelAgent): string {
+  return name === 'main' ? 'Raise max_tokens.' : 'Ask for less at once, or name a model that may answer at more length.'
 }

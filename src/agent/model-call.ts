@@ -1,13 +1,14 @@
 import type { JsonObject } from '../base/json.ts'
 import { BatonError } from '../base/error.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import type { Place } from '../event/effects.ts'
+import type { Granted, Place } from '../event/effects.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { addUsage, noUsage, type ToolCall, type Usage } from '../event/message.ts'
-import { estimateOf, estimateTokens } from '../model/estimate.ts'
+import { estimateOf, estimateTokens, usageOfFailedCall } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
 import type { FinishReason, ModelRequest } from '../model/provider.ts'
 import { callWithRetries } from '../model/retry.ts'
+import { countCall } from './count-call.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
 /** What one model call gave; it is recorded, so it is plain JSON. */
@@ -46,11 +47,16 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       repeat: 'safe',
       estimate: estimateOf(request, perToken),
     },
-    (stop, grant) => {
+    (stop, granted) => {
       // the effect knows when the run ends, the context when a sibling failed
       const signal = AbortSignal.any([stop, context.signal])
-      const limited = { ...call, request: withLimit(request, grant.outputTokens) }
-      return callWithRetries(() => parts.modelPool.run(() => consume(limited, parts, { ...context, signal }), signal), {
+      const inner = { ...context, signal }
+      const tryOnce = async (attempt: number): Promise<Answer> => {
+        const { outputTokens } = attempt === 1 ? granted : await granted.again()
+        const limited = { ...call, request: withLimit(request, outputTokens) }
+        return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
+      }
+      return callWithRetries(tryOnce, {
         ...parts.retry,
         signal,
         onRetry: ({ attempt, delayMs, error }) =>
@@ -80,35 +86,67 @@ function withLimit(request: ModelRequest, outputTokens: number | undefined): Mod
 /** Characters of one answer; a model that never ends would otherwise fill the memory. */
 const maxCharacters = 64 * 1024 * 1024
 
-async function consume(
-  { chosen, request, itemId }: ModelCall,
-  parts: AgentParts,
-  context: RunContext,
-): Promise<Answer> {
+interface Try {
+  readonly parts: AgentParts
+  readonly granted: Granted
+}
+
+/** What came of an answer so far. */
+interface Arrived {
+  text: string
+  reasoning: string
+  readonly calls: Map<number, ToolCall>
+  usage: Usage
+  ownCost: number | undefined
+  finish: FinishReason
+}
+
+/** One request. When it fails, what it did cost is counted, in the budget and in the total of the run. */
+async function consume(call: ModelCall, { parts, granted }: Try, context: RunContext): Promise<Answer> {
+  const { chosen, request } = call
   // loaded while the model answers
   const prices = chosen.priced.isFree ? undefined : parts.prices()
   prices?.catch(() => undefined)
-  const calls = new Map<number, ToolCall>()
-  let text = ''
-  let reasoning = ''
-  let usage: Usage = noUsage
-  let ownCost: number | undefined
-  let finish: FinishReason = 'other'
+  const arrived: Arrived = {
+    text: '',
+    reasoning: '',
+    calls: new Map(),
+    usage: noUsage,
+    ownCost: undefined,
+    finish: 'other',
+  }
+  try {
+    await receive(call, arrived, context)
+  } catch (error) {
+    if (context.signal.aborted) throw error
+    const usage = usageOfFailedCall(error, request, cameOf(arrived))
+    const costUsd = prices === undefined ? 0 : estimatedCost(usage, (await prices).perToken(chosen.priced, usage.input))
+    granted.failed({ calls: 1, tokens: usage.input + usage.output, ...(costUsd === null ? {} : { usd: costUsd }) })
+    countCall({ chosen, usage, costUsd }, context)
+    throw error
+  }
+  const { text, reasoning, calls, usage, ownCost, finish } = arrived
+  const costUsd = ownCost ?? (prices === undefined ? 0 : ((await prices).costOf(chosen.priced, usage) ?? null))
+  const toolCalls = [...calls.entries()].toSorted(([left], [right]) => left - right).map(([, asked]) => asked)
+  return { text, reasoning, toolCalls, usage, finish, costUsd }
+}
+
+async function receive({ chosen, request, itemId }: ModelCall, arrived: Arrived, context: RunContext): Promise<void> {
   for await (const event of chosen.provider.stream(request, context.signal)) {
     switch (event.type) {
       case 'start':
         break
       case 'text':
-        text += event.text
+        arrived.text += event.text
         emit(context, { type: 'item.delta', item_id: itemId, text: event.text })
         break
       case 'reasoning':
-        reasoning += event.text
+        arrived.reasoning += event.text
         emit(context, { type: 'item.delta', item_id: itemId, text: event.text, reasoning: true })
         break
       case 'tool_call': {
-        const { id, name, arguments: begun } = calls.get(event.index) ?? { id: '', name: '', arguments: '' }
-        calls.set(event.index, {
+        const { id, name, arguments: begun } = arrived.calls.get(event.index) ?? { id: '', name: '', arguments: '' }
+        arrived.calls.set(event.index, {
           id: event.id ?? id,
           name: event.name ?? name,
           arguments: begun + event.arguments,
@@ -116,18 +154,23 @@ async function consume(
         break
       }
       case 'usage':
-        usage = addUsage(usage, event.usage)
-        ownCost = event.costUsd
+        arrived.usage = addUsage(arrived.usage, event.usage)
+        arrived.ownCost = event.costUsd
         break
       case 'finish':
-        finish = event.reason
+        arrived.finish = event.reason
         break
     }
-    if (text.length + reasoning.length > maxCharacters) throw endless(chosen)
+    if (arrived.text.length + arrived.reasoning.length > maxCharacters) throw endless(chosen)
   }
-  const costUsd = ownCost ?? (prices === undefined ? 0 : ((await prices).costOf(chosen.priced, usage) ?? null))
-  const toolCalls = [...calls.entries()].toSorted(([left], [right]) => left - right).map(([, asked]) => asked)
-  return { text, reasoning, toolCalls, usage, finish, costUsd }
+}
+
+function cameOf({ text, reasoning, calls }: Arrived): string {
+  return [text, reasoning, ...[...calls.values()].map((asked) => asked.arguments)].join('')
+}
+
+function estimatedCost({ input, output }: Usage, perToken: TokenPrices | undefined): number | null {
+  return perToken === undefined ? null : input * perToken.input + output * perToken.output
 }
 
 function endless({ label }: ChosenModel): BatonError {

@@ -4,6 +4,7 @@ import { hostCallPlace } from '../event/effects.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { candidates } from '../model/cool-down.ts'
 import type { ModelRequest } from '../model/provider.ts'
+import { countCall } from './count-call.ts'
 import { type Answer, callModel } from './model-call.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
@@ -13,6 +14,8 @@ export interface Ladder {
   /** The request without its model. */
   readonly request: Omit<ModelRequest, 'model'>
   readonly itemId: string
+  /** An empty answer of the last model is one. */
+  readonly takesEmpty: boolean
 }
 
 export interface Answered {
@@ -26,7 +29,7 @@ export interface Answered {
  * @throws the error of the only model; with several that of the first one, which names the last one's
  */
 export async function askInOrder(
-  { names, request, itemId }: Ladder,
+  { names, request, itemId, takesEmpty }: Ladder,
   parts: AgentParts,
   context: RunContext,
 ): Promise<Answered> {
@@ -34,12 +37,13 @@ export async function askInOrder(
   const failures: BatonError[] = []
   for (const [step, name] of order.entries()) {
     const next = order[step + 1]
-    const patience = next === undefined ? parts : { ...parts, retry: { ...parts.retry, patienceMs: 0 } }
+    const patience = next === undefined ? parts : { ...parts, retry: { ...parts.retry, leavesOverloads: true } }
     try {
       const chosen = await parts.chooseModel(name === '' ? undefined : name)
       // the place says which model of the list it is, because the order depends on what failed before
       const at = hostCallPlace(context.at, names.indexOf(name))
       const answer = await callModel({ chosen, request: requestFor(chosen, request), at, itemId }, patience, context)
+      if (next !== undefined || !takesEmpty) refuseEmpty({ chosen, answer }, context)
       return { chosen, answer }
     } catch (error) {
       context.signal.throwIfAborted()
@@ -51,6 +55,31 @@ export async function askInOrder(
     }
   }
   throw allFailed(failures)
+}
+
+/**
+ * An answer without a word and without a tool call is none, though it was paid for: another model may have one.
+ * @throws BatonError MODEL_FAILED
+ */
+function refuseEmpty({ chosen, answer }: Answered, context: RunContext): void {
+  const { text, toolCalls, finish, usage, costUsd } = answer
+  if (text.trim() !== '' || toolCalls.length > 0) return
+  countCall({ chosen, usage, costUsd }, context)
+  const [what, hint] = emptyAnswers[finish]
+  throw new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { hint })
+}
+
+const noWords = ['gave an empty answer', 'Run it again, say more in the instruction, or name another model.'] as const
+
+const emptyAnswers: { readonly [K in Answer['finish']]: readonly [string, string] } = {
+  stop: noWords,
+  tool_calls: noWords,
+  other: noWords,
+  length: ['used up its output limit before it answered', 'Raise max_tokens, or lower reasoning_effort.'],
+  content_filter: [
+    'was stopped by its content filter before it answered',
+    'Change the instruction or the files it is given, or name another model in fallback_models.',
+  ],
 }
 
 /** Failures that another model may not have: everything but a stopped run, a spent budget and a full disk. */

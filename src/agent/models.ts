@@ -1,4 +1,3 @@
-import { BatonError } from '../base/error.ts'
 import type { ModelTimeouts } from '../model/call.ts'
 import { createProvider } from '../model/create.ts'
 import type { ModelChoice, ModelSources } from '../model/choice.ts'
@@ -6,7 +5,7 @@ import type { PricedModel } from '../model/prices.ts'
 import { chooseModelFor } from '../model/choose.ts'
 import { findLocalModel } from '../model/local.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
-import type { AgentParts, ChosenModel } from './parts.ts'
+import type { ChosenModel } from './parts.ts'
 
 export interface ModelChooserOptions {
   readonly sources: ModelSources
@@ -59,19 +58,4 @@ function pricedModel({ provider, model }: ModelChoice): PricedModel {
   if (provider.kind === 'offline') return { provider: 'offline', baseUrl: undefined, model, isFree: true }
   const { name, baseUrl, isFree } = provider
   return { provider: name, baseUrl, model, isFree }
-}
-
-/**
- * Refuses a model without a known price where a limit in dollars is to hold (DESIGN 8 "Budget").
- * @throws BatonError BUDGET, and what `chooseModel` throws
- */
-export async function refuseUnpriced(
-  name: string | undefined,
-  { chooseModel, prices }: Pick<AgentParts, 'chooseModel' | 'prices'>,
-): Promise<void> {
-  const { priced, label } = await chooseModel(name)
-  if (priced.isFree || (await prices()).perToken(priced) !== undefined) return
-  throw new BatonError('BUDGET', `no price is known for ${label}, so a limit in dollars cannot hold`, {
-    hint: 'Name another model, limit [budget] tokens or calls, or set [budget] unpriced = "allow".',
-  })
 }

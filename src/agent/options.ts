@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts'
-import { resolveAlias } from '../model/alias.ts'
+import type { ModelSettings } from '../event/agent.ts'
+import { askedModel, resolveAlias } from '../model/alias.ts'
 
 /** Later wins, except null, which says nothing; `model_aliases` join key by key (spec/aipack.md 4.1). */
 export function mergeOptions(...layers: readonly (JsonObject | undefined)[]): JsonObject {
@@ -22,6 +23,22 @@ export function shownOptions(options: JsonObject): JsonObject {
   const { model } = options
   if (typeof model !== 'string') return options
   return { ...options, resolved_model: resolveAlias(model, textTable(options['model_aliases'])) }
+}
+
+/** The model that a request names, and the effort that is written behind the name of its alias. */
+export function modelOf(options: JsonObject): Pick<ModelSettings, 'model' | 'reasoning_effort'> {
+  const { model: name } = options
+  if (typeof name !== 'string') return {}
+  const { model, reasoningEffort } = askedModel(name, textTable(options['model_aliases']))
+  return { model, ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }) }
+}
+
+/** The models that are asked when `model` fails for good, with the names their aliases stand for. */
+export function fallbackModels(options: JsonObject): readonly string[] {
+  const { fallback_models: names } = options
+  if (!Array.isArray(names)) return []
+  const aliases = textTable(options['model_aliases'])
+  return names.filter((name) => typeof name === 'string').map((name) => resolveAlias(name, aliases))
 }
 
 /** The texts of a table; other values are left out. */

@@ -1,3 +1,5 @@
+import type { DataPath } from '../base/data-text.ts'
+import type { SourcePlace } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { checkAgentOptions } from '../config/agent-options.ts'
 import { type Issue, placeFindings } from '../config/issue.ts'
@@ -12,6 +14,8 @@ export interface OwnOptions {
   readonly issues: readonly Issue[]
   /** Keys that nothing reads: warnings in `check`, silent in a run (DESIGN 3). */
   readonly unknown: readonly Issue[]
+  /** Where an option is written. */
+  readonly placeOf: (path: DataPath, part: 'key' | 'value') => Promise<SourcePlace>
 }
 
 /**
@@ -22,9 +26,14 @@ export async function readOwnOptions(
   { file, text }: Pick<ScriptAgent, 'file' | 'text'>,
   { options }: AipDocument,
 ): Promise<OwnOptions> {
-  if (options === undefined) return { values: {}, issues: [], unknown: [] }
+  if (options === undefined) return { values: {}, issues: [], unknown: [], placeOf: async () => ({ file }) }
   const { data, locate } = await readTable(file, text, options)
   const { values, findings, unknown } = checkAgentOptions(data, [])
   const source = { file, text, locate }
-  return { values, issues: await placeFindings(findings, source), unknown: await placeFindings(unknown, source) }
+  return {
+    values,
+    issues: await placeFindings(findings, source),
+    unknown: await placeFindings(unknown, source),
+    placeOf: async (path, part) => ({ file, text, ...(await locate(path, part)) }),
+  }
 }

@@ -30,7 +30,13 @@ export interface AgentParts {
   /** Process-wide places for model requests. */
   readonly modelPool: Pool
   /** How calls are tried again (DESIGN 8). */
-  readonly retry: { readonly policy: RetryPolicy; readonly patienceMs: number; readonly clock: Clock }
+  readonly retry: {
+    readonly policy: RetryPolicy
+    readonly patienceMs: number
+    readonly clock: Clock
+    /** As in `callWithRetries`. */
+    readonly leavesOverloads?: boolean
+  }
   /** Models that failed a short while ago. */
   readonly coolDown: CoolDown
   /** Loads the prices at their first use. */

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import type { PromptInput } from '../event/agent.ts'
+import { isReserved } from '../config/keys.ts'
+import type { CallerVariables, PromptInput } from '../event/agent.ts'
 
 /**
  * What a prompt file gets that is a sub-agent (DESIGN 5): the instruction as it is now; in the stages of a task also
@@ -7,18 +8,54 @@ import type { PromptInput } from '../event/agent.ts'
  * script agents get.
  */
 export function chainPromptInput(input: JsonObject): PromptInput {
-  return { value: input, text: chainText(input) }
+  const entry = input['agent_config']
+  return { value: input, text: chainText(input), variables: entryVariables(isJsonObject(entry) ? entry : {}) }
+}
+
+/** What an entry of `sub_agents` says besides the keys that entries have: values for the variables of the file. */
+export function entryVariables({
+  name: _name,
+  enabled: _enabled,
+  stage: _stage,
+  merge: _merge,
+  as: _as,
+  options: _options,
+  ...values
+}: JsonObject): CallerVariables {
+  return { values, others: 'refused' }
 }
 
 /** What a prompt file gets that a script runs: text as it is, other values as JSON, nothing for nil. */
 export function callPromptInput(value: Json): PromptInput {
-  if (value === null) return { value, text: '' }
-  return { value, text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) }
+  const variables = { values: isJsonObject(value) ? withoutLabels(value) : {}, others: 'refused' } as const
+  if (value === null) return { value, text: '', variables }
+  return { value, text: typeof value === 'string' ? value : JSON.stringify(value, null, 2), variables }
 }
 
-/** What a prompt file gets that answers in place of the main agent: the instruction and what the task is about. */
+/** Keys such as `_display` are for people. */
+function withoutLabels(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith('_')))
+}
+
+/**
+ * What a prompt file gets that answers in place of the main agent: the instruction and what the task is about. Its
+ * variables are filled by those of the same name of the file that names it, else by its params.
+ */
 export function questionPromptInput(question: JsonObject): PromptInput {
-  return { value: question, text: partsText(textOf(question['instruction']), [taskPart(question)]) }
+  const { instruction, params, vars } = question
+  return {
+    value: question,
+    text: partsText(textOf(instruction), [taskPart(question)]),
+    variables: {
+      values: { ...ownParams(params), ...(isJsonObject(vars) ? vars : {}) },
+      others: 'ignored',
+    },
+  }
+}
+
+function ownParams(params: Json | undefined): JsonObject {
+  if (!isJsonObject(params)) return {}
+  return Object.fromEntries(Object.entries(params).filter(([key]) => !isReserved(key)))
 }
 
 function chainText(input: JsonObject): string {

@@ -53,7 +53,11 @@ export function createSectionRunner(
         agentName: agent.name,
         ...(agent.pack === undefined ? {} : { pack: agent.pack }),
         options: at.options ?? options,
-        findModule: parts.findModule,
+        findModule(...asked) {
+          const module = parts.findModule(...asked)
+          if (module !== undefined) context.sources?.execute(module.file)
+          return module
+        },
         runAgent: (name, call, place) => runChild({ name, call, place }, section, parts),
       }
       return runSection(

@@ -1,6 +1,9 @@
 export interface FramePosition {
   readonly line: number
   readonly column?: number
+  /** Where what is marked ends: the column behind its last character. A range goes to the end of its first line. */
+  readonly endLine?: number
+  readonly endColumn?: number
 }
 
 export interface FrameOptions {
@@ -11,11 +14,12 @@ export interface FrameOptions {
 }
 
 /**
- * The lines around a position with their numbers, a `>` before the marked line and a caret below the column
- * (both count from 1). A line beyond the end marks the last one. No colour; control characters are made visible, so
- * that a file cannot write escape sequences to the terminal.
+ * The lines around a position with their numbers, a `>` before the marked line and carets below the range, or one below
+ * the column (both count from 1). A line beyond the end marks the last one. No colour; control characters are made
+ * visible, so that a file cannot write escape sequences to the terminal.
  */
-export function codeFrame(text: string, { line, column }: FramePosition, options: FrameOptions = {}): string {
+export function codeFrame(text: string, position: FramePosition, options: FrameOptions = {}): string {
+  const { line, column } = position
   const { context = 2, width = 100 } = options
   const lines = text.split('\n')
   if (lines.length > 1 && lines.at(-1) === '') lines.pop()
@@ -30,9 +34,20 @@ export function codeFrame(text: string, { line, column }: FramePosition, options
     const whole = (lines[number - 1] ?? '').replace(/\r$/, '')
     const shown = cut(whole, isMarked && column !== undefined ? column : 1, width)
     frame.push(`${isMarked ? '>' : ' '} ${String(number).padStart(gutter)} | ${visible(shown.text)}`.trimEnd())
-    if (isMarked && column !== undefined) frame.push(`  ${' '.repeat(gutter)} | ${blank(shown.before)}^`)
+    if (!isMarked || column === undefined) continue
+    const room = shown.text.slice(shown.before.length)
+    const carets = '^'.repeat(Math.max(1, widthOf(room.slice(0, rangeLength(whole, position)).trimEnd())))
+    frame.push(`  ${' '.repeat(gutter)} | ${blank(shown.before)}${carets}`)
   }
   return frame.join('\n')
+}
+
+/** How much of the line the range covers, in UTF-16 units. */
+function rangeLength(
+  text: string,
+  { line, column = 1, endLine = line, endColumn = column + 1 }: FramePosition,
+): number {
+  return (endLine > line ? text.length + 1 : endColumn) - column
 }
 
 /** The part of a line that is shown, and what of it stands before the column. */
@@ -49,10 +64,12 @@ function cut(line: string, column: number, width: number): { readonly text: stri
 
 /** Blanks as wide as the text on a terminal; tabs stay tabs, so they end at the same stops. */
 function blank(text: string): string {
-  return Array.from(text, (character) => {
-    if (character === '\t') return '\t'
-    return isWide.test(character) ? '  ' : ' '
-  }).join('')
+  return Array.from(text, (character) => (character === '\t' ? '\t' : ' '.repeat(widthOf(character)))).join('')
+}
+
+/** Columns of a terminal that the text takes; a tab counts as one. */
+function widthOf(text: string): number {
+  return Array.from(text).reduce((sum, character) => sum + (isWide.test(character) ? 2 : 1), 0)
 }
 
 const isWide =

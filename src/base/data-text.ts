@@ -4,10 +4,15 @@ import type { JsonObject } from './json.ts'
 /** Keys and list indices (from 0) that lead to a value: `['sub_agents', 1, 'stage']`. */
 export type DataPath = readonly (string | number)[]
 
-/** Counted from 1, in the whole file. Columns count UTF-16 units; a tab is one. */
+/**
+ * Counted from 1, in the whole file. Columns count UTF-16 units; a tab is one. Where it is known, the end is there too:
+ * the column behind the last character.
+ */
 export interface TextPosition {
   readonly line: number
   readonly column: number
+  readonly endLine?: number
+  readonly endColumn?: number
 }
 
 /** A block of TOML or YAML inside a file, or a whole file. */

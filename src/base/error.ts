@@ -24,11 +24,16 @@ export type ErrorCode =
   | 'JOURNAL_FAILED'
   | 'ABORTED'
 
-/** A position in a file a person wrote. Lines and columns count from 1; `text` is the whole file, for the code frame. */
+/**
+ * A position in a file a person wrote. Lines and columns count from 1; `text` is the whole file, for the code frame.
+ * Where it is known, `endLine` and `endColumn` say where what is meant ends: the column behind its last character.
+ */
 export interface SourcePlace {
   readonly file: string
   readonly line?: number
   readonly column?: number
+  readonly endLine?: number
+  readonly endColumn?: number
   readonly text?: string
 }
 
@@ -36,6 +41,8 @@ export interface ErrorDetails {
   /** What to do about it: one sentence, shown on its own line. */
   readonly hint?: string
   readonly place?: SourcePlace
+  /** The lines that led to `place`, innermost first: of the scripts that called it, up to the prompt file. */
+  readonly trail?: readonly SourcePlace[]
   readonly cause?: unknown
 }
 
@@ -48,12 +55,14 @@ export class BatonError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined
   readonly place: SourcePlace | undefined
+  readonly trail: readonly SourcePlace[]
 
-  constructor(code: ErrorCode, message: string, { hint, place, cause }: ErrorDetails = {}) {
+  constructor(code: ErrorCode, message: string, { hint, place, trail = [], cause }: ErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.hint = hint
     this.place = place
+    this.trail = trail
   }
 }
 
@@ -62,15 +71,20 @@ export function isBatonError(value: unknown): value is BatonError {
   return typeof value === 'object' && value !== null && marker in value
 }
 
-/** The same error seen from further up: what is not given stays, and the error itself is the cause. */
+/**
+ * The same error seen from further up: what is not given stays, and the error itself is the cause. `from` is the line
+ * that led to it; an error without a place of its own is shown there.
+ */
 export function rewordError(
   error: BatonError,
-  { code = error.code, message = error.message, place = error.place }: ReworkedError,
+  { code = error.code, message = error.message, place = error.place, from }: ReworkedError,
 ): BatonError {
+  const shown = place ?? from
   return new BatonError(code, message, {
     cause: error,
+    trail: from === undefined || shown === from ? error.trail : [...error.trail, from],
     ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(place === undefined ? {} : { place }),
+    ...(shown === undefined ? {} : { place: shown }),
   })
 }
 
@@ -78,6 +92,7 @@ interface ReworkedError {
   readonly code?: ErrorCode
   readonly message?: string
   readonly place?: SourcePlace | undefined
+  readonly from?: SourcePlace | undefined
 }
 
 /** The text of anything that can be thrown. */

@@ -17,14 +17,21 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
 
 /** Prompt files, agents and config above this many bytes are refused (DESIGN 12). */
-const maxSourceBytes = 10 * 1024 * 1024
+export const maxSourceBytes = 10 * 1024 * 1024
 
 /**
  * Reads a text file a person wrote. Refuses folders, more than 10 MB, NUL bytes and text that is not UTF-8.
  * @throws BatonError FILE_UNREADABLE
  */
 export function readSourceFile(file: string): string {
-  const bytes = readSourceBytes(file)
+  return decodeSource(readSourceBytes(file), file)
+}
+
+/**
+ * The text of what a person wrote. Refuses NUL bytes and text that is not UTF-8; `file` is its name in messages.
+ * @throws BatonError FILE_UNREADABLE
+ */
+export function decodeSource(bytes: Buffer, file: string): string {
   const invalid = firstInvalidByte(bytes)
   if (invalid === undefined) return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const { line, column } = positionOfByte(bytes, invalid)
@@ -98,7 +105,8 @@ function positionOfByte(bytes: Buffer, offset: number): { readonly line: number;
 export function writeFileAtomic(file: string, content: string | Uint8Array): void {
   mkdirSync(dirname(file), { recursive: true })
   const target = existingLinkTarget(file)
-  const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`)
+  // a name of its own: the target's may be as long as names can be
+  const temporary = join(dirname(target), `.baton-${randomBytes(8).toString('hex')}.tmp`)
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const descriptor = openSync(temporary, 'wx', 0o666)
   try {

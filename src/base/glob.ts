@@ -25,6 +25,8 @@ export interface ListOptions {
   readonly allows?: (real: string) => boolean
   /** Folders that are passed over unless a glob names them with a slash behind; see `buildFolders`. */
   readonly skipFolders?: readonly string[]
+  /** Told of every folder that is looked into, whether it exists or not. */
+  readonly onFolder?: (absolute: string) => void
 }
 
 /** Folders of tools and build results that no one means by `**` (spec/aipack.md 6.3). */
@@ -48,7 +50,7 @@ export function listFiles(globs: readonly string[], options: ListOptions): Liste
 
   const found = new Map<string, ListedFile>()
   for (const walk of plan.walks) {
-    for (const { absolute, glob } of walkFiles(walk, plan, allows)) {
+    for (const { absolute, glob } of walkFiles(walk, plan, { allows, onFolder: options.onFolder })) {
       const known = found.get(absolute)
       if (known !== undefined && known.glob >= glob) continue
       found.set(absolute, { path: pathFrom(baseDir, absolute), absolute, glob })
@@ -83,9 +85,15 @@ interface Match {
   readonly glob: number
 }
 
-function* walkFiles(walk: GlobWalk, { skipFolders }: GlobPlan, allows: (real: string) => boolean): Generator<Match> {
+interface WalkOptions {
+  readonly allows: (real: string) => boolean
+  readonly onFolder: ListOptions['onFolder']
+}
+
+function* walkFiles(walk: GlobWalk, { skipFolders }: GlobPlan, { allows, onFolder }: WalkOptions): Generator<Match> {
   const folders: Folder[] = [{ path: walk.start, state: walk.state }]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    onFolder?.(folder.path)
     for (const entry of entriesOf(folder.path)) {
       const path = folder.path === '/' ? `/${entry.name}` : `${folder.path}/${entry.name}`
       const kind = kindOf(entry, path)

@@ -13,8 +13,14 @@ export interface CompiledSchema {
 
 export type SchemaResult =
   | { readonly kind: 'ok'; readonly compiled: CompiledSchema }
-  /** `message` says what is wrong, `at` where in the schema. */
-  | { readonly kind: 'invalid'; readonly message: string; readonly at: DataPath }
+  /** `message` says what is wrong, `at` where in the schema; `others` is what is wrong besides. */
+  | ({ readonly kind: 'invalid'; readonly others: readonly SchemaMistake[] } & SchemaMistake)
+
+/** Something wrong with a schema itself. */
+interface SchemaMistake {
+  readonly message: string
+  readonly at: DataPath
+}
 
 /**
  * Reads a JSON Schema: 2020-12, or draft-07 when `$schema` says so. References lead to places in the same schema;
@@ -25,9 +31,11 @@ export async function compileSchema(schema: JsonObject): Promise<SchemaResult> {
   const dialect = dialectOf(schema['$schema'])
   if (dialect === undefined) {
     const message = `$schema is ${JSON.stringify(schema['$schema'])}; JSON Schema 2020-12 and draft-07 are known`
-    return { kind: 'invalid', message, at: ['$schema'] }
+    return { kind: 'invalid', message, at: ['$schema'], others: [] }
   }
-  if ('$async' in schema) return { kind: 'invalid', message: '"$async" is not part of JSON Schema', at: ['$async'] }
+  if ('$async' in schema) {
+    return { kind: 'invalid', message: '"$async" is not part of JSON Schema', at: ['$async'], others: [] }
+  }
   const ajv = await createValidator(dialect)
   const { $schema: _, ...plain } = schema
   try {
@@ -35,11 +43,16 @@ export async function compileSchema(schema: JsonObject): Promise<SchemaResult> {
     const check = ajv.compile(plain)
     const validate = (value: unknown): readonly SchemaProblem[] => {
       if (isDeeper(value, deepest)) return [{ path: '$', message: `is nested deeper than ${deepest} levels` }]
-      return check(value) ? [] : schemaProblems((check.errors ?? []).map(findingOf), value)
+      return check(value)
+        ? []
+        : schemaProblems(
+            (check.errors ?? []).map((error) => placedFinding(error, plain)),
+            value,
+          )
     }
     return { kind: 'ok', compiled: { schema, validate: guarded(validate) } }
   } catch (error) {
-    return { kind: 'invalid', message: compileMessage(error), at: [] }
+    return { kind: 'invalid', message: compileMessage(error), at: placeOfMistake(error, plain), others: [] }
   }
 }
 
@@ -74,12 +87,34 @@ function findingOf(error: ErrorObject): SchemaFinding {
   return { keyword, instancePath, params, schema: schema as unknown, data: data as unknown, message, propertyName }
 }
 
+/** With the place in the schema, which the validator gives as the fragment of a URL. */
+function placedFinding(error: ErrorObject, schema: JsonObject): SchemaFinding {
+  const finding = findingOf(error)
+  const { schemaPath } = error
+  if (!schemaPath.startsWith('#/')) return finding
+  return { ...finding, schemaAt: valuePath({ instancePath: decoded(schemaPath.slice(1)) }, schema) }
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+/** One mistake for each place: what the validator says first there, because the rest follows from it. */
 function invalid(errors: readonly ErrorObject[], schema: JsonObject): SchemaResult {
-  const findings = errors.map(findingOf)
-  const [first] = findings
-  const problem = schemaProblems(findings, schema)[0]
-  if (first === undefined || problem === undefined) return { kind: 'invalid', message: 'it is no schema', at: [] }
-  return { kind: 'invalid', message: `${problem.path} ${problem.message}`, at: valuePath(first, schema) }
+  const mistakes = new Map<string, SchemaMistake>()
+  for (const finding of errors.map(findingOf)) {
+    const at = valuePath(finding, schema)
+    const [problem] = schemaProblems([finding], schema)
+    const key = JSON.stringify(at)
+    if (problem === undefined || mistakes.has(key)) continue
+    mistakes.set(key, { message: `${problem.path} ${problem.message}`, at })
+  }
+  const [first = { message: 'it is no schema', at: [] }, ...others] = [...mistakes.values()]
+  return { kind: 'invalid', ...first, others: others.slice(0, 20) }
 }
 
 function compileMessage(error: unknown): string {
@@ -88,6 +123,37 @@ function compileMessage(error: unknown): string {
     return `it refers to ${reference}, which is not in it; references lead to places in the same schema: "#/$defs/name"`
   }
   return messageOf(error)
+}
+
+/** Where what the validator cannot use is written: a reference that leads nowhere, a bad pattern; when it is once. */
+function placeOfMistake(error: unknown, schema: JsonObject): DataPath {
+  const reference = isObject(error) ? error['missingRef'] : undefined
+  const isMeant = ([path, value]: Entry): boolean =>
+    typeof reference === 'string'
+      ? path.at(-1) === '$ref' && value === reference
+      : path.at(-1) === 'pattern' && typeof value === 'string' && !isPattern(value)
+  const found: DataPath[] = []
+  let layer: readonly Entry[] = [[[], schema]]
+  for (let level = 0; layer.length > 0 && level < deepest; level += 1) {
+    layer = layer.flatMap(([path, value]) => entriesOf(value).map(([key, inner]): Entry => [[...path, key], inner]))
+    found.push(...layer.filter(isMeant).map(([path]) => path))
+  }
+  return found.length === 1 ? (found[0] ?? []) : []
+}
+
+type Entry = readonly [DataPath, unknown]
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+function entriesOf(value: unknown): readonly (readonly [string | number, unknown])[] {
+  if (Array.isArray(value)) return value.map((item: unknown, index) => [index, item])
+  return isObject(value) ? Object.entries(value) : []
 }
 
 /** Deeper answers are refused: what reads them later goes down level by level. */

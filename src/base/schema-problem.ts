@@ -7,6 +7,8 @@ export interface SchemaProblem {
   readonly path: string
   /** What is said of it, without a full stop: `must be a string, but is 3`. */
   readonly message: string
+  /** Keys and list indices that lead to what the value broke, in the schema. */
+  readonly at?: DataPath
 }
 
 /** One finding of a JSON Schema validator. */
@@ -14,6 +16,8 @@ export interface SchemaFinding {
   readonly keyword: string
   /** JSON pointer to the value. */
   readonly instancePath: string
+  /** Keys and list indices that lead to the keyword in the schema. */
+  readonly schemaAt?: DataPath
   /** What the validator says about it beyond the keyword. */
   readonly params: { readonly [name: string]: unknown }
   /** What the schema holds at the keyword. */
@@ -36,14 +40,16 @@ export function schemaProblems(findings: readonly SchemaFinding[], root: unknown
     const path = valuePathText(valuePath(finding, root))
     const about = finding.propertyName === undefined ? '' : `the name of the key ${quoted(finding.propertyName)} `
     const message = about + sentence(finding)
-    problems.set(JSON.stringify([path, message]), { path, message })
+    const key = JSON.stringify([path, message])
+    if (!problems.has(key))
+      problems.set(key, { path, message, ...(finding.schemaAt === undefined ? {} : { at: finding.schemaAt }) })
     if (problems.size === mostProblems) break
   }
   return [...problems.values()]
 }
 
 /** Keys and list indices that lead to the value of a finding. */
-export function valuePath({ instancePath }: SchemaFinding, root: unknown): DataPath {
+export function valuePath({ instancePath }: Pick<SchemaFinding, 'instancePath'>, root: unknown): DataPath {
   const path: (string | number)[] = []
   let value = root
   for (const raw of instancePath.split('/').slice(1)) {

@@ -45,7 +45,7 @@ function addInside(node: AST.TOMLContentNode, path: DataPath, positions: Positio
   if (node.type !== 'TOMLArray') return
   for (const [index, element] of node.elements.entries()) {
     const inner = [...path, index]
-    add(inner, { key: startOf(element), value: startOf(element) }, positions)
+    add(inner, { key: rangeOf(element), value: rangeOf(element) }, positions)
     addInside(element, inner, positions)
   }
 }
@@ -71,9 +71,9 @@ function addKeys(
     path = [...path, step]
     const node = keys[typeof step === 'string' ? next++ : next - 1]
     if (node === undefined) continue
-    const key = startOf(node)
+    const key = rangeOf(node)
     const isLast = index === resolved.length - 1
-    add(path, { key, value: isLast && value !== undefined ? startOf(value) : key }, positions)
+    add(path, { key, value: isLast && value !== undefined ? rangeOf(value) : key }, positions)
   }
   return path
 }
@@ -87,6 +87,6 @@ function nameOf(key: AST.TOMLBare | AST.TOMLQuoted): string {
   return key.type === 'TOMLBare' ? key.name : key.value
 }
 
-function startOf({ loc: { start } }: AST.TOMLNode): TextPosition {
-  return { line: start.line, column: start.column + 1 }
+function rangeOf({ loc: { start, end } }: AST.TOMLNode): TextPosition {
+  return { line: start.line, column: start.column + 1, endLine: end.line, endColumn: end.column + 1 }
 }

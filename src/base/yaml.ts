@@ -121,8 +121,9 @@ function catching<T>(source: DataSource, parse: () => T): T {
 function refuseProblems(document: Types.Document, source: DataSource, lines: Types.LineCounter): void {
   const [problem] = [...document.errors, ...document.warnings]
   if (problem === undefined) return
-  const at = lines.linePos(problem.pos[0])
-  throw dataError(source, { reason: reasonOf(problem), hint }, { line: at.line, column: at.col })
+  const [at, end] = problem.pos.map((offset) => lines.linePos(offset))
+  const range = { line: at?.line ?? 1, column: at?.col ?? 1, endLine: end?.line ?? 1, endColumn: end?.col ?? 1 }
+  throw dataError(source, { reason: reasonOf(problem), hint }, range)
 }
 
 function reasonOf({ code, message }: { readonly code?: string; readonly message: string }): string {
@@ -203,10 +204,11 @@ function plainScalar(node: Types.Scalar, { fail }: Reading): Json {
 }
 
 function positionOf(node: unknown, lines: Types.LineCounter): TextPosition | undefined {
-  const start = (node as { readonly range?: readonly number[] | null } | null)?.range?.[0]
-  if (start === undefined) return undefined
+  const [start, end] = (node as { readonly range?: readonly number[] | null } | null)?.range ?? []
+  if (start === undefined || end === undefined) return undefined
   const { line, col } = lines.linePos(start)
-  return { line, column: col }
+  const last = lines.linePos(end)
+  return { line, column: col, endLine: last.line, endColumn: last.col }
 }
 
 function locate(

@@ -12,7 +12,7 @@ export interface Surroundings {
 
 /**
  * The folder and the environment a command works in, after `-C` and `--env-file`. Variables that are set already win
- * over the file.
+ * over the file; an empty one counts as not set.
  * @throws BatonError USAGE when the file cannot be read
  */
 export function surroundings({ chdir, envFile }: GlobalFlags, io: CommandIo): Surroundings {
@@ -20,8 +20,12 @@ export function surroundings({ chdir, envFile }: GlobalFlags, io: CommandIo): Su
   if (envFile === undefined) return { cwd, env: io.env }
   const file = resolve(io.cwd, envFile)
   try {
-    return { cwd, env: { ...parseEnv(readFileSync(file, 'utf8')), ...io.env } }
+    return { cwd, env: { ...io.env, ...parseEnv(readFileSync(file, 'utf8')), ...setVariables(io.env) } }
   } catch (error) {
     throw new BatonError('USAGE', `--env-file cannot be read: ${messageOf(error)}`, { place: { file }, cause: error })
   }
+}
+
+function setVariables(env: CommandIo['env']): CommandIo['env'] {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
 }

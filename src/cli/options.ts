@@ -8,10 +8,21 @@ export interface GlobalFlags {
 }
 
 export interface RunFlags extends GlobalFlags {
+  /** `-` for standard input; empty with `prompt`. */
   readonly file: string
+  /** `-p`: the prompt itself. */
+  readonly prompt: string | undefined
+  /** `--var name=value`. */
+  readonly vars: readonly string[]
+  /** Gets the result in place of stdout. */
+  readonly output: string | undefined
+  /** A file with a JSON Schema. */
+  readonly outputSchema: string | undefined
   readonly inputs: readonly string[]
   readonly onFiles: readonly string[]
   readonly open: boolean
+  /** Run again whenever something that was read changes. */
+  readonly watch: boolean
   readonly model: string | undefined
   /** US dollars, as written. */
   readonly maxCost: string | undefined
@@ -19,6 +30,7 @@ export interface RunFlags extends GlobalFlags {
 }
 
 export interface CheckFlags extends GlobalFlags {
+  readonly format: 'text' | 'json' | 'github' | 'sarif'
   readonly files: readonly string[]
 }
 

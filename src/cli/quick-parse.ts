@@ -68,6 +68,6 @@ function isAllowed(name: string, { specs, values, isRepeated }: Given): boolean 
 function fits(given: readonly string[], { words }: CommandSpec): boolean {
   const least = words.filter(({ count }) => count !== 'optional').length
   const most = words.some(({ count }) => count === 'some') ? Infinity : words.length
-  const isKnown = words.every(({ choices }, index) => choices === undefined || choices.includes(given[index] ?? ''))
+  const isKnown = given.every((word, index) => words[index]?.choices?.includes(word) ?? true)
   return given.length >= least && given.length <= most && isKnown
 }

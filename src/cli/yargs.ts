@@ -34,7 +34,7 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
     .fail((message, error) => {
       // yargs throws its own errors for flags without their argument; all others come from the command
       if (error && error.name !== 'YError') throw error
-      throw new BatonError('USAGE', usageMessage(message ?? String(error)), { hint: usageHint(args) })
+      throw new BatonError('USAGE', usageMessage(message ?? String(error), args), { hint: usageHint(args) })
     })
 
   await program.parseAsync(args, {}, (_error, _argv, output) => {
@@ -111,12 +111,17 @@ function checked(flags: YargsFlags, command: CommandSpec): FlagValues {
   return Object.fromEntries(Object.keys(specs).map((name) => [name, flags[name] as FlagValues[string]]))
 }
 
-function usageMessage(message: string): string {
+function usageMessage(message: string, args: readonly string[]): string {
   const lines = message.split('\n').map((line) => line.trim())
+  const command = commandTable.find(({ name }) => name === args[0])
+  const missing =
+    command === undefined
+      ? 'name a file to run, or a command'
+      : `something is missing: baton ${[command.name, ...command.words.map(wordShape)].join(' ')}`
   return lines
     .filter((line) => line !== '')
     .join(' ')
-    .replace(/^Not enough non-option arguments.*/, 'name a file to run, or a command')
+    .replace(/^Not enough non-option arguments.*/, () => missing)
 }
 
 function usageHint(args: readonly string[]): string {

@@ -14,6 +14,10 @@ const expected: { readonly [key: string]: { readonly what: string; readonly fits
     fits: (value) => isNumber(value) && Number.isInteger(value) && Number(value) >= 1,
   },
   allow_run_on_task_fail: { what: 'true or false', fits: (value) => typeof value === 'boolean' },
+  fallback_models: {
+    what: 'a list of models',
+    fits: (value) => Array.isArray(value) && (value as readonly Json[]).every(isName),
+  },
   model_aliases: {
     what: 'a table of texts',
     fits: (value) => isJsonObject(value) && Object.values(value).every(isName),
@@ -44,6 +48,20 @@ export function checkAgentOptions(options: JsonObject, path: DataPath): CheckedO
       .filter((key) => !Object.hasOwn(expected, key))
       .map((key) => unknownKey([...path, key])),
   }
+}
+
+interface AgentSettings {
+  readonly fallback_models?: readonly string[]
+}
+
+/**
+ * What agents start from: the options among `own`, the settings of who runs them. But `fallback_models` of a prompt file
+ * is for its main agent alone, so agents have the list of `config`, the config files.
+ */
+export function inheritedOptions(own: AgentSettings, config: AgentSettings): JsonObject {
+  const { fallback_models: _, ...options } = pickAgentOptions(own)
+  const { fallback_models: names = [] } = config
+  return names.length === 0 ? options : { ...options, fallback_models: names as readonly Json[] }
 }
 
 /** The options of script agents among settings. */

@@ -3,7 +3,8 @@ import type { PromptDocument } from '../prompt/document.ts'
 import { normalizeSubAgents, type AgentConfig } from './agent-config.ts'
 import { placeFindings, type Finding, type Issue } from './issue.ts'
 import { checkReserved } from './check-settings.ts'
-import { isReserved, reserved } from './keys.ts'
+import { checkVariables } from './input-variables.ts'
+import { isReserved, reserved, type ReservedKey } from './keys.ts'
 import { readParams, withoutReader } from './params.ts'
 import { checkTrust } from './trust.ts'
 
@@ -37,7 +38,8 @@ export async function checkFrontMatter(
     ...params.findings,
     ...agents.findings,
   ]
-  const hasReader = agents.agents.length > 0 || data['agent'] !== undefined || data['template'] !== undefined
+  const readers = ['agent', 'template', 'input']
+  const hasReader = agents.agents.length > 0 || readers.some((key) => data[key] !== undefined)
   return {
     values: known.values,
     params: params.params,
@@ -49,13 +51,18 @@ export async function checkFrontMatter(
 
 const noAgents = { agents: [], findings: [] }
 
+function checkKey(key: ReservedKey, value: Json): readonly Finding[] {
+  const found = checkReserved(key, value)
+  return found.length === 0 && key === 'input' ? checkVariables(value as JsonObject) : found
+}
+
 function readReserved(data: JsonObject): { readonly values: JsonObject; readonly findings: readonly Finding[] } {
   const values: { [key: string]: Json } = {}
   const findings: Finding[] = []
   for (const [key, value] of Object.entries(data)) {
     // guarded keys are a matter of trust, sub_agents of agent-config, params of readParams
     if (!isReserved(key) || reserved.get(key)?.isGuarded === true || key === 'sub_agents' || key === 'params') continue
-    const found = checkReserved(key, value)
+    const found = checkKey(key, value)
     findings.push(...found)
     if (found.length === 0) values[key] = value
   }

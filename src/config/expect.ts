@@ -11,6 +11,11 @@ export const duration = z
   .string({ error: 'a duration such as "30s" or "10m"' })
   .refine((value) => parseDuration(value) !== undefined, 'a duration such as "30s" or "10m"')
 
+/** A limit of time: none at all would end everything at once. */
+export const timeLimit = z
+  .string({ error: 'a duration above zero such as "30s" or "10m"' })
+  .refine((value) => (parseDuration(value) ?? 0) > 0, 'a duration above zero such as "30s" or "10m"')
+
 export const variableName = z
   .string({ error: 'the name of an environment variable' })
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable')

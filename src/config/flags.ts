@@ -10,6 +10,10 @@ export interface Flags {
   readonly model?: string
   /** `-c key=value`, in order. */
   readonly overrides: readonly string[]
+  /** `--var name=value`. Left out: nobody runs the file now, so its variables have no values. */
+  readonly vars?: readonly string[]
+  /** `--output-schema`, as given. */
+  readonly outputSchema?: string
 }
 
 /**

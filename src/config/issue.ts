@@ -71,5 +71,7 @@ export function issuesOf(error: unknown): readonly Issue[] {
   if (!isBatonError(error)) return []
   const { cause, code, message, hint = '', place } = error
   if (isObject(cause) && Array.isArray(cause['issues'])) return cause['issues'] as readonly Issue[]
+  // seen from further up, it is still the same error
+  if (isBatonError(cause) && cause.message === message && cause.place !== undefined) return issuesOf(cause)
   return [{ code, message, hint, ...(place === undefined ? {} : { place }) }]
 }

@@ -56,7 +56,7 @@ const entries = {
   agent: promptOnly,
   params: promptOnly,
   template: promptOnly,
-  input: notYet(promptOnly),
+  input: promptOnly,
   output: promptOnly,
   sub_agents: promptOnly,
   test: notYet(promptOnly),

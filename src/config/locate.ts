@@ -68,6 +68,26 @@ export function aipackConfigFiles(workspace: string, around: Pick<Surroundings, 
   }
 }
 
+/**
+ * Every file that could be config for a run from here, whether it exists or not: the user's, AIPack's, and those of the
+ * folders from `cwd` up to the workspace. Absolute.
+ */
+export function possibleConfigFiles(around: Surroundings): readonly string[] {
+  const workspace = findWorkspace(around)
+  const aipack = aipackConfigFiles(workspace, around)
+  const folders: string[] = []
+  for (let folder = realPath(around.cwd); ; folder = dirname(folder)) {
+    folders.push(folder)
+    if (folder === workspace || dirname(folder) === folder) break
+  }
+  return [
+    userConfigFile(around),
+    ...aipack.user,
+    ...aipack.workspace,
+    ...folders.flatMap((folder) => [join(folder, 'baton.toml'), join(folder, '.baton', 'config.toml')]),
+  ]
+}
+
 export interface AipackConfigFiles {
   readonly user: readonly string[]
   readonly workspace: readonly string[]

@@ -24,17 +24,17 @@ async function describe({ path, value, layer }: SourcedValue): Promise<OriginRow
   const source = originText(layer.origin)
   return {
     key: pathText(path),
-    value: shown(value),
+    value: withoutQueries(value),
     origin: position === undefined ? source : `${source}:${position.line}`,
   }
 }
 
 /** Addresses may carry a key in their query or user part, so only host and path are shown. */
-function shown(value: Json): Json {
+export function withoutQueries(value: Json): Json {
   if (typeof value === 'string') return /^[a-z]+:\/\//i.test(value) ? bareAddress(value) : value
-  if (Array.isArray(value)) return (value as readonly Json[]).map(shown)
+  if (Array.isArray(value)) return (value as readonly Json[]).map(withoutQueries)
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shown(inner as Json)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutQueries(inner as Json)]))
 }
 
 function bareAddress(value: string): string {

@@ -9,23 +9,29 @@ import type { AgentConfig } from './agent-config.ts'
 import { checkBounds } from './bounds.ts'
 import { checkReserved } from './check-settings.ts'
 import { checkFrontMatter } from './check.ts'
-import { issueText, throwIssues, withPlace, type Finding } from './issue.ts'
+import { type InputVariable, readVariables } from './input-variables.ts'
+import { throwIssues, withPlace, type Finding, type Issue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { readLayers, type ConfigOptions } from './target-config.ts'
+import { unlikelyPrompt } from './unlikely-prompt.ts'
 
 export interface RunSpecOptions extends ConfigOptions {
-  /** The prompt file, relative to `cwd` or absolute. */
+  /** The prompt file, relative to `cwd` or absolute; with `text` only a name for messages. */
   readonly file: string
+  /** The prompt itself, where it is no file: its folder is `cwd`. */
+  readonly text?: string
 }
 
 /** One prompt file with everything that decides how it is run. */
 export interface RunSpec {
   readonly document: PromptDocument
-  /** Absolute path of the prompt file. */
+  /** `text`: the prompt came from the command line or from standard input, so there is no file to protect or to write. */
+  readonly source: 'file' | 'text'
+  /** Absolute path of the prompt file; of a text its name. */
   readonly file: string
-  /** Absolute path of its folder. */
+  /** Absolute path of its folder; of a text the current folder. */
   readonly promptDir: string
   /** Absolute, links resolved. */
   readonly workspace: string
@@ -37,13 +43,15 @@ export interface RunSpec {
    */
   readonly params: JsonObject
   readonly agents: readonly AgentConfig[]
+  /** What `[input]` declares; undefined without such a table. */
+  readonly variables: readonly InputVariable[] | undefined
   /** Layers the front matter wins over, itself, and those that win over it. */
   readonly layers: { readonly below: readonly Layer[]; readonly own: Layer; readonly above: readonly Layer[] }
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
-  readonly warnings: readonly string[]
+  readonly warnings: readonly Issue[]
   /** What `baton check` says and a run does not. */
-  readonly notes: readonly string[]
+  readonly notes: readonly Issue[]
 }
 
 /**
@@ -51,37 +59,79 @@ export interface RunSpec {
  * @throws BatonError for the first of all issues, trust first; the others are in `issuesOf(error)`
  */
 export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
-  const file = resolve(options.cwd, options.file)
-  const document = await parsePrompt(displayPath(options.cwd, file), readSourceFile(file))
-  const { workspace, userFile, below, above, issues, notes } = await readLayers(options)
+  const { issues, spec } = await readRunSpec(options)
+  throwIssues(issues)
+  if (spec === undefined) throw new Error('a prompt file without issues has a spec')
+  return spec
+}
+
+export interface ReadRunSpec {
+  readonly issues: readonly Issue[]
+  /** What is right of it; undefined when the config around the file is wrong, or the file is not trusted. */
+  readonly spec: RunSpec | undefined
+}
+
+/**
+ * The same, for `baton check`: what is wrong with the keys is not thrown, so that the rest can be looked at, too.
+ * @throws BatonError for a file that cannot be read
+ */
+export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
+  const { document, ...source } = await readPrompt(options)
+  const { workspace, userFile, below, above, issues: around, notes } = await readLayers(options)
   const checked = await checkFrontMatter(document, { userFile })
-  throwIssues([...issues, ...checked.issues])
+  const found = [...around, ...checked.issues]
+  if (around.length > 0 || found.some(({ code }) => code === 'UNTRUSTED')) return { issues: found, spec: undefined }
 
   const { data, locate } = document.meta
-  const own: Layer = {
+  const written: Layer = {
     origin: { kind: 'front matter', file: document.file },
     values: checked.values,
     locate,
     text: document.text,
   }
+  const all = mergeLayers([...below, written, ...above])
+  const outside = checkBounds(all.values, { workspace })
+  const issues = [...found, ...(await placeOrigins(outside, all.origins))]
+  const own = { ...written, values: without(written.values, outside) }
   const merged = mergeLayers([...below, own, ...above])
-  throwIssues(await placeOrigins(checkBounds(merged.values, { workspace }), merged.origins))
+  if (outside.length > 0 && checkBounds(merged.values, { workspace }).length > 0) return { issues, spec: undefined }
   const settings = settingsOf(merged.values, { workspace })
   const missing = await placeOrigins(missingBaseDir(settings), merged.origins)
-  return {
+  const spec: RunSpec = {
     document,
-    file,
-    promptDir: dirname(file),
+    ...source,
     workspace,
     frontMatter: data,
     params: initialParams(data, checked.params),
     agents: checked.agents,
+    variables: isJsonObject(checked.values['input']) ? readVariables(checked.values['input']) : undefined,
     layers: { below, own, above },
     settings,
     origins: merged.origins,
-    warnings: [...checked.warnings, ...missing].map(issueText),
-    notes: notes.map(issueText),
+    warnings: [...(source.source === 'file' ? unlikelyPrompt(document) : []), ...checked.warnings, ...missing],
+    notes,
   }
+  return { issues, spec }
+}
+
+/** Values without the keys that are wrong. */
+function without(values: JsonObject, findings: readonly Finding[]): JsonObject {
+  const wrong = new Set(findings.map(({ path: [key] }) => key))
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !wrong.has(key)))
+}
+
+type PromptSource = Pick<RunSpec, 'document' | 'source' | 'file' | 'promptDir'>
+
+async function readPrompt({ cwd, file: name, text, reads }: RunSpecOptions): Promise<PromptSource> {
+  if (text !== undefined) {
+    return { document: await parsePrompt(name, text), source: 'text', file: name, promptDir: resolve(cwd) }
+  }
+  const file = resolve(cwd, name)
+  reads?.prompt(file)
+  const written = readSourceFile(file)
+  reads?.prompt(file, written)
+  const document = await parsePrompt(displayPath(cwd, file), written)
+  return { document, source: 'file', file, promptDir: dirname(file) }
 }
 
 /**
@@ -123,8 +173,8 @@ function lower(limits: JsonObject, wanted: JsonObject): JsonObject {
 }
 
 /** Where a key or value of the prompt file is written; for a sub-agent the path is `['sub_agents', index]`. */
-export function placeInPrompt(spec: RunSpec, path: DataPath): Promise<SourcePlace> {
-  return placeOf(spec.document, path)
+export function placeInPrompt(spec: RunSpec, path: DataPath, part?: 'key' | 'value'): Promise<SourcePlace> {
+  return placeOf(spec.document, path, part)
 }
 
 function initialParams(data: JsonObject, params: JsonObject): JsonObject {

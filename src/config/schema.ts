@@ -15,6 +15,7 @@ import {
   tableOf,
   text,
   texts,
+  timeLimit,
   variableName,
 } from './expect.ts'
 import { describeValue } from './describe.ts'
@@ -81,7 +82,7 @@ const settingShape = {
     jitter_factor: number(0, 1),
     patience: duration,
   }),
-  timeouts: table({ connect: duration, headers: duration, stream_idle: duration, request: duration }),
+  timeouts: table({ connect: timeLimit, headers: timeLimit, stream_idle: timeLimit, request: timeLimit }),
   budget: table({
     usd: number(0, 1e9),
     tokens: integer(1),

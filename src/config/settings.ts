@@ -37,7 +37,7 @@ export interface Settings {
   readonly file_content_mode: 'udiffx' | 'whole' | 'search_replace_auto'
   /** Whether a change set is carried out as far as it goes; else all of it or nothing. */
   readonly partial: boolean
-  /** Whether the instruction is a Handlebars template. */
+  /** Whether the instruction is a Handlebars template; a file with `[input]` has one when it does not say. */
   readonly template: boolean
   /** Answers in place of the built-in main agent. */
   readonly agent?: string
@@ -126,7 +126,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     write_mode: values.write_mode ?? false,
     file_content_mode: values.file_content_mode ?? 'udiffx',
     partial: values.partial ?? false,
-    template: values.template ?? false,
+    template: values.template ?? merged['input'] !== undefined,
     retry: retryOf(values),
     timeouts: timeoutsOf(values),
     budget: { ...values.budget, unpriced: values.budget?.unpriced ?? 'deny' },

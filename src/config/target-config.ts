@@ -1,4 +1,6 @@
+import { resolve } from 'node:path'
 import type { JsonObject } from '../base/json.ts'
+import type { ReadLog } from '../base/reads.ts'
 import { checkBounds } from './bounds.ts'
 import { readConfigFiles } from './config-files.ts'
 import { readOverrides, type Flags } from './flags.ts'
@@ -9,6 +11,8 @@ import { defaultLayer, settingsOf, type Settings } from './settings.ts'
 
 export interface ConfigOptions extends Surroundings {
   readonly flags: Flags
+  /** Told what is read. */
+  readonly reads?: ReadLog | undefined
 }
 
 /** The layers around one agent: those it wins over, and those that win over it (DESIGN 3). */
@@ -61,7 +65,7 @@ export async function readLayers(options: ConfigOptions): Promise<SurroundingLay
     workspace,
     userFile,
     below: [defaultLayer, ...layers],
-    above: [...environmentLayers(options.env), ...overrides.layers, ...modelFlag(options.flags)],
+    above: [...environmentLayers(options.env), ...overrides.layers, ...ownFlags(options)],
     issues: [...issues, ...overrides.issues],
     notes,
   }
@@ -86,6 +90,15 @@ function environmentLayer(name: string, values: JsonObject): Layer {
   return { origin: { kind: 'environment', name }, values }
 }
 
-function modelFlag({ model }: Flags): readonly Layer[] {
-  return model === undefined ? [] : [{ origin: { kind: 'flag', name: '-m' }, values: { model } }]
+function ownFlags({ cwd, flags: { model, outputSchema } }: ConfigOptions): readonly Layer[] {
+  return [
+    ...(model === undefined ? [] : [flagLayer('-m', { model })]),
+    ...(outputSchema === undefined
+      ? []
+      : [flagLayer('--output-schema', { output: { schema: resolve(cwd, outputSchema) } })]),
+  ]
+}
+
+function flagLayer(name: string, values: JsonObject): Layer {
+  return { origin: { kind: 'flag', name }, values }
 }

@@ -44,6 +44,14 @@ export interface PromptInput {
   readonly value: Json
   /** The message "Input" that stands before its instruction when it has no template; empty: there is none. */
   readonly text: string
+  /** What fills the variables of its `[input]`, by name. */
+  readonly variables: CallerVariables
+}
+
+export interface CallerVariables {
+  readonly values: JsonObject
+  /** What becomes of values that are no variables of the file: a mistake of the caller, or no matter. */
+  readonly others: 'refused' | 'ignored'
 }
 
 /** A model with its settings: one conversation turn, streamed. */
@@ -55,6 +63,8 @@ export interface ModelAgent {
   readonly fallbackModels?: readonly string[]
   /** What the whole answer must be. */
   readonly output?: { readonly name: string; readonly schema: JsonObject }
+  /** An empty answer is one, when there is no further model to ask: whoever asked looks at it (spec/aipack.md 2.5). */
+  readonly takesEmpty?: true
 }
 
 /** Settings of a model call. `model` is left out when nothing names one: then DESIGN 8 "no model named" decides. */

@@ -1,11 +1,14 @@
 import { placeText, type Place } from './effects.ts'
 import type { EventBody, RunEvent } from './event.ts'
+import { createPieces } from './pieces.ts'
 
 export interface BusOptions {
   readonly runId: string
   readonly now: () => Date
   /** Hides secrets in a text; asked anew for every event, because they are known only once the config is read. */
   readonly hide?: (text: string) => string
+  /** How many characters at the end of a text may be the beginning of a secret; asked anew as well. */
+  readonly begun?: (text: string) => number
 }
 
 export type Listener = (event: RunEvent) => void
@@ -19,25 +22,31 @@ export interface Bus {
 }
 
 /** Ordered fan-out of the events of one run. A listener that throws is dropped: it cannot stop the run. */
-export function createBus({ runId, now, hide }: BusOptions): Bus {
+export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
   const listeners = new Set<Listener>()
   const agentOf = createPlaceTexts()
   const timeOf = createTimeTexts()
+  const pieces = begun === undefined ? undefined : createPieces(begun)
   let seq = 0
 
-  return {
-    send(at, given) {
-      const body = hide === undefined ? given : (hideIn(given, hide) as EventBody)
-      // the spread comes last: V8 takes tens of times longer for an object that begins with one
-      const event: RunEvent = { seq, ts: timeOf(now()), run_id: runId, agent: agentOf(at), ...body }
-      seq += 1
-      for (const listener of listeners) {
-        try {
-          listener(event)
-        } catch {
-          listeners.delete(listener)
-        }
+  function send(at: Place, given: EventBody): void {
+    const body = hide === undefined ? given : (hideIn(given, hide) as EventBody)
+    // the spread comes last: V8 takes tens of times longer for an object that begins with one
+    const event: RunEvent = { seq, ts: timeOf(now()), run_id: runId, agent: agentOf(at), ...body }
+    seq += 1
+    for (const listener of listeners) {
+      try {
+        listener(event)
+      } catch {
+        listeners.delete(listener)
       }
+    }
+  }
+
+  return {
+    send(at, event) {
+      if (pieces === undefined) return send(at, event)
+      for (const piece of pieces.next(event)) send(at, piece)
     },
     hasSent: () => seq > 0,
     subscribe(listener) {

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../base/json.ts'
+import type { ReadLog } from '../base/reads.ts'
 import type { AgentExecutor } from './agent.ts'
 import type { Effects, Place } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Usage } from './message.ts'
 import type { Policy } from './policy.ts'
+import type { RunSources } from './sources.ts'
 
 /** One agent that is running further up: what cycles and the depth limit are found with. */
 export interface Ancestor {
@@ -89,6 +91,10 @@ export interface RunContext {
   readonly dry?: 'req' | 'res'
   /** False: the prompt file that runs this writes no files, so none below it may (DESIGN 9). Left out: nothing is said. */
   readonly mayWrite?: boolean
+  /** Told what is read. Left out: nobody compares it later. */
+  readonly reads?: ReadLog
+  /** What the run executes, and what its models changed. Left out: nothing is noted. */
+  readonly sources?: RunSources
   /** How often the target of the run has been run again; left out: never. Children start from 0. */
   readonly redoCount?: number
   /** What commands of scripts start from. Left out: the workspace, and no environment variables. */

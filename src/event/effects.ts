@@ -49,6 +49,14 @@ export interface Grant {
   readonly outputTokens?: number
 }
 
+/** What an act is given. One that tries several times counts each try by itself: what it was granted is for the first. */
+export interface Granted extends Grant {
+  /** A try failed and did cost this; undefined: as much as was estimated. */
+  readonly failed: (cost: Cost | undefined) => void
+  /** Sets the estimate aside anew for the next try. Rejects as an effect does that has no budget. */
+  readonly again: () => Promise<Grant>
+}
+
 export interface EffectRequest {
   readonly kind: EffectKind
   readonly request: Json
@@ -73,7 +81,7 @@ export interface Effects {
   /** Changes files: noted before and after. */
   performSync<T>(at: Place, effect: FileEffect, act: () => T): T
   /** Does something with consequences: policy, budget, journal and events in one place. */
-  perform<T>(at: Place, effect: EffectRequest, act: (signal: AbortSignal, grant: Grant) => Promise<T>): Promise<T>
+  perform<T>(at: Place, effect: EffectRequest, act: (signal: AbortSignal, grant: Granted) => Promise<T>): Promise<T>
   /** A piece of work that is recorded whole when it is finished. */
   boundary<T>(at: Place, work: () => Promise<T>): Promise<T>
 }

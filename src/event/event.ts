@@ -10,6 +10,8 @@ export interface ErrorInfo {
   readonly file?: string
   readonly line?: number
   readonly column?: number
+  /** The lines that led there, innermost first: of the scripts that called it, up to the prompt file. */
+  readonly chain?: readonly { readonly file: string; readonly line?: number; readonly column?: number }[]
 }
 
 /** What became of one change of an answer (spec/aipack.md 6.2, aip.udiffx). */

@@ -13,6 +13,7 @@ import { noBudget, noCost, type Budget } from './budget.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { RunJournal } from './journal.ts'
 import type { Outcome } from './record.ts'
+import { createTries } from './tries.ts'
 import { failedOutcome, recordedError } from './recorded-error.ts'
 
 export interface EffectsOptions {
@@ -106,19 +107,22 @@ export function createEffects(options: EffectsOptions): Effects {
     async perform(at, effect, act) {
       signal.throwIfAborted()
       permit(at, effect)
-      const reservation = await budget.reserve(effect, { at, signal })
+      const tries = createTries(await budget.reserve(effect, { at, signal }), () =>
+        budget.reserve(effect, { at, signal }),
+      )
       const end = await begin(at, effect).catch((error: unknown) => {
-        reservation.settle(noCost)
+        tries.settle(noCost)
         throw error
       })
 
       const result = await attemptAsync(async () => {
         signal.throwIfAborted()
-        return act(signal, reservation.grant)
+        return act(signal, tries.granted)
       })
       const cost = result.status === 'ok' ? costOf?.(effect, result.value) : undefined
-      reservation.settle(result.status === 'ok' ? cost : costOfFailure?.(effect, result.error))
-      await end({ ...outcomeOf(result, signal), ...(cost && { cost }) })
+      tries.settle(result.status === 'ok' ? cost : costOfFailure?.(effect, result.error))
+      const whole = cost && tries.withFailed(cost)
+      await end({ ...outcomeOf(result, signal), ...(whole && { cost: whole }) })
       return passOn(result)
     },
 

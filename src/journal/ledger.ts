@@ -28,13 +28,16 @@ export interface Wanted {
 
 const nothing: Amount = { calls: 0, tokens: 0, nanos: 0 }
 
-export function openLedger({ calls, tokens, usd }: Cost): Ledger {
+/** `before`: what counts as spent from the start. */
+export function openLedger({ calls, tokens, usd }: Cost, before?: Required<Cost>): Ledger {
   const limits = {
     ...(calls === undefined ? {} : { calls }),
     ...(tokens === undefined ? {} : { tokens }),
     ...(usd === undefined ? {} : { nanos: nanosOf(usd) }),
   }
-  return { limits, spent: nothing, held: nothing, running: 0 }
+  const spent =
+    before === undefined ? nothing : { calls: before.calls, tokens: before.tokens, nanos: nanosOf(before.usd) }
+  return { limits, spent, held: nothing, running: 0 }
 }
 
 function nanosOf(usd: number): number {

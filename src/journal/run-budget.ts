@@ -31,11 +31,11 @@ export interface RunBudget extends Budget {
  * not fit, its output is lowered to what is left, down to the least that its estimate names. Below that it waits for
  * running calls to return their rest, first come, first served, and is refused once none is running. Limits hold
  * exactly as long as calls cost no more than their estimates; what one cost on top is missing for the next ones.
- * With a parent, calls reserve in both.
+ * With a parent, calls reserve in both. `before` is what has been spent already.
  * `reserve` rejects with BatonError BUDGET, or with the signal's reason.
  */
-export function createBudget(limits: BudgetLimits, parent?: RunBudget): RunBudget {
-  const own: Account = { ledger: openLedger(limits), allowsUnpriced: limits.unpriced === 'allow' }
+export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: Required<Cost>): RunBudget {
+  const own: Account = { ledger: openLedger(limits, before), allowsUnpriced: limits.unpriced === 'allow' }
   const accounts = [own, ...(parent?.shared.accounts ?? [])]
   const line = parent?.shared.line ?? createLine()
   const limitsOutput = accounts.some(({ ledger }) => 'tokens' in ledger.limits || 'nanos' in ledger.limits)

@@ -11,6 +11,21 @@ export interface SecretMask {
   readonly unmask: (text: string) => string
 }
 
+/** A mask that also serves text of which more is to come. */
+export interface LiveMask extends SecretMask {
+  /** How many characters at the end of a text may be the beginning of a secret whose rest is still to come. */
+  readonly begun: (text: string) => number
+}
+
+export interface MaskOptions {
+  /** Variables of `[secrets]`; their values are masked whatever their length. */
+  readonly names?: readonly string[]
+  /** Variables of keys that config files name. */
+  readonly keys?: readonly string[]
+  /** Secrets that are in no variable of their own, by the name they are masked with. */
+  readonly values?: Readonly<Record<string, string>>
+}
+
 /** Key variables of spec/conventions.md 4.3 and 4.1, and the gateway's. */
 const keyVariables: readonly string[] = [
   'OPENAI_API_KEY',
@@ -35,13 +50,11 @@ const literalName = '='
 
 /**
  * A mask for the values of known key variables, of those in `keys` and of variables ending in `_API_KEY`, `_TOKEN` or
- * `_SECRET` (all from 8 characters on), and of the variables in `names`, those of `[secrets]` (any length).
+ * `_SECRET`, for `values` (all from 8 characters on), and for the variables in `names` (any length). Blanks and line
+ * breaks around a value are no part of the secret: keys are sent without them.
  */
-export function createMask(
-  environment: Environment,
-  { names = [], keys = [] }: { readonly names?: readonly string[]; readonly keys?: readonly string[] } = {},
-): SecretMask {
-  const secrets = secretValues(environment, names, keys)
+export function createMask(environment: Environment, options: MaskOptions = {}): LiveMask {
+  const secrets = secretValues(environment, options)
   const nameOf = new Map([...secrets].map(([name, value]) => [value, name]).toReversed() as [string, string][])
   const values = [...nameOf.keys()].toSorted((left, right) => right.length - left.length)
   const pattern = new RegExp([...values, opening].map(escapePattern).join('|'), 'g')
@@ -52,7 +65,31 @@ export function createMask(
     hide: (text) => (shown === undefined ? text : text.replace(shown, (found) => `${opening}${nameOf.get(found)}»`)),
     unmask: (text) =>
       text.replace(written, (found, name: string) => (name === literalName ? opening : (secrets.get(name) ?? found))),
+    begun: beginningOf(values, shown),
   }
+}
+
+/**
+ * Looks only where a secret could begin, and never further back than the longest one is long. Inside a secret that is
+ * there as a whole none begins: it would be cut.
+ */
+function beginningOf(values: readonly string[], whole: RegExp | undefined): (text: string) => number {
+  const longest = values[0]?.length ?? 0
+  const firsts = new Set(values.map((value) => value.charAt(0)))
+  return (text) => {
+    for (let start = Math.max(0, text.length - longest + 1); start < text.length; start += 1) {
+      if (!firsts.has(text.charAt(start))) continue
+      const tail = text.slice(start)
+      const isBegun = values.some((value) => value.length > tail.length && value.startsWith(tail))
+      if (isBegun && !isInside(start, text, whole)) return tail.length
+    }
+    return 0
+  }
+}
+
+function isInside(position: number, text: string, whole: RegExp | undefined): boolean {
+  const found = whole === undefined ? [] : [...text.matchAll(whole)]
+  return found.some(({ index, 0: { length } }) => index < position && position < index + length)
 }
 
 /** Hides nothing. */
@@ -60,17 +97,14 @@ export const noMask: SecretMask = createMask({})
 
 function secretValues(
   environment: Environment,
-  names: readonly string[],
-  keys: readonly string[],
+  { names = [], keys = [], values = {} }: MaskOptions,
 ): ReadonlyMap<string, string> {
+  const valueOf = (name: string): string => (environment[name] ?? '').trim()
   const guessed = Object.keys(environment).filter((name) => keyVariablePattern.test(name))
-  const long = [...keyVariables, ...keys, ...guessed].filter((name) => (environment[name] ?? '').length >= shortestKey)
-  const secrets = new Map<string, string>()
-  for (const name of [...names, ...long]) {
-    const value = environment[name]
-    if (value !== undefined && value !== '') secrets.set(name, value)
-  }
-  return secrets
+  const entries = [...keyVariables, ...keys, ...guessed].map((name) => [name, valueOf(name)] as const)
+  const long = [...entries, ...Object.entries(values)].filter(([, value]) => value.length >= shortestKey)
+  const wanted = names.map((name) => [name, valueOf(name)] as const).filter(([, value]) => value !== '')
+  return new Map([...wanted, ...long])
 }
 
 function escapePattern(text: string): string {

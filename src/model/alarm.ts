@@ -7,7 +7,7 @@ export interface TimeLimit {
 }
 
 /** Node's timers wait no longer. */
-const longestTimer = 2 ** 31 - 1
+export const longestTimer = 2 ** 31 - 1
 
 export interface Alarm {
   /** Rings when this much time has passed from now, unless it is set anew, at rest or cleared before. */

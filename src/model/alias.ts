@@ -13,16 +13,45 @@ const efforts: { readonly [suffix: string]: string } = {
 /** Models whose own name ends in an effort word: those of spec/aipack.md 4.4, and others that exist. */
 const protectedNames = /^(?:deepseek-r1-zero|qwen[\d.]*-max|(?:mistral|magistral|devstral)-medium|gpt-5\.1-codex-max)$/i
 
-/**
- * The name an alias stands for: exact name first, else without one effort suffix, which is put back on the target
- * (spec/aipack.md 4.2, vector 18). One level: what it gives is not looked up again.
- */
-export function resolveAlias(name: string, aliases: { readonly [alias: string]: string }): string {
+/** What an alias stands for, and the effort word behind it. */
+interface Resolved {
+  readonly name: string
+  /** Left out: none was written, or no alias was. */
+  readonly suffix?: string
+}
+
+/** The name an alias stands for: exact name first, else without one effort suffix (spec/aipack.md 4.2). One level. */
+export function lookUpAlias(name: string, aliases: { readonly [alias: string]: string }): Resolved {
   const exact = Object.hasOwn(aliases, name) ? aliases[name] : undefined
-  if (exact !== undefined) return exact
+  if (exact !== undefined) return { name: exact }
   const { base, suffix } = cutSuffix(name)
   const target = suffix !== undefined && Object.hasOwn(aliases, base) ? aliases[base] : undefined
-  return target === undefined ? name : `${target}-${suffix}`
+  return target === undefined || suffix === undefined ? { name } : { name: target, suffix }
+}
+
+/**
+ * The same as one name: the suffix is put on the target, in place of one it has (spec/aipack.md 4.2, vector 18).
+ * What it gives is not looked up again.
+ */
+export function resolveAlias(name: string, aliases: { readonly [alias: string]: string }): string {
+  const { name: target, suffix } = lookUpAlias(name, aliases)
+  return suffix === undefined ? target : withSuffix(target, suffix)
+}
+
+/**
+ * The same for a request: the effort by itself, so that it is asked for also where names go as they are written. Behind a
+ * target that has an effort word of its own it takes its place.
+ */
+export function askedModel(name: string, aliases: { readonly [alias: string]: string }): NamedEffort {
+  const { name: target, suffix } = lookUpAlias(name, aliases)
+  if (suffix === undefined) return { model: target }
+  if (splitEffort(target).model !== target) return { model: withSuffix(target, suffix) }
+  return splitEffort(`${target}-${suffix}`)
+}
+
+/** A name with this effort word behind it, in place of one it has. */
+export function withSuffix(name: string, suffix: string): string {
+  return `${splitEffort(name).model}-${suffix}`
 }
 
 export interface NamedEffort {
@@ -34,8 +63,13 @@ export interface NamedEffort {
 export function splitEffort(name: string): NamedEffort {
   if (protectedNames.test(name.slice(name.search(/[^/:]*$/)))) return { model: name }
   const { base, suffix } = cutSuffix(name)
-  const reasoningEffort = suffix === undefined ? undefined : efforts[suffix]
+  const reasoningEffort = suffix === undefined ? undefined : effortOf(suffix)
   return reasoningEffort === undefined ? { model: name } : { model: base, reasoningEffort }
+}
+
+/** The effort that is sent for an effort word. */
+export function effortOf(suffix: string): string | undefined {
+  return Object.hasOwn(efforts, suffix) ? efforts[suffix] : undefined
 }
 
 /** A name without the effort word at its end, and that word. */

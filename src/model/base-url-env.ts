@@ -24,6 +24,8 @@ function ollamaBaseUrl(value: string): string {
   const host = bracketed === undefined ? (plain ?? '') : `[${bracketed}]`
   const known = host === '' || host === '0.0.0.0' || host === '[::]' ? '127.0.0.1' : host
   const usual = scheme === undefined ? ollamaPort : (defaultPorts[scheme] ?? ollamaPort)
-  const below = path.filter((part) => part !== '').map((part) => `/${part}`)
+  const parts = path.filter((part) => part !== '')
+  // people also write the base URL of its OpenAI-compatible API
+  const below = (parts.at(-1) === 'v1' ? parts.slice(0, -1) : parts).map((part) => `/${part}`)
   return `${scheme ?? 'http'}://${known}:${port === undefined || port === '' ? usual : port}${below.join('')}/v1`
 }

@@ -1,14 +1,14 @@
 import { manyListeners } from '../base/limit.ts'
-import { createAlarm, type TimeLimit } from './alarm.ts'
+import { createAlarm, longestTimer, type TimeLimit } from './alarm.ts'
 import type { ModelFault } from './errors.ts'
 
 /** Time limits of one model call in milliseconds (DESIGN 8). */
 export interface ModelTimeouts {
-  /** Until there is a connection, TLS included. Above 10 s Node's own limit comes first. */
+  /** Until there is a connection, TLS included. Above 10 s it needs the dispatcher of dispatcher.ts. */
   readonly connectMs: number
-  /** From there to the first line of the response. Above 5 min Node's own limit comes first. */
+  /** From there to the first line of the response. Above 5 min it needs that dispatcher too. */
   readonly headersMs: number
-  /** Longest silence inside the answer. Above 5 min Node's own limit comes first. */
+  /** Longest silence inside the answer. Above 5 min as well. */
   readonly streamIdleMs: number
   /** The whole call; no limit when left out. */
   readonly requestMs?: number
@@ -71,7 +71,10 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
   // one signal serves all calls of a run; Node would warn about the eleventh listener
   manyListeners(signal)
   signal.addEventListener('abort', onAbort, { once: true })
-  const timer = requestMs === undefined ? undefined : setTimeout(() => stop(requestTimeout(requestMs)), requestMs)
+  const timer =
+    requestMs === undefined
+      ? undefined
+      : setTimeout(() => stop(requestTimeout(requestMs)), Math.min(requestMs, longestTimer))
 
   return {
     signal: controller.signal,
@@ -113,23 +116,24 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
 }
 
 export function connectTimeout(ms: number): ModelFault {
-  return timeout(`allowed no connection within ${seconds(ms)}`)
+  return timeout(`allowed no connection within ${seconds(ms)}`, 'connect')
 }
 
 export function headersTimeout(ms: number): ModelFault {
-  return timeout(`did not begin to answer within ${seconds(ms)}`)
+  return timeout(`did not begin to answer within ${seconds(ms)}`, 'headers')
 }
 
 export function idleTimeout(ms: number): ModelFault {
-  return timeout(`sent nothing for ${seconds(ms)} in the middle of the answer`)
+  return timeout(`sent nothing for ${seconds(ms)} in the middle of the answer`, 'stream_idle')
 }
 
 function requestTimeout(ms: number): ModelFault {
-  return timeout(`did not finish the answer within ${seconds(ms)}`)
+  return timeout(`did not finish the answer within ${seconds(ms)}`, 'request')
 }
 
-function timeout(what: string): ModelFault {
-  return { class: 'timeout', retryable: true, what }
+function timeout(what: string, key: string): ModelFault {
+  const hint = `Run it again; if the server needs longer, raise ${key} in [timeouts].`
+  return { class: 'timeout', retryable: true, what, hint }
 }
 
 function seconds(ms: number): string {

@@ -36,6 +36,8 @@ export interface HostTarget {
   /** Nobody is paid for its calls: a server for models of one's own. */
   readonly isFree: boolean
   readonly baseUrl: string
+  /** The variable or key of the config that says so; left out for addresses that are built in. */
+  readonly baseUrlName?: string
   readonly apiKeyEnv: string | undefined
   /** Whether a call makes sense without the key. */
   readonly keyRequired: boolean
@@ -68,13 +70,22 @@ export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | unde
   const shared = { kind: 'host', name: 'gateway', quirks: commonQuirks, isFree: false } as const
   // headers, key and format of the configured gateway belong to its address and are not used for another one
   if (url !== undefined) {
-    return { ...shared, format: 'chat', baseUrl: url, apiKeyEnv: gatewayKeyEnv, keyRequired: false, headers: {} }
+    return {
+      ...shared,
+      format: 'chat',
+      baseUrl: url,
+      baseUrlName: gatewayUrlEnv,
+      apiKeyEnv: gatewayKeyEnv,
+      keyRequired: false,
+      headers: {},
+    }
   }
   if (gateway === undefined) return undefined
   return {
     ...shared,
     format: gateway.format ?? 'chat',
     baseUrl: gateway.base_url,
+    baseUrlName: 'gateway.base_url',
     apiKeyEnv: gateway.api_key_env ?? gatewayKeyEnv,
     keyRequired: gateway.api_key_env !== undefined,
     headers: gateway.headers ?? {},
@@ -138,7 +149,8 @@ function officialTarget(name: string, row: BuiltInProvider, { env }: ModelSource
 function environmentTarget(name: string, row: BuiltInProvider, sources: ModelSources): HostTarget | undefined {
   const baseUrl = addressInEnvironment(row, sources.env)
   if (baseUrl === undefined) return undefined
-  const official = officialTarget(name, row, sources)
+  const written = row.baseUrlEnv === undefined ? {} : { baseUrlName: row.baseUrlEnv }
+  const official = { ...officialTarget(name, row, sources), ...written }
   if (isSameHost(baseUrl, row.baseUrl)) return { ...official, baseUrl }
   return { ...official, ...dialectElsewhere(row), baseUrl, keyRequired: false }
 }
@@ -157,6 +169,7 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
     quirks: owner?.quirks ?? dialect.quirks,
     isFree: row?.isLocal === true && ownKey === undefined,
     baseUrl,
+    baseUrlName: `providers.${name}.base_url`,
     apiKeyEnv: ownKey ?? (row === undefined ? undefined : (keyVariableSet(row, env) ?? row.apiKeyEnvs[0])),
     keyRequired: ownKey !== undefined,
     headers,
@@ -168,6 +181,7 @@ function dialectElsewhere({ format, formatElsewhere, quirks }: BuiltInProvider):
   return formatElsewhere === undefined ? { format, quirks } : { format: formatElsewhere, quirks: commonQuirks }
 }
 
-function isSameHost(left: string, right: string): boolean {
+/** Whether two base URLs lead to the same host and port. */
+export function isSameHost(left: string, right: string): boolean {
   return URL.canParse(left) && URL.canParse(right) && new URL(left).host === new URL(right).host
 }

@@ -22,10 +22,10 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     const { createOfflineProvider } = await import('./offline.ts')
     return createOfflineProvider()
   }
-  const { name, baseUrl, apiKeyEnv, headers, quirks } = provider
+  const { name, baseUrl, baseUrlName, apiKeyEnv, headers, quirks } = provider
   const apiKey = apiKeyEnv === undefined ? undefined : readVariable(context.env, apiKeyEnv)
   if (apiKeyEnv !== undefined && apiKey === undefined && provider.keyRequired) {
-    throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, name).host })
+    throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, baseUrlName ?? name).host })
   }
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new BatonError('KEY_REFUSED', `${apiKeyEnv} holds a blank or a character that cannot be part of a key`, {
@@ -34,7 +34,16 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
   }
   const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])
   const timeouts = context.timeouts ?? defaultTimeouts
-  return createTransport(format, { name, baseUrl, quirks, apiKey, apiKeyName: apiKeyEnv, headers, timeouts })
+  return createTransport(format, {
+    name,
+    baseUrl,
+    baseUrlName,
+    quirks,
+    apiKey,
+    apiKeyName: apiKeyEnv,
+    headers,
+    timeouts,
+  })
 }
 
 async function loadFormat(name: WireFormatName): Promise<WireFormat> {

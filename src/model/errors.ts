@@ -45,6 +45,8 @@ export interface ModelFailure {
 /** What messages say about an endpoint. `host` has no path and no query; `secrets` are masked in every text. */
 export interface Endpoint {
   readonly host: string
+  /** Where its address was written, for example `BATON_GATEWAY_URL`; undefined for addresses that are built in. */
+  readonly addressName?: string | undefined
   /** The environment variable of the key, when one is known. */
   readonly keyName: string | undefined
   readonly keySent: boolean
@@ -100,15 +102,22 @@ function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint'>): ModelFail
 }
 
 const hints: { readonly [K in FailureClass]: (endpoint: Endpoint) => string } = {
-  network: ({ host }) => `Check the network, and that ${host} is the right host and is running.`,
+  network: ({ host, addressName }) =>
+    `Check the network, and that ${host}${from(addressName)} is the right host and is running.`,
   timeout: () => 'Run it again; if it happens often, the server is overloaded or the prompt is too large for it.',
   rate_limit: () => 'Wait a little and run it again, or lower input_concurrency.',
   unavailable: () => 'The server has a problem of its own: run it again later, or name another model with -m.',
   auth: keyHint,
   invalid_request: () => 'The server does not accept this request: check the model and its settings.',
   quota: () => 'Check the plan and the billing of the account that the key belongs to.',
-  not_found: () => 'Check the name of the model, and that the base URL is the root of the API (it often ends in /v1).',
-  garbled: () => 'Check that the base URL is the root of an API in the format that the provider is set to.',
+  not_found: ({ addressName }) =>
+    `Check the name of the model, and that the base URL${from(addressName)} is the root of the API (it often ends in /v1).`,
+  garbled: ({ addressName }) =>
+    `Check that the base URL${from(addressName)} is the root of an API in the format that the provider is set to.`,
+}
+
+function from(addressName: string | undefined): string {
+  return addressName === undefined ? '' : ` (${addressName})`
 }
 
 function keyHint({ keyName, keySent }: Endpoint): string {

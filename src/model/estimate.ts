@@ -1,7 +1,7 @@
 import { isBatonError } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
 import type { Cost, Estimate } from '../event/effects.ts'
-import type { Message } from '../event/message.ts'
+import { type Message, noUsage, type Usage } from '../event/message.ts'
 import { modelFailureOf, type FailureClass } from './errors.ts'
 import type { ModelRequest, ToolDefinition } from './provider.ts'
 
@@ -81,6 +81,22 @@ const uncharged: ReadonlySet<FailureClass> = new Set<FailureClass>([
   'rate_limit',
   'unavailable',
 ])
+
+/**
+ * The tokens of a call that failed: none where the host did no work, else its input, and what had come of the answer.
+ * An estimate, because the host counts only whole answers.
+ */
+export function usageOfFailedCall(error: unknown, { messages, tools }: ModelRequest, came: string): Usage {
+  const failure = modelFailureOf(error)
+  const isFree = failure === undefined || uncharged.has(failure.class) || (failure.class === 'network' && came === '')
+  if (isFree) return { ...noUsage, calls: 1 }
+  return {
+    ...noUsage,
+    calls: 1,
+    input: estimateTokens(messages, tools),
+    output: Math.ceil(bytesOf(came) / bytesPerToken),
+  }
+}
 
 /** What a failed model call did cost; undefined when that is not known. */
 export function costOfFailedCall(error: unknown): Cost | undefined {

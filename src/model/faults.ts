@@ -101,10 +101,12 @@ function saysOverload({ status, code }: Report): boolean {
 const tooLong =
   /context[ _]length|context window|maximum context|too many tokens|token count .*exceeds|prompt is too long|input is too long|exceed_context_size/i
 
+const noCredit = /credit balance is too low|insufficient (?:credit|balance|funds)|exceeded your current quota/i
+
 /** What the server's own code or words say more exactly than its status. */
 function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   if (status !== undefined && status >= 500) return undefined
-  if (/insufficient_quota|billing/.test(code)) return { class: 'quota', retryable: false }
+  if (/insufficient_quota|billing/.test(code) || noCredit.test(detail)) return { class: 'quota', retryable: false }
   if (status === 401 || status === 403 || status === 429) return undefined
   if (/invalid_api_key|api_key_invalid|authentication_error|permission/.test(code)) {
     return { class: 'auth', retryable: false }

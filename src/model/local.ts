@@ -18,30 +18,50 @@ export interface LocalSearch {
 }
 
 /** `off` in this variable: no server is looked for. */
-const localServersEnv = 'BATON_LOCAL_SERVERS'
+export const localServersEnv = 'BATON_LOCAL_SERVERS'
 /** How long a local server may take to name its models, in milliseconds (DESIGN 8). */
 const limitMs = 200
 
+/** A server of this machine that was asked for its models. */
+export interface LocalServer {
+  readonly provider: HostTarget
+  /** What it names; undefined when nothing answers there. */
+  readonly models: readonly string[] | undefined
+}
+
 /**
- * Asks the servers for models of one's own (Ollama, LM Studio, llama-server) at the same time and gives the first
- * model of the first in table order that names one. Only loopback is asked: nothing of a prompt may go to another
- * machine because nobody named a model. Whatever goes wrong means that there is no such server.
+ * Asks the servers for models of one's own (Ollama, LM Studio, llama-server) at the same time, in table order. Only
+ * loopback is asked: nothing of a prompt may go to another machine because nobody named a model.
  * @throws the signal's reason when it is aborted
  */
-export async function findLocalModel({
+export async function askLocalServers({
   env,
   signal,
   fetch: send = fetch,
   ports = {},
-}: LocalSearch): Promise<HostModel | undefined> {
+}: LocalSearch): Promise<readonly LocalServer[]> {
   signal.throwIfAborted()
-  if (readVariable(env, localServersEnv)?.toLowerCase() === 'off') return undefined
+  if (readVariable(env, localServersEnv)?.toLowerCase() === 'off') return []
   const local = Object.keys(builtInProviders).filter((name) => builtInProviders[name]?.isLocal === true)
   const targets = local.flatMap((name) => loopbackTarget(name, env, ports[name]))
-  const models = await Promise.all(targets.map(({ baseUrl }) => firstModel(`${baseUrl}/models`, { send, signal })))
+  const models = await Promise.all(targets.map(({ baseUrl }) => modelsAt(`${baseUrl}/models`, { send, signal })))
   signal.throwIfAborted()
-  const found = targets.flatMap((provider, index) => {
-    const model = models[index]
+  return targets.map((provider, index) => ({ provider, models: models[index] }))
+}
+
+/**
+ * The first model of the first server that names one which writes text. Whatever goes wrong means that there is no
+ * such server.
+ * @throws the signal's reason when it is aborted
+ */
+export async function findLocalModel(search: LocalSearch): Promise<HostModel | undefined> {
+  return firstLocalModel(await askLocalServers(search))
+}
+
+/** The same among servers that were asked. */
+export function firstLocalModel(servers: readonly LocalServer[]): HostModel | undefined {
+  const found = servers.flatMap(({ provider, models = [] }) => {
+    const model = models.find((id) => !/embed/i.test(id))
     return model === undefined ? [] : [{ provider, model }]
   })
   return found[0]
@@ -61,7 +81,7 @@ interface Asking {
   readonly signal: AbortSignal
 }
 
-async function firstModel(url: string, { send, signal }: Asking): Promise<string | undefined> {
+async function modelsAt(url: string, { send, signal }: Asking): Promise<readonly string[] | undefined> {
   const timeout = new AbortController()
   // the clock starts behind the call: the first one in a process loads the whole HTTP client
   const asked = send(url, { redirect: 'manual', signal: AbortSignal.any([signal, timeout.signal]) })
@@ -69,7 +89,7 @@ async function firstModel(url: string, { send, signal }: Asking): Promise<string
   try {
     const response = await asked
     const body: unknown = JSON.parse(await response.text())
-    return response.ok ? modelIds(body).find((id) => !/embed/i.test(id)) : undefined
+    return response.ok ? modelIds(body) : undefined
   } catch {
     return undefined
   } finally {

@@ -1,5 +1,7 @@
 import type { calcPrice as CalcPrice, findProvider as FindProvider, PriceCalculation } from '@pydantic/genai-prices'
 import type { Usage } from '../event/message.ts'
+import { builtInProviders } from './builtin.ts'
+import { isSameHost } from './choice.ts'
 
 /** What a price is looked up by. */
 export interface PricedModel {
@@ -30,8 +32,8 @@ export interface TokenPrices {
 
 /**
  * The prices that come with the product: nothing is fetched (DESIGN 8 "Prices and usage"). The list is large; load it
- * only when a host is called that is paid. The provider is the one whose address the base URL is, else the one of that
- * name; `now` decides between prices that change with time.
+ * only when a host is called that is paid. The provider is the one whose address the base URL is, else the one of
+ * that name at its own host; `now` decides between prices that change with time.
  */
 export async function loadPrices({ now = () => new Date() }: { readonly now?: () => Date } = {}): Promise<PriceList> {
   const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
@@ -75,6 +77,9 @@ function createLookUp(
   function providerId({ provider, baseUrl }: PricedModel): string | undefined {
     const byUrl = baseUrl === undefined ? undefined : findProvider({ providerApiUrl: baseUrl })
     if (byUrl !== undefined) return byUrl.id
+    // whoever answers elsewhere in the name of a provider has prices of its own
+    const home = Object.hasOwn(builtInProviders, provider) ? builtInProviders[provider]?.baseUrl : undefined
+    if (baseUrl !== undefined && (home === undefined || !isSameHost(baseUrl, home))) return undefined
     const id = Object.hasOwn(listNames, provider) ? listNames[provider] : provider
     // the list also takes names that only contain a provider's, which says nothing about who is paid
     return id !== undefined && findProvider({ providerId: id })?.id === id ? id : undefined

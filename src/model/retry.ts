@@ -9,6 +9,8 @@ export interface CallRetryOptions {
   readonly policy: RetryPolicy
   /** How long one call may wait, in all, for a host that is overloaded or allows no more requests. 0: `policy` holds. */
   readonly patienceMs: number
+  /** Another model can be asked: an overload ends the call at once. */
+  readonly leavesOverloads?: boolean
   readonly clock: Clock
   readonly signal: AbortSignal
   /** Told before each wait. `attempt` counts all calls. */
@@ -23,20 +25,21 @@ export interface CallRetryOptions {
  *   the host needs more patience than there is; the signal's reason
  */
 export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, options: CallRetryOptions): Promise<T> {
-  const { patienceMs, onRetry } = options
+  const { onRetry } = options
+  const waits = options.patienceMs > 0 && options.leavesOverloads !== true
   let calls = 0
   const callOnce = (): Promise<T> => call((calls += 1))
   const notify = ({ delayMs, error }: Wait): void => onRetry({ attempt: calls, delayMs, error })
-  const outcome = await retry(patienceMs > 0 ? patiently(callOnce, options, notify) : callOnce, {
+  const outcome = await retry(waits ? patiently(callOnce, options, notify) : callOnce, {
     ...options,
-    classify: (error) => classify(error, patienceMs),
+    classify: (error) => classify(error, options),
     onRetry: notify,
   })
   switch (outcome.kind) {
     case 'ok':
       return outcome.value
     case 'permanent':
-      throw outcome.error
+      throw tooLong(outcome.error, options) ?? outcome.error
     case 'exhausted':
       throw exhausted(outcome.error, outcome.attempts)
   }
@@ -44,13 +47,26 @@ export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, 
 
 type Wait = Pick<RetryNotice, 'delayMs' | 'error'>
 
-function classify(error: unknown, patienceMs: number): RetryVerdict {
+/** A longer wait than this is not made without patience: less would be in vain (D38). */
+const longestWithoutPatienceMs = 120_000
+
+function classify(error: unknown, { patienceMs, leavesOverloads }: CallRetryOptions): RetryVerdict {
   const failure = modelFailureOf(error)
   if (failure === undefined || !failure.retryable) return { kind: 'permanent' }
+  const { isOverload, retryAfterMs = 0 } = failure
   // with patience, an overload that comes up to here has used it up
-  if (failure.isOverload && patienceMs > 0) return { kind: 'permanent' }
-  const { retryAfterMs } = failure
-  return { kind: 'retry', ...(retryAfterMs === undefined ? {} : { delayMs: retryAfterMs }) }
+  const isOver = patienceMs > 0 || leavesOverloads === true || retryAfterMs > longestWithoutPatienceMs
+  if (isOverload && isOver) return { kind: 'permanent' }
+  return { kind: 'retry', ...(failure.retryAfterMs === undefined ? {} : { delayMs: failure.retryAfterMs }) }
+}
+
+/** The error of an overload for which nobody waits, because there is no patience and the host asks for much. */
+function tooLong(error: unknown, { patienceMs, leavesOverloads, clock }: CallRetryOptions): BatonError | undefined {
+  const failure = modelFailureOf(error)
+  if (!isBatonError(error) || error.code === 'LIMIT' || failure?.isOverload !== true) return undefined
+  const { retryable, retryAfterMs: askedMs = 0 } = failure
+  if (!retryable || patienceMs > 0 || leavesOverloads === true || askedMs <= longestWithoutPatienceMs) return undefined
+  return outOfPatience(error, { patienceMs, waits: 0, waitedMs: 0, askedMs, now: clock.now() })
 }
 
 function exhausted(error: unknown, attempts: number): unknown {

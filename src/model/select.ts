@@ -1,8 +1,9 @@
-import { resolveAlias, splitEffort, cutSuffix } from './alias.ts'
-import { builtInProviders, gatewayUrlEnv } from './builtin.ts'
+import { cutSuffix, effortOf, lookUpAlias, splitEffort, withSuffix } from './alias.ts'
+import { type BuiltInProvider, builtInProviders, gatewayUrlEnv } from './builtin.ts'
 import {
   gatewayTarget,
   isElsewhere,
+  isSameHost,
   keyVariableSet,
   providerTarget,
   readVariable,
@@ -39,47 +40,55 @@ export type Selection =
 export function selectModel(name: string | undefined, sources: ModelSources, table: ModelTable): Selection {
   const wanted = name?.trim() ?? ''
   if (wanted === '') return withoutName(sources, table)
-  const resolved = resolveAlias(wanted, sources.aliases)
-  if (resolved === offlineName) return { kind: 'chosen', choice: offlineChoice }
+  const own = lookUpAlias(wanted, sources.aliases)
+  if (own.name === offlineName) return { kind: 'chosen', choice: offlineChoice }
 
   const gateway = gatewayTarget(sources)
-  if (gateway !== undefined && !resolved.startsWith('offline::')) return throughGateway(gateway, resolved, sources)
+  if (gateway !== undefined && !own.name.startsWith('offline::')) return throughGateway(gateway, own, sources)
 
+  const resolved = own.suffix === undefined ? own.name : withSuffix(own.name, own.suffix)
   const role = roleOf(resolved)
   if (role !== undefined) return withRole(role, sources, table)
 
-  const known = resolveAlias(resolved, table.aliases)
-  const place = placeOf(known, sources, table)
-  if (place === undefined) throw unknownModel({ wanted, resolved: known }, sources, table)
-  return chosen(place.target, place.model)
+  const known = lookUpAlias(own.name, table.aliases)
+  const suffix = own.suffix ?? known.suffix
+  const place = placeOf(known.name, sources, table)
+  if (place === undefined) throw unknownModel({ wanted, resolved: known.name }, sources, table)
+  return chosen(place.target, { name: place.model, suffix })
+}
+
+/** A name for an endpoint. `suffix`: the effort word behind an alias or a role, which is no part of any name. */
+interface AskedName {
+  readonly name: string
+  readonly suffix?: string | undefined
 }
 
 interface NamedRole {
   readonly role: Role
   readonly written: string
-  /** An effort behind the alias, for example `-low`; empty without one. */
-  readonly suffix: string
+  /** An effort behind the alias, for example `low`. */
+  readonly suffix: string | undefined
 }
 
 function roleOf(name: string): NamedRole | undefined {
   const exact = roles.find((role) => role === name)
-  if (exact !== undefined) return { role: exact, written: name, suffix: '' }
+  if (exact !== undefined) return { role: exact, written: name, suffix: undefined }
   const { base, suffix } = cutSuffix(name)
   const role = roles.find((other) => other === base)
-  return role === undefined ? undefined : { role, written: name, suffix: `-${suffix}` }
+  return role === undefined ? undefined : { role, written: name, suffix }
 }
 
 /** The names of a gateway are its own; only where it has a default model is known what the three aliases mean. */
-function throughGateway(gateway: HostTarget, name: string, sources: ModelSources): Selection {
-  const role = roleOf(name)
+function throughGateway(gateway: HostTarget, asked: AskedName, sources: ModelSources): Selection {
+  const role = roleOf(asked.suffix === undefined ? asked.name : withSuffix(asked.name, asked.suffix))
   const model = role === undefined ? undefined : gatewayDefault(sources)
-  return chosen(gateway, model === undefined ? name : `${model}${role?.suffix ?? ''}`)
+  return chosen(gateway, model === undefined ? asked : { ...model, suffix: role?.suffix ?? model.suffix })
 }
 
-function gatewayDefault({ env, gateway, aliases }: ModelSources): string | undefined {
+function gatewayDefault({ env, gateway, aliases }: ModelSources): AskedName | undefined {
   // the environment's gateway is another one than that of the config
   const model = readVariable(env, gatewayUrlEnv) === undefined ? gateway?.default_model : undefined
-  return model === undefined ? undefined : resolveAlias(model, aliases)
+  return model === undefined ? undefined : lookUpAlias(model, aliases)
 }
 
 function withoutName(sources: ModelSources, table: ModelTable): Selection {
@@ -95,15 +104,14 @@ function withRole(wanted: NamedRole | undefined, sources: ModelSources, table: M
   const models = provider === undefined ? undefined : modelsOf(provider, sources, table)
   const target = provider === undefined ? undefined : providerTarget(provider, sources)
   if (models !== undefined && target !== undefined) {
-    return chosen(target, `${models[wanted?.role ?? 'normal']}${wanted?.suffix ?? ''}`)
+    return chosen(target, { name: models[wanted?.role ?? 'normal'], suffix: wanted?.suffix })
   }
   const nameless = Object.values(builtInProviders).find((row) => row.takesOtherNames && isElsewhere(row, sources.env))
   if (nameless?.baseUrlEnv !== undefined) {
     throw namelessEndpoint(`the endpoint of ${nameless.baseUrlEnv}`, wanted?.written)
   }
   if (wanted === undefined) return { kind: 'undecided' }
-  const { model: _, ...effort } = splitEffort(`model${wanted.suffix}`)
-  return { kind: 'undecided', role: wanted.written, ...effort }
+  return { kind: 'undecided', role: wanted.written, ...effortFor(wanted.suffix) }
 }
 
 /** The provider that answers when none is named: the first built-in one with a key, else the first usable of the config. */
@@ -115,11 +123,26 @@ function defaultProvider({ env, providers }: ModelSources): string | undefined {
   return (keyed ?? usable)?.[0]
 }
 
-function chosen(provider: HostTarget, name: string): Selection {
-  const { model, ...effort } = splitEffort(name)
+function chosen(provider: HostTarget, { name, suffix }: AskedName): Selection {
   const row = rowOf(provider.name)
+  const written = splits(provider, name, row) ? splitEffort(name) : { model: name }
+  const { model, ...effort } = { ...written, ...effortFor(suffix) }
   const isShort = !model.includes('/') && provider.baseUrl === row?.baseUrl
   const prefix = isShort ? (row?.modelPrefix ?? '') : ''
   const choice = { provider, label: `${provider.name}::${model}`, model: `${prefix}${model}`, ...effort }
   return { kind: 'chosen', choice }
+}
+
+/**
+ * Whether an effort word at the end of a name is no part of it: where the names of the models are known, which is at the
+ * hosts of the built-in providers, and elsewhere for names of their families. Everybody else's names go as written.
+ */
+function splits({ baseUrl }: HostTarget, name: string, row: BuiltInProvider | undefined): boolean {
+  if (row === undefined || row.isLocal === true) return false
+  return isSameHost(baseUrl, row.baseUrl) || row.names?.test(name) === true
+}
+
+function effortFor(suffix: string | undefined): { readonly reasoningEffort?: string } {
+  const reasoningEffort = suffix === undefined ? undefined : effortOf(suffix)
+  return reasoningEffort === undefined ? {} : { reasoningEffort }
 }

@@ -32,8 +32,10 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   }
   if (tlsCode.test(code)) {
     const what = `allowed no secure connection (${code})`
-    const hint = 'Check the certificate, and whether the base URL should begin with http or https.'
-    return { class: 'network', retryable: false, what, detail: code === 'EPROTO' ? '' : detail, hint }
+    const hint = isPlain(code)
+      ? 'The server seems to speak plain HTTP: write http:// in the base URL.'
+      : 'Check the name in the base URL and the certificate; of an authority of your own, name the file in NODE_EXTRA_CA_CERTS.'
+    return { class: 'network', retryable: false, what, detail: isPlain(code) ? '' : detail, hint }
   }
   if (code.startsWith('HPE_')) {
     return { class: 'garbled', retryable: false, what: `answered with something that is not HTTP (${code})` }
@@ -46,6 +48,11 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
     return { class: 'network', retryable: true, what: 'closed the connection before it answered' }
   }
   return { class: 'network', retryable: false, what: 'could not be reached', detail }
+}
+
+/** What came back was no TLS at all. */
+function isPlain(code: string): boolean {
+  return code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
 }
 
 /** A stream that ended before its end mark: what came before is no answer. */

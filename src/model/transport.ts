@@ -4,7 +4,9 @@ import { readBaseUrl } from './base-url.ts'
 import { readErrorText } from './body.ts'
 import { connectTimeout, headersTimeout, openCall, type Call, type ModelTimeouts } from './call.ts'
 import { watchConnections } from './connecting.ts'
+import { patientDispatcher } from './dispatcher.ts'
 import { modelError, type Endpoint } from './errors.ts'
+import { longestTimer } from './alarm.ts'
 import { faultOfStatus } from './faults.ts'
 import type { ModelEvent, ModelProvider, ModelRequest } from './provider.ts'
 import { retryAfterOf } from './retry-after.ts'
@@ -17,6 +19,8 @@ export interface TransportOptions {
   readonly name: string
   /** Root of the API, for example `https://api.openai.com/v1`. A query (`?api-version=…`) goes with every request. */
   readonly baseUrl: string
+  /** Where that was written, for hints; left out for addresses that are built in. */
+  readonly baseUrlName?: string | undefined
   readonly quirks: Quirks
   /** Goes into the headers the format names. Without it no such header is sent at all. */
   readonly apiKey: string | undefined
@@ -38,9 +42,10 @@ export function createTransport<S extends AnswerState>(
   options: TransportOptions,
 ): ModelProvider {
   const { name, apiKey, headers = {}, timeouts, quirks } = options
-  const base = readBaseUrl(options.baseUrl, name)
+  const base = readBaseUrl(options.baseUrl, options.baseUrlName ?? name)
   const endpoint: Endpoint = {
     host: base.host,
+    addressName: options.baseUrlName,
     keyName: options.apiKeyName,
     keySent: apiKey !== undefined,
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers), ...Object.values(base.query)],
@@ -54,6 +59,8 @@ export function createTransport<S extends AnswerState>(
     organization: null,
     project: null,
     maxRetries: 0,
+    // the limits are ours: those of the SDK say nothing about what was waited for
+    timeout: longestTimer,
     logLevel: 'off',
     fetch: sender(calls, format, options),
   })
@@ -102,16 +109,24 @@ function sender(calls: WeakMap<object, Call>, format: WireFormat, options: Trans
     ...lowerCaseNames(headers),
   }
   const whenConnected = { ms: timeouts.headersMs, fault: headersTimeout }
+  const dispatcher = patientDispatcher(timeouts)
+  const shared = { method: 'POST', headers: sent, redirect: 'manual', ...(dispatcher && { dispatcher }) } as const
 
   return async (url, init) => {
     const body = init?.body ?? null
     const call = typeof body === 'object' && body !== null ? calls.get(body) : undefined
     if (call === undefined) throw new Error('a request that no call has made')
     const { signal } = call
-    const response = await connections.send(
-      () => send(url, { method: 'POST', body, headers: sent, redirect: 'manual', signal }),
-      () => call.limit(whenConnected),
-    )
+    const response = await connections
+      .send(
+        () => send(url, { ...shared, body, signal }),
+        () => call.limit(whenConnected),
+      )
+      // the SDK forgets the cause of some errors
+      .catch((error: unknown) => {
+        signal.throwIfAborted()
+        return call.fail(faultOfThrown(error, { answering: false }))
+      })
     if (response.ok) return response
     return call.fail(
       faultOfStatus({

@@ -78,6 +78,7 @@ function providersByKey({ env, providers }: ModelSources): { readonly usable: st
 
 function suggestion(name: string, { providers, aliases }: ModelSources, table: ModelTable): readonly string[] {
   const prefixes = [...Object.keys(builtInProviders), ...Object.keys(providerPrefixes), ...Object.keys(providers)]
+  if (prefixes.includes(name)) return [`Did you mean "${name}::", its default model?`]
   const [, prefix, rest] = /^([^:/]+)(?:::?|\/)(.*)$/.exec(name) ?? []
   const near =
     prefix === undefined

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { BatonError, type ErrorDetails, isBatonError, type SourcePlace } from '../base/error.ts'
 import { readSourceFile } from '../base/files.ts'
+import type { ReadLog } from '../base/reads.ts'
 import { nearest } from '../base/suggest.ts'
 import { findPack, type Pack, type PackPlaces } from './find-pack.ts'
 import { mayBePackName, packRefText, parsePackRef, type PackRef } from './pack-ref.ts'
@@ -46,6 +47,8 @@ export interface ResolveOptions extends PackPlaces {
   readonly builtInDir: string
   /** Where the name is written, for the error. */
   readonly place?: SourcePlace
+  /** Told of the file, and of those that would come before it if they were there. */
+  readonly reads?: ReadLog | undefined
 }
 
 /**
@@ -57,9 +60,9 @@ export interface ResolveOptions extends PackPlaces {
  */
 export function resolveAgent(name: string, options: ResolveOptions): AgentFile {
   try {
-    const found = locate(name, options)
+    const found = locateNoted(name, options)
     if (found === undefined) throw notFound(name, options)
-    return read(name, found)
+    return read(name, found, options.reads)
   } catch (error) {
     throw placed(error, options)
   }
@@ -83,6 +86,30 @@ export function findAgent(name: string, options: ResolveOptions): AgentFile | un
   } catch (error) {
     throw placed(error, options)
   }
+}
+
+/** Also when nothing is found: what is made later may be what was meant. */
+function locateNoted(name: string, options: ResolveOptions): Found | undefined {
+  const { reads } = options
+  if (reads === undefined) return locate(name, options)
+  let found: Found | undefined
+  try {
+    return (found = locate(name, options))
+  } finally {
+    const paths = possibleFiles(name, options)
+    const at = paths.findIndex((path) => path === found?.file)
+    for (const path of at === -1 ? paths : paths.slice(0, at)) reads.file(path)
+    if (found?.pack !== undefined) reads.file(join(found.pack.dir, 'pack.toml'))
+  }
+}
+
+/** Every file a name may mean, but for built-in agents, best first. */
+function possibleFiles(name: string, { packRoots, baseDir }: ResolveOptions): readonly string[] {
+  const local = candidates(name, baseDir).flat()
+  const [, namespace, pack, path] = /^([^@/]+)@([^$/]+)(?:\/(.+))?$/.exec(name) ?? []
+  if (namespace === undefined || pack === undefined) return local
+  const dirs = packRoots.map((root) => join(root, namespace, pack))
+  return [...dirs.flatMap((dir) => (path === undefined ? mains(dir) : candidates(path, dir).flat())), ...local]
 }
 
 interface Found {
@@ -158,12 +185,18 @@ function isFile(path: string): boolean {
   }
 }
 
-function read(name: string, { file, builtIn, pack }: Found): AgentFile {
+function read(name: string, { file, builtIn, pack }: Found, reads?: ReadLog): AgentFile {
+  const kind = kindOf(file)
+  const note = kind === 'prompt' ? reads?.prompt : reads?.file
+  // one that cannot be read is watched as well; those that come with the product do not change
+  if (!builtIn) note?.(file)
+  const text = readSourceFile(file)
+  if (!builtIn) note?.(file, text)
   return {
-    kind: kindOf(file),
+    kind,
     name,
     file,
-    text: readSourceFile(file),
+    text,
     builtIn,
     ...(pack === undefined ? {} : { pack }),
   }

@@ -83,6 +83,11 @@ export function parseAip(file: string, text: string): AipDocument {
   return { file, ...blocksOf(code), parts: parts.map(closePart) }
 }
 
+/** True for a level-1 heading that begins a section; other headings and all other lines are for readers. */
+export function isSectionHeading(line: string): boolean {
+  return /^#(?!#)/.test(line) && readHeading(line, 0).kind !== 'ignored'
+}
+
 function readHeading(line: string, number: number): Position {
   const heading = line.slice(1).trim().toLowerCase()
   const section = Object.hasOwn(codeHeadings, heading) ? codeHeadings[heading] : undefined

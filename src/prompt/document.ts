@@ -54,6 +54,22 @@ export async function parsePrompt(file: string, text: string): Promise<PromptDoc
   }
 }
 
+/**
+ * The hash of what counts of a prompt file, from any text: of the part above its `====` line, or of all of it where it
+ * cannot be told where that is. Equal exactly when `hash` of the documents is.
+ */
+export function hashPrompt(text: string): string {
+  const clean = withoutMark(text)
+  const lines = linesOf(clean)
+  try {
+    const leading = findLeadingBlock({ file: '', text: clean, lines })
+    return sha256(textAbove(clean, readBody(lines, leading === undefined ? 0 : leading.end + 1).transcript))
+  } catch {
+    // front matter that is not closed
+    return sha256(clean)
+  }
+}
+
 /** The place of a key or value of the front matter, for an error. */
 export async function placeOf(document: PromptDocument, path: DataPath, part?: 'key' | 'value'): Promise<SourcePlace> {
   const { file, text, meta } = document

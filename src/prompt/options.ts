@@ -1,5 +1,5 @@
 import type { DataText } from '../base/data-text.ts'
-import type { SourcePlace } from '../base/error.ts'
+import { BatonError, isBatonError, type SourcePlace } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { withoutMark } from './lines.ts'
@@ -21,20 +21,40 @@ export async function readTable(file: string, text: string, block: AipBlock): Pr
   })
 }
 
+/** The place of the option string in a prompt heading, which begins behind the first backtick. */
+export function placeOfOption(heading: SourcePlace): SourcePlace {
+  const line = heading.text?.split('\n')[(heading.line ?? 1) - 1] ?? ''
+  const mark = line.indexOf('`')
+  return mark === -1 ? heading : { ...heading, column: mark + 2 }
+}
+
 /**
- * Reads the option string of a prompt heading as an inline table; braces may be left out (spec/aipack.md 1.4).
+ * Reads the option string of a prompt heading as an inline table; braces may be left out (spec/aipack.md 1.4). `place`
+ * is where it begins.
  * @throws BatonError PROMPT_SYNTAX at the heading
  */
 export async function readInlineTable(text: string, place: SourcePlace): Promise<JsonObject> {
   const trimmed = text.trim()
-  const table = trimmed.startsWith('{') ? trimmed : `{ ${trimmed} }`
-  const { data } = await parseToml({
-    file: place.file,
-    text: place.text ?? '',
-    block: `options = ${table}`,
-    firstLine: place.line ?? 1,
-    what: 'the option of this heading',
-    code: 'PROMPT_SYNTAX',
-  })
-  return data['options'] as JsonObject
+  const key = 'options = '
+  const open = trimmed.startsWith('{') ? '' : '{ '
+  try {
+    const { data } = await parseToml({
+      file: place.file,
+      text: place.text ?? '',
+      block: `${key}${open}${trimmed}${open === '' ? '' : ' }'}`,
+      firstLine: place.line ?? 1,
+      what: 'the option of this heading',
+      code: 'PROMPT_SYNTAX',
+    })
+    return data['options'] as JsonObject
+  } catch (error) {
+    if (!isBatonError(error) || error.place?.column === undefined) throw error
+    // what was put in front stands in no file
+    const shift = (place.column ?? 1) - 1 + text.indexOf(trimmed) - key.length - open.length
+    throw new BatonError(error.code, error.message, {
+      place: { ...place, column: Math.max(1, error.place.column + shift) },
+      hint: 'Write key = value between the backticks: # User `cache = true`.',
+      cause: error,
+    })
+  }
 }

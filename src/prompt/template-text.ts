@@ -6,35 +6,47 @@
 export function adaptTemplate(template: string): string {
   let result = ''
   let position = 0
-  for (;;) {
-    const open = template.indexOf('{{', position)
-    if (open === -1) return result + template.slice(position)
-    result += template.slice(position, open)
+  for (const { start, end, adapted } of templateTags(template)) {
+    result += template.slice(position, start) + adapted
+    position = end
+  }
+  return result + template.slice(position)
+}
+
+/** What stands between braces in a template; comments, raw blocks and escaped braces are `verbatim`. */
+export interface TemplateTag {
+  readonly kind: 'expression' | 'verbatim' | 'open-ended'
+  readonly start: number
+  /** Where the text after the tag begins. */
+  readonly end: number
+  /** As Handlebars 4 reads it. */
+  readonly adapted: string
+}
+
+/** The tags of a template in their order. */
+export function* templateTags(template: string): Generator<TemplateTag> {
+  for (let open = template.indexOf('{{'); open !== -1;) {
     const tag = readTag(template, open)
-    result += tag.text
-    position = tag.end
+    yield tag
+    open = template.indexOf('{{', tag.end)
   }
 }
 
-interface Tag {
-  readonly text: string
-  /** Where the text after the tag begins. */
-  readonly end: number
-}
+function readTag(template: string, start: number): TemplateTag {
+  const verbatim = verbatimEnd(template, start)
+  if (verbatim !== undefined) {
+    return { kind: 'verbatim', start, end: verbatim, adapted: template.slice(start, verbatim) }
+  }
+  const triple = template.startsWith('{{{', start)
+  const inner = start + (triple ? 3 : 2)
+  const close = closingBraces(template, inner)
+  if (close === -1) return { kind: 'open-ended', start, end: template.length, adapted: template.slice(start) }
 
-function readTag(template: string, open: number): Tag {
-  const verbatim = verbatimEnd(template, open)
-  if (verbatim !== undefined) return { text: template.slice(open, verbatim), end: verbatim }
-
-  const triple = template.startsWith('{{{', open)
-  const start = open + (triple ? 3 : 2)
-  const close = closingBraces(template, start)
-  if (close === -1) return { text: template.slice(open), end: template.length }
-
-  const body = adaptPaths(template.slice(start, close))
+  const body = adaptPaths(template.slice(inner, close))
   const end = close + (triple && template.startsWith('}}}', close) ? 3 : 2)
   const isFollowed = template[end] === '}'
-  return { text: `{{${body}}}${isFollowed ? `{{${closingBrace}}}` : ''}`, end: isFollowed ? end + 1 : end }
+  const adapted = `{{${body}}}${isFollowed ? `{{${closingBrace}}}` : ''}`
+  return { kind: 'expression', start, end: isFollowed ? end + 1 : end, adapted }
 }
 
 /** Name of the helper that prints the `}` which Handlebars cannot read behind an expression. */

@@ -1,13 +1,17 @@
-import { BatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { type BatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
+import { atTag, helperProblems, tagProblems } from './template-check.ts'
+import { templateError, type TemplateProblem } from './template-problem.ts'
 import { adaptTemplate, closingBrace } from './template-text.ts'
 
-/** `place` is where the first line of the template is written, for errors. */
+/** `place` is where the template begins, for errors: its first line, and the column on it when that is not 1. */
 export type RenderTemplate = (template: string, data: JsonObject, place?: SourcePlace) => string
 
 export interface Templates {
   readonly render: RenderTemplate
-  /** Parses without rendering; throws what `render` would throw for the template itself. */
+  /** Everything that is wrong with a template, without rendering it, in the order it is written. */
+  readonly problems: (template: string, place?: SourcePlace) => readonly BatonError[]
+  /** Throws the first problem. */
   readonly check: (template: string, place?: SourcePlace) => void
 }
 
@@ -22,33 +26,68 @@ export async function loadTemplates(): Promise<Templates> {
   // the library has one function for printing values, shared by all its instances; this package owns its copy
   library.Utils.escapeExpression = printed as typeof library.Utils.escapeExpression
   handlebars.registerHelper(helpers)
+  const names = Object.keys(handlebars.helpers).filter((name) => !name.endsWith('Missing'))
+  const compile = (adapted: string): void => void handlebars.precompile(adapted)
 
-  return {
-    render: (template, data, place) =>
-      located(place, () => handlebars.compile(adaptTemplate(template), { strict: false, noEscape: false })(data)),
-    check: (template, place) => located(place, () => void handlebars.precompile(adaptTemplate(template))),
+  function problems(template: string, place?: SourcePlace): readonly BatonError[] {
+    const found = tagProblems(template)
+    if (found.length > 0) return found.map((problem) => templateError(template, problem, { place }))
+    const unparsable = failureOf(() => compile(adaptTemplate(template)))
+    if (unparsable !== undefined) {
+      return [templateError(template, placed(template, unparsable.error, compile), { place, cause: unparsable.error })]
+    }
+    return helperProblems(template, names).map((problem) => templateError(template, problem, { place }))
   }
+
+  function check(template: string, place?: SourcePlace): void {
+    const [first] = problems(template, place)
+    if (first !== undefined) throw first
+  }
+
+  function render(template: string, data: JsonObject, place?: SourcePlace): string {
+    try {
+      return handlebars.compile(adaptTemplate(template), { strict: false, noEscape: false })(data)
+    } catch (error) {
+      // what is wrong with the template itself is said best by the check
+      check(template, place)
+      throw templateError(template, placed(template, error, compile), { place, cause: error })
+    }
+  }
+
+  return { render, problems, check }
 }
 
-/** Handlebars says "Parse error on line 2:", a picture of the place, and what it expected. */
-function located<T>(place: SourcePlace | undefined, work: () => T): T {
+function failureOf(work: () => void): { readonly error: unknown } | undefined {
   try {
-    return work()
+    work()
+    return undefined
   } catch (error) {
-    const lines = messageOf(error).split('\n')
-    const line = /\bon line (\d+)/.exec(lines[0] ?? '')?.[1] ?? /- (\d+):\d+$/.exec(lines[0] ?? '')?.[1]
-    const what = lines.length > 1 ? (lines.at(-1) ?? '') : (lines[0] ?? '').replace(/ - \d+:\d+$/, '')
-    throw new BatonError('PROMPT_SYNTAX', `the template cannot be rendered: ${what}`, {
-      hint: 'Check the expressions between {{ and }}.',
-      cause: error,
-      ...(place === undefined ? {} : { place: moved(place, Number(line ?? 1)) }),
-    })
+    return { error }
   }
 }
 
-function moved(place: SourcePlace, line: number): SourcePlace {
-  const lines = (place.text ?? '').trimEnd().split('\n').length
-  return { ...place, line: Math.min((place.line ?? 1) + line - 1, Math.max(lines, place.line ?? 1)) }
+/** Handlebars says "Parse error on line 2:", a picture of the place, and what it expected; or "… - 2:7" behind it. */
+function placed(template: string, error: unknown, compile: (adapted: string) => void): TemplateProblem {
+  const lines = messageOf(error).split('\n')
+  const [first = ''] = lines
+  const line = /\bon line (\d+)/.exec(first)?.[1] ?? / - (\d+):\d+$/.exec(first)?.[1]
+  const message = lines.length > 1 ? readable(lines.at(-1) ?? '') : first.replace(/ - \d+:\d+$/, '')
+  const fails = (text: string): boolean => failureOf(() => compile(text)) !== undefined
+  return atTag(template, { message, line: line === undefined ? undefined : Number(line) }, fails)
+}
+
+/** `Expecting 'ID', 'STRING', …, got 'CLOSE'` names tokens of a grammar nobody has seen. */
+function readable(message: string): string {
+  const got = /, got '(\w+)'$/.exec(message)?.[1]
+  if (got === undefined) return message
+  return tokens[got] ?? 'the expression cannot be read'
+}
+
+const tokens: Readonly<Record<string, string>> = {
+  CLOSE: 'the expression ends too early',
+  INVERSE: 'there is {{else}} or {{^}} outside of a block',
+  EOF: 'the text ends inside a block',
+  INVALID: 'the expression holds a character that cannot stand there',
 }
 
 function printed(value: unknown): string {

@@ -1,104 +1,96 @@
-import type { RunEvent } from '../event/event.ts'
-import { formatCost, formatDuration, oneLine } from './format.ts'
-import { isNested } from './nested.ts'
+import { createBlock } from './block.ts'
+import type { Frame } from './frame.ts'
+import { createProgress } from './progress.ts'
 import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
+import { composeEnd } from './totals.ts'
+import { composeView } from './view.ts'
 
 export interface LiveOptions {
   readonly paint: Paint
-  /** Columns of the terminal, asked at every frame. */
-  readonly width: () => number
+  /** Size of the terminal, asked at every frame. */
+  readonly columns: () => number
+  readonly rows: () => number
+  /** A clock in milliseconds that never goes back. */
   readonly now: () => number
-  /** Draws what else is to be seen, above the status line. */
-  readonly lines: Renderer
+  /** Aborted once the run was told to stop. */
+  readonly signal: AbortSignal
+  /** Tells when the process goes on after a stop (Ctrl-Z), which leaves other text below the view. */
+  readonly onContinue: (listener: () => void) => () => void
+}
+
+export interface LiveView extends Renderer {
+  /** A writer for the same terminal whose whole lines scroll by above the view. */
+  readonly above: (write: Write) => Write
 }
 
 const frameMs = 100
-const clearLine = '\r\u001b[K'
+/** How often the view comes back at once after lines above it, before the next frame. */
+const promptReturns = 3
 
 /**
- * One status line on a terminal that is redrawn in place and never wider than the screen; everything else scrolls
- * above it. The timer does not keep the process alive.
+ * What goes on in a run, drawn in a few lines at the end of the terminal: ten times a second at most, and only what has
+ * changed. Everything else scrolls by above it. The timer does not keep the process alive.
  */
-export function createLiveRenderer(write: Write, { paint, width, now, lines }: LiveOptions): Renderer {
-  const started = now()
-  let status = createStatus()
-  let drawn = false
+export function createLiveView(write: Write, options: LiveOptions): LiveView {
+  const { paint, columns, rows, now, signal, onContinue } = options
+  const begin = now()
+  const clock = (): number => now() - begin
+  const progress = createProgress(clock)
+  const block = createBlock(write, columns)
+  let drawn = ''
+  let isOpen = true
+  let hasBegun = false
+  let returns = 0
+  let isReturning = false
 
-  const timer = setInterval(draw, frameMs)
-  timer.unref()
+  function frame(): Frame {
+    return { columns: columns(), rows: rows(), paint, now: clock(), isStopping: signal.aborted }
+  }
 
   function draw(): void {
-    const text = oneLine(`${formatDuration(now() - started)} · ${describe(status)}`, width() - 1)
-    write(`${clearLine}${paint('dim', text)}`)
-    drawn = true
+    const here = frame()
+    const lines = composeView(progress.now(), here)
+    const looks = JSON.stringify([here.columns, here.rows, lines])
+    if (looks === drawn && block.isShown()) return
+    block.draw(lines)
+    drawn = looks
   }
 
-  function clear(): void {
-    if (drawn) write(clearLine)
-    drawn = false
+  /** Lines that come fast take the view away until the next frame; others do not let it flicker. */
+  function comeBack(): void {
+    if (!isOpen || !hasBegun || isReturning || returns >= promptReturns) return
+    isReturning = true
+    setImmediate(() => {
+      isReturning = false
+      returns += 1
+      if (isOpen) draw()
+    })
   }
+
+  const timer = setInterval(() => {
+    hasBegun = true
+    returns = 0
+    draw()
+  }, frameMs)
+  timer.unref()
+  const stopListening = onContinue(() => block.forget())
 
   return {
-    event(event) {
-      status = next(status, event)
-      if (event.type === 'item.delta') return
-      clear()
-      lines.event(event)
+    event: progress.add,
+    above: (writeAbove) => (text) => {
+      block.clear()
+      writeAbove(text)
+      comeBack()
     },
     close() {
+      if (!isOpen) return
+      isOpen = false
       clearInterval(timer)
-      clear()
-      lines.close()
+      stopListening()
+      block.clear()
+      const end = hasBegun ? composeEnd(progress.now(), frame()) : undefined
+      if (end !== undefined) write(`${end.text}\n`)
     },
   }
-}
-
-interface Status {
-  readonly planned: number
-  readonly finished: number
-  readonly step: string
-  readonly tokens: number
-  readonly costUsd: number | null
-  /** The end of what is streaming in. */
-  readonly tail: string
-}
-
-function createStatus(): Status {
-  return { planned: 0, finished: 0, step: 'starting', tokens: 0, costUsd: 0, tail: '' }
-}
-
-const tailLength = 200
-
-function next(status: Status, event: RunEvent): Status {
-  switch (event.type) {
-    case 'tasks.planned':
-      return isNested(event) ? status : { ...status, planned: event.count, finished: 0 }
-    case 'task.completed':
-    case 'task.skipped':
-    case 'task.failed':
-      return isNested(event) ? status : { ...status, finished: status.finished + 1, tail: '' }
-    case 'agent.started':
-      return { ...status, step: event.agent === '' ? event.name : event.agent, tail: '' }
-    case 'item.delta':
-      return { ...status, tail: (status.tail + event.text).slice(-tailLength) }
-    case 'usage':
-      return { ...status, tokens: event.total.input + event.total.output, costUsd: event.total_cost_usd }
-    case 'retry':
-    case 'fallback':
-      return { ...status, tail: '' }
-    default:
-      return status
-  }
-}
-
-function describe({ planned, finished, step, tokens, costUsd, tail }: Status): string {
-  const parts = [
-    planned > 1 ? `${finished}/${planned} tasks` : '',
-    step,
-    tokens > 0 ? `${tokens.toLocaleString('en-US')} tokens` : '',
-    formatCost(costUsd),
-    tail.trim(),
-  ]
-  return parts.filter((part) => part !== '').join(' · ')
 }

@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue } from '../config/describe.ts'
 import type { AgentRequest, AgentResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
+import { placeOf } from '../prompt/document.ts'
 import { type AgentQuestion, questionInput, questionOptions } from './agent-question.ts'
 import { responseOf, type Spent } from './answer.ts'
 import { withOwnMeter } from './own-meter.ts'
@@ -32,7 +33,7 @@ export async function askAgent(question: AgentQuestion, context: RunContext): Pr
   const request = requestFor({ agent, inputs: [input], options: questionOptions(question) }, () =>
     questionPromptInput(input),
   )
-  const result = await runNamed(request, agent, metered)
+  const result = await runNamed(request, question, metered)
   const { text, fileChanges, others } = readAnswer(result, agent, context)
   const response = { ...others, ...responseOf(text, spent()) }
   return { text, response, spent: spent(), ...(fileChanges === undefined ? {} : { fileChanges }) }
@@ -40,7 +41,7 @@ export async function askAgent(question: AgentQuestion, context: RunContext): Pr
 
 async function runNamed(
   request: AgentRequest,
-  { name, file }: AgentQuestion['agent'],
+  { agent: { name, file }, spec }: Pick<AgentQuestion, 'agent' | 'spec'>,
   context: RunContext,
 ): Promise<AgentResult> {
   try {
@@ -49,7 +50,9 @@ async function runNamed(
     context.signal.throwIfAborted()
     if (!isBatonError(error) || error.code === 'JOURNAL_FAILED') throw error
     const message = `agent "${name}" failed: ${error.message}`
-    throw rewordError(error, { code: 'AGENT_FAILED', message, place: error.place ?? { file } })
+    const isWritten = spec.frontMatter['agent'] !== undefined
+    const from = isWritten ? await placeOf(spec.document, ['agent'], 'value') : undefined
+    throw rewordError(error, { code: 'AGENT_FAILED', message, place: error.place ?? { file }, from })
   }
 }
 

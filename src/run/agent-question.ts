@@ -5,11 +5,14 @@ import type { PromptAgent, ScriptAgent } from '../event/agent.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
 import type { FileRef, FileSet } from './files.ts'
 import type { TaskPlan } from './plan.ts'
+import { variableInput } from './variable-input.ts'
 
 export interface AgentQuestion {
   /** What `agent` of the front matter names. */
   readonly agent: ScriptAgent | PromptAgent
   readonly spec: RunSpec
+  /** The values of its `[input]` variables. */
+  readonly vars?: JsonObject | undefined
   readonly plan: TaskPlan
   /** After the `pre_task` chain. */
   readonly state: ChainState
@@ -17,13 +20,14 @@ export interface AgentQuestion {
 }
 
 /** What the agent gets as `input` (DESIGN 4 "agent = X"). */
-export function questionInput({ spec, plan, state, files }: AgentQuestion): JsonObject {
+export function questionInput({ spec, vars, plan, state, files }: AgentQuestion): JsonObject {
   const { sub_agents: _, ...params } = state.params
   const { index, count, label, input, working } = plan
   const refs = (list: readonly FileRef[]): Json => list.map(({ path, size }) => ({ path, size }))
   return {
     _display: label,
-    prompt_file: spec.file,
+    prompt_file: spec.source === 'file' ? spec.file : null,
+    ...variableInput({ vars }),
     instruction: instructionOf(state),
     prompts: state.prompts,
     params,

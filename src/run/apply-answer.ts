@@ -14,31 +14,40 @@ import { type LoadedFile, quoteFiles } from './messages.ts'
 
 export interface Editing {
   readonly settings: Settings
-  /** What a model never changes; absolute. */
-  readonly protectedPaths: readonly string[]
-  /** The files as the model has seen them: SHA-256 of their bytes by absolute path. */
-  readonly shown: ReadonlyMap<string, string>
+  /** The files as the model has seen them: SHA-256 of their bytes by absolute path. Undefined: it may know them all. */
+  readonly shown: ReadonlyMap<string, string> | undefined
 }
 
 /**
  * Carries out the file changes of an answer, all or nothing unless `partial` is set (DESIGN 4). When it replaces a whole
- * file that is not as the model was shown it, the model is asked once more with the present content.
- * @throws BatonError CHANGES_FAILED; its cause holds the answer, which has been paid for
+ * file that changed since the model was shown it, the model is asked once more with the present content.
+ * @throws BatonError CHANGES_FAILED
  */
 export async function applyAnswer(
   first: AgentResult,
   { conversation, ...editing }: Editing & { readonly conversation: Conversation },
   context: RunContext,
 ): Promise<TaskAnswer> {
+  refuseCut(first, editing)
   const outcome = applyText(first.text, editing, below(context, 'changes'))
-  if (outcome.kind !== 'stale') return answered(first.text, outcome, conversation.spent())
+  if (outcome.kind !== 'stale' || outcome.unseen.length > 0) return answered(outcome, conversation.spent())
 
-  const present = loadFiles(outcome.paths, editing.settings, below(context, 'present'))
+  const { paths } = outcome
+  emit(context, { type: 'warning', message: `${paths.join(', ')} changed meanwhile: the model is asked once more` })
+  const present = loadFiles(paths, editing.settings, below(context, 'present'))
   const content = staleMessage(quoteFiles(present))
   const second = await conversation.ask([...first.messages, { role: 'user', content }])
-  const shown = new Map([...editing.shown, ...shownFiles(present, editing.settings)])
-  const again = applyText(second.text, { ...editing, shown }, below(context, 'changes-2'))
-  return answered(second.text, again, conversation.spent())
+  refuseCut(second, editing)
+  const shown = new Map([...(editing.shown ?? []), ...shownFiles(present, editing.settings)])
+  return answered(applyText(second.text, { ...editing, shown }, below(context, 'changes-2')), conversation.spent())
+}
+
+/** An answer that was cut may hold half of its changes. */
+function refuseCut({ stopReason }: AgentResult, { settings }: Editing): void {
+  if (stopReason !== 'max_tokens' || settings.partial) return
+  throw new BatonError('CHANGES_FAILED', "the answer's file changes were not applied: it was cut at its output limit", {
+    hint: 'No file was changed. Raise max_tokens, or set partial = true to apply what came.',
+  })
 }
 
 type Applied = TransactionResult & { readonly text: string }
@@ -49,59 +58,51 @@ export function shownFiles(files: readonly LoadedFile[], { base_dir: baseDir }: 
 }
 
 /** Carries out the changes a text holds. */
-export function applyText(answer: string, { settings, protectedPaths, shown }: Editing, context: RunContext): Applied {
+export function applyText(answer: string, { settings, shown }: Editing, context: RunContext): Applied {
   const { base_dir: baseDir, file_content_mode: mode, partial } = settings
   const { directives, text } = readFileChanges(answer, mode)
-  const policy = withProtected(context.policy, context.workspace, protectedPaths)
+  const policy = withProtected(context.policy, context.workspace, context.sources?.executed() ?? [])
   const call = { context: { ...context, policy }, at: context.at }
   const result = applyTransaction(directives, { baseDir, partial, shown }, call)
-  if (result.kind !== 'stale' && result.items.length > 0)
+  if (result.kind === 'applied' && result.items.length > 0) {
+    context.sources?.change(result.items.map(({ file_path: path }) => join(baseDir, path)))
     emit(context, { type: 'changes.applied', items: result.items })
+  }
   return { ...result, text }
 }
 
 /** The answer of a task whose changes were carried out. Throws CHANGES_FAILED when they were not. */
-export function answered(answer: string, outcome: Applied, spent: Spent): TaskAnswer {
+export function answered(outcome: Applied, spent: Spent): TaskAnswer {
   switch (outcome.kind) {
     case 'applied':
       return { text: outcome.text, response: responseOf(outcome.text, spent), fileChanges: outcome.items, spent }
     case 'refused':
     case 'rolled_back':
     case 'stale':
-      throw changesFailed({ text: answer, spent }, outcome)
+      throw changesFailed(outcome)
   }
 }
 
-/** An answer whose changes could not be carried out: it is kept, because it has been paid for. */
-export interface RefusedAnswer {
-  readonly text: string
-  readonly spent: Spent
-}
+type Unapplied = Exclude<TransactionResult, { readonly kind: 'applied' }>
 
-/** What a CHANGES_FAILED error carries as its cause. */
-interface RefusedCause {
-  readonly kind: 'refused-answer'
-  readonly answer: RefusedAnswer
-}
-
-export function refusedAnswer(error: unknown): RefusedAnswer | undefined {
-  const cause: unknown = error instanceof Error ? error.cause : undefined
-  const isRefused = typeof cause === 'object' && cause !== null && 'kind' in cause && cause.kind === 'refused-answer'
-  return isRefused ? (cause as RefusedCause).answer : undefined
-}
-
-function changesFailed(
-  answer: RefusedAnswer,
-  outcome: Exclude<TransactionResult, { readonly kind: 'applied' }>,
-): BatonError {
-  const cause: RefusedCause = { kind: 'refused-answer', answer }
+function changesFailed(outcome: Unapplied): BatonError {
   return new BatonError('CHANGES_FAILED', `the answer's file changes were not applied: ${reasonOf(outcome)}`, {
-    cause,
-    hint: 'No file was changed. Run it again, or set partial = true to apply what can be applied.',
+    hint: hintOf(outcome),
   })
 }
 
-function reasonOf(outcome: Exclude<TransactionResult, { readonly kind: 'applied' }>): string {
+function hintOf(outcome: Unapplied): string {
+  switch (outcome.kind) {
+    case 'refused':
+      return 'No file was changed. Run it again, or set partial = true to apply what can be applied.'
+    case 'rolled_back':
+      return outcome.notRestored.length === 0 ? 'No file was changed.' : 'Look at these files before you go on.'
+    case 'stale':
+      return 'No file was changed. Whole files are replaced only when the model was shown them: add them to context_globs.'
+  }
+}
+
+function reasonOf(outcome: Unapplied): string {
   switch (outcome.kind) {
     case 'refused': {
       const failed = outcome.items.filter(({ success }) => !success)
@@ -113,7 +114,12 @@ function reasonOf(outcome: Exclude<TransactionResult, { readonly kind: 'applied'
       return `${outcome.error}; what was written before has been put back${kept}`
     }
     case 'stale':
-      return `${outcome.paths.join(', ')} changed while the model answered`
+      return [
+        ...(outcome.unseen.length === 0
+          ? []
+          : [`${outcome.unseen.join(', ')} would be replaced without having been shown`]),
+        ...(outcome.paths.length === 0 ? [] : [`${outcome.paths.join(', ')} changed while the model answered`]),
+      ].join('; ')
   }
 }
 

@@ -1,12 +1,14 @@
-import { join } from 'node:path'
 import type { Settings } from '../config/settings.ts'
-import { below, type RunContext } from '../event/context.ts'
+import { below, emit, type RunContext } from '../event/context.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
-import { askAgent } from './agent-answer.ts'
+import { type AgentAnswer, askAgent } from './agent-answer.ts'
 import type { TaskAnswer } from './answer.ts'
 import { applyText, answered } from './apply-answer.ts'
 import type { FileSet } from './files.ts'
+import { keepAnswer } from './given-answer.ts'
 import { askMain } from './main-agent.ts'
+import { withModelPlace } from './model-place.ts'
+import { fitting, type OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -22,25 +24,40 @@ export interface Asked {
 
 /** Gets the answer of one task: from the agent that `agent` names, else from the built-in main agent (DESIGN 4). */
 export async function ask(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
-  const { answerAgent: agent } = target
-  const protectedPaths = protectedPathsOf(target)
+  const { answerAgent: agent, output, spec, vars } = target
   if (agent === undefined) {
-    const { output } = target
-    return askMain({ ...asked, instruction: instructionOf(asked.state), output, protectedPaths }, context)
+    const question = { ...asked, instruction: instructionOf(asked.state), output }
+    return withModelPlace(asked.settings, spec, () => askMain(question, context))
   }
-  const answer = await askAgent({ ...asked, agent, spec: target.spec }, below(context, 'ask'))
-  const { text, fileChanges, response, spent } = answer
-  const { settings } = asked
-  if (fileChanges === undefined || !settings.write_mode || context.dry !== undefined) {
-    return { text, response, fileChanges: [], spent }
-  }
-  const editing = { settings, protectedPaths, shown: new Map<string, string>() }
-  const outcome = applyText(fileChanges, editing, below(context, 'changes'))
-  return { ...answered(fileChanges, outcome, spent), text, response }
+
+  const mayWrite = context.mayWrite !== false && asked.settings.write_mode
+  const answer = await askAgent({ ...asked, agent, spec, vars }, { ...below(context, 'ask'), mayWrite })
+  return keepAnswer(
+    () => answer,
+    () => useAgentAnswer(answer, { ...asked, output, name: agent.name }, context),
+  )
 }
 
-/** What says what runs, and with which rights (DESIGN 9 "Sandbox"): a model's changes never reach it. */
-function protectedPathsOf({ workspace, spec, agents }: PromptTarget): readonly string[] {
-  const config = ['.baton', '.aipack', 'baton.toml', '.mcp.json'].map((name) => join(workspace, name))
-  return [...config, spec.file, ...agents.map(({ file }) => file)]
+interface AgentUse extends Pick<Asked, 'settings'> {
+  readonly output: OutputSchema | undefined
+  readonly name: string
+}
+
+function useAgentAnswer(
+  { text, fileChanges, response, spent }: AgentAnswer,
+  { settings, output, name }: AgentUse,
+  context: RunContext,
+): TaskAnswer {
+  const plain = { text, response, fileChanges: [], spent }
+  if (context.dry !== undefined) return plain
+  if (output !== undefined) return { ...plain, ...fitting(text, output, `agent "${name}" answered`) }
+  if (fileChanges === undefined) return plain
+  if (!settings.write_mode) {
+    const hint = 'Set write_mode = true to carry them out.'
+    emit(context, { type: 'warning', message: `the file changes of agent "${name}" are not carried out`, hint })
+    return plain
+  }
+  // what the agent saw of the files is its own business
+  const outcome = applyText(fileChanges, { settings, shown: undefined }, below(context, 'changes'))
+  return { ...answered(outcome, spent), text, response }
 }

@@ -4,11 +4,12 @@ import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Json } from '../base/json.ts'
 import { mapLimit } from '../base/limit.ts'
-import { pickAgentOptions } from '../config/agent-options.ts'
+import { inheritedOptions } from '../config/agent-options.ts'
 import type { AgentResult, PromptAgent, PromptInput, PromptRequest } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { type ChildAnswer, childAnswer } from './child-answer.ts'
 import type { ChildSurroundings } from './child-target.ts'
+import { childVariables } from './child-variables.ts'
 import { withOwnMeter } from './own-meter.ts'
 import { runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -63,7 +64,8 @@ async function runChildPrompt(
 ): Promise<AgentResult> {
   const { asChild } = await import('./child-target.ts')
   const mayWrite = context.mayWrite !== false
-  const target = asChild(loaded, agent, { options, mayWrite })
+  const target = asChild(loaded, agent, { options, mayWrite, inherited: context.options })
+  for (const { file } of target.agents) context.sources?.execute(file)
   if (loaded.settings.write_mode && !mayWrite) {
     const hint = 'Set write_mode = true in the file that runs it.'
     emit(context, { type: 'warning', message: `${agent.name} changes no files: the file that runs it may not`, hint })
@@ -84,7 +86,7 @@ async function runChildPrompt(
 function childContext(target: PromptTarget, context: RunContext): RunContext {
   return {
     ...context,
-    options: pickAgentOptions(target.agentSettings),
+    options: inheritedOptions(target.agentSettings, target.configSettings),
     redoCount: 0,
     mayWrite: target.settings.write_mode,
   }
@@ -96,8 +98,12 @@ interface Execution {
   readonly given: PromptInput
 }
 
-async function runOnce({ agent, target, given }: Execution, context: RunContext): Promise<ChildAnswer> {
-  if (context.dry === 'req') return { kind: 'skipped', reason: 'a dry run asks no model' }
+async function runOnce({ agent, target: loaded, given }: Execution, context: RunContext): Promise<ChildAnswer> {
+  const target = { ...loaded, vars: childVariables(loaded, given.variables, agent) }
+  if (context.dry === 'req') {
+    emit(context, { type: 'warning', message: `a dry run leaves out ${agent.name}: what comes after it may differ` })
+    return { kind: 'skipped', reason: 'a dry run asks no model' }
+  }
   const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, context)
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer

@@ -4,13 +4,13 @@ import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PromptAgent } from '../event/agent.ts'
-import { resolveAlias } from '../model/alias.ts'
+import { askedModel, resolveAlias } from '../model/alias.ts'
 import { readChildOptions } from './child-options.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
 
 /** Where a run was started from: what all prompt files of the run are loaded with. */
-export type ChildSurroundings = Omit<TargetOptions, 'file' | 'flags'>
+export type ChildSurroundings = Omit<TargetOptions, 'file' | 'text' | 'flags'>
 
 /**
  * What a prompt file is loaded with that is run as an agent: `-m`, `-c` and `BATON_MODEL` are for the main agent only
@@ -26,6 +26,8 @@ export interface CallerRights {
   readonly options: JsonObject
   /** A child never has more rights than its parent (DESIGN 9). */
   readonly mayWrite: boolean
+  /** What agents of the run start from: it stands in for what the file does not say (DESIGN 3). */
+  readonly inherited?: JsonObject
 }
 
 /**
@@ -35,12 +37,13 @@ export interface CallerRights {
 export function asChild(
   target: PromptTarget,
   agent: Pick<PromptAgent, 'name' | 'file'>,
-  { options, mayWrite }: CallerRights,
+  { options, mayWrite, inherited = {} }: CallerRights,
 ): PromptTarget {
   refuseBudget(target, agent)
   const layer: Layer = { origin: { kind: 'flag', name: 'options' }, values: readChildOptions(options, agent) }
   const { layers } = target.spec
-  const spec = { ...target.spec, layers: { ...layers, above: [...layers.above, layer] } }
+  const run: Layer = { origin: { kind: 'default' }, values: inherited }
+  const spec = { ...target.spec, layers: { ...layers, below: [...layers.below, run], above: [...layers.above, layer] } }
   const settings = (params: JsonObject): Settings => restricted(settingsFor(spec, params), mayWrite)
   return { ...target, spec, settings: settings(spec.params), settingsFor: settings }
 }
@@ -50,10 +53,15 @@ function restricted(settings: Settings, mayWrite: boolean): Settings {
   const { model, model_aliases: aliases, fallback_models: fallbacks, write_mode: writes } = settings
   return {
     ...settings,
-    ...(model === undefined ? {} : { model: resolveAlias(model, aliases) }),
+    ...(model === undefined ? {} : asked(model, aliases)),
     fallback_models: fallbacks.map((name) => resolveAlias(name, aliases)),
     write_mode: writes && mayWrite,
   }
+}
+
+function asked(name: string, aliases: Settings['model_aliases']): Pick<Settings, 'model' | 'reasoning_effort'> {
+  const { model, reasoningEffort } = askedModel(name, aliases)
+  return { model, ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }) }
 }
 
 /** A limit that nobody watches must not be read as one that holds. */

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { isUtf8 } from 'node:buffer'
-import { BatonError } from '../base/error.ts'
-import { listFiles } from '../base/glob.ts'
+import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { listFiles, type ListedFile } from '../base/glob.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Settings } from '../config/settings.ts'
 import type { LoadedFile } from './messages.ts'
@@ -23,18 +23,21 @@ export interface FileSet {
 }
 
 /**
- * Lists the files of a request. Each kind is one observation, so a resumed run sees the same list.
+ * Lists the files of a request; the content of the prompt file itself is never part of it (DESIGN 4).
+ * Each kind is one observation, so a resumed run sees the same list.
  * @throws BatonError OUTSIDE_WORKSPACE when a glob or a link leads out of the workspace
  */
-export function listFileSet({ globs, base_dir: baseDir }: Settings, context: RunContext): FileSet {
+export function listFileSet(
+  { globs, base_dir: baseDir }: Settings,
+  { context, promptFile }: { readonly context: RunContext; readonly promptFile: string },
+): FileSet {
   const list = (kind: string, patterns: readonly string[]): readonly FileRef[] => {
     if (patterns.length === 0) return []
     const at = [...context.at, 'files', kind]
     return context.effects.observe(at, { name: 'file.list', args: [...patterns] }, () =>
-      listed(kind, () => listFiles(patterns, { baseDir, root: context.workspace })).map(({ path }) => ({
-        path,
-        size: statSync(join(baseDir, path)).size,
-      })),
+      listed(kind, () => listNoted(kind, patterns, { baseDir, context }))
+        .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== promptFile)
+        .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size })),
     )
   }
   return {
@@ -46,6 +49,18 @@ export function listFileSet({ globs, base_dir: baseDir }: Settings, context: Run
         ? undefined
         : globs.working.flatMap((entry, index) => workingGroups(entry, index, list)),
   }
+}
+
+function listNoted(
+  kind: string,
+  globs: readonly string[],
+  { baseDir, context }: { readonly baseDir: string; readonly context: RunContext },
+): readonly ListedFile[] {
+  const root = context.workspace
+  const files = listFiles(globs, { baseDir, root })
+  const found = files.map(({ absolute }) => absolute)
+  context.reads?.list({ globs, baseDir, root, found, reads: kind === 'structure' ? 'names' : 'content' })
+  return files
 }
 
 /** What a glob error carries as its cause: the key of the front matter that holds the glob. */
@@ -78,7 +93,8 @@ function workingGroups(
 }
 
 /**
- * Reads files as text, each one observation. Files that are not UTF-8 text are left out with one warning.
+ * Reads files as text, each one observation. Files that are not UTF-8 text, or that are gone since they were listed, are
+ * left out with a warning.
  */
 export function loadFiles(
   paths: readonly string[],
@@ -86,23 +102,33 @@ export function loadFiles(
   context: RunContext,
 ): readonly LoadedFile[] {
   const loaded: LoadedFile[] = []
-  const binary: string[] = []
+  const left: { [reason: string]: string[] } = {}
   for (const path of paths) {
-    const content = context.effects.observe([...context.at, 'read', path], { name: 'file.read', args: [path] }, () =>
-      readText(join(baseDir, path)),
+    const read = context.effects.observe([...context.at, 'read', path], { name: 'file.read', args: [path] }, () =>
+      readText(resolve(baseDir, path)),
     )
-    if (content === null) binary.push(path)
-    else loaded.push({ path, content })
+    if (typeof read === 'string') {
+      context.reads?.file(resolve(baseDir, path), read)
+      loaded.push({ path, content: read })
+    } else (left[read.missing] ??= []).push(path)
   }
-  if (binary.length > 0) {
-    emit(context, { type: 'warning', message: `left out of the prompt, not text: ${binary.join(', ')}` })
+  for (const [reason, files] of Object.entries(left)) {
+    emit(context, { type: 'warning', message: `left out of the prompt, ${reason}: ${files.join(', ')}` })
   }
   return loaded
 }
 
-function readText(file: string): string | null {
-  const bytes = readFileSync(file)
-  return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : null
+/** Why there is no text; plain JSON, because it is recorded. */
+type Missing = { readonly missing: 'not text' | 'gone' }
+
+function readText(file: string): string | Missing {
+  try {
+    const bytes = readFileSync(file)
+    return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : { missing: 'not text' }
+  } catch (error) {
+    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return { missing: 'gone' }
+    throw new BatonError('FILE_FAILED', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
 }
 
 /**

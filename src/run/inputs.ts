@@ -33,13 +33,16 @@ export function readInputs({ texts, globs, cwd }: GivenInputs, context: RunConte
       hint: 'Run -f from inside the workspace.',
     })
   }
-  return context.effects.observe([...context.at, 'inputs'], { name: 'file.list', args: [...globs] }, () =>
-    listFiles(globs.map(anywhere), { baseDir: folder, root: context.workspace }).map(({ absolute }) => {
+  return context.effects.observe([...context.at, 'inputs'], { name: 'file.list', args: [...globs] }, () => {
+    const where = { globs: globs.map(anywhere), baseDir: folder, root: context.workspace }
+    const found = listFiles(where.globs, where).map(({ absolute }) => absolute)
+    context.reads?.list({ ...where, found, reads: 'content' })
+    return found.map((absolute) => {
       const path = displayPath(context.workspace, absolute)
       const info = luaToJson(fileInfo(path, fileStatus(absolute, context)))
       return { ...(info as { readonly [key: string]: Json }), _display: path }
-    }),
-  )
+    })
+  })
 }
 
 /** `-i` and `-f` both say what the tasks are (DESIGN 2). */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import type { SourcePlace } from '../base/error.ts'
+import type { BatonError, SourcePlace } from '../base/error.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { loadTemplates } from '../prompt/template.ts'
 import type { ChainState } from '../stage/state.ts'
@@ -24,6 +24,12 @@ export async function renderInstruction(
 export async function checkInstruction(document: PromptDocument): Promise<void> {
   const { check } = await loadTemplates()
   check(document.instruction, placeOf(document))
+}
+
+/** Everything that is wrong with the instruction as a template. */
+export async function instructionProblems(document: PromptDocument): Promise<readonly BatonError[]> {
+  const { problems } = await loadTemplates()
+  return problems(document.instruction, placeOf(document))
 }
 
 function placeOf({ file, text, instructionLine }: PromptDocument): SourcePlace {

@@ -16,7 +16,13 @@ export interface Transcript {
  * @throws BatonError FILE_FAILED
  */
 export function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, context: RunContext): void {
-  if (spec.document.transcriptLine === undefined || context.dry !== undefined || !outcomes.some(isAnswered)) return
+  if (
+    spec.source === 'text' ||
+    spec.document.transcriptLine === undefined ||
+    context.dry !== undefined ||
+    !outcomes.some(isAnswered)
+  )
+    return
   const time = context.now()
   const blocks = outcomes
     .toSorted((left, right) => left.index - right.index)

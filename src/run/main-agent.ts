@@ -1,11 +1,13 @@
+import { BatonError } from '../base/error.ts'
 import type { Settings } from '../config/settings.ts'
 import type { AgentResult, ModelSettings } from '../event/agent.ts'
-import { below, emit, type RunContext } from '../event/context.ts'
+import { below, type RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
 import { addSpent, nothingSpent, responseOf, type Spent, type TaskAnswer } from './answer.ts'
 import { applyAnswer, shownFiles } from './apply-answer.ts'
-import { checkSize, type FileSet, loadFiles } from './files.ts'
+import { checkSize, type FileRef, type FileSet, loadFiles } from './files.ts'
+import { type GivenAnswer, keepAnswer } from './given-answer.ts'
 import { buildMessages, type LoadedFile, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
@@ -20,14 +22,14 @@ export interface Question {
   readonly inputText: string
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
-  /** What the model never changes; absolute. */
-  readonly protectedPaths: readonly string[]
 }
 
 /** A conversation of the main agent: each further message is one more model call. */
 export interface Conversation {
-  ask(messages: readonly Message[]): Promise<AgentResult>
-  spent(): Spent
+  readonly ask: (messages: readonly Message[]) => Promise<AgentResult>
+  readonly spent: () => Spent
+  /** The last answer. */
+  readonly last: () => GivenAnswer
 }
 
 /**
@@ -52,18 +54,30 @@ export async function askMain(question: Question, context: RunContext): Promise<
 
   const conversation = openConversation(question, context)
   const result = await conversation.ask(messages)
-  if (output !== undefined && context.dry === undefined) return repairAnswer(result, output, conversation)
-  if (settings.write_mode && context.dry === undefined) {
-    const { protectedPaths } = question
+  return keepAnswer(conversation.last, () => {
     const shown = shownFiles([...files.knowledge, ...files.context, ...files.working], settings)
-    return applyAnswer(result, { settings, protectedPaths, shown, conversation }, context)
+    return useAnswer(result, { settings, output, shown, conversation }, context)
+  })
+}
+
+interface Use {
+  readonly settings: Settings
+  readonly output: OutputSchema | undefined
+  readonly shown: ReadonlyMap<string, string>
+  readonly conversation: Conversation
+}
+
+async function useAnswer(
+  result: AgentResult,
+  { settings, output, shown, conversation }: Use,
+  context: RunContext,
+): Promise<TaskAnswer> {
+  if (context.dry === undefined) {
+    if (output !== undefined) return repairAnswer(result, { output, conversation }, context)
+    if (settings.write_mode) return applyAnswer(result, { settings, shown, conversation }, context)
   }
-  return {
-    text: result.text,
-    response: responseOf(result.text, conversation.spent()),
-    fileChanges: [],
-    spent: conversation.spent(),
-  }
+  const spent = conversation.spent()
+  return { text: result.text, response: responseOf(result.text, spent), fileChanges: [], spent }
 }
 
 function rulesOf({ settings, output }: Question): readonly string[] {
@@ -80,22 +94,26 @@ interface Material {
 
 /** A file that is worked on is not shown a second time as context. */
 function readFiles({ plan, settings, files }: Question, at: RunContext): Material {
-  const working = plan.working.map(({ path }) => path)
+  const working = pathsOf(plan.working)
   const contextRefs = files.context.filter(({ path }) => !working.includes(path))
   checkSize([...files.knowledge, ...contextRefs, ...plan.working], settings)
   const load = (kind: keyof Material, paths: readonly string[]): readonly LoadedFile[] =>
     loadFiles(paths, settings, below(at, kind))
-  return {
-    knowledge: load(
-      'knowledge',
-      files.knowledge.map(({ path }) => path),
-    ),
-    context: load(
-      'context',
-      contextRefs.map(({ path }) => path),
-    ),
-    working: load('working', working),
+  const shown = load('working', working)
+  if (working.length > 0 && shown.length === 0) {
+    throw new BatonError('FILE_FAILED', `nothing is left to work on: ${working.join(', ')} cannot be shown`, {
+      hint: 'Another task may have removed it; narrow working_globs.',
+    })
   }
+  return {
+    knowledge: load('knowledge', pathsOf(files.knowledge)),
+    context: load('context', pathsOf(contextRefs)),
+    working: shown,
+  }
+}
+
+function pathsOf(refs: readonly FileRef[]): readonly string[] {
+  return refs.map(({ path }) => path)
 }
 
 function openConversation({ settings, output }: Question, context: RunContext): Conversation {
@@ -108,16 +126,16 @@ function openConversation({ settings, output }: Question, context: RunContext): 
   } as const
   let calls = 0
   let spent = nothingSpent
+  let text = ''
   return {
     spent: () => spent,
+    last: () => ({ text, spent }),
     async ask(messages) {
       calls += 1
       const at = below(context, calls === 1 ? 'ask' : `ask-${calls}`)
       const result = await at.agents.run({ agent, messages }, at)
       spent = addSpent(spent, result)
-      if (result.stopReason === 'max_tokens') {
-        emit(at, { type: 'warning', message: 'the answer was cut at its output limit', hint: 'Raise max_tokens.' })
-      }
+      text = result.text
       return result
     },
   }

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
-import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { BatonError, isBatonError, messageOf, rewordError, type SourcePlace } from '../base/error.ts'
 import { isInside, readSourceFile, realPath } from '../base/files.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type Issue, issuesToError } from '../config/issue.ts'
 import { type CompiledSchema, compileSchema } from '../base/json-schema.ts'
 import { indentJson } from '../base/json-text.ts'
 import { type ExactJson, JsonSyntaxError, parseJsonc } from '../base/jsonc.ts'
@@ -11,7 +12,12 @@ import { parseYaml } from '../base/yaml.ts'
 import { findJson, type JsonPart } from './json-in-text.ts'
 
 /** What the answer of a file with `[output] schema` must fit. */
-export type OutputSchema = CompiledSchema
+export interface OutputSchema extends CompiledSchema {
+  /** Where a part of the schema is written. */
+  readonly placeAt: PlaceAt
+}
+
+type PlaceAt = (at: DataPath) => Promise<SourcePlace>
 
 export interface SchemaSource {
   /** A JSON Schema, or the name of a JSON file that holds one. */
@@ -23,7 +29,7 @@ export interface SchemaSource {
 }
 
 /** Where a key or value of the front matter is written, for an error. */
-type PlaceOf = (path: DataPath) => Promise<SourcePlace>
+type PlaceOf = (path: DataPath, part: 'value') => Promise<SourcePlace>
 
 /**
  * Reads `[output] schema` (DESIGN 4). A file must lie in the workspace or below the prompt file, links resolved; it may
@@ -32,21 +38,47 @@ type PlaceOf = (path: DataPath) => Promise<SourcePlace>
  */
 export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): Promise<OutputSchema> {
   const { schema } = source
-  if (typeof schema !== 'string') return compile(schema, (at) => placeOf(['output', 'schema', ...at]))
-  const place = await placeOf(['output', 'schema'])
+  if (typeof schema !== 'string') return compile(schema, (at) => placeOf(['output', 'schema', ...at], 'value'))
+  const place = await placeOf(['output', 'schema'], 'value')
   const file = resolve(source.dir, schema)
   const text = readSchemaFile(file, source, place)
-  return compile(parseSchemaFile(file, text), (at) => placeInJson({ file, text }, at))
+  try {
+    return await compile(parseSchemaFile(file, text), (at) => placeInJson({ file, text }, at))
+  } catch (error) {
+    throw isBatonError(error) ? rewordError(error, { from: place }) : error
+  }
 }
 
-async function compile(schema: JsonObject, placeAt: (at: DataPath) => Promise<SourcePlace>): Promise<OutputSchema> {
-  const result = await compileSchema(schema)
-  if (result.kind === 'ok') return result.compiled
-  throw new BatonError('CONFIG_INVALID', `the schema of [output] is not valid: ${result.message}`, {
-    place: await placeAt(result.at),
-    hint: 'Write it as JSON Schema: type = "object", properties = { name = { type = "string" } }.',
-  })
+/**
+ * Reads the schema of `--output-schema`, which may lie anywhere: it is the user's word.
+ * @throws BatonError CONFIG_INVALID placed in the file, FILE_UNREADABLE
+ */
+export function loadSchemaFlag(file: string): Promise<OutputSchema> {
+  const text = readFlagFile(file)
+  return compile(parseSchemaFile(file, text), (at) => placeInJson({ file, text }, at), '--output-schema')
 }
+
+function readFlagFile(file: string): string {
+  try {
+    return readSourceFile(file)
+  } catch (error) {
+    throw isBatonError(error) ? rewordError(error, { message: `--output-schema: ${error.message}` }) : error
+  }
+}
+
+async function compile(schema: JsonObject, placeAt: PlaceAt, what = '[output]'): Promise<OutputSchema> {
+  const result = await compileSchema(schema)
+  if (result.kind === 'ok') return { ...result.compiled, placeAt }
+  const mistakes = [result, ...result.others].map(async ({ message, at }): Promise<Issue> => {
+    const place = await placeAt(at)
+    return { code: 'CONFIG_INVALID', message: `the schema of ${what} is not valid: ${message}`, hint, place }
+  })
+  const [first, ...others] = await Promise.all(mistakes)
+  if (first === undefined) throw new Error('a schema that is not valid has a mistake')
+  throw issuesToError([first, ...others])
+}
+
+const hint = 'Write it as JSON Schema: type = "object", properties = { name = { type = "string" } }.'
 
 function readSchemaFile(file: string, { dir, workspace }: SchemaSource, place: SourcePlace): string {
   const real = realPath(file)
@@ -74,11 +106,13 @@ function parseSchemaFile(file: string, text: string): JsonObject {
     const { line, column } = error
     throw new BatonError('CONFIG_INVALID', `the schema file is not JSON: ${messageOf(error)}`, {
       place: { file, text, line, column },
+      hint: 'Write JSON: keys and text in double quotes, values separated by commas, every bracket closed.',
     })
   }
-  const hint = 'Begin with { "type": "object", "properties": { … } }.'
-  const place = { file, text, line: 1, column: 1 }
-  throw new BatonError('CONFIG_INVALID', 'the schema file does not hold an object', { place, hint })
+  throw new BatonError('CONFIG_INVALID', 'the schema file does not hold an object', {
+    place: { file, text, line: 1, column: 1 },
+    hint: 'Begin with { "type": "object", "properties": { … } }.',
+  })
 }
 
 function plain(value: ExactJson): Json {
@@ -92,7 +126,7 @@ function plain(value: ExactJson): Json {
 async function placeInJson({ file, text }: { file: string; text: string }, at: DataPath): Promise<SourcePlace> {
   const source = { file, text, block: text, firstLine: 1, what: 'the schema file', code: 'CONFIG_INVALID' } as const
   const position = await parseYaml(source).then(
-    ({ locate }) => locate(at),
+    ({ locate }) => locate(at, 'value'),
     () => undefined,
   )
   return { file, text, ...position }
@@ -121,6 +155,23 @@ export function readStructured(answer: string, { validate }: Pick<OutputSchema, 
   if (first === undefined) return { kind: 'wrong', problems: validate(longest.value) }
   if (second !== undefined) return wrong(`holds ${fitting.size} different JSON values, and only one may be there`)
   return { kind: 'ok', value: first.value, text: indentJson(first.text) }
+}
+
+/**
+ * The value of a text that nobody can be asked to correct. `who` begins the message: `agent "x" answered`.
+ * @throws BatonError AGENT_FAILED with the first problem
+ */
+export function fitting(
+  answer: string,
+  output: OutputSchema,
+  who: string,
+): { readonly text: string; readonly value: Json } {
+  const read = readStructured(answer, output)
+  if (read.kind === 'ok') return { text: read.text, value: read.value }
+  const [{ path, message } = { path: '$', message: 'is no JSON' }] = read.problems
+  throw new BatonError('AGENT_FAILED', `${who} what does not fit [output]: ${path} ${message}`, {
+    hint: 'Answer JSON that fits the schema.',
+  })
 }
 
 function wrong(message: string): StructuredAnswer {

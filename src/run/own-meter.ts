@@ -11,17 +11,19 @@ export interface Metered {
 /** Counts the model calls of one part of a run by themselves. */
 export function withOwnMeter(context: RunContext): Metered {
   const own = createMeter()
+  let model = ''
   return {
     context: {
       ...context,
       meter: (call) => {
         own.add(call)
+        model = call.model
         return context.meter(call)
       },
     },
     spent() {
       const { usage, costUsd, unpriced } = own.total()
-      return { model: '', usage, costUsd: unpriced.length > 0 ? null : costUsd }
+      return { model, usage, costUsd: unpriced.length > 0 ? null : costUsd }
     },
   }
 }

@@ -1,8 +1,10 @@
+import { entryVariables } from '../agent/prompt-input.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { RunSpec } from '../config/run-spec.ts'
+import type { CallerVariables } from '../event/agent.ts'
 import type { AgentFile, PromptFile } from '../pack/resolve.ts'
 import { placeOf } from '../prompt/document.ts'
 import type { ChainAgent } from '../stage/chain.ts'
@@ -27,7 +29,14 @@ export interface AgentLookup {
   /** Absolute paths of the prompt files that name this one, outermost first; empty for the file that is run. */
   readonly callers: readonly string[]
   /** Loads a prompt file as its caller would run it with these options, and gives the agents it names. */
-  readonly load: (agent: PromptFile, options: JsonObject, callers: readonly string[]) => Promise<readonly AgentFile[]>
+  readonly load: (agent: PromptFile, given: EntryValues, callers: readonly string[]) => Promise<readonly AgentFile[]>
+}
+
+/** What an entry gives its agent. */
+export interface EntryValues {
+  readonly options: JsonObject
+  /** Left out: they are known only when it runs. */
+  readonly variables?: CallerVariables
 }
 
 /**
@@ -40,12 +49,12 @@ export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Prom
   const byName = new Map<string, FoundAgent>()
   const below: AgentFile[] = []
   for (const config of spec.agents.filter(({ enabled }) => enabled)) {
-    const { name, index, options } = config
+    const { name, index, options, entry } = config
     const path = ['sub_agents', index]
     const agent = byName.get(name) ?? (await placed(spec, path, () => lookup.find(name)))
     byName.set(name, agent)
     await placed(spec, [...path, 'as'], () => checkAs(config, agent))
-    below.push(...(await loadBelow(agent, { options, path }, spec, lookup)))
+    below.push(...(await loadBelow(agent, { options, variables: entryVariables(entry), path }, spec, lookup)))
   }
   const answerAgent = await findAnswerAgent(spec, lookup)
   if (answerAgent !== undefined) {
@@ -61,14 +70,13 @@ async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<Fo
   return name === undefined ? undefined : placed(spec, ['agent'], () => find(name))
 }
 
-interface Entry {
-  readonly options: JsonObject
+interface Entry extends EntryValues {
   readonly path: DataPath
 }
 
 async function loadBelow(
   agent: FoundAgent,
-  { options, path }: Entry,
+  { path, ...given }: Entry,
   spec: RunSpec,
   { callers, load }: AgentLookup,
 ): Promise<readonly AgentFile[]> {
@@ -76,17 +84,17 @@ async function loadBelow(
   const chain = [...callers, spec.file]
   return placed(spec, path, () => {
     if (chain.includes(agent.file)) throw cycle([...chain, agent.file], spec)
-    return load(agent, options, chain)
+    return load(agent, given, chain)
   })
 }
 
-/** An error that knows no place is about the name or the entry. */
+/** An error that knows no place is about the name or the entry; one of another file is one that the entry led to. */
 async function placed<T>(spec: RunSpec, path: DataPath, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!isBatonError(error) || error.place !== undefined) throw error
-    throw rewordError(error, { place: await placeOf(spec.document, path, 'value') })
+    if (!isBatonError(error)) throw error
+    throw rewordError(error, { from: await placeOf(spec.document, path, 'value') })
   }
 }
 

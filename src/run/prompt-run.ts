@@ -1,18 +1,21 @@
 import { isBatonError, rewordError } from '../base/error.ts'
 import { canonicalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
+import { realPath } from '../base/files.ts'
 import { createInOrder, type InOrder } from '../base/in-order.ts'
 import { mapLimit } from '../base/limit.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
+import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
-import { refusedAnswer } from './apply-answer.ts'
 import { type FileSet, listFileSet } from './files.ts'
+import { failureOf } from './given-answer.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './rounds.ts'
+import { variableInput } from './variable-input.ts'
 import { emptyInstruction, type Round, runTask, type TaskOutcome, valueOf } from './task.ts'
 
 export interface PromptRun {
@@ -48,16 +51,25 @@ export function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOu
 async function runRound(run: PromptRun, redoCount: number, context: RunContext): Promise<RoundOutcome<PromptOutcome>> {
   const { target } = run
   const { spec } = target
-  const services: ChainServices = { findAgent: target.findAgent, checkParams: target.settingsFor }
+  const services: ChainServices = {
+    findAgent: target.findAgent,
+    checkParams: target.settingsFor,
+    placeOf: async (config) =>
+      spec.agents.includes(config) ? placeOf(spec.document, ['sub_agents', config.index, 'name'], 'value') : undefined,
+  }
   const call = { agents: spec.agents, promptDir: spec.promptDir, redoCount }
   const start: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
-  const { state } = await runChain({ ...call, stage: 'pre', state: start, extra: {} }, services, context)
+  const { state } = await runChain(
+    { ...call, stage: 'pre', state: start, extra: variableInput(target) },
+    services,
+    context,
+  )
   if (instructionOf(state).trim() === '') return { outcome: skipped(emptyInstruction, spec), redo: false }
 
   const settings = target.settingsFor(state.params)
   run.onBudget?.(settings.budget)
   const { given } = run
-  const round: Round = { target, state, redoCount, services, given, filesOf: createFileCache(context) }
+  const round: Round = { target, state, redoCount, services, given, filesOf: createFileCache(context, spec.file) }
   const files = await placeGlobErrors(target, () => round.filesOf(settings))
   const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
   if (plans.length === 0) return { outcome: skipped('working_globs match no file', spec), redo: false }
@@ -67,7 +79,11 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   const deliver = createInOrder((outcome: TaskOutcome) => run.onOutcome(outcome, plans.length), { held })
   try {
     const outcomes = await runTasks(plans, { round, settings, deliver, onFailure: run.onFailure }, context)
-    const post = await runChain({ ...call, stage: 'post', state, extra: postInput(outcomes, files) }, services, context)
+    const post = await runChain(
+      { ...call, stage: 'post', state, extra: { ...variableInput(target), ...postInput(outcomes, files) } },
+      services,
+      context,
+    )
     if (!post.redo || redoCount >= maxRedo) deliver.release()
     return { outcome: { status: 'done', outcomes, agentResult: post.agentResult ?? null }, redo: post.redo }
   } catch (error) {
@@ -88,18 +104,20 @@ async function placeGlobErrors<T>(target: PromptTarget, list: () => T): Promise<
   }
 }
 
-function skipped(reason: string, { file }: PromptTarget['spec']): PromptOutcome {
-  return { status: 'skipped', reason, hint: `Edit ${file}.` }
+function skipped(reason: string, { file, source }: PromptTarget['spec']): PromptOutcome {
+  return { status: 'skipped', reason, hint: source === 'file' ? `Edit ${file}.` : `Say more in ${file}.` }
 }
 
 /** Files are listed once per round and settings, so every task of a round sees the same list. */
-function createFileCache(context: RunContext): Round['filesOf'] {
+function createFileCache(context: RunContext, file: string): Round['filesOf'] {
+  const promptFile = realPath(file)
   const lists = new Map<string, FileSet>()
   return (settings) => {
     const key = canonicalJson({ base_dir: settings.base_dir, globs: settings.globs as unknown as JsonObject })
     const known = lists.get(key)
     if (known !== undefined) return known
-    const listed = listFileSet(settings, lists.size === 0 ? context : below(context, 'files', String(lists.size)))
+    const at = lists.size === 0 ? context : below(context, 'files', String(lists.size))
+    const listed = listFileSet(settings, { context: at, promptFile })
     lists.set(key, listed)
     return listed
   }
@@ -137,14 +155,11 @@ async function settle(
 ): Promise<TaskOutcome> {
   try {
     return await runTask(plan, round, context)
-  } catch (error) {
+  } catch (caught) {
     context.signal.throwIfAborted()
     const { index, label } = plan
-    const answer = refusedAnswer(error)
-    const failure = {
-      ...({ status: 'failed', index, label, error: errorInfo(error), agentResult: null } as const),
-      ...(answer === undefined ? {} : { answer }),
-    }
+    const { error, ...answered } = failureOf(caught)
+    const failure = { status: 'failed', index, label, error: errorInfo(error), agentResult: null, ...answered } as const
     if (settings.allow_run_on_task_fail && !isJournalFailure(error)) return failure
     announce(failure, context)
     onFailure?.(failure)

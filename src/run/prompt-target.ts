@@ -6,14 +6,16 @@ import type { AgentConfig } from '../config/agent-config.ts'
 import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import { type Settings, settingsOf } from '../config/settings.ts'
+import { variablesFromFlags } from '../config/var-flags.ts'
 import { defaultMerge } from '../pack/manifest.ts'
 import { packRoots } from '../pack/places.ts'
 import { type AgentFile, type PromptFile, resolveAgent } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
+import { childVariables } from './child-variables.ts'
 import { asChild, childTargetOptions } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
-import { loadOutputSchema, type OutputSchema } from './output-schema.ts'
-import { type AgentLookup, findPromptAgents, type FoundAgent } from './prompt-agents.ts'
+import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
+import { type AgentLookup, type EntryValues, findPromptAgents, type FoundAgent } from './prompt-agents.ts'
 import type { TargetOptions } from './target.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
@@ -29,12 +31,14 @@ export interface PromptTarget {
   readonly packRoots: readonly string[]
   /** Settings with changed params; throws when they are not valid. */
   readonly settingsFor: (params: JsonObject) => Settings
-  readonly placeOf: (path: DataPath) => Promise<SourcePlace>
+  readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
   readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
   /** Answers in place of the built-in main agent. */
   readonly answerAgent: FoundAgent | undefined
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
+  /** The values of the `[input]` variables; undefined without such a table, and where nobody has given values yet. */
+  readonly vars: JsonObject | undefined
   /** Every agent the file names, and those that its prompt files name, for the journal. */
   readonly agents: readonly AgentFile[]
 }
@@ -46,17 +50,12 @@ export interface PromptTarget {
  */
 export async function loadPromptTarget(options: TargetOptions, callers: readonly string[] = []): Promise<PromptTarget> {
   const spec = await loadRunSpec(options)
+  const { vars: varFlags } = options.flags
+  const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
-  const roots = packRoots(workspace, options)
-  const find = async (name: string): Promise<FoundAgent> => {
-    const { builtInDir } = options
-    const agent = resolveAgent(name, { baseDir: baseOf(name, spec), builtInDir, packRoots: roots })
-    return { ...agent, merge: await defaultMerge(agent) }
-  }
-  const placeOf = (path: DataPath): Promise<SourcePlace> => placeInPrompt(spec, path)
-  const load: AgentLookup['load'] = (agent, given, above) => loadNamedPrompt(agent, { options, given, callers: above })
-  const { byName, answerAgent, all } = await findPromptAgents(spec, { find, callers, load })
-  const output = await outputOf(spec, placeOf)
+  const lookup = agentLookup(spec, options, callers)
+  const { byName, answerAgent, all } = await findPromptAgents(spec, lookup)
+  const output = await loadOutput(spec, options)
   if (settings.template) await checkInstruction(spec.document)
   return {
     kind: 'prompt',
@@ -64,21 +63,36 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     workspace,
     settings,
     configSettings: settingsOf(mergeLayers(spec.layers.below).values, { workspace }),
-    packRoots: roots,
+    packRoots: packRoots(workspace, options),
     agentSettings: settingsFor({ ...spec, layers: { ...spec.layers, above: [] } }, spec.params),
     settingsFor: (params) => settingsFor(spec, params),
-    placeOf,
-    findAgent: ({ name }) => byName.get(name) ?? find(name),
+    placeOf: (path, part) => placeInPrompt(spec, path, part),
+    findAgent: ({ name }) => byName.get(name) ?? lookup.find(name),
     answerAgent,
     output,
+    vars,
     agents: all,
+  }
+}
+
+/** How the agents of a prompt file are found and loaded. */
+export function agentLookup(spec: RunSpec, options: TargetOptions, callers: readonly string[]): AgentLookup {
+  const { builtInDir, reads } = options
+  const roots = packRoots(spec.workspace, options)
+  return {
+    callers,
+    find: async (name) => {
+      const agent = resolveAgent(name, { baseDir: baseOf(name, spec), builtInDir, packRoots: roots, reads })
+      return { ...agent, merge: await defaultMerge(agent) }
+    },
+    load: (agent, given, above) => loadNamedPrompt(agent, { options, given, callers: above }),
   }
 }
 
 interface NamedPrompt {
   readonly options: TargetOptions
-  /** Options of the entry that names it. */
-  readonly given: JsonObject
+  /** What the entry that names it says. */
+  readonly given: EntryValues
   readonly callers: readonly string[]
 }
 
@@ -86,22 +100,40 @@ async function loadNamedPrompt(
   agent: PromptFile,
   { options, given, callers }: NamedPrompt,
 ): Promise<readonly AgentFile[]> {
-  const target = await loadPromptTarget(childTargetOptions(agent.file, options), callers)
-  asChild(target, agent, { options: given, mayWrite: true })
+  const { text: _, ...around } = options
+  const target = await loadPromptTarget(childTargetOptions(agent.file, around), callers)
+  asChild(target, agent, { options: given.options, mayWrite: true })
+  if (given.variables !== undefined) childVariables(target, given.variables, agent)
   return target.agents
 }
 
-async function outputOf(spec: RunSpec, placeOf: PromptTarget['placeOf']): Promise<OutputSchema | undefined> {
+/**
+ * What `[output]` of a prompt file says the answer must be.
+ * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE, OUTSIDE_WORKSPACE
+ */
+export async function loadOutput(
+  spec: RunSpec,
+  { reads }: Pick<TargetOptions, 'reads'>,
+): Promise<OutputSchema | undefined> {
+  const placeOf: PromptTarget['placeOf'] = (path, part) => placeInPrompt(spec, path, part)
   const { settings, promptDir: dir, workspace } = spec
   const schema = settings.output?.schema
   if (schema === undefined) return undefined
+  if (typeof schema === 'string') reads?.file(resolve(dir, schema))
+  const flag = spec.layers.above.some(({ values }) => values['output'] !== undefined)
   if (settings.write_mode) {
-    throw new BatonError('CONFIG_INVALID', '"output" and write_mode = true do not go together', {
-      place: await placeOf(['output']),
-      hint: 'An answer either fits a schema or changes files: remove one of them.',
-    })
+    throw new BatonError(
+      'CONFIG_INVALID',
+      `${flag ? '--output-schema' : '"output"'} and write_mode = true do not go together`,
+      {
+        place: await placeOf([flag ? 'write_mode' : 'output']),
+        hint: 'An answer either fits a schema or changes files: remove one of them.',
+      },
+    )
   }
-  return loadOutputSchema({ schema, dir, workspace }, placeOf)
+  return flag && typeof schema === 'string'
+    ? loadSchemaFlag(schema)
+    : loadOutputSchema({ schema, dir, workspace }, placeOf)
 }
 
 /** Names are relative to the workspace; `./x` and `../x` to the prompt file. */

@@ -1,4 +1,6 @@
 import { sha256 } from '../base/hash.ts'
+import type { JsonObject } from '../base/json.ts'
+import { withoutQueries } from '../config/origins.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { type Ending, exitCodeFor } from './ending.ts'
 import type { Target } from './target.ts'
@@ -32,7 +34,17 @@ export function recordStart(
     })
   }
   for (const agent of agents) journal.note({ k: 'source', ...agent })
-  journal.note({ k: 'source', name: 'config', path: '', hash: '', value: target.settings })
+  journal.note({ k: 'source', name: 'config', path: '', hash: '', value: recordedSettings(target) })
+}
+
+/** Addresses may hold a key in their query, which belongs to the user's config and not to the run. */
+function recordedSettings({ settings }: Target): Target['settings'] {
+  const { providers, gateway } = settings
+  return {
+    ...settings,
+    providers: withoutQueries(providers as unknown as JsonObject) as unknown as typeof providers,
+    ...(gateway === undefined ? {} : { gateway: withoutQueries(gateway) as unknown as typeof gateway }),
+  }
 }
 
 /** Ends the journal of a run, unless the journal itself is what failed. */

@@ -1,5 +1,6 @@
 import { pickAgentOptions } from '../config/agent-options.ts'
-import { issueText } from '../config/issue.ts'
+import { BatonError } from '../base/error.ts'
+import { issueText, type Issue } from '../config/issue.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
@@ -22,7 +23,7 @@ export interface AgentTarget {
   /** Options from the environment and from flags: they win over the agent's own (DESIGN 3). */
   readonly flagOptions: JsonObject
   /** What `baton check` says and a run does not. */
-  readonly notes: readonly string[]
+  readonly notes: readonly Issue[]
   readonly packRoots: readonly string[]
   readonly agents: readonly AgentFile[]
 }
@@ -30,8 +31,15 @@ export interface AgentTarget {
 /** What a run was asked to run, read and checked: nothing has been executed yet. */
 export type Target = PromptTarget | AgentTarget
 
+/** What a run says before it begins, one line each. */
+export function warningsOf(target: Target): readonly string[] {
+  return target.kind === 'prompt' ? target.spec.warnings.map(issueText) : []
+}
+
 export interface TargetOptions extends ConfigOptions {
   readonly file: string
+  /** The prompt itself, where it is no file: `file` is then only its name in messages. */
+  readonly text?: string
   readonly builtInDir: string
 }
 
@@ -40,18 +48,19 @@ export interface TargetOptions extends ConfigOptions {
  * @throws BatonError for everything that is wrong before a run can start (exit codes 2 and 6)
  */
 export async function loadTarget(options: TargetOptions): Promise<Target> {
-  if (targetKind(options.file, options) === 'agent') return loadAgentTarget(options)
+  if (options.text === undefined && targetKind(options.file, options) === 'agent') return loadAgentTarget(options)
   return loadPrompt(options)
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const { workspace, settings, configSettings, flagValues, notes } = await loadTargetConfig(options)
   const roots = packRoots(workspace, options)
-  const { cwd, builtInDir, file } = options
-  const find = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots })
+  const { cwd, builtInDir, file, reads } = options
+  const find = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots, reads })
   const agent = find()
   // packs may hold prompt files too
   if (agent.kind === 'prompt') return loadPrompt({ ...options, file: agent.file })
+  refusePromptFlags(options)
   return {
     kind: 'agent',
     agent,
@@ -64,10 +73,19 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     agentSettings: configSettings,
     configSettings,
     flagOptions: pickAgentOptions(flagValues),
-    notes: notes.map(issueText),
+    notes,
     packRoots: roots,
     agents: [agent],
   }
+}
+
+/** What says how a prompt file is filled and answered says nothing to a script. */
+function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetOptions): void {
+  const flag = vars.length > 0 ? '--var' : outputSchema === undefined ? undefined : '--output-schema'
+  if (flag === undefined) return
+  throw new BatonError('USAGE', `${flag} is for prompt files, and ${file} is an agent`, {
+    hint: flag === '--var' ? 'Give it an input by -i.' : 'An agent answers what its script returns.',
+  })
 }
 
 async function loadPrompt(options: TargetOptions): Promise<PromptTarget> {

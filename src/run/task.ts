@@ -6,12 +6,14 @@ import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
 import type { Spent, TaskAnswer } from './answer.ts'
-import type { RefusedAnswer } from './apply-answer.ts'
 import { ask } from './ask.ts'
 import type { FileSet } from './files.ts'
+import { type GivenAnswer, keepAnswer } from './given-answer.ts'
 import { renderInstruction } from './instruction.ts'
+import { fitting } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { variableInput } from './variable-input.ts'
 
 /** How a task ended. Plain JSON: it is recorded as the task's boundary. */
 export type TaskOutcome = {
@@ -23,8 +25,8 @@ export type TaskOutcome = {
   (
     | { readonly status: 'done'; readonly content: string; readonly value?: Json; readonly spent: Spent }
     | { readonly status: 'skipped'; readonly reason: string }
-    /** `answer`: what the model said, where only its file changes failed. */
-    | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: RefusedAnswer }
+    /** `answer`: what the model said, where something failed after it. */
+    | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
   )
 
 /** Why a run or task without an instruction does nothing (R255, TV31). */
@@ -46,7 +48,8 @@ export interface Round {
 export async function runTask(plan: TaskPlan, round: Round, context: RunContext): Promise<TaskOutcome> {
   const { index, label } = plan
   const call = { agents: round.target.spec.agents, promptDir: round.target.spec.promptDir, redoCount: round.redoCount }
-  const task = { input: plan.input ?? round.given?.value ?? null, task: { index, count: plan.count, label } }
+  const { target } = round
+  const task = { ...variableInput(target), input: inputOf(plan, round), task: { index, count: plan.count, label } }
 
   const before = await runChain(
     { ...call, stage: 'pre_task', state: round.state, extra: task },
@@ -69,12 +72,26 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
   const done = { status: 'done', index, label, spent: answer.spent, ...valueOf(answer) } as const
   if (context.dry !== undefined) return { ...done, content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
-  const after = await runChain(
-    { ...call, stage: 'post_task', state, content: answer.text, extra },
-    round.services,
-    context,
+  return keepAnswer(
+    () => answer,
+    async () => {
+      const step = { ...call, stage: 'post_task', state, content: answer.text, extra } as const
+      const after = await runChain(step, round.services, context)
+      const content = after.content ?? answer.text
+      return { ...done, ...reread(content, answer, round.target), agentResult: after.agentResult ?? null }
+    },
   )
-  return { ...done, content: after.content ?? answer.text, agentResult: after.agentResult ?? null }
+}
+
+/** What `post_task` agents made of the answer; with `[output]` it must still fit. */
+function reread(
+  content: string,
+  answer: TaskAnswer,
+  { output }: PromptTarget,
+): { readonly content: string; readonly value?: Json } {
+  if (output === undefined || content === answer.text) return { content }
+  const { text, value } = fitting(content, output, 'the post_task agents made of the answer')
+  return { content: text, value }
 }
 
 interface TemplateFacts {
@@ -82,20 +99,25 @@ interface TemplateFacts {
   readonly files: FileSet
 }
 
-/** What templates see: `{ input, data: { files, task }, params }` (DESIGN 4). */
-function fillTemplate(
-  state: ChainState,
-  { plan, files }: TemplateFacts,
-  { target, given }: Round,
-): Promise<ChainState> {
+/** The `-i` text, the working group, or what the caller of an agent gives. */
+function inputOf(plan: TaskPlan, { given }: Pick<Round, 'given'>): Json {
+  return plan.input ?? given?.value ?? null
+}
+
+/**
+ * What templates see: `{ input, data: { files, task }, params }` (DESIGN 4). `input` is the table of variables where
+ * `[input]` declares them, else the input of the task, which is always `data.task.input` as well.
+ */
+function fillTemplate(state: ChainState, { plan, files }: TemplateFacts, round: Round): Promise<ChainState> {
+  const { target } = round
   const { index, count, label, working } = plan
   const { context, knowledge, structure } = files
   const paths = (refs: FileSet['context']): Json => refs.map(({ path }) => path)
   return renderInstruction(state, target.spec.document, {
-    input: plan.input ?? given?.value ?? null,
+    input: target.vars ?? inputOf(plan, round),
     data: {
       files: { context: paths(context), knowledge: paths(knowledge), structure, working: paths(working) },
-      task: { index, count, label },
+      task: { index, count, label, input: inputOf(plan, round) },
     },
     params: state.params,
   })

@@ -9,6 +9,8 @@ const longestName = 59
 export interface LoadedModules {
   /** Gives the name to load the module under; `shown` is its path for people. */
   add(shown: string, module: LuaModule): string
+  /** The module that was loaded under this name. */
+  find(name: string): LuaModule | undefined
   /** Where an error was raised, when that was in one of the modules, and what it says without that place. */
   locate(error: LuaError): { readonly place: SourcePlace; readonly message: string } | undefined
 }
@@ -26,6 +28,7 @@ export function createLoadedModules(): LoadedModules {
         return name
       }
     },
+    find: (name) => modules.get(name),
     locate({ message, chunk, line }) {
       const written = /^([^\n]*?):(\d+): ?/.exec(message)
       const named = modules.get(written?.[1] ?? '')

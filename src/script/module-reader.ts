@@ -34,6 +34,7 @@ export function createModuleReader(): ModuleReader {
       const call = { name: 'require', args: [name, ...shown] }
       module = context.effects.observe<LuaModule | null>(at, call, () => readModule(name, folders, context))
       known.set(key, module)
+      noteModule(moduleFiles(name, folders), module, context)
     }
     return module ?? undefined
   }
@@ -43,6 +44,14 @@ export function createModuleReader(): ModuleReader {
 export function moduleFiles(name: string, folders: readonly string[]): readonly string[] {
   const path = name.replaceAll('.', '/')
   return folders.flatMap((folder) => [join(folder, 'lua', `${path}.lua`), join(folder, 'lua', path, 'init.lua')])
+}
+
+/** The files that were looked for as well: once there, they come first. */
+function noteModule(files: readonly string[], module: LuaModule | null, { reads }: RunContext): void {
+  if (reads === undefined) return
+  const last = files.findIndex((file) => file === module?.file)
+  for (const file of last === -1 ? files : files.slice(0, last)) reads.file(file)
+  if (module !== null) reads.file(module.file, module.text)
 }
 
 /** A redo reads everything anew (DESIGN 2 "Nesting"). */

@@ -1,7 +1,9 @@
 import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { bindFunctions, type HostBindings } from './bindings.ts'
+import { callLines, isSameLine } from './call-lines.ts'
 import { type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
+import { withRange } from './error-range.ts'
 import type { Section } from './host/module.ts'
 import { createLoadedModules } from './loaded-modules.ts'
 import { luaToJson } from './values.ts'
@@ -66,6 +68,10 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
     })
   }
   const inModule = section.loaded?.locate(error)
+  const calls = callLines(error, (name) =>
+    name === chunk.name ? { file: section.agentFile, text: fileText } : section.loaded?.find(name),
+  )
+  const child = placeOfChild(error.cause)
   const own = error.chunk === undefined || error.chunk === chunk.name
   const place =
     own && error.line !== undefined
@@ -73,11 +79,21 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
       : { file: section.agentFile }
   const cause = isBatonError(error.cause) ? error.cause : error
   const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
-  return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', inModule?.message ?? error.message, {
-    place: placeOfChild(error.cause) ?? inModule?.place ?? place,
+  const message = inModule?.message ?? error.message
+  const raised = withRange(inModule?.place ?? place, message)
+  const above = isBatonError(error.cause) && child !== undefined ? error.cause.trail : []
+  return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', message, {
+    place: child ?? raised,
+    trail: child === undefined ? trailTo(raised, calls, section.agentFile) : [...above, ...calls],
     cause,
     hint,
   })
+}
+
+/** A module may have been called in a `return`, of which Lua keeps no line: then the agent's file is named. */
+function trailTo(raised: SourcePlace, calls: readonly SourcePlace[], agentFile: string): readonly SourcePlace[] {
+  const above = calls.filter((call) => !isSameLine(call, raised))
+  return [raised, ...above].some(({ file }) => file === agentFile) ? above : [...above, { file: agentFile }]
 }
 
 /** Where an agent that was run from here has failed. A cycle has no such line: it is shown where it is entered. */

@@ -1,4 +1,4 @@
-import { BatonError, isBatonError, rewordError } from '../base/error.ts'
+import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
 import type { PromptAgent, ScriptAgent } from '../event/agent.ts'
@@ -35,6 +35,8 @@ export interface ChainServices {
   readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
   /** Throws when params no longer make valid settings. */
   readonly checkParams: (params: JsonObject) => unknown
+  /** Where the entry is written; undefined for one that an agent has returned. Left out: nowhere. */
+  readonly placeOf?: (config: AgentConfig) => Promise<SourcePlace | undefined>
 }
 
 export interface ChainOutcome {
@@ -80,17 +82,27 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
     const [config, ...next] = rest as readonly [AgentConfig, ...AgentConfig[]]
     rest = next
     if (!config.enabled) continue
-    if (step >= maxSteps) throw tooManySteps(call.stage)
-
-    const agent = await surroundings.services.findAgent(config)
-    checkAs(config, agent)
-    const current = { config, agent, next, previous, step }
-    const answer = await runStep({ ...call, ...outcomeFields(outcome) }, current, surroundings.context)
-    outcome = applyStep(outcome, answer, { config, agent, stage: call.stage }, surroundings)
-    previous.push(recordOf(call.stage, config, answer))
-    if (answer.next !== undefined) rest = nextEntries(answer.next, call.stage, config)
+    try {
+      if (step >= maxSteps) throw tooManySteps(call.stage)
+      const agent = await surroundings.services.findAgent(config)
+      checkAs(config, agent)
+      const current = { config, agent, next, previous, step }
+      const answer = await runStep({ ...call, ...outcomeFields(outcome) }, current, surroundings.context)
+      outcome = applyStep(outcome, answer, { config, agent, stage: call.stage }, surroundings)
+      previous.push(recordOf(call.stage, config, answer))
+      if (answer.next !== undefined) rest = nextEntries(answer.next, call.stage, config)
+    } catch (error) {
+      throw await fromEntry(error, config, surroundings)
+    }
   }
   return outcome
+}
+
+/** The error with the entry of the file that led to it. */
+async function fromEntry(error: unknown, config: AgentConfig, { services, context }: Surroundings): Promise<unknown> {
+  if (context.signal.aborted || !isBatonError(error) || error.code === 'JOURNAL_FAILED') return error
+  const from = await services.placeOf?.(config)
+  return from === undefined ? error : rewordError(error, { from })
 }
 
 function outcomeFields({ state, content }: ChainOutcome): Pick<ChainCall, 'state' | 'content'> {

@@ -25,8 +25,10 @@ export interface Step {
  */
 export async function runStep(call: ChainCall, step: Step, context: RunContext): Promise<ChainAnswer> {
   const { config, agent } = step
-  const at = below(context, `${step.step}:${config.name}`)
   const { stage, state, promptDir, redoCount } = call
+  // a chain that gave up the right to write gave it up for the agents after it, too
+  const rights = state.params['write_mode'] === false ? { mayWrite: false } : {}
+  const at = { ...below(context, `${step.step}:${config.name}`), ...rights }
   const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
   const { previous, next } = step
   const input = chainInput({ stage, config, state, previous, next, promptDir, redoCount, extra })

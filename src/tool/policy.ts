@@ -1,4 +1,4 @@
-import { relative, sep } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import type { Action, Policy, Verdict } from '../event/policy.ts'
 
@@ -65,19 +65,25 @@ export function createPathPolicy(options: PathPolicyOptions): Policy {
   }
 }
 
+/** What says which programs run, and with which rights, in whatever folder it lies. */
+const protectedNames: ReadonlySet<string> = new Set(['.baton', '.aipack', 'baton.toml', '.mcp.json'])
+
 /**
  * The policy for changes that a model chooses (DESIGN 9 "Sandbox"): what says what runs, and with which rights, it never
- * writes or deletes. `protectedPaths` are absolute.
+ * writes or deletes. That are the files and folders with protected names, at any depth and in any case, what those of
+ * the workspace link to, and `protectedPaths` (absolute).
  */
 export function withProtected(policy: Policy, workspace: string, protectedPaths: readonly string[]): Policy {
-  const kept = protectedPaths.map(realPath)
   const root = realPath(workspace)
+  const kept = [...protectedPaths, ...[...protectedNames].map((name) => join(root, name))].map(realPath)
   return {
     check(action) {
       const verdict = policy.check(action)
       if (verdict.kind !== 'allow' || action.kind === 'read') return verdict
       const { path } = action
-      const held = kept.find((file) => isInside(file, path) || (action.kind === 'delete' && isInside(path, file)))
+      const held =
+        protectedAbove(root, path) ??
+        kept.find((file) => isInside(file, path) || (action.kind === 'delete' && isInside(path, file)))
       return held === undefined ? verdict : deny(`${displayPath(root, held)} is protected: a model never changes it`)
     },
   }
@@ -98,7 +104,18 @@ function deny(reason: string): Verdict {
   return { kind: 'deny', reason }
 }
 
-/** Some file systems do not tell `.GIT` from `.git`. */
 function isGit(path: string): boolean {
-  return path.split(sep).some((step) => step.toLowerCase() === '.git')
+  return path.split(sep).some((step) => folded(step) === '.git')
+}
+
+/** The path itself or the folder on the way to it that has a protected name. */
+function protectedAbove(root: string, path: string): string | undefined {
+  const steps = relative(root, path).split(sep)
+  const found = steps.findIndex((step) => protectedNames.has(folded(step)))
+  return found === -1 ? undefined : join(root, ...steps.slice(0, found + 1))
+}
+
+/** Some file systems do not tell `.GIT` from `.git`. */
+function folded(name: string): string {
+  return name.toLowerCase()
 }

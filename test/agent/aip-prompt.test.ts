@@ -109,7 +109,11 @@ describe('the answer', () => {
       '# Options\n\n```toml\nmodel = "small-high"\ntemperature = 0.25\n[model_aliases]\nsmall = "tiny-1"\n```\n\n# User\n\nHi\n',
     )
     await here.run('a')
-    expect(here.provider.requests[0]).toMatchObject({ model: 'tiny-1-high', temperature: 0.25 })
+    expect(here.provider.requests[0]).toMatchObject({
+      model: 'tiny-1',
+      reasoning_effort: 'high',
+      temperature: 0.25,
+    })
   })
 })
 

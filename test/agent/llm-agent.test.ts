@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import type { ModelFailure } from '../../src/model/errors.ts'
 import { createFakeProvider } from '../../src/model/fake.ts'
 import { agentWorld } from '../helpers/agents.ts'
 
@@ -41,7 +43,7 @@ describe('a model agent', () => {
   })
 
   it.each([
-    [{ text: [] }, 'fake::fake gave an empty answer'],
+    [{ text: ['half'], finish: 'length' }, 'the answer was cut at its output limit'],
     [
       { text: ['half'], finish: 'content_filter' },
       'fake::fake was stopped by its content filter: the answer is not whole',
@@ -50,6 +52,52 @@ describe('a model agent', () => {
     const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
     await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] }, context)
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([{ message }])
+  })
+
+  it.each([
+    [{ text: [' \n'], usage }, 'fake::fake gave an empty answer'],
+    [{ text: [], finish: 'length', usage }, 'fake::fake used up its output limit before it answered'],
+    [{ text: [], finish: 'content_filter', usage }, 'fake::fake was stopped by its content filter before it answered'],
+  ] as const)('fails, and counts the call, when it says nothing: %j', async (turn, message) => {
+    const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
+    const asked = context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] }, context)
+    await expect(asked).rejects.toMatchObject({ code: 'MODEL_FAILED', message })
+    expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([{ call: usage }])
+  })
+
+  it('asks the fallback model when the first one says nothing', async () => {
+    const provider = createFakeProvider(({ model }) => ({ text: model === 'a' ? [] : ['words'], usage }))
+    const { context } = agentWorld({}, { provider })
+    const agent = {
+      kind: 'llm',
+      name: 'main',
+      settings: { model: 'a' },
+      fallbackModels: ['b'],
+      takesEmpty: true,
+    } as const
+    expect(await context.agents.run({ agent, messages: [] }, context)).toMatchObject({ text: 'words' })
+    expect(context.sent.filter(({ type }) => type === 'usage').at(-1)).toMatchObject({ total: { calls: 2, input: 22 } })
+  })
+
+  it('counts every request that was sent, and estimates those that broke', async () => {
+    const broken = (of: Partial<ModelFailure>): Error => {
+      const cause = { kind: 'model-failure', class: 'network', retryable: true, isOverload: false, ...of }
+      return new BatonError('MODEL_FAILED', 'broken', { cause })
+    }
+    const provider = createFakeProvider([
+      { text: ['x'.repeat(36)], failure: broken({}) },
+      { text: [], failure: broken({ class: 'unavailable', status: 500 }) },
+      { text: ['fine'], usage },
+    ])
+    const { context } = agentWorld({}, { provider })
+    const messages = [{ role: 'user', content: 'y'.repeat(72) }] as const
+    await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages }, context)
+    const none = { cached: 0, reasoning: 0 }
+    expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([
+      { call: { calls: 1, input: 20, output: 10, ...none } },
+      { call: { calls: 1, input: 0, output: 0, ...none } },
+      { call: usage, total: { calls: 3, input: 31, output: 13 } },
+    ])
   })
 
   it('records the call before and after it', async () => {

@@ -63,7 +63,7 @@ describe('what a prompt file gets from a script', () => {
     [3, '3'],
     [null, ''],
   ] as const)('%j', (value, text) => {
-    expect(callPromptInput(value)).toEqual({ value, text })
+    expect(callPromptInput(value)).toMatchObject({ value, text })
   })
 })
 

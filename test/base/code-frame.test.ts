@@ -51,3 +51,33 @@ it('cuts the end of a long line without a column', () => {
 it('reads CRLF and makes control characters visible', () => {
   expect(codeFrame('a\u001b[31m\r\nb', { line: 1 }, { context: 1 })).toBe('> 1 | a␛[31m\n  2 | b')
 })
+
+it('puts carets below the whole range', () => {
+  expect(codeFrame('key = "some value" # why', { line: 1, column: 7, endLine: 1, endColumn: 19 })).toBe(
+    '> 1 | key = "some value" # why\n    |       ^^^^^^^^^^^^',
+  )
+  expect(codeFrame('日本 語語 x', { line: 1, column: 4, endLine: 1, endColumn: 6 })).toBe(
+    '> 1 | 日本 語語 x\n    |      ^^^^',
+  )
+})
+
+it('marks a range over several lines on its first line only', () => {
+  expect(codeFrame('a = """one\ntwo"""', { line: 1, column: 5, endLine: 2, endColumn: 7 }, { context: 0 })).toBe(
+    '> 1 | a = """one\n    |     ^^^^^^',
+  )
+})
+
+it('ends the carets where a long line is cut', () => {
+  const [shown = '', carets = ''] = codeFrame(
+    'd'.repeat(300),
+    { line: 1, column: 11, endLine: 1, endColumn: 301 },
+    { width: 20 },
+  ).split('\n')
+  expect(shown).toBe(`> 1 | ${'d'.repeat(20)}…`)
+  expect(carets).toBe(`    | ${' '.repeat(10)}${'^'.repeat(11)}`)
+})
+
+it('shows one caret for an empty range, and for one that ends before it begins', () => {
+  expect(codeFrame('abc', { line: 1, column: 4, endLine: 1, endColumn: 4 })).toBe('> 1 | abc\n    |    ^')
+  expect(codeFrame('abc', { line: 1, column: 3, endLine: 1, endColumn: 1 })).toBe('> 1 | abc\n    |   ^')
+})

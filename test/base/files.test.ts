@@ -48,6 +48,15 @@ describe('writeFileAtomic', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['a', 'run.sh'])
   })
 
+  it('writes a file whose name is as long as names can be', () => {
+    const folder = tempTree()
+    const name = 'n'.repeat(255)
+    writeFileAtomic(join(folder, name), 'new')
+    writeFileAtomic(join(folder, name), 'newer')
+    expect(readdirSync(folder)).toEqual([name])
+    expect(readFileSync(join(folder, name), 'utf8')).toBe('newer')
+  })
+
   it('writes through a link to its target', () => {
     const folder = tempTree({ real: 'old' })
     symlinkSync('real', join(folder, 'link'))

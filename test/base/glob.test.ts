@@ -256,6 +256,18 @@ describe('listFiles and links', () => {
     expect(paths(root, ['a/up/**/*.md'])).toEqual(['a/up/a/x.md'])
   })
 
+  it('tells of every folder it looks into, also of one that is missing, and of no other', () => {
+    const root = tempTree({ 'src/in/a.ts': '', 'src/node_modules/b.ts': '', 'docs/c.md': '' })
+    const seen = (globs: readonly string[], baseDir = root): readonly string[] => {
+      const folders: string[] = []
+      listFiles(globs, { baseDir, root, onFolder: (folder) => folders.push(folder.slice(root.length + 1)) })
+      return folders
+    }
+    expect(seen(['src/**/*.ts'])).toEqual(['', 'src', 'src/in'])
+    expect(seen(['*.ts'])).toEqual([''])
+    expect(seen(['*.ts'], join(root, 'missing'))).toEqual(['missing'])
+  })
+
   it('lists 20,000 files', { timeout: 120_000 }, () => {
     const root = tempTree()
     for (let folder = 0; folder < 100; folder += 1) {

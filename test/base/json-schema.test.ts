@@ -161,13 +161,24 @@ describe('a schema that is not one', () => {
       '$.items must be an object or true or false, but is a list',
       ['items'],
     ],
-    ['a pattern that is none', { pattern: '[' }, 'Invalid regular expression: /[/u', []],
-    ['a reference that leads nowhere', { $ref: '#/$defs/a' }, 'it refers to "#/$defs/a", which is not in it', []],
+    [
+      'a pattern that is none',
+      { properties: { a: { pattern: 'a' }, b: { pattern: '[' } } },
+      'Invalid regular expression: /[/u',
+      ['properties', 'b', 'pattern'],
+    ],
+    [
+      'a reference that leads nowhere',
+      { anyOf: [true, { $ref: '#/$defs/a' }] },
+      'it refers to "#/$defs/a", which is not in it',
+      ['anyOf', 1, '$ref'],
+    ],
+    ['one that is written twice', { $ref: '#/$defs/a', not: { $ref: '#/$defs/a' } }, 'it refers to "#/$defs/a"', []],
     [
       'a reference to another document',
       { $ref: 'https://schemas.test/a' },
       'it refers to "https://schemas.test/a", which is not in it',
-      [],
+      ['$ref'],
     ],
     [
       'another dialect',
@@ -184,6 +195,16 @@ describe('a schema that is not one', () => {
   ])('is named with its place: %s', async (_, schema, message, at) => {
     const result = await compileSchema(schema)
     expect(result).toMatchObject({ kind: 'invalid', message: expect.stringContaining(message) as string, at })
+  })
+
+  it('is said with all its mistakes, one for each place', async () => {
+    const properties = { a: { type: 'text' }, b: { minLength: -1 }, c: { enum: 3 } }
+    const result = await compileSchema({ type: 'object', properties })
+    expect(result).toMatchObject({ kind: 'invalid', at: ['properties', 'a', 'type'] })
+    expect(result.kind === 'invalid' ? result.others.map(({ at }) => at.join('.')) : []).toEqual([
+      'properties.b.minLength',
+      'properties.c.enum',
+    ])
   })
 
   it('does not stand in the way of the next one with the same name', async () => {

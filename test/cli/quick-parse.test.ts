@@ -9,6 +9,12 @@ function parsed(...args: readonly string[]): unknown {
 describe('the quick parser', () => {
   it.each([
     [['a.md'], ['run', ['a.md'], {}]],
+    [[], ['run', [], {}]],
+    [['-'], ['run', ['-'], {}]],
+    [
+      ['run', '--prompt=- x', '--var', 'a=1', '--var=b=2', '--output', 'o.md'],
+      ['run', [], { prompt: '- x', var: ['a=1', 'b=2'], output: 'o.md' }],
+    ],
     [
       ['run', 'a.md', '-i', 'one', '--input', 'two', '-m', 'x'],
       ['run', ['a.md'], { input: ['one', 'two'], model: 'x' }],
@@ -36,11 +42,11 @@ describe('the quick parser', () => {
   it.each([
     [['--help']],
     [['run', 'a.md', '--help']],
-    [[]],
-    [['run']],
     [['run', 'a.md', 'b.md']],
     [['a.md', '--nope']],
     [['a.md', '-m']],
+    [['-p', 'x', '--prompt', 'y']],
+    [['-p', '- x']],
     [['a.md', '-m', 'x', '-m', 'y']],
     [['a.md', '-v', '-q']],
     [['a.md', '--dry', 'all']],

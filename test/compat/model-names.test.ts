@@ -24,20 +24,22 @@ return { options.model, options.resolved_model }
 // spec/aipack.md 4.2, vector 18: one level, and one effort behind the name of an alias
 it.each([
   ['x', 'target'],
-  ['x-high', 'target-high'],
-  ['x-xhigh', 'target-xhigh'],
-  ['x-zero', 'target-zero'],
+  ['x-high', 'target-high', 'high'],
+  ['x-xhigh', 'target-xhigh', 'xhigh'],
+  ['x-zero', 'target-zero', 'none'],
   ['x-high-low', 'x-high-low'],
   ['x-huge', 'x-huge'],
   ['y-high', 'y-high'],
   ['y', 'y'],
   ['loop', 'x'],
-])('the model %s is asked for as %s, and scripts see both names', async (model, asked) => {
+])('the model %s is asked for as %s, and scripts see both names', async (model, asked, effort?: string) => {
   const provider = createFakeProvider([{ text: ['ok'] }])
   const { run } = agentWorld({ 'a.aip': agent }, { provider })
   const { outputs } = await run('a', null, { model })
   expect(outputs).toEqual([[model, asked]])
-  expect(provider.requests.map((request) => request.model)).toEqual([asked])
+  // the effort goes by itself: not every host cuts it off the name
+  const name = effort === undefined ? asked : 'target'
+  expect(provider.requests.map((request) => [request.model, request.reasoning_effort])).toEqual([[name, effort]])
 })
 
 it('an alias of the caller joins those of the agent and wins over them', async () => {
@@ -46,5 +48,6 @@ it('an alias of the caller joins those of the agent and wins over them', async (
   const options = { model_aliases: { x: 'mine', z: 'other' } }
   await run('a', null, { ...options, model: 'x-low' })
   await run('a', null, { ...options, model: 'loop' })
-  expect(provider.requests.map((request) => request.model)).toEqual(['mine-low', 'x'])
+  expect(provider.requests.map((request) => request.model)).toEqual(['mine', 'x'])
+  expect(provider.requests[0]?.reasoning_effort).toBe('low')
 })

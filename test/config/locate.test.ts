@@ -1,7 +1,13 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findWorkspace, userConfigFile, userDataFolder, workspaceConfigFile } from '../../src/config/locate.ts'
+import {
+  findWorkspace,
+  possibleConfigFiles,
+  userConfigFile,
+  userDataFolder,
+  workspaceConfigFile,
+} from '../../src/config/locate.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 describe('the workspace', () => {
@@ -62,4 +68,20 @@ describe('config files', () => {
     mkdirSync(join(root, 'x'))
     expect(() => workspaceConfigFile(root)).toThrow(/has two config files: baton.toml and .baton\/config.toml$/)
   })
+})
+
+it('names every file that could be config from here, whether it exists or not', () => {
+  const root = tempTree({ '.git/HEAD': '', 'a/b/c.md': '' })
+  const home = join(root, 'home')
+  const files = possibleConfigFiles({ cwd: join(root, 'a/b'), env: {}, home })
+  expect(files).toEqual([
+    join(home, '.config/baton/config.toml'),
+    join(home, '.aipack-base/config-default.toml'),
+    join(home, '.aipack-base/config-user.toml'),
+    join(root, '.aipack/config.toml'),
+    ...['a/b', 'a', ''].flatMap((folder) => [
+      join(root, folder, 'baton.toml'),
+      join(root, folder, '.baton/config.toml'),
+    ]),
+  ])
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { codeFrame } from '../../src/base/code-frame.ts'
 import { isBatonError } from '../../src/base/error.ts'
-import { issuesOf } from '../../src/config/issue.ts'
+import { issuesOf, issueText } from '../../src/config/issue.ts'
 import type { Environment } from '../../src/config/locate.ts'
 import { describeOrigins } from '../../src/config/origins.ts'
 import { loadRunSpec, placeInPrompt, settingsFor, type RunSpec } from '../../src/config/run-spec.ts'
@@ -138,7 +138,7 @@ budget = { usd = 0.5, calls = 3, unpriced = "allow" }`
 
   it('warns of a base_dir that is not there and of parameters that nobody reads', async () => {
     const spec = await load({ files: { 'p.md': '+++\nbase_dir = "src"\ntone = 1\n+++\n' } })
-    expect(spec.warnings).toEqual([
+    expect(spec.warnings.map(issueText)).toEqual([
       'p.md:3: nothing reads the parameter "tone"',
       `p.md:2: base_dir ${join(spec.workspace, 'src')} is not a folder, so globs match nothing`,
     ])

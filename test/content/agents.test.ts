@@ -1,20 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Json, JsonObject } from '../../src/base/json.ts'
-import { agentWorld } from '../helpers/agents.ts'
-
-/** What a shipped agent returns for an input like that of the chain. */
-async function runShipped(name: string, files: { readonly [path: string]: string }, input: JsonObject): Promise<Json> {
-  const { run, folder } = agentWorld({})
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), content)
-  }
-  const base = { coder_params: { context_globs: [] }, coder_prompt: '', agent_config: { name } }
-  const { outputs } = await run(name, [{ ...base, ...input }])
-  return outputs[0] ?? null
-}
+import type { JsonObject } from '../../src/base/json.ts'
+import { runShipped } from './shipped.ts'
 
 const project = {
   'src/token.ts': 'export function refreshToken() {}\n// the token is refreshed here\n',
@@ -27,7 +13,8 @@ const project = {
 describe('context-builder', () => {
   it('adds the files that the request is about, best first', async () => {
     expect(
-      await runShipped('context-builder', project, {
+      await runShipped('context-builder', {
+        files: project,
         coder_prompt: 'Rewrite the token refresh.',
         agent_config: { max_files: 2 },
       }),
@@ -43,18 +30,44 @@ describe('context-builder', () => {
       coder_params: { context_globs: ['src/color.ts'] },
       agent_config: { globs: ['docs/**/*.md'] },
     }
-    expect(await runShipped('context-builder', project, input)).toMatchObject({
+    expect(await runShipped('context-builder', { files: project, ...input })).toMatchObject({
       coder_params_patch: { context_globs: ['src/color.ts', 'docs/auth.md'] },
     })
   })
 
   it('finds files below base_dir, by paths relative to it', async () => {
     const input = { coder_prompt: 'the token', coder_params: { base_dir: 'src' }, agent_config: { max_files: 1 } }
-    expect(await runShipped('context-builder', project, input)).toMatchObject({ agent_result: { added: ['token.ts'] } })
+    expect(await runShipped('context-builder', { files: project, ...input })).toMatchObject({
+      agent_result: { added: ['token.ts'] },
+    })
+  })
+
+  it('names a file with brackets so that only this file is meant', async () => {
+    const files = { 'app/[token]/page.ts': 'token', 'app/t/page.ts': '' }
+    expect(await runShipped('context-builder', { files, coder_prompt: 'the token' })).toMatchObject({
+      coder_params_patch: { context_globs: [String.raw`app/\[token\]/page.ts`] },
+    })
+  })
+
+  it('leaves out hidden files and prompt files, which would match best', async () => {
+    const asked = 'Rewrite the token refresh.'
+    const files = {
+      '.env': 'token token refresh',
+      'ask.md': `+++\n+++\n${asked}\n`,
+      'other.md': '+++\nsub_agents = []\n+++\ntoken refresh token\n',
+      'src/token.ts': 'token',
+    }
+    const input = { files, coder_prompt: asked, coder_prompts: [asked] }
+    expect(await runShipped('context-builder', input)).toMatchObject({ agent_result: { added: ['src/token.ts'] } })
   })
 
   it.each(['', 'the and for', 'zebra'])('changes nothing for %j', async (prompt) => {
-    expect(await runShipped('context-builder', project, { coder_prompt: prompt })).toBeNull()
+    expect(
+      await runShipped('context-builder', {
+        files: project,
+        coder_prompt: prompt,
+      }),
+    ).toBeNull()
   })
 })
 
@@ -64,7 +77,7 @@ describe('prompt-refiner', () => {
       coder_prompt: 'Compare `src/token.ts` with ./src/user.ts and src/gone.ts. e.g. v1.2',
       agent_config: { rules: ['Be brief.'] },
     }
-    expect(await runShipped('prompt-refiner', project, input)).toEqual({
+    expect(await runShipped('prompt-refiner', { files: project, ...input })).toEqual({
       coder_params_patch: { context_globs: ['src/token.ts', 'src/user.ts'] },
       coder_prompts_append: ['Rules:\n- Be brief.\nThese paths are named above but do not exist: src/gone.ts.'],
       agent_result: { added: ['src/token.ts', 'src/user.ts'], missing: ['src/gone.ts'] },
@@ -72,7 +85,7 @@ describe('prompt-refiner', () => {
   })
 
   it('has rules of its own', async () => {
-    expect(await runShipped('prompt-refiner', project, { coder_prompt: 'Hi' })).toMatchObject({
+    expect(await runShipped('prompt-refiner', { files: project, coder_prompt: 'Hi' })).toMatchObject({
       coder_prompts_append: [expect.stringMatching(/^Rules:\n- .*line/)],
     })
   })
@@ -82,7 +95,9 @@ describe('reference-checker', () => {
   const answer = (content: string): JsonObject => ({ ai_response: { content } })
 
   it('confirms references that exist', async () => {
-    expect(await runShipped('reference-checker', project, answer('See src/token.ts:1 and src/token.ts:2-3.'))).toEqual({
+    expect(
+      await runShipped('reference-checker', { files: project, ...answer('See src/token.ts:1 and src/token.ts:2-3.') }),
+    ).toEqual({
       ai_response: { content: 'See src/token.ts:1 and src/token.ts:2-3.\n\nReferences: 2 checked, all exist.\n' },
       agent_result: { checked: 2, broken: {} },
     })
@@ -90,7 +105,7 @@ describe('reference-checker', () => {
 
   it('names those that do not', async () => {
     expect(
-      await runShipped('reference-checker', project, answer('See src/token.ts:99 and src/none.ts:1.')),
+      await runShipped('reference-checker', { files: project, ...answer('See src/token.ts:99 and src/none.ts:1.') }),
     ).toMatchObject({
       ai_response: {
         content: expect.stringContaining(
@@ -102,13 +117,13 @@ describe('reference-checker', () => {
 
   it('fails the task when it is strict', async () => {
     const input = { ...answer('See src/none.ts:1.'), agent_config: { strict: true } }
-    expect(await runShipped('reference-checker', project, input)).toEqual({
+    expect(await runShipped('reference-checker', { files: project, ...input })).toEqual({
       success: false,
       error_msg: 'the answer names what does not exist: src/none.ts:1 (no such file)',
     })
   })
 
   it('leaves answers without references alone', async () => {
-    expect(await runShipped('reference-checker', project, answer('At 10:30 nothing happens.'))).toBeNull()
+    expect(await runShipped('reference-checker', { files: project, ...answer('At 10:30 nothing happens.') })).toBeNull()
   })
 })

@@ -138,7 +138,7 @@ describe('agents that go wrong', () => {
       },
       code: 1,
       message: "attempt to index a nil value (local 't')",
-      at: 'a.aip:9',
+      at: 'a.aip:9:8',
       hint: /^hint: /m,
     }))
 })

@@ -35,7 +35,10 @@ describe('baton', () => {
     [['a.md', '-m'], 'Not enough arguments following: m'],
     [['a.md', '-v', '-q'], 'mutually exclusive'],
     [['a.md', '-m', ''], '-m is empty'],
-    [['-'], 'standard input is not available'],
+    [['-'], 'standard input is empty'],
+    [['-p', 'x', 'a.md'], '-p and a file both give a prompt'],
+    [['a.md', '--output', 'no/out.md'], 'there is no folder'],
+    [['a.md', '--output-schema', 'no.json'], '--output-schema: there is no file'],
     [['/dev/null'], '/dev/null'],
     [['a.md', '-m', 'a', '-m', 'b'], 'more than once'],
     [['a.md', '-c', 'modle=x'], 'modle'],
@@ -95,6 +98,7 @@ describe('baton', () => {
     })
     const { stdout, stderr, code } = await baton(['ask.md', '-C', 'sub', '--env-file', '.env', '-m', 'any', '-v'], {
       cwd: folder,
+      env: { BATON_GATEWAY_KEY: '' },
     })
     await server.close()
     expect({ stdout, code }).toEqual({ stdout: 'fine\n', code: 0 })
@@ -173,56 +177,6 @@ describe('baton', () => {
     expect(code).toBe(1)
     expect(stdout).toContain('==> a <==')
     expect(stderr).toContain('failed b: Sub-agent [p.lua] failed: no b')
-  })
-})
-
-describe('baton check', () => {
-  it('says everything that is wrong, with places', async () => {
-    const folder = tempTree({
-      'good.md': '+++\nsub_agents = ["a.aip"]\n+++\nHi\n',
-      'a.aip': '# Output\n\n```lua\nreturn 1\n```\n',
-      'bad.md': '+++\ntemperature = "hot"\nworking_glob = []\nsub_agents = [3]\n+++\nHi\n',
-      'broken.aip': '# Output\n\n```lua\nlocal x =\n```\n',
-    })
-    const { stdout, code } = await baton(['check', 'good.md', 'bad.md', 'broken.aip'], { cwd: folder })
-    expect(code).toBe(2)
-    expect(stdout).toContain('ok good.md')
-    expect(stdout.match(/^ {2}at .*$/gm)).toEqual([
-      '  at bad.md:2:15',
-      '  at bad.md:3:1',
-      '  at bad.md:4:15',
-      expect.stringMatching(/broken\.aip:[45]$/),
-    ])
-    const json = await baton(['check', '--json', 'good.md', 'bad.md'], { cwd: folder })
-    expect(jsonLines(json.stdout)).toMatchObject([
-      { file: 'good.md', ok: true, errors: [] },
-      {
-        file: 'bad.md',
-        ok: false,
-        errors: [{ code: 'CONFIG_INVALID', line: 2, column: 15 }, { line: 3 }, { line: 4 }],
-      },
-    ])
-  })
-
-  it('looks into the options and templates of agents', async () => {
-    const folder = tempTree({
-      'options.aip': '# Options\n\n```toml\nmodle = "x"\n```\n\n# Output\n\n```lua\nreturn 1\n```\n',
-      'wrong.aip': '# Options\n\n```toml\ntemperature = "hot"\n```\n',
-      'template.aip': '# System\n\nfine\n\n# User\n\n{{#if input}}\nHi\n',
-    })
-    const { stdout, code } = await baton(['check', 'options.aip', 'wrong.aip', 'template.aip'], { cwd: folder })
-    expect(code).toBe(2)
-    expect(stdout).toMatch(/warning: .*options\.aip:4.*"modle"[\s\S]*ok options\.aip/)
-    expect(stdout).toMatch(/"temperature" must be a number, not "hot"\n {2}at wrong\.aip:4:15/)
-    expect(stdout).toMatch(/the template cannot be rendered: Expecting .*\n {2}at template\.aip:\d$/m)
-    const run = await baton(['wrong.aip'], { cwd: folder })
-    expect(run).toMatchObject({ code: 2, stdout: '' })
-  })
-
-  it('runs nothing', async () => {
-    const folder = tempTree({ 'a.lua': 'aip.file.save("made.txt", "x")' })
-    expect(await baton(['check', 'a.lua'], { cwd: folder })).toMatchObject({ code: 0, stdout: 'ok a.lua\n' })
-    expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).toBe('a.lua\n')
   })
 })
 

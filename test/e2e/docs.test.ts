@@ -6,6 +6,8 @@ import { type ErrorCode, BatonError } from '../../src/base/error.ts'
 import { reserved } from '../../src/config/keys.ts'
 import { exitCodeOf } from '../../src/event/exit-code.ts'
 import { hostModules } from '../../src/script/host/index.ts'
+import { commandTable } from '../../src/cli/command-table.ts'
+import { globalFlagSpecs } from '../../src/cli/specs/spec.ts'
 import { root } from '../helpers/baton.ts'
 import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -260,15 +262,15 @@ it.each(everything)('%s links to files that exist', (document) => {
   expect(links.filter((target) => !existsSync(join(root, dirname(document), target)))).toEqual([])
 })
 
-it('README.md lists the flags of the command, all and no others', async () => {
-  const baton = `node '${join(root, 'dist/bin/baton.js')}'`
-  const help = await runShell(['run', 'check', 'config'].map((name) => `${baton} ${name} --help`).join('\n'), {
-    cwd: root,
-    env: { PATH: process.env['PATH'] },
-  })
-  const options = help.output.split('\n').flatMap((line) => /^\s+(?:-\w, )?\s*(--[a-z-]+)/.exec(line)?.[1] ?? [])
-  const listed = [...read('README.md').matchAll(/^\| `(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
-  expect(listed.toSorted()).toEqual([...new Set(options)].toSorted())
+it('README.md lists the commands and flags, all and no others', () => {
+  const tables = [globalFlagSpecs, ...commandTable.map(({ flags }) => flags)]
+  const shown = tables.flatMap((flags) => Object.entries(flags).filter(([, { hidden }]) => hidden === undefined))
+  const flags = ['--help', '--version', ...shown.map(([name]) => `--${name}`)]
+  const readme = read('README.md')
+  const listed = [...readme.matchAll(/^\| `(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
+  expect(listed.toSorted()).toEqual([...new Set(flags)].toSorted())
+  const commands = [...readme.matchAll(/^\| `baton (\w+)/gm)].map(([, name]) => name)
+  expect(commands.toSorted()).toEqual(commandTable.map(({ name }) => name).toSorted())
 })
 
 it('docs/prompt-file.md names every reserved key, and those of this version in its tables', () => {

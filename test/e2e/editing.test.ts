@@ -191,6 +191,107 @@ return { agent_result = change.file_path .. " " .. change.kind .. " " .. aip.fil
   })
 })
 
+describe('what an answer changed is not executed in the same run', () => {
+  const changed = (path: string, text: string): string =>
+    `<FILE_CHANGES>\n<FILE_NEW file_path="${path}">\n${text}\n</FILE_NEW>\n</FILE_CHANGES>`
+
+  it('as an agent that an agent runs', async () => {
+    const files = {
+      'ask.md': front('context_globs = ["agents/*"]\nsub_agents = [{ name = "s.lua", stage = "post_task" }]\n').replace(
+        'context_globs = ["src/**"]\n',
+        '',
+      ),
+      's.lua': 'return aip.agent.run("agents/o.lua", {}).outputs[1]',
+      'agents/o.lua': 'return nil',
+    }
+    const { run, read } = await world(files, [{ text: changed('agents/o.lua', 'print("EVIL")') }])
+    const { code, stderr } = await run('ask.md')
+    expect(read('agents/o.lua')).toContain('EVIL')
+    expect(code).toBe(6)
+    expect(stderr).not.toContain('[o.lua]')
+    expect(stderr).toContain('was changed by the answer of a model, and is not executed')
+  })
+
+  it('nor may it be the caller of the prompt file it answers', async () => {
+    const files = {
+      'ask.md': '+++\nmodel = "coder"\nwrite_mode = true\nsub_agents = ["child.md"]\n+++\nDo it.\n',
+      'child.md': '+++\nwrite_mode = true\ncontext_globs = ["ask.md"]\n+++\nChange it.\n',
+    }
+    const { run, folder } = await world(files, () => ({ text: changed('ask.md', 'owned') }))
+    const before = snapshot(folder)
+    const { code, stderr } = await run('ask.md')
+    expect(code).toBe(1)
+    expect(stderr).toContain('ask.md is protected')
+    expect(snapshot(folder)).toEqual(before)
+  })
+})
+
+describe('rights and secrets', () => {
+  const newFile = '<FILE_CHANGES>\n<FILE_NEW file_path="n.txt">\nx\n</FILE_NEW>\n</FILE_CHANGES>'
+
+  it('a right to write that an agent gave up is gone for prompt files after it', async () => {
+    const files = {
+      'ask.md': '+++\nmodel = "m"\nwrite_mode = true\nsub_agents = ["careful.lua", "child.md"]\n+++\nDo it.\n',
+      'careful.lua': 'return { coder_params_patch = { write_mode = false } }',
+      'child.md': '+++\nwrite_mode = true\n+++\nWrite.\n',
+    }
+    const { run, folder } = await world(files, () => ({ text: newFile }))
+    const before = snapshot(folder)
+    expect((await run('ask.md')).code).toBe(0)
+    expect(snapshot(folder)).toEqual(before)
+  })
+
+  it('a file that was never shown is neither replaced nor sent', async () => {
+    const text = newFile.replace('n.txt', '.env')
+    const { run, read, server } = await world({ 'ask.md': front(), 'src/a.js': source, '.env': 'KEY=value\n' }, [
+      { text },
+    ])
+    const { code, stderr } = await run('ask.md')
+    expect([code, server.requests.length]).toEqual([1, 1])
+    expect(stderr).toContain('.env would be replaced without having been shown')
+    expect(read('.env')).toBe('KEY=value\n')
+  })
+
+  it('the prompt file is never part of its own context', async () => {
+    const ask = '+++\nmodel = "m"\ncontext_globs = ["*.md"]\n+++\nRead.\n\n====\nsecret notes\n'
+    const { run, server } = await world({ 'ask.md': ask, 'other.md': 'other\n' }, [{ text: 'ok' }])
+    expect((await run('ask.md')).code).toBe(0)
+    expect(JSON.stringify(server.requests)).toContain('other.md')
+    expect(JSON.stringify(server.requests)).not.toContain('secret notes')
+  })
+
+  it('an answer that was cut changes nothing', async () => {
+    const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, [
+      { text: newFile, finish: 'length' },
+    ])
+    const before = snapshot(folder)
+    const { code, stderr } = await run('ask.md')
+    expect(code).toBe(1)
+    expect(stderr).toContain('it was cut at its output limit')
+    expect(snapshot(folder)).toEqual(before)
+  })
+})
+
+describe('an agent that answers in place of the main agent', () => {
+  const ask = (more: string): string => `+++\nagent = "x.lua"\n${more}\n+++\nDo it.\n\n====\n`
+
+  it('replaces existing files, and its answer is held against [output]', async () => {
+    const changes = '<FILE_CHANGES>\n<FILE_NEW file_path="a.txt">\nnew\n</FILE_NEW>\n</FILE_CHANGES>'
+    const files = {
+      'ask.md': ask('write_mode = true'),
+      'x.lua': `return { content = "Done.", file_changes = [[\n${changes}\n]] }`,
+      'a.txt': 'old\n',
+      'json.md': ask('[output]\nschema = { type = "integer" }'),
+    }
+    const { run, read } = await world(files, [])
+    expect(await run('ask.md')).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(read('a.txt')).toBe('new\n')
+    const { code, stderr } = await run('json.md')
+    expect(code).toBe(1)
+    expect(stderr).toContain('agent "x.lua" answered what does not fit [output]')
+  })
+})
+
 describe('the transcript', () => {
   const ask = '+++\nmodel = "coder"\nsub_agents = ["say.lua"]\n+++\nGreet.\r\n\n====\n\nold answer\n'
 
@@ -252,6 +353,16 @@ Say.
     expect((await run('ask.md')).code).toBe(1)
     expect(read('ask.md')).toContain('error: the answer')
     expect(read('ask.md')).toContain('like_it()')
+  })
+
+  it('keeps an answer whose post_task agent failed', async () => {
+    const files = {
+      'ask.md': '+++\nmodel = "m"\nsub_agents = [{ name = "bad.lua", stage = "post_task" }]\n+++\nSay.\n\n====\n',
+      'bad.lua': 'error("no")',
+    }
+    const { run, read } = await world(files, [{ text: 'A paid answer.' }])
+    expect((await run('ask.md')).code).toBe(1)
+    expect(read('ask.md')).toContain('\nA paid answer.\n')
   })
 
   it('keeps what was written above it meanwhile, and says so when the line is gone', async () => {

@@ -145,14 +145,21 @@ describe('what fails for good is said at once', () => {
     expect(stderr).toContain('hint: ')
   })
 
-  it('an answer without words is one, with a warning', async () => {
-    const { code, stdout, stderr } = await ask([{ text: '' }])
-    expect([code, stdout]).toEqual([0, '\n'])
-    expect(stderr).toContain('warning gateway::m gave an empty answer')
+  it('an answer without words, and the transcript stays', async () => {
+    const { code, stdout, stderr, folder } = await ask([{ text: '' }])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('error: gateway::m gave an empty answer')
+    expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toBe('Say fine.\n\n====\n')
   })
 })
 
 describe('silence', () => {
+  it('is not limited to no time at all', async () => {
+    const { code, stderr, requests } = await ask([], '-c', 'timeouts.headers=0s')
+    expect([code, requests]).toEqual([2, 0])
+    expect(stderr).toContain('a duration above zero')
+  })
+
   it('before the answer ends at the headers limit', async () => {
     const reply = { gate: new Promise<void>(() => {}) }
     const { code, stderr, requests } = await ask(
@@ -164,6 +171,7 @@ describe('silence', () => {
     )
     expect([code, requests]).toEqual([1, 2])
     expect(stderr).toContain('did not begin to answer within 0.06 s (after 2 attempts)')
+    expect(stderr).toContain('raise headers in [timeouts]')
   })
 
   it('in the middle of the answer ends at the idle limit', async () => {
@@ -206,11 +214,16 @@ it('an interrupted wait ends at once', async () => {
   const folder = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n' })
   const server = await startModelServer(() => failing(429))
   onTestFinished(() => server.close())
+  let isStopped = false
   const { code, stderr } = await baton(['ask.md', '-m', 'm'], {
     cwd: folder,
     env: { BATON_GATEWAY_URL: server.url },
     onError: (text, kill) => {
-      if (text.includes('retry in 5.0s')) kill('SIGINT')
+      // what is written after it must not send a second one, which ends the process at once
+      if (text.includes('retry in 5.0s') && !isStopped) {
+        isStopped = true
+        kill('SIGINT')
+      }
     },
   })
   expect(code).toBe(130)
@@ -246,9 +259,23 @@ describe('fallback_models', () => {
   })
 
   it('are not kept waiting by a host that allows no more requests', async () => {
-    const { code, models } = await run(({ body }) => (body?.model === 'big' ? failing(429) : { text: 'fine' }))
+    const limited = failing(429, { headers: { 'retry-after': '3600' } })
+    const { code, models } = await run(({ body }) => (body?.model === 'big' ? limited : { text: 'fine' }))
     expect(code).toBe(0)
-    expect(models).toEqual(['big', 'big', 'big', 'small', 'small'])
+    expect(models).toEqual(['big', 'small', 'small'])
+  })
+
+  it('hold for agents where a config file names them, those of the prompt file do not', async () => {
+    const server = await startModelServer(({ body }) => (body?.model === 'big' ? failing(404) : { text: 'fine' }))
+    onTestFinished(() => server.close())
+    const agent = '# Options\n\n```toml\nmodel = "big"\n```\n\n# User\n\nHi\n\n# Output\n\n```lua\nreturn nil\n```\n'
+    const files = { '.git/HEAD': '', 'a.aip': agent, 'ask.md': '+++\nsub_agents = ["a.aip"]\n+++\nSay fine.\n' }
+    const env = { BATON_GATEWAY_URL: server.url }
+    const named = tempTree({ ...files, 'baton.toml': 'fallback_models = ["small"]\n' })
+    expect(await baton(['ask.md', '-m', 'small'], { cwd: named, env })).toMatchObject({ code: 0 })
+    const own = '+++\nsub_agents = ["a.aip"]\nfallback_models = ["small"]\n+++\nSay fine.\n'
+    const front = tempTree({ ...files, 'ask.md': own })
+    expect(await baton(['ask.md', '-m', 'small'], { cwd: front, env })).toMatchObject({ code: 1 })
   })
 
   it('all failing: the first one says why, and the last one too', async () => {
@@ -259,7 +286,57 @@ describe('fallback_models', () => {
   })
 })
 
+describe('models that cannot be asked stop a run before its first agent', () => {
+  const files = {
+    '.git/HEAD': '',
+    'loud.lua': 'print("the agent ran")',
+    'unknown.md': '+++\nsub_agents = ["loud.lua"]\nmodel = "gpt-5-mini"\nfallback_models = ["sonet"]\n+++\nHi\n',
+    'keyless.md': '+++\nsub_agents = ["loud.lua"]\nmodel = "gpt-5-mini"\n+++\nHi\n',
+    'second.md':
+      '+++\nsub_agents = ["loud.lua"]\nmodel = "gpt-5-mini"\nfallback_models = ["offline::extractive"]\n+++\nHi\n',
+  }
+
+  it.each([
+    ['unknown.md', 2, /unknown model "sonet"[^]*unknown\.md:4/],
+    ['keyless.md', 3, /OPENAI_API_KEY is not set/],
+  ])('%s', async (file, expected, message) => {
+    const { code, stderr } = await baton([file], { cwd: tempTree(files), env: { OPENAI_BASE_URL: '' } })
+    expect(code).toBe(expected)
+    expect(stderr).toMatch(message)
+    expect(stderr).not.toContain('the agent ran')
+  })
+
+  it('but not while another one of the list can be, nor in a dry run', async () => {
+    const cwd = tempTree(files)
+    expect(await baton(['second.md'], { cwd })).toMatchObject({ code: 0 })
+    expect(await baton(['keyless.md', '--dry', 'req'], { cwd })).toMatchObject({ code: 0 })
+  })
+})
+
+it('a key with a line break behind it is shown nowhere, however the server cuts it', async () => {
+  const server = await startModelServer(() => ({ chunks: ['The key is ', key.slice(0, 20), key.slice(20), '.'] }))
+  onTestFinished(() => server.close())
+  const folder = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n\n====\n' })
+  const query = 'query-secret-0123456789'
+  const env = { BATON_GATEWAY_URL: `${server.url}?k=${query}`, BATON_GATEWAY_KEY: `${key}\n` }
+  const result = await baton(['ask.md', '-m', 'm', '--json'], { cwd: folder, env })
+  expect(result.code).toBe(0)
+  expectNoKey(result, folder)
+  const deltas = jsonLines(result.stdout).flatMap(({ type, text }) => (type === 'item.delta' ? [text] : []))
+  expect(deltas.join('')).toBe('The key is «secret:BATON_GATEWAY_KEY».')
+  expect(server.requests[0]?.path).toContain(query)
+  expect(result.stdout).not.toContain(query)
+})
+
 describe('budgets', () => {
+  it('count every request that was sent, also those that failed', async () => {
+    const { code, stderr, requests } = await ask(() => failing(500), '-c', 'budget.calls=2')
+    expect([code, requests]).toEqual([4, 2])
+    expect(stderr).toContain('the budget of 2 calls')
+    const { stdout } = await ask([failing(500)], '--json')
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: 'run.completed', usage: { calls: 2 } })
+  })
+
   const usage = { prompt_tokens: 400, completion_tokens: 100 }
 
   it('stop the run before a call that does not fit, with exit code 4', async () => {
@@ -300,7 +377,7 @@ describe('budgets', () => {
     const { code, stderr, requests } = await ask([], '--max-cost', '0.5')
     expect([code, requests]).toEqual([4, 0])
     expect(stderr).toContain('no price is known for gateway::m')
-    const allowed = await ask([], '--max-cost', '0.5', '-c', 'budget.unpriced=allow')
+    const allowed = await ask([], '--max-cost', '.5', '-c', 'budget.unpriced=allow')
     expect([allowed.code, allowed.stdout]).toEqual([0, 'fine\n'])
   })
 

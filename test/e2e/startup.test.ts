@@ -32,6 +32,7 @@ const heavy = {
   zod: 'ZodError',
   yaml: 'YAMLParseError',
   minisearch: 'MiniSearch',
+  chokidar: 'CHOKIDAR_INTERVAL',
 
   yargs: 'Not enough non-option arguments',
 }

@@ -9,6 +9,8 @@ const command = join(root, 'dist/bin/baton.js')
 export interface BatonOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
+  /** What standard input holds; left out: it is closed. */
+  readonly input?: string | Uint8Array
   /** Called with everything written to stdout so far; may send a signal. */
   readonly onOutput?: (stdout: string, kill: (signal: NodeJS.Signals) => void) => void
   readonly onError?: (stderr: string, kill: (signal: NodeJS.Signals) => void) => void
@@ -25,7 +27,7 @@ export interface BatonResult {
 /** Runs the built command with an environment that holds nothing of the machine it runs on. */
 export function baton(
   args: readonly string[],
-  { cwd, env = {}, onOutput, onError }: BatonOptions,
+  { cwd, env = {}, input, onOutput, onError }: BatonOptions,
 ): Promise<BatonResult> {
   const home = tempTree()
   const child = spawn(process.execPath, [command, ...args], {
@@ -38,8 +40,10 @@ export function baton(
       BATON_LOCAL_SERVERS: 'off',
       ...env,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  // a command that does not read it may have ended before
+  child.stdin.on('error', () => undefined).end(input)
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal)
   let stdout = ''
   let stderr = ''

@@ -52,6 +52,33 @@ describe('createMask', () => {
     expect(mask(text)).not.toMatch(/sk-openai|47-11/)
   })
 
+  it('hides a key without the blanks and line breaks around it, as it is sent', () => {
+    const padded = createMask({ A_TOKEN: ' key-0123456789\n', PIN: ' 4711 ', BLANK: ' ' }, { names: ['PIN', 'BLANK'] })
+    expect(padded.hide('key-0123456789, 4711 or nothing')).toBe('«secret:A_TOKEN», «secret:PIN» or nothing')
+  })
+
+  it('hides secrets that are in no variable of their own', () => {
+    const { hide } = createMask({}, { values: { 'gateway.base_url?key': 'query-secret-1', short: 'x' } })
+    expect(hide('x?key=query-secret-1')).toBe('x?key=«secret:gateway.base_url?key»')
+  })
+
+  it.each([
+    ['nothing here', 0],
+    ['it is sk-open', 7],
+    ['it is s', 1],
+    // the whole of one, and perhaps the beginning of a longer one
+    ['sk-openai-123456', 16],
+    ['sk-openai-123456-and-more', 0],
+    ['', 0],
+  ])('knows how much at the end of %j may be the beginning of a secret', (text, length) => {
+    expect(createMask(environment).begun(text)).toBe(length)
+  })
+
+  it('does not take the end of a secret for the beginning of the next one', () => {
+    expect(createMask({ A_TOKEN: 'abcdefgha' }).begun('abcdefgha')).toBe(0)
+    expect(createMask({}).begun('abcdefgha')).toBe(0)
+  })
+
   it('leaves the name where the environment has the variable no more', () => {
     expect(createMask({}).unmask(mask('47-11'))).toBe('«secret:PIN»')
   })

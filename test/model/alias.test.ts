@@ -7,6 +7,7 @@ describe('aliases', () => {
   it.each([
     ['x', 'target'],
     ['x-high', 'target-high'],
+    ['fast-high', 'gpt-5-mini-high'],
     ['y-high', 'y-high'],
     ['y', 'y'],
     ['loop', 'fast'],

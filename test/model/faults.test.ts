@@ -82,6 +82,18 @@ describe('a status that is no success', () => {
     expect(error.hint).toBe('No key was sent: set the environment variable TEST_KEY.')
   })
 
+  it('400 for an account without credit is a matter of the quota', async () => {
+    const body = errorBody('Your credit balance is too low to access the API.', 'invalid_request_error')
+    const { error } = await failingReply({ status: 400, body })
+    expect(modelFailureOf(error)).toMatchObject({ class: 'quota', retryable: false })
+    expect(error.hint).toContain('billing')
+  })
+
+  it('names the place of the address where that may be wrong', async () => {
+    const { error } = await failingReply({ status: 404, body: '' }, { baseUrlName: 'BATON_GATEWAY_URL' })
+    expect(error.hint).toContain('the base URL (BATON_GATEWAY_URL)')
+  })
+
   it('429 with a used-up quota is not worth a retry', async () => {
     const body = errorBody('pay', 'insufficient_quota')
     const { error } = await failingReply({ status: 429, body, headers: { 'retry-after': '9' } })

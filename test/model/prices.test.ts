@@ -1,12 +1,18 @@
 import { calcPrice } from '@pydantic/genai-prices'
 import { describe, expect, it } from 'vitest'
 import type { Usage } from '../../src/event/message.ts'
+import { builtInProviders } from '../../src/model/builtin.ts'
 import { loadPrices, type PricedModel } from '../../src/model/prices.ts'
 
 const now = (): Date => new Date('2026-10-01T12:00:00Z')
 const prices = await loadPrices({ now })
 
-function priced(provider: string, model: string, baseUrl = 'http://127.0.0.1:9/v1'): PricedModel {
+/** At the provider's own address when none is given. */
+function priced(
+  provider: string,
+  model: string,
+  baseUrl = builtInProviders[provider]?.baseUrl ?? 'http://127.0.0.1:9/v1',
+): PricedModel {
   return { provider, model, baseUrl, isFree: false }
 }
 
@@ -90,6 +96,7 @@ describe('costOf', () => {
   it.each([
     ['a model nobody knows', priced('openai', 'no-such-model')],
     ['a gateway at an unknown address', priced('gateway', 'gpt-5-mini')],
+    ['another server in the place of a provider', priced('openai', 'gpt-5-mini', 'http://127.0.0.1:9/v1')],
     ['a provider whose name only contains a known one', priced('my-openai-lab', 'gpt-5-mini')],
     ['a provider with a name of an object', priced('constructor', 'gpt-5-mini')],
     ['a model that is in the list without a price', priced('cerebras', 'qwen-3-coder-480b')],

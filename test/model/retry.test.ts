@@ -26,6 +26,7 @@ interface Given {
   readonly patienceMs?: number
   readonly clock?: FakeClock
   readonly signal?: AbortSignal
+  readonly leavesOverloads?: boolean
 }
 
 interface Ending {
@@ -38,7 +39,12 @@ interface Ending {
 
 /** Makes a call that fails with these errors in turn and then succeeds. */
 async function run(errors: readonly unknown[], given: Given = {}): Promise<Ending> {
-  const { patienceMs = 10 * minutes, clock = fakeClock({ now: noon }), signal = new AbortController().signal } = given
+  const {
+    patienceMs = 10 * minutes,
+    clock = fakeClock({ now: noon }),
+    signal = new AbortController().signal,
+    ...more
+  } = given
   const calls: number[] = []
   const notices: RetryNotice[] = []
   const call = async (attempt: number): Promise<string> => {
@@ -48,7 +54,8 @@ async function run(errors: readonly unknown[], given: Given = {}): Promise<Endin
   }
   const onRetry = (notice: RetryNotice): void => void notices.push(notice)
   try {
-    const value = await callWithRetries(call, { policy: defaultRetryPolicy, patienceMs, clock, signal, onRetry })
+    const options = { policy: defaultRetryPolicy, patienceMs, clock, signal, onRetry, ...more }
+    const value = await callWithRetries(call, options)
     return { value, calls, notices, sleeps: clock.sleeps }
   } catch (error) {
     return { error, calls, notices, sleeps: clock.sleeps }
@@ -153,9 +160,28 @@ describe('without patience', () => {
     expect(ending.error).toMatchObject({ code: 'MODEL_FAILED', message: 'm: host failed (after 3 attempts)' })
   })
 
-  it('waits as long as the host asks, but not more than two minutes', async () => {
-    const { value, sleeps } = await run([asking(2_000), asking(3_600_000)], { patienceMs: 0 })
-    expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [2_000, 120_000] })
+  it('waits up to two minutes when the host asks for it', async () => {
+    const { value, sleeps } = await run([asking(2_000), asking(2 * minutes)], { patienceMs: 0 })
+    expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [2_000, 2 * minutes] })
+  })
+
+  it('ends at once as a limit when the host asks for more than that', async () => {
+    const { error, calls, sleeps } = await run([asking(60 * minutes)], { patienceMs: 0 })
+    expect({ calls, sleeps }).toEqual({ calls: [1], sleeps: [] })
+    expect(error).toMatchObject({ code: 'LIMIT', message: 'm: host failed (the host asks to wait 1 h)' })
+    expect(exitCodeOf(error)).toBe(4)
+  })
+})
+
+describe('with another model to ask', () => {
+  it.each([limited, asking(0), asking(60 * minutes)])('waits for no overload', async (error) => {
+    const ending = await run([error], { leavesOverloads: true })
+    expect(ending).toEqual({ error, calls: [1], notices: [], sleeps: [] })
+  })
+
+  it('tries again what fails otherwise', async () => {
+    const { value, sleeps } = await run([down], { leavesOverloads: true })
+    expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [100] })
   })
 })
 

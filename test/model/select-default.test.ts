@@ -93,7 +93,7 @@ describe('no model named anywhere', () => {
   it('leads to the default of a configured gateway', async () => {
     const gateway = { base_url: 'https://mine/v1', default_model: 'small' }
     expect(shown(await choose(undefined, { gateway, aliases: { small: 'real-low' } }))).toBe(
-      'gateway::real | chat https://mine/v1 BATON_GATEWAY_KEY | low',
+      'gateway::real-low | chat https://mine/v1 BATON_GATEWAY_KEY',
     )
   })
 })

@@ -71,7 +71,8 @@ describe('a name with its provider', () => {
     ['kimi::kimi-k3', 'moonshot::kimi-k3 | chat https://api.moonshot.ai/v1 MOONSHOT_API_KEY!'],
     ['zai_coding::glm-5.3', 'zai::glm-5.3 | chat https://api.z.ai/api/coding/paas/v4 ZAI_API_KEY!'],
     ['groq::openai/gpt-oss-120b', 'groq::openai/gpt-oss-120b | chat https://api.groq.com/openai/v1 GROQ_API_KEY!'],
-    ['lab::llama-high', 'lab::llama | chat https://lab.test/v1 LAB_KEY! | high'],
+    ['lab::llama-high', 'lab::llama-high | chat https://lab.test/v1 LAB_KEY!'],
+    ['ollama::qwen-high', `ollama::qwen-high | ${ollama}`],
     ['lab::', 'lab::llama | chat https://lab.test/v1 LAB_KEY!'],
     ['openai/gpt-5-low', `openai::gpt-5 | ${openai} | low`],
     ['lab/llama', 'lab::llama | chat https://lab.test/v1 LAB_KEY!'],
@@ -165,6 +166,7 @@ describe('the address of a provider', () => {
     ['[::1]', 'http://[::1]:11434/v1'],
     ['http://box', 'http://box:80/v1'],
     ['https://box/deep/', 'https://box:443/deep/v1'],
+    ['http://box:8000/v1', 'http://box:8000/v1'],
   ])('in OLLAMA_HOST is read as Ollama does: %s', (OLLAMA_HOST, baseUrl) => {
     expect(choiceFor('ollama::m', { env: { OLLAMA_HOST } }).provider).toMatchObject({ baseUrl, isFree: true })
   })
@@ -214,11 +216,37 @@ describe('an alias', () => {
   })
 })
 
+describe('an effort word at the end of a name', () => {
+  const elsewhere = { OPENAI_BASE_URL: 'http://127.0.0.1:8000/v1' }
+  const chat = 'chat http://127.0.0.1:8000/v1 OPENAI_API_KEY'
+
+  it.each([
+    ['own-max', `openai::own-max | ${chat}`],
+    ['gpt-5-high', `openai::gpt-5 | ${chat} | high`],
+  ])('%s is cut off at an address of your own only where the family is known', (name, expected) => {
+    expect(shown(choiceFor(name, { env: elsewhere }))).toBe(expected)
+  })
+
+  it.each([
+    ['quick-low', 'openai::gpt-5-mini', 'low'],
+    ['quick', 'openai::gpt-5-mini', 'high'],
+    ['gpt-low', choiceFor('gpt').label, 'low'],
+    ['ours-low', 'lab::lab-high', 'low'],
+  ])('%s asks for the effort the caller wants', (name, label, reasoningEffort) => {
+    const aliases = { quick: 'gpt-5-mini-high', ours: 'lab::lab-high' }
+    const providers = { lab: { base_url: 'https://lab.test/v1' } }
+    expect(choiceFor(name, { aliases, providers })).toMatchObject({ label, reasoningEffort })
+  })
+})
+
 describe('a gateway', () => {
   it('gets every name as it is, whatever provider or built-in alias it names', () => {
     const env = { BATON_GATEWAY_URL: 'https://gate/v1', OPENAI_API_KEY: 'k' }
     expect(shown(choiceFor('openai::gpt-5-high', { env }))).toBe(
-      'gateway::openai::gpt-5 | chat https://gate/v1 BATON_GATEWAY_KEY | high',
+      'gateway::openai::gpt-5-high | chat https://gate/v1 BATON_GATEWAY_KEY',
+    )
+    expect(shown(choiceFor('small-high', { env, aliases: { small: 'our-max' } }))).toBe(
+      'gateway::our-max | chat https://gate/v1 BATON_GATEWAY_KEY | high',
     )
     expect(choiceFor('opus', { env }).label).toBe('gateway::opus')
     expect(choiceFor('opus', { env, aliases: { opus: 'mine' } }).label).toBe('gateway::mine')
@@ -268,6 +296,7 @@ describe('a name nobody takes', () => {
     ['openai:gpt-5', 'Did you mean "openai::gpt-5"?'],
     ['antropic::claude-x', 'Did you mean "anthropic::claude-x"?'],
     ['sonet', 'Did you mean "sonnet"?'],
+    ['anthropic', 'Did you mean "anthropic::", its default model?'],
     ['tny', 'Did you mean "tiny"?'],
   ])('%s gets a suggestion: %s', (name, suggestion) => {
     expect(errorOf(name, { aliases: { tiny: 'x' } }).hint).toContain(suggestion)

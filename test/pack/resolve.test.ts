@@ -192,3 +192,56 @@ describe('words of the command line', () => {
     expect(targetKind(word, { cwd, builtInDir })).toBe(kind)
   })
 })
+
+describe('what finding an agent reads', () => {
+  function noted(name: string, ...files: readonly string[]): readonly string[] {
+    const { root, options } = world(...files)
+    const log: string[] = []
+    const note =
+      (kind: string) =>
+      (path: string, text?: string): void => {
+        if (text === undefined) log.push(path.slice(root.length + 1))
+        else log.push(`${kind} ${path.slice(root.length + 1)}`)
+      }
+    const reads = { file: note('file'), prompt: note('prompt'), list: () => {} }
+    try {
+      resolveAgent(name, { ...options, reads })
+    } catch (error) {
+      log.push(String(error).replace(/:.*/s, ''))
+    }
+    return log
+  }
+
+  it.each([
+    ['a.aip', ['a.aip'], ['a.aip', 'file a.aip']],
+    ['a.md', ['a.md'], ['a.md', 'prompt a.md']],
+    ['a', ['a.lua'], ['a.aip', 'a.lua', 'file a.lua']],
+    ['a', ['a/main.aip'], ['a.aip', 'a.lua', 'a/main.aip', 'file a/main.aip']],
+    ['a', [], ['a.aip', 'a.lua', 'a/main.aip', 'a/main.lua', 'BatonError']],
+    [
+      'context-builder',
+      [],
+      ['context-builder.aip', 'context-builder.lua', 'context-builder/main.aip', 'context-builder/main.lua'],
+    ],
+    [
+      'ns@p/x',
+      ['packs/ns/p/x.lua'],
+      ['packs/ns/p/x.aip', 'packs/ns/p/pack.toml', 'packs/ns/p/x.lua', 'file packs/ns/p/x.lua'],
+    ],
+    [
+      'ns@p',
+      [],
+      [
+        'packs/ns/p/main.aip',
+        'packs/ns/p/main.lua',
+        'ns@p.aip',
+        'ns@p.lua',
+        'ns@p/main.aip',
+        'ns@p/main.lua',
+        'BatonError',
+      ],
+    ],
+  ])('is for %s among %j the file and those that would come before it', (name, files, expected) => {
+    expect(noted(name, ...files)).toEqual(expected)
+  })
+})

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { codeFrame } from '../../src/base/code-frame.ts'
 import { isBatonError } from '../../src/base/error.ts'
 import { sha256 } from '../../src/base/hash.ts'
-import { parsePrompt, placeOf } from '../../src/prompt/document.ts'
+import { hashPrompt, parsePrompt, placeOf } from '../../src/prompt/document.ts'
 
 const fence = '```'
 
@@ -65,7 +65,14 @@ describe('the three forms of front matter', () => {
   it('finds keys and values in the Markdown file', async () => {
     const text = `Text.\n${fence}toml\n#!meta\nmodel = "m"\n[lua]\n  timeout = "5s"\n${fence}\n`
     const document = await parsePrompt('p.md', text)
-    expect(await placeOf(document, ['lua', 'timeout'])).toStrictEqual({ file: 'p.md', text, line: 6, column: 3 })
+    expect(await placeOf(document, ['lua', 'timeout'])).toStrictEqual({
+      file: 'p.md',
+      text,
+      line: 6,
+      column: 3,
+      endLine: 6,
+      endColumn: 10,
+    })
     expect(await placeOf(document, ['lua', 'timeout'], 'value')).toMatchObject({ line: 6, column: 13 })
   })
 })
@@ -168,5 +175,27 @@ describe('the transcript', () => {
     expect(first.hash).toBe(second.hash)
     expect(first.hash).toBe(sha256(above))
     expect((await parsePrompt('p.md', `${above}x\n\n====\n> one`)).hash).not.toBe(first.hash)
+  })
+})
+
+describe('the hash of what counts', () => {
+  it.each([
+    ['Ask.\n'],
+    ['Ask.\n\n====\nanswer\n'],
+    ['+++\nmodel = "m"\n+++\nAsk.\n\n====\nanswer\n'],
+    ['\uFEFF---\nmodel: m\n---\nAsk.\r\n\r\n====\r\nanswer\r\n'],
+    ['```toml\n#!meta\nmodel = "m"\n```\nAsk.\n====\nanswer\n'],
+    [''],
+  ])('is that of the document: %j', async (text) => {
+    expect(hashPrompt(text)).toBe((await parsePrompt('a.md', text)).hash)
+  })
+
+  it('changes with what is above the line and not with what is below', () => {
+    expect(hashPrompt('Ask.\n\n====\none\n')).toBe(hashPrompt('Ask.\n\n====\ntwo\n'))
+    expect(hashPrompt('Ask.\n\n====\none\n')).not.toBe(hashPrompt('Ask!\n\n====\none\n'))
+  })
+
+  it('is of the whole text where the front matter is not closed', () => {
+    expect(hashPrompt('+++\nmodel = "m"\n\n====\none\n')).not.toBe(hashPrompt('+++\nmodel = "m"\n\n====\ntwo\n'))
   })
 })

@@ -1,13 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
-import { loadTemplates, type RenderTemplate } from '../../src/prompt/template.ts'
+import { loadTemplates, type RenderTemplate, type Templates } from '../../src/prompt/template.ts'
 
 let render: RenderTemplate
 let check: (template: string) => void
+let problems: Templates['problems']
 beforeAll(async () => {
   const templates = await loadTemplates()
   render = templates.render
   check = templates.check
+  problems = templates.problems
 })
 
 function gives(template: string, data: JsonObject, expected: string): () => void {
@@ -74,15 +76,79 @@ describe('a template that is wrong', () => {
   })
 })
 
-it('says in one line what is wrong, and where in the file', () => {
+/** `line:column-endLine:endColumn message | hint` of everything that is wrong with a template that begins on line 10. */
+function wrongWith(template: string, column?: number): readonly string[] {
+  const place = { file: 'a.aip', line: 10, text: template, ...(column === undefined ? {} : { column }) }
+  return problems(template, place).map(({ message, hint, place: at }) => {
+    const said = message.replace('the template cannot be rendered: ', '')
+    return `${at?.line}:${at?.column}-${at?.endLine}:${at?.endColumn} ${said} | ${hint}`
+  })
+}
+
+describe('what is wrong with a template', () => {
+  const look = 'Check the expressions between {{ and }}.'
+
+  it.each([
+    ['{{#if a}}\n{{x}}\n', ['10:1-10:10 {{#if}} is not closed | End the block with {{/if}}.']],
+    ['a {{x\nb', ['10:3-10:6 the {{ is not closed | Close it with }}; text with braces is written \\{{.']],
+    ['x\n  {{/if}}', ['11:3-11:10 {{/if}} closes nothing | Begin the block with {{#if …}}, or remove it.']],
+    [
+      '{{#if a}}\n {{/each}}',
+      ['11:2-11:11 {{/each}} closes {{#if}} | Write {{/if}} here, or close the inner block first.'],
+    ],
+    ['{{> part}}', ['10:1-10:11 there are no partials | Write the text here, or put it into data.']],
+    ['{{a}} {{a b=}} {{c}}', [`10:7-10:15 the expression ends too early | ${look}`]],
+    ['{{else}}', [`10:1-10:9 there is {{else}} or {{^}} outside of a block | ${look}`]],
+    ['{{a}}\n{{#if (eqq a 1)}}{{/if}}', ['11:1-11:18 there is no helper "eqq" | Did you mean "eq"?']],
+    ['{{#if a}}{{else if (eqq b)}}{{/if}}', ['10:10-10:29 there is no helper "eqq" | Did you mean "eq"?']],
+    ['{{#each}}x{{/each}}', ['10:1-10:10 {{#each}} has no value to look at | Write {{#each data.name}}.']],
+    ['{{#if a b}}x{{/if}}', ['10:1-10:12 {{#if}} takes one value | Write {{#if data.name}}.']],
+  ])('%j', (template, expected) => {
+    expect(wrongWith(template)).toEqual(expected)
+  })
+
+  it('is found all at once, in the order it is written', () => {
+    expect(wrongWith('{{#if a}}\n{{/each}}\n{{#with b}}\n{{c').map((line) => line.split(' ')[0])).toEqual([
+      '11:1-11:10',
+      '12:1-12:12',
+      '13:1-13:4',
+    ])
+    expect(wrongWith('{{one a}}\n{{two b}}').map((line) => line.split(' | ')[0])).toEqual([
+      '10:1-10:10 there is no helper "one"',
+      '11:1-11:10 there is no helper "two"',
+    ])
+  })
+
+  it('counts columns from where the template begins', () => {
+    expect(wrongWith('{{x', 9)).toEqual([expect.stringMatching(/^10:9-10:12 /)])
+  })
+
+  it.each([
+    '{{#each l as |i n|}}{{i}}{{/each}}',
+    '{{lookup o "a b.0"}} {{len l}}',
+    '{{#section}}x{{/section}}{{^other}}y{{/other}}',
+    '{{#if (and a (not b))}}x{{else if (eq a 1)}}y{{else}}z{{/if}}',
+    '{{#if z includeZero=true}}b{{/if}}',
+    '{{{{raw}}}}{{nope a}}{{#if}}{{{{/raw}}}} \\{{nope a}} {{! {{#if x}} }}',
+    '{{{x}}}} {{~x~}} {{#unless x~}} a {{~/unless}}',
+  ])('is nothing: %j', (template) => {
+    expect(wrongWith(template)).toEqual([])
+  })
+})
+
+it('says in one line what is wrong when it renders, and where in the file', () => {
   const place = { file: 'a.aip', line: 10, text: '\n'.repeat(11) + 'x' }
   expect(() => render('a\n{{#if x}}\nb', {}, place)).toThrow(
     expect.objectContaining({
-      message: expect.stringMatching(/^the template cannot be rendered: Expecting .* got 'EOF'$/) as string,
-      place: expect.objectContaining({ line: 12 }) as object,
+      message: 'the template cannot be rendered: {{#if}} is not closed',
+      place: expect.objectContaining({ line: 11, column: 1, endColumn: 10 }) as object,
     }),
   )
-  expect(() => render('a\n{{nope a b}}', {}, place)).toThrow(/Missing helper: "nope"$/)
+  expect(() => render('a\n{{nope a b}}', {}, place)).toThrow(/there is no helper "nope"$/)
+})
+
+it('renders what it never comes to, as published agents may have it', () => {
+  expect(render('{{#if no}}{{nope a}}{{/if}}x', {})).toBe('x')
 })
 
 it('finds mistakes of a template without data', () => {

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { EventBody, RunEvent } from '../../src/event/event.ts'
 import { noUsage } from '../../src/event/message.ts'
 import { createAnswerRenderer } from '../../src/render/answers.ts'
-import { formatDuration, formatUsage, oneLine } from '../../src/render/format.ts'
+import { formatClock, formatDuration, formatUsage, oneLine } from '../../src/render/format.ts'
 import { createJsonRenderer } from '../../src/render/json.ts'
-import { createLiveRenderer } from '../../src/render/live.ts'
+import { createPulseRenderer } from '../../src/render/pulse.ts'
 import type { Renderer } from '../../src/render/renderer.ts'
 import { createStepRenderer } from '../../src/render/steps.ts'
 import { createPaint } from '../../src/render/style.ts'
@@ -96,29 +96,23 @@ it('writes one JSON line for each event', () => {
   ).toEqual(['run.started', 'item.delta'])
 })
 
-describe('the live status line', () => {
+describe('a plain run that takes long', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('is redrawn in place, stays within the width, and is gone at the end', () => {
+  it('says every half minute how far it is, and nothing after its end', () => {
     let text = ''
-    const write = (part: string): void => void (text += part)
-    const lines = createStepRenderer(write, { paint: plain, level: 'normal' })
-    const live = createLiveRenderer(write, { paint: plain, width: () => 30, now: () => Date.now(), lines })
-    live.event(event({ type: 'tasks.planned', count: 3, concurrency: 1 }))
-    live.event(event({ type: 'task.completed', index: 0, label: 'a', output: '' }))
-    live.event(event({ type: 'agent.started', name: 'main', kind: 'llm' }, 'task/1/ask'))
-    live.event(event({ type: 'item.delta', item_id: 'i', text: 'streaming\u001b[31m text that goes on and on and on' }))
-    vi.advanceTimersByTime(100)
-    const frames = text.split('\r\u001b[K').filter((frame) => frame !== '')
-    expect(frames).toEqual(['100ms · 1/3 tasks · task/1/a…'])
-    live.event(event({ type: 'warning', message: 'careful' }))
-    expect(text.endsWith('\r\u001b[Kwarning careful\n')).toBe(true)
-    vi.advanceTimersByTime(100)
-    live.close()
-    expect(text.endsWith('\r\u001b[K')).toBe(true)
-    vi.advanceTimersByTime(1000)
-    expect(text.endsWith('\r\u001b[K')).toBe(true)
+    const pulse = createPulseRenderer((part) => (text += part), { now: () => Date.now() })
+    pulse.event(event(started('prompt')))
+    pulse.event(event({ type: 'tasks.planned', count: 3, concurrency: 1 }))
+    vi.advanceTimersByTime(29_000)
+    expect(text).toBe('')
+    pulse.event(event({ type: 'task.completed', index: 0, label: 'a', output: '' }, 'task/0'))
+    vi.advanceTimersByTime(31_000)
+    expect(text).toBe('running 30s, 1/3 tasks\nrunning 1m 00s, 1/3 tasks\n')
+    pulse.close()
+    vi.advanceTimersByTime(90_000)
+    expect(text.split('\n').length).toBe(3)
   })
 })
 
@@ -129,6 +123,15 @@ describe('formats', () => {
     [125_400, '2m 05s'],
   ])('%d ms is %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text)
+  })
+
+  it.each([
+    [950, '0s'],
+    [59_999, '59s'],
+    [125_400, '2m 05s'],
+    [3_661_000, '1h 01m'],
+  ])('%d ms on the clock is %s', (ms, text) => {
+    expect(formatClock(ms)).toBe(text)
   })
 
   it('says nothing about tokens that were not counted', () => {

@@ -87,9 +87,9 @@ describe('loading the schema of [output]', () => {
       'empty.json': '',
     })
     const at = (name: string): string => join(workspace, name)
-    expect(await failure('type.json', { workspace })).toContain(`but is "text" (${at('type.json')}:3:9)`)
+    expect(await failure('type.json', { workspace })).toContain(`but is "text" (${at('type.json')}:3:17)`)
     expect(await failure('ref.json', { workspace })).toMatch(
-      /it refers to "other\.json", which is not in it; .*ref\.json:/,
+      /it refers to "other\.json", which is not in it; .*ref\.json:1:11\)$/,
     )
     expect(await failure('cut.json', { workspace })).toBe(
       `CONFIG_INVALID the schema file is not JSON: no } for what opens here at line 3, column 17 (${at('cut.json')}:3:17)`,

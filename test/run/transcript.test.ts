@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readSourceFile } from '../../src/base/files.ts'
 import { sha256 } from '../../src/base/hash.ts'
@@ -127,10 +127,15 @@ describe('writing answers into the prompt file', () => {
 
   it('fails and keeps the file when it cannot be written', () => {
     const workspace = tempTree({ 'p.md': prompt })
-    const name = `${'n'.repeat(248)}.md`
-    // a name that leaves no room for that of the temporary file
+    // a path of nearly the longest length there is, so that the temporary file has a longer one
+    const longest = 4095
+    let folder = ''
+    while (longest - join(workspace, folder, 'p.md').length > 210) folder = join(folder, 'n'.repeat(200))
+    const rest = longest - join(workspace, folder, 'x', 'p.md').length
+    const name = join(folder, 'n'.repeat(rest), 'p.md')
+    mkdirSync(join(workspace, dirname(name)), { recursive: true })
     writeFileSync(join(workspace, name), prompt)
-    expect(() => rewrite({ workspace, file: name })).toThrow(/^the answers cannot be written into n+\.md: ENAMETOOLONG/)
+    expect(() => rewrite({ workspace, file: name })).toThrow(/^the answers cannot be written into n.*: ENAMETOOLONG/)
     expect(readFileSync(join(workspace, name), 'utf8')).toBe(prompt)
   })
 })

@@ -42,20 +42,38 @@ describe('createPathPolicy', () => {
 })
 
 describe('withProtected', () => {
-  const kept = withProtected(policy, workspace, [join(workspace, 'keep/ask.md'), join(workspace, '.baton')])
+  const kept = withProtected(policy, workspace, [join(workspace, 'keep/ask.md'), join(workspace, 'agents')])
   const refused = (name: string): string => `${name} is protected: a model never changes it`
 
   it.each([
     ['read', 'keep/ask.md', 'allow'],
     ['write', 'keep/ask.md', refused('keep/ask.md')],
     ['delete', 'keep', refused('keep/ask.md')],
+    ['write', 'agents/lua/helper.lua', refused('agents')],
     ['write', '.baton/packs/x/y/main.aip', refused('.baton')],
+    ['write', 'sub/deep/.aipack/config.toml', refused('sub/deep/.aipack')],
+    ['write', 'sub/baton.toml', refused('sub/baton.toml')],
+    ['delete', '.mcp.json', refused('.mcp.json')],
+    ['write', 'Baton.TOML', refused('Baton.TOML')],
+    ['write', 'sub/.BATON/x', refused('sub/.BATON')],
+    ['read', 'baton.toml', 'allow'],
+    ['write', 'sub/baton.toml.md', 'allow'],
+    ['write', '.baton-notes', 'allow'],
     ['write', 'keep/other.md', 'allow'],
     ['write', '.git/config', '.git/config belongs to git, and agents never change it'],
   ] as const)('%s %s', (kind, path, expected) => {
     const verdict = kept.check({ kind, path: join(workspace, path) })
     expect(verdict.kind === 'deny' ? verdict.reason : verdict.kind).toBe(expected)
   })
+})
+
+it('withProtected keeps what a protected name of the workspace links to', () => {
+  const root = tempTree({ 'conf/settings.toml': '' })
+  symlinkSync('conf/settings.toml', join(root, 'baton.toml'))
+  const kept = withProtected(createPathPolicy({ workspace: root, readable: [] }), root, [])
+  const verdicts = (['write', 'delete'] as const).map((kind) => kept.check({ kind, path: join(root, 'conf') }).kind)
+  expect(verdicts).toEqual(['allow', 'deny'])
+  expect(kept.check({ kind: 'write', path: join(root, 'conf/settings.toml') }).kind).toBe('deny')
 })
 
 describe('packs and ~/.aipack-base', () => {

@@ -1,19 +1,17 @@
 import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { closedPipe, StopSignal } from '../../base/stop.ts'
-import { createAnswerRenderer } from '../../render/answers.ts'
-import { createJsonRenderer } from '../../render/json.ts'
-import { createLiveRenderer } from '../../render/live.ts'
-import { createPinRenderer } from '../../render/pins.ts'
-import type { Renderer } from '../../render/renderer.ts'
-import { createStepRenderer } from '../../render/steps.ts'
+import { harmless } from '../../render/harmless.ts'
 import { createPaint } from '../../render/style.ts'
-import { startRun } from '../../runner.ts'
+import { type RunReport, type StartOptions, startRun } from '../../runner.ts'
 import { surroundings } from '../environment.ts'
 import { openInEditor } from '../open-editor.ts'
 import type { CommandIo } from '../io.ts'
 import type { RunFlags } from '../options.ts'
+import { type PromptSource, promptSource } from '../prompt-source.ts'
 import { describeError } from '../report.ts'
+import { openResultFile, type ResultSink } from '../result-file.ts'
+import { createScreen } from '../screen.ts'
 
 /** How long a person's run waits for an overloaded host (DESIGN 8). */
 const defaultPatienceMs = 10 * 60_000
@@ -22,13 +20,35 @@ const defaultPatienceMs = 10 * 60_000
 export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number> {
   refuseBadNames(flags)
   const { cwd, env } = surroundings(flags, io)
-  if (flags.open && !openInEditor(resolve(cwd, flags.file), { env, cwd })) {
+  const result = openResult(flags, { ...io, cwd })
+  const source = await promptSource(flags, io)
+  if (flags.open && !openInEditor(resolve(cwd, source.file), { env, cwd })) {
     io.err('no editor is known: set VISUAL or EDITOR\n')
   }
-  const renderers = createRenderers(flags, { ...io, env })
+  const prepared = { flags, source, cwd, env }
+  if (!flags.watch) return (await runOnce({ ...prepared, result }, io)).exitCode
+  const { watchCommand } = await import('./watch.ts')
+  return watchCommand(prepared, io, (each, ownIo) =>
+    runOnce({ ...prepared, ...each, result: openResult(flags, { ...io, cwd }) }, ownIo),
+  )
+}
+
+interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget'> {
+  readonly flags: RunFlags
+  readonly source: PromptSource
+  readonly cwd: string
+  readonly env: CommandIo['env']
+  readonly result: ResultSink
+}
+
+async function runOnce(
+  { flags, source, cwd, env, result, ...watched }: PreparedRun,
+  io: CommandIo,
+): Promise<RunReport> {
+  const screen = createScreen(flags, { ...io, env, result: result.write })
   try {
     const report = await startRun(
-      flags.file,
+      source.file,
       {
         cwd,
         env,
@@ -38,61 +58,68 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
         overrides: [...flags.config, ...costLimit(flags)],
         signal: io.signal,
         patienceMs: defaultPatienceMs,
-        ...given(flags),
+        vars: flags.vars,
+        ...given({ ...flags, ...source }),
+        ...watched,
       },
-      (event) => {
-        for (const renderer of renderers) renderer.event(event)
-      },
+      (event) => screen.event(event),
     )
-    for (const renderer of renderers) renderer.close()
+    screen.close()
+    result.finish(report.exitCode)
     const paint = createPaint({ env, isTerminal: io.errIsTerminal })
     if (report.error instanceof StopSignal) {
       if (report.exitCode !== closedPipe) io.err(`${report.error.message}\n`)
-      return report.exitCode
+      return report
     }
     if (report.error !== undefined) io.err(report.mask(describeError(report.error, { cwd: io.cwd, paint })))
     if (report.skipped !== undefined && flags.level !== 'quiet') {
       io.err(
-        `${paint('yellow', 'skipped')}: ${report.skipped.reason}\n${paint('cyan', 'hint')}: ${report.skipped.hint}\n`,
+        `${paint('yellow', 'skipped')}: ${harmless(report.skipped.reason)}\n${paint('cyan', 'hint')}: ${harmless(report.skipped.hint)}\n`,
       )
     }
-    return report.exitCode
+    return report
   } finally {
-    for (const renderer of renderers) renderer.close()
+    screen.close()
   }
 }
 
-function refuseBadNames({ model, file }: RunFlags): void {
+function refuseBadNames({ model, outputSchema }: RunFlags): void {
   if (model?.trim() === '') {
     throw new BatonError('USAGE', '-m is empty', { hint: 'Name a model, or leave -m out for the default.' })
   }
-  if (file === '-') {
-    throw new BatonError('NOT_AVAILABLE', 'reading the prompt from standard input is not available in this version', {
-      hint: 'Write it to a file.',
-    })
+  if (outputSchema?.trim() === '') {
+    throw new BatonError('USAGE', '--output-schema is empty', { hint: 'Name a file with a JSON Schema.' })
   }
 }
 
 function costLimit({ maxCost }: RunFlags): readonly string[] {
   if (maxCost === undefined) return []
-  if (/^\d+(?:\.\d+)?$/.test(maxCost) && Number(maxCost) > 0) return [`budget.usd=${Number(maxCost)}`]
+  if (/^(?:\d+(?:\.\d*)?|\.\d+)$/.test(maxCost) && Number(maxCost) > 0) return [`budget.usd=${Number(maxCost)}`]
   throw new BatonError('USAGE', `--max-cost ${maxCost} is not an amount in US dollars`, {
     hint: 'Write for example --max-cost 0.50.',
   })
 }
 
-function given({ model, dry }: RunFlags): { readonly model?: string; readonly dry?: 'req' | 'res' } {
-  return { ...(model === undefined ? {} : { model }), ...(dry === undefined ? {} : { dry }) }
+/** `--output`: stdout stays empty, but for events. Events are whole whatever becomes of the file. */
+function openResult({ output, file, json, level }: RunFlags, { cwd, out, outIsTerminal, err }: CommandIo): ResultSink {
+  if (output === undefined) return { write: json ? () => undefined : out, finish: () => undefined }
+  const note = level === 'quiet' ? () => undefined : err
+  const rescue = outIsTerminal ? (text: string) => out(harmless(text)) : out
+  return openResultFile(output, { cwd, source: file, note, rescue: json ? () => undefined : rescue })
 }
 
-function createRenderers({ json, level }: RunFlags, io: CommandIo): readonly Renderer[] {
-  const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  if (json) return [createJsonRenderer(io.out)]
+type Given = Pick<StartOptions, 'model' | 'dry' | 'text' | 'outputSchema'>
 
-  const lines = createStepRenderer(io.err, { paint, level })
-  const live = io.errIsTerminal && !io.env['CI'] && io.env['TERM'] !== 'dumb' && level !== 'quiet'
-  const pins = level === 'quiet' ? [] : [createPinRenderer(io.err, { paint })]
-  if (!live) return [lines, createAnswerRenderer(io.out), ...pins]
-  const status = createLiveRenderer(io.err, { paint, width: io.columns, now: () => performance.now(), lines })
-  return [status, createAnswerRenderer(io.out), ...pins]
+function given({
+  model,
+  dry,
+  text,
+  outputSchema,
+}: Pick<RunFlags, 'model' | 'dry' | 'outputSchema'> & PromptSource): Given {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(dry === undefined ? {} : { dry }),
+    ...(text === undefined ? {} : { text }),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+  }
 }

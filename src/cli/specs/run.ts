@@ -1,34 +1,56 @@
+import { BatonError } from '../../base/error.ts'
 import { type CommandSpec, globalFlags, listFlag, textFlag } from './spec.ts'
 
 export const runSpec: CommandSpec = {
   name: 'run',
   summary: 'run a prompt file or an agent',
-  words: [{ name: 'file', count: 'one', describe: 'prompt file (.md), agent (.aip, .lua), or ns@pack/agent' }],
+  words: [
+    {
+      name: 'file',
+      count: 'optional',
+      describe: 'prompt file (.md), agent (.aip, .lua), ns@pack/agent, or - for standard input',
+    },
+  ],
   flags: {
+    prompt: { kind: 'text', short: 'p', describe: 'run this text as the prompt, without a file' },
     input: { kind: 'list', short: 'i', describe: 'input text; one task for each' },
     'on-files': { kind: 'list', short: 'f', describe: 'glob; one task for each file it matches' },
+    var: { kind: 'list', describe: 'fill a variable of [input]: name=value' },
     model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
     dry: {
       kind: 'text',
       choices: ['req', 'res'],
       describe: 'req: ask no model; res: ask, and run no Output section',
     },
+    output: { kind: 'text', describe: 'write the result to this file, once the run has succeeded' },
+    'output-schema': { kind: 'text', describe: 'the answer is JSON that fits the JSON Schema of this file' },
+    watch: { kind: 'switch', short: 'w', describe: 'run again whenever something that was read changes' },
     'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
     'no-input': { kind: 'switch', describe: 'never ask; this version never does' },
     'single-shot': { kind: 'switch', short: 's', hidden: true },
     open: { kind: 'switch', short: 'o', hidden: true, describe: 'open the file in the editor, then run' },
   },
   async run({ words, flags }, io) {
+    const file = words[0] ?? ''
+    const prompt = textFlag(flags['prompt'])
+    if (file === '' && prompt === undefined) {
+      throw new BatonError('USAGE', 'name a file to run, or a command', { hint: 'See baton --help.' })
+    }
     const { runCommand } = await import('../commands/run.ts')
     return runCommand(
       {
         ...globalFlags(flags),
-        file: words[0] ?? '',
+        file,
+        prompt,
+        vars: listFlag(flags['var']),
+        output: textFlag(flags['output']),
+        outputSchema: textFlag(flags['output-schema']),
         inputs: listFlag(flags['input']),
         onFiles: listFlag(flags['on-files']),
         model: textFlag(flags['model']),
         maxCost: textFlag(flags['max-cost']),
         open: flags['open'] === true,
+        watch: flags['watch'] === true,
         dry: textFlag(flags['dry']) as 'req' | 'res' | undefined,
       },
       io,

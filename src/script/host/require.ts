@@ -71,8 +71,8 @@ function findModule(name: string, section: Section): readonly [string | undefine
   return [asLua(found.text), loaded?.add(chunk, found) ?? chunk]
 }
 
-/** Without a byte order mark, and with a first line for a Unix shell made a comment. */
-function asLua(source: string): string {
+/** The text of a module as Lua reads it: without a byte order mark, and with a first line for a Unix shell made a comment. */
+export function asLua(source: string): string {
   const code = source.startsWith('\uFEFF') ? source.slice(1) : source
   return code.startsWith('#') ? `--${code}` : code
 }

@@ -1,8 +1,9 @@
 import type { Directive } from './directive.ts'
 import { readFileBlocks } from './file-blocks.ts'
-import { fileChangesInstruction } from './instruction.ts'
+import { editingInstruction } from './instruction.ts'
 import { searchReplaceInstruction, wholeFileInstruction } from './block-instruction.ts'
 import { takeChanges } from './parse.ts'
+import { tidyRestOf } from './pieces.ts'
 import { hasBlocks } from './search-replace.ts'
 
 /** How a model writes the content of files into its answer (`file_content_mode`, DESIGN 4). */
@@ -12,7 +13,7 @@ export type FileContentMode = 'udiffx' | 'whole' | 'search_replace_auto'
 export function changesInstruction(mode: FileContentMode): string {
   switch (mode) {
     case 'udiffx':
-      return fileChangesInstruction
+      return editingInstruction
     case 'whole':
       return wholeFileInstruction
     case 'search_replace_auto':
@@ -32,8 +33,8 @@ export interface AnswerChanges {
  * directive of the kind Fail that says why.
  */
 export function readFileChanges(answer: string, mode: FileContentMode): AnswerChanges {
-  const { directives, remainder } = mode === 'udiffx' ? takeChanges(answer) : readFileBlocks(answer, madeIn(mode))
-  return { directives, text: remainder.tidyText() }
+  const { directives, pieces } = mode === 'udiffx' ? takeChanges(answer) : readFileBlocks(answer, madeIn(mode))
+  return { directives, text: tidyRestOf(pieces) }
 }
 
 function madeIn(mode: 'whole' | 'search_replace_auto'): (filePath: string, content: string) => Directive {

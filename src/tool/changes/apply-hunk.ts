@@ -1,5 +1,5 @@
 import type { LineIndices } from './blanks.ts'
-import type { Document, Line } from './document.ts'
+import { type Document, Line } from './document.ts'
 import { type Hunk, isBlank } from './hunk.ts'
 import { indentOf, type IndentPair, reindent } from './indent.ts'
 import type { Placement } from './place.ts'
@@ -46,7 +46,7 @@ function textOf(line: Hunk['lines'][number]): string {
 }
 
 function newLine(text: string, { end }: Document): Line {
-  return { text, end, isNew: true }
+  return new Line(text, { end, isNew: true })
 }
 
 function finalNewline(document: Document, { finalNewline: wanted }: Hunk, end: number): boolean {

@@ -1,6 +1,6 @@
 import type { FileCall } from '../workspace-files.ts'
 import { performAction } from './action.ts'
-import type { Directive } from './directive.ts'
+import { type Directive, relativeTo } from './directive.ts'
 import { type ChangeItem, errorItem, planStep } from './plan.ts'
 import { diskSpace } from './space.ts'
 
@@ -16,7 +16,7 @@ export function applyChanges(
   { context, at }: FileCall,
 ): readonly ChangeItem[] {
   const space = diskSpace(baseDir, context)
-  return directives.map((directive, index) => {
+  return relativeTo(baseDir, directives).map((directive, index) => {
     context.signal.throwIfAborted()
     const place = [...at, String(index)]
     const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }

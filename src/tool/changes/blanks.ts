@@ -37,6 +37,6 @@ export function placeBlanks(at: LineIndices, hunk: Hunk, view: View): LineIndice
 
 function blankBeside(view: View, index: number, step: 1 | -1): number | undefined {
   const position = positionOf(view, index) + step
-  const text = view.texts[position]
-  return text !== undefined && isBlank(text) ? fileIndex(view, position) : undefined
+  const line = view.lines[position]
+  return line !== undefined && isBlank(line.text) ? fileIndex(view, position) : undefined
 }

@@ -15,6 +15,7 @@ Give every file that you create or change as one block in your answer. The block
 /** What a model is told in the mode `whole`. */
 export const wholeFileInstruction = `${start}- The fence holds the whole file as it shall be, from the first line to the last. Never shorten it, never leave out parts that stay as they are.
 - Leave out files that do not change.
+- A file that exists is only replaced when you were shown what it holds.
 
 Example:
 
@@ -28,9 +29,9 @@ export const greeting = 'Good morning'
 `
 
 /** What a model is told in the mode `search_replace_auto`. */
-export const searchReplaceInstruction = `${start}- For a file that is new or that changes nearly everywhere, the fence holds the whole file as it shall be.
+export const searchReplaceInstruction = `${start}- For a file that is new or that changes nearly everywhere, the fence holds the whole file as it shall be. A file that exists is only replaced when you were shown what it holds.
 - For all other files it holds search and replace parts, and nothing else. A part is: a line \`<<<<<<< SEARCH\`, lines of the file as it is now, a line \`=======\`, the lines to put there, a line \`>>>>>>> REPLACE\`.
-- The lines to search are copied letter by letter with their full indentation, without leaving any out. Take as many as it needs to mean one place: the first place that fits is replaced.
+- The lines to search are whole lines, copied letter by letter with their full indentation, without leaving any out. Take as many as it needs to mean one place: the first place that fits is replaced.
 - Parts are carried out one after the other. No lines between \`=======\` and \`>>>>>>> REPLACE\` remove what was found; no lines to search put the new ones at the start of the file.
 - One block for each file, with all its parts.
 

@@ -1,3 +1,6 @@
+import { isAbsolute, relative, resolve } from 'node:path'
+import { isInside } from '../../base/files.ts'
+
 /** A part of a patch that did not find its place: the part as it was written, and why. */
 export interface HunkFailure {
   readonly body: string
@@ -38,4 +41,16 @@ const unknownPath = 'unknown'
 
 export function failDirective(reason: string, filePath?: string, hunks: readonly HunkFailure[] = []): FailDirective {
   return { kind: 'Fail', filePath: filePath ?? unknownPath, reason, hunks }
+}
+
+/** The directives with absolute paths below the base folder (absolute) made relative to it; others stay as written. */
+export function relativeTo(baseDir: string, directives: readonly Directive[]): readonly Directive[] {
+  const named = (path: string): string =>
+    isAbsolute(path) && isInside(baseDir, resolve(path)) ? relative(baseDir, path) || '.' : path
+  return directives.map((directive) => {
+    const filePath = named(directive.filePath)
+    return 'fromPath' in directive
+      ? { ...directive, filePath, fromPath: named(directive.fromPath) }
+      : { ...directive, filePath }
+  })
 }

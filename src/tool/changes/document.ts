@@ -1,10 +1,37 @@
+import { type Form, formOf } from './form.ts'
+
+interface LineOptions {
+  readonly end: string
+  readonly isNew: boolean
+}
+
 /** A line of a file that is being patched. */
-export interface Line {
+export class Line {
   readonly text: string
   /** `\n` or `\r\n`; empty only for a last line without one. */
   readonly end: string
   /** Put there by a hunk of this patch: such lines are not part of the file that the model saw. */
   readonly isNew: boolean
+  #whitespace: string | undefined
+  #letters: string | undefined
+
+  constructor(text: string, { end, isNew }: LineOptions) {
+    this.text = text
+    this.end = end
+    this.isNew = isNew
+  }
+
+  /** The text in a form, which is worked out once: the same lines are looked at for every hunk. */
+  as(form: Form): string {
+    switch (form) {
+      case 'text':
+        return this.text
+      case 'whitespace':
+        return (this.#whitespace ??= formOf(this.text, form))
+      case 'letters':
+        return (this.#letters ??= formOf(this.text, form))
+    }
+  }
 }
 
 /** A text as lines; `join` gives it back unchanged. */
@@ -22,12 +49,12 @@ export function toDocument(text: string): Document {
   const last = parts.pop() ?? ''
   const lines = parts.map((part) =>
     part.endsWith('\r')
-      ? { text: part.slice(0, -1), end: '\r\n', isNew: false }
-      : { text: part, end: '\n', isNew: false },
+      ? new Line(part.slice(0, -1), { end: '\r\n', isNew: false })
+      : new Line(part, { end: '\n', isNew: false }),
   )
   return {
     mark,
-    lines: last === '' ? lines : [...lines, { text: last, end: '', isNew: false }],
+    lines: last === '' ? lines : [...lines, new Line(last, { end: '', isNew: false })],
     end: mainEnd(text),
     hasFinalNewline: last === '',
   }

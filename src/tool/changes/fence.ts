@@ -3,7 +3,8 @@ interface Fence {
   readonly info: string
 }
 
-function readFence(line: string): Fence | undefined {
+/** The fence that a line opens or closes, with what stands behind its marks. */
+export function readFence(line: string): Fence | undefined {
   const match = /^\s*(`{3,}|~{3,})(.*)$/s.exec(line)
   const [, marks = '', info = ''] = match ?? []
   if (match === null || (marks.startsWith('`') && info.includes('`'))) return undefined
@@ -26,26 +27,6 @@ export function fenceEnd(lines: readonly string[], start: number): number | unde
     if (depth === 0) return at
   }
   return undefined
-}
-
-/** True for lines whose last fence is still open: what follows stands in it. */
-export function endsInFence(lines: readonly string[]): boolean {
-  let marks: string | undefined
-  for (const line of lines) {
-    const fence = readFence(line)
-    if (fence === undefined) continue
-    if (marks === undefined) marks = fence.marks
-    else if (fence.marks.startsWith(marks) && fence.info === '') marks = undefined
-  }
-  return marks !== undefined
-}
-
-export function opensFence(line: string | undefined): boolean {
-  return line !== undefined && readFence(line) !== undefined
-}
-
-export function closesFence(line: string | undefined): boolean {
-  return line !== undefined && readFence(line)?.info === ''
 }
 
 /** The lines without a fence that wraps all of them; blank lines around it go with it. */

@@ -8,58 +8,57 @@ import {
   readEnclosed,
 } from './directive-reader.ts'
 import { outerFenceContent } from './fence.ts'
-import { linesWithBreaks, putBack } from './parse.ts'
-import { createRemainder, type Remainder } from './remainder.ts'
+import { linesWithBreaks, positions, putBack, type TakenChanges } from './parse.ts'
+import { directivesOf, type Piece, textPiece } from './pieces.ts'
+import { withoutQuotations } from './quotation.ts'
 import { closingText, isContainer, isDirective, readTag, type Tag, tagLikeName } from './tag.ts'
 
 /** The tag around the content of one file (spec/pro-coder.md 91). */
 const blockName = 'AIP_FILE_CHANGE'
 
-export interface FileBlocks {
-  /** In the order they are written. */
-  readonly directives: readonly Directive[]
-  readonly remainder: Remainder
-}
-
 /**
  * Reads the changes of an answer that gives files as blocks: `<AIP_FILE_CHANGE file_path="…">` around a fence with what
  * the file shall hold, which `made` turns into a directive. The directives of `parseChanges` count too, in a container
- * or not. What looks like a change and cannot be read becomes a directive of the kind Fail.
+ * or not; quotations do not. What looks like a change and cannot be read becomes a directive of the kind Fail.
  */
-export function readFileBlocks(text: string, made: (filePath: string, content: string) => Directive): FileBlocks {
+export function readFileBlocks(text: string, made: (filePath: string, content: string) => Directive): TakenChanges {
   const lines = linesWithBreaks(text)
-  const directives: Directive[] = []
-  const remainder = createRemainder()
+  const position = positions(lines)
+  const written: Piece[] = []
+  let previous: Directive | undefined
   for (let at = 0; at < lines.length;) {
-    at = isolateBlock(lines, at, remainder)
-    const reading = readChange(lines, at, { previous: directives.at(-1), remainder, made })
+    at = isolateBlock(lines, at, written)
+    const start = position(at)
+    const reading = readChange(lines, at, { previous, made })
     if (reading === undefined) {
-      remainder.add(lines[at] ?? '')
+      written.push(textPiece(lines[at] ?? ''))
       at += 1
       continue
     }
-    if (reading.directive !== undefined) directives.push(reading.directive)
-    at = remainder.cut(lines, putBack(lines, reading.next, reading.rest))
+    previous = reading.directive ?? previous
+    at = putBack(lines, reading.next, reading.rest)
+    const directives = reading.directive === undefined ? [] : [reading.directive]
+    written.push({ kind: 'change', text: text.slice(start, position(at)), directives })
   }
-  return { directives, remainder }
+  const pieces = withoutQuotations(written)
+  return { directives: directivesOf(pieces), pieces }
 }
 
 const blockTag = /(?:<|\[\[\[)AIP_FILE_CHANGE\s+file_path/
 
 /** A block may begin behind other text when its tag ends the line. That text is left, and the tag becomes a line. */
-function isolateBlock(lines: string[], at: number, remainder: Remainder): number {
+function isolateBlock(lines: string[], at: number, written: Piece[]): number {
   const line = lines[at] ?? ''
   const start = line.search(blockTag)
   if (start <= 0 || line.slice(0, start).trim() === '') return at
   const tag = readTag(line.slice(start))
   if (tag === undefined || tag.rest.trim() !== '') return at
-  remainder.add(line.slice(0, start))
+  written.push(textPiece(line.slice(0, start)))
   return putBack(lines, at + 1, line.slice(start))
 }
 
 interface ReadingOptions {
   readonly previous: Directive | undefined
-  readonly remainder: Remainder
   readonly made: (filePath: string, content: string) => Directive
 }
 
@@ -76,7 +75,6 @@ function readChange(lines: readonly string[], at: number, options: ReadingOption
   }
   if (tag.name === blockName) return readBlock(lines, at, { ...options, tag })
   if (tag.form === 'close' || !isDirective(tag.name) || tag.attributes.size === 0) return undefined
-  if (options.remainder.isQuoting()) return undefined
   return readDirective(lines, at, { tag, name: tag.name })
 }
 

@@ -1,8 +1,4 @@
-/**
- * What a model is told about the form of file changes: exactly what `parseChanges` and `applyPatch` read. Meant to be
- * put into a system message.
- */
-export const fileChangesInstruction = `## How to change files
+const form = `## How to change files
 
 To create, edit, extend, copy, rename or delete files, put one \`<FILE_CHANGES>\` block into your answer. It is read by a program, so keep to this form. Explanations go before or after the block, never into it.
 
@@ -54,5 +50,15 @@ export const greeting = 'Good morning'
 4. A replaced line is a \`-\` line and a \`+\` line. A hunk needs at least one of them. A hunk that has only \`+\` lines is added at the end of the file.
 5. Hunks follow the order of the file. All hunks of one file go into one FILE_PATCH.
 6. To remove a long stretch, write its first two lines and its last two lines with \`-\` and between them a line that is just \`~\`; everything between them is removed too.
-7. Do not use FILE_PATCH for files that are new or that change nearly everywhere: use FILE_NEW with the whole content. A FILE_NEW with what the file holds already is an error.
+7. Do not use FILE_PATCH for files that are new or that change nearly everywhere: use FILE_NEW with the whole content.`
+
+/**
+ * What a model is told about the form of file changes: exactly what `parseChanges` and `applyPatch` read. Meant to be
+ * put into a system message. For packs, whose changes `applyChanges` carries out.
+ */
+export const fileChangesInstruction = `${form} A FILE_NEW with what the file holds already is an error.
+`
+
+/** The same for changes that `applyTransaction` carries out. */
+export const editingInstruction = `${form} A file that exists is only replaced, by FILE_NEW, FILE_COPY or FILE_RENAME, when you were shown what it holds.
 `

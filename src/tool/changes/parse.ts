@@ -2,7 +2,8 @@ import { posix } from 'node:path'
 import { type Directive, failDirective } from './directive.ts'
 import { readDirective } from './directive-reader.ts'
 import { parseHunks } from './hunk.ts'
-import { createRemainder, type Remainder } from './remainder.ts'
+import { directivesOf, type Piece, restOf, textPiece } from './pieces.ts'
+import { withoutQuotations } from './quotation.ts'
 import { closingText, directiveKinds, isContainer, isDirective, readTag, type Tag, tagLikeName } from './tag.ts'
 
 export interface ParsedChanges {
@@ -14,38 +15,47 @@ export interface ParsedChanges {
 
 /**
  * Reads the file changes of an answer: all containers `<FILE_CHANGES>` or `[[[FILE_CHANGES]]]` with their directives
- * (spec/aipack.md 6.5, P-D5). Nothing is thrown and nothing is lost: what cannot be read becomes a directive of the
- * kind Fail that says why. Of a container that is never closed, the directives that are complete still count.
+ * (spec/aipack.md 6.5, P-D5), but for those that are quoted. Nothing is thrown and nothing is lost: what cannot be read
+ * becomes a directive of the kind Fail that says why. Of a container that is never closed, the directives that are
+ * complete still count.
  */
 export function parseChanges(text: string): ParsedChanges {
-  const { directives, remainder } = takeChanges(text)
-  return { directives, rest: remainder.text() }
+  const { directives, pieces } = takeChanges(text)
+  return { directives, rest: restOf(pieces) }
 }
 
-/** The same with what is left of the text as it was gathered. */
-export function takeChanges(text: string): {
+/** An answer taken apart. */
+export interface TakenChanges {
+  /** In the order they are written. */
   readonly directives: readonly Directive[]
-  readonly remainder: Remainder
-} {
+  /** The answer without quotations, which are text, and without fences that held nothing but changes. */
+  readonly pieces: readonly Piece[]
+}
+
+/** The same with the answer in pieces. */
+export function takeChanges(text: string): TakenChanges {
   const lines = linesWithBreaks(text)
-  const directives: Directive[] = []
-  const remainder = createRemainder()
+  const position = positions(lines)
+  const written: Piece[] = []
   for (let at = 0; at < lines.length;) {
     const opening = readOpening(lines, at)
     if (opening === undefined) {
-      remainder.add(lines[at] ?? '')
+      written.push(textPiece(lines[at] ?? ''))
       at += 1
       continue
     }
-    remainder.add(opening.before)
+    if (opening.before !== '') written.push(textPiece(opening.before))
+    const start = position(at) + opening.before.length
     at = putBack(lines, at + 1, opening.tag.rest)
-    const container = readContainer(lines, at, opening.tag)
-    directives.push(...container.directives)
-    const isBare = !container.isClosed && container.directives.length === 1
-    if (isBare) remainder.add(lines[at - 1] ?? '')
-    at = isBare ? container.next : remainder.cut(lines, container.next)
+    const { directives, isClosed, next } = readContainer(lines, at, opening.tag)
+    const isBare = !isClosed && directives.length === 1
+    const end = position(isBare ? at : next)
+    if (isBare) written.push(textPiece(text.slice(start, end)))
+    written.push({ kind: 'change', text: isBare ? '' : text.slice(start, end), directives })
+    at = next
   }
-  return { directives: refuseRepeatedPatches(directives), remainder }
+  const pieces = withoutQuotations(written)
+  return { directives: refuseRepeatedPatches(directivesOf(pieces)), pieces }
 }
 
 /** The lines of a text, each with its line break. */
@@ -58,6 +68,16 @@ export function putBack(lines: string[], next: number, rest: string): number {
   if (rest.trim() === '') return next
   lines[next - 1] = rest
   return next - 1
+}
+
+/**
+ * Gives where in the text a line begins. `putBack` leaves of a line its end, so that this is also where the reading of
+ * the line goes on.
+ */
+export function positions(lines: readonly string[]): (at: number) => number {
+  let end = 0
+  const ends = lines.map((line) => (end += line.length))
+  return (at) => (ends[at] ?? end) - (lines[at] ?? '').length
 }
 
 interface Opening {

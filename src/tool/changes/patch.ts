@@ -1,7 +1,6 @@
 import { appendHunk, applyHunk, type HunkResult } from './apply-hunk.ts'
 import type { HunkFailure } from './directive.ts'
 import { fromDocument, toDocument, type Document } from './document.ts'
-import { createForms } from './form.ts'
 import { type Hunk, isBlank, oldParts, parseHunks } from './hunk.ts'
 import { findPlace, type Misplacement, type PlaceOptions } from './place.ts'
 
@@ -17,12 +16,11 @@ export interface PatchResult {
  */
 export function applyPatch(content: string, patch: string): PatchResult {
   const hunks = parseHunks(patch)
-  const forms = createForms()
   const failures: HunkFailure[] = []
   let document = toDocument(content)
   let previousEnd: number | undefined
   for (const hunk of hunks) {
-    const result = tryHunk(document, hunk, { previousEnd, forms })
+    const result = tryHunk(document, hunk, { previousEnd })
     if ('cause' in result) {
       failures.push({ body: hunk.body, cause: result.cause })
       continue

@@ -1,10 +1,10 @@
 import { type LineIndices, placeBlanks } from './blanks.ts'
 import type { Line } from './document.ts'
-import type { Form, Forms } from './form.ts'
+import { type Form, formOf } from './form.ts'
 import { type Hunk, isBlank, oldParts, type OldLine } from './hunk.ts'
 import { occurrences } from './occurrences.ts'
 import { similarStarts } from './similar.ts'
-import { compared, countBefore, fileIndex, oldView, type View, wholeView } from './view.ts'
+import { type Compared, compared, countBefore, fileIndex, oldView, type View, wholeView } from './view.ts'
 
 /** Where the lines of a hunk stand in a file. */
 export interface Placement {
@@ -22,7 +22,6 @@ export interface Misplacement {
 export interface PlaceOptions {
   /** Index behind the last line of the previous hunk that was applied; undefined for the first. */
   readonly previousEnd: number | undefined
-  readonly forms: Forms
 }
 
 /** Lines further away from the previous hunk are not compared loosely. */
@@ -38,7 +37,7 @@ const fuzzyReach = 1000
 export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOptions): Placement | Misplacement {
   const whole = wholeView(lines)
   let old: View | undefined | 'not made' = 'not made'
-  for (const pass of passes(options.forms)) {
+  for (const pass of passes) {
     const found = search(hunk, whole, { ...options, pass })
     if (found !== undefined) return found
     if (old === 'not made') old = oldView(lines)
@@ -56,22 +55,22 @@ interface Pass {
   readonly isSimilar: boolean
 }
 
-function passes({ exact, whitespace, letters }: Forms): readonly Pass[] {
-  return [
-    { tier: 'exact', form: exact, blanks: 'all', isSimilar: false },
-    { tier: 'exact', form: exact, blanks: 'inner', isSimilar: false },
-    { tier: 'whitespace', form: whitespace, blanks: 'all', isSimilar: false },
-    { tier: 'whitespace', form: whitespace, blanks: 'none', isSimilar: false },
-    { tier: 'fuzzy', form: letters, blanks: 'none', isSimilar: false },
-    { tier: 'fuzzy', form: whitespace, blanks: 'none', isSimilar: true },
-  ]
-}
+const passes: readonly Pass[] = [
+  { tier: 'exact', form: 'text', blanks: 'all', isSimilar: false },
+  { tier: 'exact', form: 'text', blanks: 'inner', isSimilar: false },
+  { tier: 'whitespace', form: 'whitespace', blanks: 'all', isSimilar: false },
+  { tier: 'whitespace', form: 'whitespace', blanks: 'none', isSimilar: false },
+  { tier: 'fuzzy', form: 'letters', blanks: 'none', isSimilar: false },
+  { tier: 'fuzzy', form: 'whitespace', blanks: 'none', isSimilar: true },
+]
 
 type SearchOptions = PlaceOptions & { readonly pass: Pass }
 
 function search(hunk: Hunk, view: View, { pass, previousEnd }: SearchOptions): Placement | Misplacement | undefined {
   const parts = comparedParts(hunk, pass)
   if (parts.some((part) => part.length === 0)) return undefined
+  // the pass before has looked for the same
+  if (pass.blanks === 'inner' && parts.flat().length === oldParts(hunk).flat().length) return undefined
   const target = compared(view, { form: pass.form, withBlanks: pass.blanks !== 'none' })
   const starts = pass.isSimilar ? similar(parts, target, previousEnd) : startsOf(parts, target.texts, pass.form)
   const chosen = (pass.tier === 'fuzzy' ? onlyOne : firstOf)(starts, target, previousEnd)
@@ -104,7 +103,7 @@ type Starts = readonly number[]
 /** Parts around a gap are not looked for in this way. */
 function similar(
   [part = [], ...others]: readonly Part[],
-  view: View,
+  view: Compared,
   previousEnd: number | undefined,
 ): readonly Starts[] {
   if (others.length > 0) return []
@@ -121,7 +120,7 @@ function similar(
 function startsOf(parts: readonly Part[], texts: readonly string[], form: Form): readonly Starts[] {
   const [first = [], ...others] = parts
   const placesOf = (part: Part): readonly number[] => {
-    const needle = part.map(({ text }) => form(text))
+    const needle = part.map(({ text }) => formOf(text, form))
     return occurrences(needle, texts)
   }
   return others.reduce<readonly (readonly number[])[]>(
@@ -141,13 +140,13 @@ function withNext(found: readonly Starts[], places: readonly number[], length: n
   })
 }
 
-function firstOf(starts: readonly Starts[], view: View, previousEnd = 0): Starts | undefined {
+function firstOf(starts: readonly Starts[], view: Compared, previousEnd = 0): Starts | undefined {
   return starts.find(([start = 0]) => fileIndex(view, start) >= previousEnd) ?? starts[0]
 }
 
 function onlyOne(
   starts: readonly Starts[],
-  view: View,
+  view: Compared,
   previousEnd: number | undefined,
 ): Starts | 'several' | undefined {
   const near = starts.filter(

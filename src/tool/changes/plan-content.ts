@@ -58,7 +58,7 @@ function planPatch(directive: ContentDirective, content: string | undefined): Co
 function planBlocks(directive: ContentDirective, content: string | undefined): ContentPlan {
   const mark = markOf(content)
   const present = (content ?? '').slice(mark.length)
-  const replaced = applySearchReplace(present, directive.content, { prepends: 'lines' })
+  const replaced = applySearchReplace(present, directive.content, { unit: 'line' })
   const { content: changedText, changedCount, failures } = replaced
   const failed = failures.map(({ search, replace, reason }) => ({ body: blockText(search, replace), cause: reason }))
   if (content === undefined && changedCount === 0) {

@@ -7,7 +7,7 @@ import type { ChangeSpace, Files } from './space.ts'
 
 /** What became of one directive (spec/aipack.md 6.2, aip.udiffx). */
 export interface ChangeItem {
-  /** As the directive names it; for copies and renames the new path. */
+  /** Relative to the base folder where it lies below, else as it was written; for copies and renames the new path. */
   readonly filePath: string
   /** Fail: the directive cannot be read, or its path leaves the folder that changes are allowed in. */
   readonly kind: Directive['kind']

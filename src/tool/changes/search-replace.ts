@@ -31,13 +31,14 @@ export function blockText(search: string, replace: string): string {
  * Applies search and replace blocks to a text (spec/aipack.md 6.4, vectors 55 to 59). Text without the marker line
  * `<<<<<<< SEARCH` takes the place of the whole content and counts as one change. A text that is not found is a failure
  * among the results. Blocks are looked for and put in with the line breaks that most lines of the content have, else as
- * they are written. A block without a search text puts its text at the start, with `prepends: 'lines'` as lines.
+ * they are written. A block without a search text puts its text at the start. With `unit: 'line'` what is searched must
+ * fill its lines, and what is put at the start is made lines of its own.
  * @throws BatonError SCRIPT_FAILED for text between blocks and for missing marker lines
  */
 export function applySearchReplace(
   content: string,
   changes: string,
-  { prepends = 'text' }: { readonly prepends?: 'text' | 'lines' } = {},
+  { unit = 'text' }: { readonly unit?: Unit } = {},
 ): SearchReplaceResult {
   if (!hasBlocks(changes)) {
     return { content: changes, changedCount: 1, failures: [] }
@@ -47,12 +48,31 @@ export function applySearchReplace(
   const blocks = readBlocks(changes)
   const end = mainEnd(content)
   for (const block of blocks) {
-    const wanted = block.search === '' && prepends === 'lines' ? { ...block, replace: `${block.replace}\n` } : block
-    const replaced = replaceFirst(current, withEnds(wanted, end)) ?? replaceFirst(current, wanted)
-    if (replaced === undefined) failures.push({ ...block, reason: 'Search block not found in content' })
+    const wanted = block.search === '' && unit === 'line' ? { ...block, replace: `${block.replace}\n` } : block
+    const variants = [withEnds(wanted, end), wanted]
+    const replaced = firstOf(variants, (variant) => replaceFirst(current, variant, unit))
+    if (replaced === undefined) failures.push({ ...block, reason: reasonOf(variants, current) })
     current = replaced ?? current
   }
   return { content: current, changedCount: blocks.length - failures.length, failures }
+}
+
+/** Where a search text is looked for: anywhere, or as whole lines. */
+type Unit = 'text' | 'line'
+
+function firstOf<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = find(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function reasonOf(variants: readonly Block[], content: string): string {
+  const isPart = variants.some(({ search }) => content.includes(search))
+  return isPart
+    ? 'Search block found only inside of lines: it must hold whole lines'
+    : 'Search block not found in content'
 }
 
 interface Block {
@@ -98,12 +118,22 @@ function textBetween(lines: readonly string[], before: number, behind: number): 
   return last === undefined ? '' : [...between.slice(0, -1), marker(last)].join('\n')
 }
 
-function replaceFirst(content: string, { search, replace }: Block): string | undefined {
-  const start = content.indexOf(search)
+function replaceFirst(content: string, { search, replace }: Block, unit: Unit): string | undefined {
+  const start = unit === 'text' || search === '' ? content.indexOf(search) : indexOfLines(content, search)
   if (start === -1) return undefined
   const end = start + search.length
   if (search === '' || replace !== '') return content.slice(0, start) + replace + content.slice(end)
   return withoutLines(content, start, end)
+}
+
+/** Where a text stands that begins and ends where lines do; -1 when nowhere. */
+function indexOfLines(content: string, search: string): number {
+  for (let start = content.indexOf(search); start !== -1; start = content.indexOf(search, start + 1)) {
+    const isLineStart = start === 0 || content[start - 1] === '\n'
+    if (isLineStart && /^(?:\r?\n|$)/.test(content.slice(start + search.length, start + search.length + 2)))
+      return start
+  }
+  return -1
 }
 
 /** What is removed takes its line break with it when it fills its lines. */

@@ -29,8 +29,10 @@ export interface ChangeSpace {
 
 /** The space of files on disk below a base folder (absolute), guarded by the policy of the context (DESIGN 9). */
 export function diskSpace(baseDir: string, context: RunContext): ChangeSpace {
+  const shown = displayPath(context.workspace, baseDir)
+  const folder = shown === '.' ? baseDir : shown
   const leaves = (path: string): BatonError =>
-    new BatonError('OUTSIDE_WORKSPACE', `${path} leads out of ${displayPath(context.workspace, baseDir)}`, {
+    new BatonError('OUTSIDE_WORKSPACE', `${path} leads out of ${folder}`, {
       hint: `File changes reach only what is below ${baseDir}.`,
     })
   return {

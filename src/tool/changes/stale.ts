@@ -1,12 +1,15 @@
+import { relative } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
-import { filesAfter } from './action.ts'
+import { type ChangeAction, filesAfter } from './action.ts'
 import type { Directive } from './directive.ts'
 import type { ChangeStep } from './plan.ts'
 import type { Files } from './space.ts'
 
 interface StaleOptions {
+  /** Absolute: the paths in the result are relative to it. */
+  readonly baseDir: string
   /** Absolute paths of files that the model was shown, with the SHA-256 of the content it saw. */
   readonly shown: ReadonlyMap<string, string>
   /** The files on disk. */
@@ -14,39 +17,67 @@ interface StaleOptions {
 }
 
 /**
- * The paths, as they are written, of files that would be replaced as a whole although the model has not seen what they
- * hold now: they have changed since they were shown, or never were (DESIGN 4). A file that an earlier change of the set
- * has moved is the one that was shown; one that the set has deleted still counts as the file it was; one that the set
- * has made is new.
+ * Files that would be replaced as a whole although the model has not seen what they hold now, each in one of the lists.
+ * Paths are relative to the base folder and name the files where they are on disk, also when the set moves them first.
  */
-export function stalePaths(
+export interface StaleFiles {
+  /** Were shown, and hold another text now. */
+  readonly paths: readonly string[]
+  /** Exist and were never shown, or cannot be shown: they are no text. */
+  readonly unseen: readonly string[]
+}
+
+/**
+ * Finds the files that changes replace unseen: by new content, or by a file that is copied or moved there (DESIGN 4). A
+ * file that an earlier change of the set has moved is the one that was shown; one that the set has deleted still counts
+ * as the file it was; one that the set has made, a copy too, is new. Nothing is lost where a file of the same content takes the place.
+ */
+export function staleFiles(
   directives: readonly Directive[],
   steps: readonly ChangeStep[],
-  { shown, files }: StaleOptions,
-): readonly string[] {
+  { baseDir, shown, files }: StaleOptions,
+): StaleFiles {
   const seen = new Map([...shown].map(([path, hash]) => [realPath(path), hash]))
-  const isSeen = (path: string): boolean => {
-    const hash = hashOf(path, files)
-    return hash !== undefined && seen.get(realPath(path)) === hash
-  }
+  const found = { paths: new Set<string>(), unseen: new Set<string>() }
 
   let origins: Files = { kindAt: files.kindAt, textAt: (path) => path }
-  const stale: string[] = []
   for (const [index, { action }] of steps.entries()) {
     const directive = directives[index]
     if (action === undefined || action.op === 'delete' || directive === undefined) continue
-    const isWhole = directive.kind === 'New'
     const isThere = origins.kindAt(action.path) === 'file'
-    if (isWhole && isThere) {
+    const isWhole = directive.kind === 'New'
+    if (isThere && (isWhole || isTransfer(action))) {
       const origin = origins.textAt(action.path)
-      if (origin !== madeHere && !isSeen(origin)) stale.push(directive.filePath)
+      const source = isTransfer(action) ? origins.textAt(action.from) : madeHere
+      const list = origin === madeHere ? undefined : listOf(origin, { seen, files, source })
+      if (list !== undefined) found[list].add(relative(baseDir, origin))
     }
-    if (action.op === 'copy' || action.op === 'move') origins = filesAfter(origins, action)
-    else if (isWhole || !isThere) {
+    if (action.op === 'move') origins = filesAfter(origins, action)
+    else if (isWhole || action.op === 'copy' || !isThere) {
       origins = filesAfter(origins, { op: 'write', path: action.path, content: madeHere })
     }
   }
-  return [...new Set(stale)]
+  return { paths: [...found.paths], unseen: [...found.unseen] }
+}
+
+function isTransfer(action: ChangeAction): action is Extract<ChangeAction, { readonly from: string }> {
+  return action.op === 'copy' || action.op === 'move'
+}
+
+interface Replacing {
+  readonly seen: ReadonlyMap<string, string>
+  readonly files: Files
+  /** The file on disk that comes in its place, if one does. */
+  readonly source: string
+}
+
+/** The list that a file on disk belongs to when it is replaced; undefined when it may be. */
+function listOf(path: string, { seen, files, source }: Replacing): keyof StaleFiles | undefined {
+  const present = hashOf(path, files)
+  const known = seen.get(realPath(path))
+  if (present !== undefined && present === known) return undefined
+  if (present !== undefined && source !== madeHere && hashOf(source, files) === present) return undefined
+  return known === undefined || present === undefined ? 'unseen' : 'paths'
 }
 
 /** Undefined for what is not text, which no model was shown. */

@@ -2,12 +2,12 @@ import type { RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { type ChangeAction, performAction } from './action.ts'
-import type { Directive } from './directive.ts'
+import { type Directive, relativeTo } from './directive.ts'
 import { type ChangeItem, type ChangeStep, errorItem, planChanges } from './plan.ts'
 import { fileChangeReport } from './report.ts'
 import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
 import { diskSpace } from './space.ts'
-import { stalePaths } from './stale.ts'
+import { type StaleFiles, staleFiles } from './stale.ts'
 import { type Before, beforeAction, undoAction } from './undo.ts'
 
 export interface TransactionOptions {
@@ -15,18 +15,27 @@ export interface TransactionOptions {
   readonly baseDir: string
   /** Carries out what can be carried out, single hunks too. Otherwise one fault keeps the whole set from being done. */
   readonly partial: boolean
-  /** Absolute paths of files that the model was shown, with the SHA-256 of their bytes as they then were. */
-  readonly shown: ReadonlyMap<string, string>
+  /**
+   * Absolute paths of files that the model was shown, with the SHA-256 of their bytes as they then were. Undefined when
+   * nobody can say what was seen: then every file may be replaced.
+   */
+  readonly shown: ReadonlyMap<string, string> | undefined
 }
 
-/** What became of a set of changes; plain JSON. There is one item for each directive, in their order. */
+/**
+ * What became of a set of changes; plain JSON. There is one item for each directive, in their order. All paths are
+ * relative to the base folder, but for those that lead out of it, which stay as they are written.
+ */
 export type TransactionResult =
   /** All is done; with `partial`, all that could be. */
   | { readonly kind: 'applied'; readonly items: readonly FileChange[] }
   /** Something cannot be done, so nothing was. */
   | { readonly kind: 'refused'; readonly items: readonly FileChange[] }
-  /** Files would be replaced whose present content the model has not seen. Nothing was done. Paths as written. */
-  | { readonly kind: 'stale'; readonly paths: readonly string[] }
+  /**
+   * Files would be replaced whose present content the model has not seen: `paths` are those that changed since they were
+   * shown, `unseen` those that never were. Nothing was done.
+   */
+  | ({ readonly kind: 'stale' } & StaleFiles)
   /** A write failed, and what was done before is undone; `notRestored` says in words what could not be. */
   | {
       readonly kind: 'rolled_back'
@@ -38,17 +47,18 @@ export type TransactionResult =
 /**
  * Carries out the changes of an answer as one (DESIGN 4): all of them are worked out first, then written one by one;
  * when a write fails, the files get back the content and permissions they had. A patch applies to the present content
- * of a file, a whole file only replaces what the model was shown. What the files were is an observation and every write
+ * of a file; a whole file, a copy and a renamed file only replace what the model was shown. What the files were is an observation and every write
  * a file effect, those on the way back too, all below the place of the call.
  * @throws the reason of the context's signal, when that is aborted before anything is done
  */
 export function applyTransaction(
-  directives: readonly Directive[],
+  asked: readonly Directive[],
   options: TransactionOptions,
   call: FileCall,
 ): TransactionResult {
   const { context, at } = call
   context.signal.throwIfAborted()
+  const directives = relativeTo(options.baseDir, asked)
   const args = directives.map(({ kind, filePath }) => [kind, filePath])
   const plan = context.effects.observe([...at, 'plan'], { name: 'file_changes', args }, () =>
     planTransaction(directives, options, context),
@@ -72,8 +82,8 @@ function planTransaction(
   if (isRefused)
     return { kind: 'refused', items: reports(steps, 'not done, because another change of the answer failed') }
 
-  const paths = stalePaths(directives, steps, { shown, files: space.files })
-  if (paths.length > 0) return { kind: 'stale', paths }
+  const stale = shown === undefined ? undefined : staleFiles(directives, steps, { baseDir, shown, files: space.files })
+  if (stale !== undefined && stale.paths.length + stale.unseen.length > 0) return { kind: 'stale', ...stale }
 
   const kept = measured(directives, steps)
   if (kept.some(({ item }, index) => item !== steps[index]?.item)) {

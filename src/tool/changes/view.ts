@@ -1,33 +1,41 @@
 import type { Line } from './document.ts'
 import type { Form } from './form.ts'
-import { isBlank } from './hunk.ts'
 
-/** Lines that a hunk is compared with: those of a file, or some of them. */
+/** Lines of a file: all or some of them. */
 export interface View {
-  readonly texts: readonly string[]
-  /** Index in the file of each text; undefined when all lines of the file are there. */
+  readonly lines: readonly Line[]
+  /** Index in the file of each line; undefined when all lines of the file are there. */
   readonly indices: readonly number[] | undefined
 }
 
+/** What a hunk is compared with: the texts of lines in one form. */
+export interface Compared extends Pick<View, 'indices'> {
+  readonly texts: readonly string[]
+}
+
 export function wholeView(lines: readonly Line[]): View {
-  return { texts: lines.map(({ text }) => text), indices: undefined }
+  return { lines, indices: undefined }
 }
 
 /** The file without the lines that hunks have added; undefined when that is the whole file. */
 export function oldView(lines: readonly Line[]): View | undefined {
+  const old: Line[] = []
   const indices: number[] = []
-  for (let index = 0; index < lines.length; index += 1) if (lines[index]?.isNew === false) indices.push(index)
-  if (indices.length === lines.length) return undefined
-  return { texts: indices.map((index) => lines[index]?.text ?? ''), indices }
+  for (const [index, line] of lines.entries()) {
+    if (line.isNew) continue
+    old.push(line)
+    indices.push(index)
+  }
+  return old.length === lines.length ? undefined : { lines: old, indices }
 }
 
 /** The index in the file of a line of the view. */
-export function fileIndex({ indices }: View, position: number): number {
+export function fileIndex({ indices }: Pick<View, 'indices'>, position: number): number {
   return indices === undefined ? position : (indices[position] ?? 0)
 }
 
 /** How many lines of the view stand before this line of the file. */
-export function countBefore({ texts, indices }: View, index: number): number {
+export function countBefore({ texts, indices }: Compared, index: number): number {
   if (indices === undefined) return Math.max(0, Math.min(index, texts.length))
   const found = indices.findIndex((known) => known >= index)
   return found === -1 ? indices.length : found
@@ -40,17 +48,17 @@ export function positionOf({ indices }: View, index: number): number {
 
 /** The view as it is compared: each text in this form, blank ones left out on request. */
 export function compared(
-  view: View,
+  { lines, indices }: View,
   { form, withBlanks }: { readonly form: Form; readonly withBlanks: boolean },
-): View {
-  if (withBlanks) return { texts: view.texts.map(form), indices: view.indices }
+): Compared {
+  if (withBlanks) return { texts: lines.map((line) => line.as(form)), indices }
   const texts: string[] = []
-  const indices: number[] = []
-  for (let position = 0; position < view.texts.length; position += 1) {
-    const text = view.texts[position] ?? ''
-    if (isBlank(text)) continue
-    texts.push(form(text))
-    indices.push(fileIndex(view, position))
+  const kept: number[] = []
+  for (const [position, line] of lines.entries()) {
+    // a text of white space alone is empty in this form
+    if (line.as('whitespace') === '') continue
+    texts.push(line.as(form))
+    kept.push(fileIndex({ indices }, position))
   }
-  return { texts, indices }
+  return { texts, indices: kept }
 }

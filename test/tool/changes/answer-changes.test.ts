@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changesInstruction, readFileChanges } from '../../../src/tool/changes/answer-changes.ts'
+import { fileChangesInstruction } from '../../../src/tool/changes/instruction.ts'
 import { block, changes, create, part, remove } from './change-set.ts'
 
 describe('changesInstruction', () => {
@@ -14,6 +15,13 @@ describe('changesInstruction', () => {
     expect(directives.map(({ kind }) => kind)).toEqual(kinds)
     expect(text).toBe('Example:')
   })
+})
+
+it('changesInstruction tells what is true of the set it is for, and not what is true of packs', () => {
+  const set = changesInstruction('udiffx')
+  expect(fileChangesInstruction).toContain('is an error')
+  expect(set).not.toContain('is an error')
+  expect(set).toContain('when you were shown what it holds')
 })
 
 describe('readFileChanges', () => {
@@ -34,8 +42,38 @@ describe('readFileChanges', () => {
       [block('a', 'x\n') + block('b', 'y\n'), 'whole'],
     ] as const) {
       expect(readFileChanges(`Here:\n\n\`\`\`xml\n\n${answer}\n\`\`\`\n\nBye.`, mode).text).toBe('Here:\n\nBye.')
-      expect(readFileChanges(`\`\`\`\nkept\n${answer}\`\`\`\n`, mode).text).toBe('```\nkept\n\n```')
     }
+  })
+
+  it.each([
+    ['udiffx', changes(remove('a'), create('b', '```js\nx\n```\n'))],
+    ['whole', block('a', 'x\n') + remove('b')],
+    ['search_replace_auto', block('a', part('x\n', 'y\n'))],
+  ] as const)('leaves quotations alone, which are fences with changes and something else: %s', (mode, set) => {
+    for (const quotation of [
+      `\`\`\`\`\`md\n# How to\n\n${set}\`\`\`\`\`\n`,
+      `\`\`\`\`\`\n${set}\nThat is it.\n\`\`\`\`\`\n`,
+      `~~~md\n${set}and\n${set}~~~`,
+      `~~~~~md\n~~~~~xml\n${set}~~~~~\n~~~~~\n`,
+    ]) {
+      const answer = `An example:\n\n${quotation}`
+      expect(readFileChanges(answer, mode)).toEqual({ directives: [], text: answer })
+      const meant = readFileChanges(`${answer}\n\nAnd now:\n\n\`\`\`xml\n${set}\`\`\`\n`, mode)
+      expect(meant.directives).toEqual(readFileChanges(set, mode).directives)
+      expect(meant.text).toBe(`${answer}\n\nAnd now:`)
+    }
+  })
+
+  it('reads changes below a fence whose end was forgotten', () => {
+    const set = changes(remove('a'))
+    for (const answer of [`\`\`\`js\nx()\n\n${set}`, `\`\`\`js\nx()\n\n\`\`\`xml\n${set}\`\`\`\nBye.\n`]) {
+      expect(readFileChanges(answer, 'udiffx').directives).toEqual([{ kind: 'Delete', filePath: 'a' }])
+    }
+  })
+
+  it('finds no fault in an example that is cut short', () => {
+    const answer = '```\n<FILE_CHANGES>\n<FILE_NEW file_path="…">\n…\n```\nis the form.\n'
+    expect(readFileChanges(answer, 'udiffx')).toEqual({ directives: [], text: answer })
   })
 
   it('finds a block behind other text on its line, and leaves mentions alone', () => {

@@ -19,7 +19,9 @@ export interface ChangeSet {
   readonly kind?: TransactionResult['kind']
   /** The messages of all changes that were not done. */
   readonly errors?: readonly string[]
+  /** Replaced files that changed since they were shown, and those that never were. */
   readonly stale?: readonly string[]
+  readonly unseen?: readonly string[]
   /** What is left of the answer. */
   readonly text?: string
 }

@@ -32,7 +32,7 @@ function run({
   const hashes = Object.entries(shown).flatMap(([path, content]) =>
     typeof content === 'string' ? [[join(root, path), sha256(content)] as const] : [],
   )
-  const { directives, text } = readFileChanges(answer, mode)
+  const { directives, text } = readFileChanges(answer.replaceAll('{root}', root), mode)
   const options = { baseDir: join(root, base), partial, shown: new Map(hashes) }
   const result = applyTransaction(directives, options, { context: testContext({ workspace: root }), at: ['apply'] })
   return { root, result, text, modesBefore }
@@ -52,7 +52,7 @@ describe.each([
     expect({ kind: result.kind, errors: found }).toEqual({ kind, errors })
     expect(readTree(root)).toEqual(set.after === 'as before' ? set.before : set.after)
     if (set.after === 'as before') expect(readModes(root)).toEqual(modesBefore)
-    if (set.stale !== undefined) expect(result).toEqual({ kind: 'stale', paths: set.stale })
+    if (kind === 'stale') expect(result).toEqual({ kind, paths: set.stale ?? [], unseen: set.unseen ?? [] })
     if (set.text !== undefined) expect(text).toBe(set.text)
   })
 })

@@ -92,6 +92,16 @@ describe('parseChanges', () => {
     expect(parseChanges(between).rest).toBe('```\nx\n```\n```\ny\n```\n')
   })
 
+  it('takes a container that is quoted for text', () => {
+    const change = inContainer('<FILE_DELETE file_path="a"/>')
+    const quoted = `Text\n\`\`\`md\n# How to\n${change}\`\`\`\nEnd`
+    expect(parseChanges(quoted)).toEqual({ directives: [], rest: quoted })
+    const repeated = inContainer('<FILE_PATCH file_path="a">', '@@', '-x', '+y', '</FILE_PATCH>')
+    expect(parseChanges(`\`\`\`\nLike this:\n${repeated}\`\`\`\n${repeated}`).directives).toMatchObject([
+      { kind: 'Patch', filePath: 'a' },
+    ])
+  })
+
   it('reads tags that share a line', () => {
     const text =
       'Go: <FILE_CHANGES><FILE_NEW file_path="a">x</FILE_NEW><FILE_DELETE file_path="b"/></FILE_CHANGES> done'

@@ -49,12 +49,20 @@ function failsHalfWay(failing: string, half: () => void): Meddling {
 }
 
 function apply(root: string, directives: readonly Directive[], context: RunContext): TransactionResult {
-  const shown = new Map([[join(root, 'a'), sha256('a\n')]])
+  const shown = new Map(['a', 'over'].map((name) => [join(root, name), sha256(`${name}\n`)]))
   return applyTransaction(directives, { baseDir: root, partial: false, shown }, { context, at: ['apply'] })
 }
 
 const write = (filePath: string, content = 'new\n'): Directive => ({ kind: 'New', filePath, content })
 const append = (filePath: string): Directive => ({ kind: 'Append', filePath, content: '2\n' })
+/** A path below a folder that has no room for a longer name. */
+function longPath(root: string): string {
+  const most = (process.platform === 'darwin' ? 1024 : 4096) - 1
+  let path = 'made/there'
+  while (join(root, path).length < most - 220) path += `/${'n'.repeat(200)}`
+  return `${path}/${'n'.repeat(most - join(root, path).length - 2 - 8)}/x`
+}
+
 const undone = 'undone, because another change of the answer failed'
 
 describe('a write that fails', () => {
@@ -91,8 +99,8 @@ describe('a write that fails', () => {
   it('puts everything back, byte for byte, with modes, links and folders', () => {
     const root = makeTree(tree, modes)
     const before = readModes(root)
-    // there is such a name, but none for the temporary file that is as long again
-    const last = write(`made/there/${'n'.repeat(250)}`)
+    // the path is as long as paths can be, so that there is none for the temporary file
+    const last = write(longPath(root))
     const result = apply(root, [...directives, last, write('never')], testContext({ workspace: root }))
 
     expect(result).toMatchObject({
@@ -249,7 +257,7 @@ describe('applyTransaction', () => {
     expect(apply(root, [write('a'), { kind: 'Rename', fromPath: 'b', filePath: 'c' }], context).kind).toBe('applied')
     expect(readModes(root)).toMatchObject({ a: 0o755 })
 
-    apply(root, [{ kind: 'Delete', filePath: 'a' }, write('n'.repeat(250))], { ...context, at: [] })
+    apply(root, [{ kind: 'Delete', filePath: 'a' }, write('z')], meddled(context, failsAt('z')))
     const places = context.records.flatMap((record) => (record.k === 'started' ? [record.p] : []))
     expect(places).toEqual(['apply/0', 'apply/1', 'apply/0', 'apply/1', 'apply/undo/0/0', 'apply/undo/0/1'])
     expect(context.sent.map((event) => ('op' in event ? event.op : ''))).toEqual([
@@ -281,10 +289,26 @@ describe('applyTransaction', () => {
           error_msg: `1 of 2 hunks failed: ${cause}`,
           error_hunks: [{ hunk_body: '@@\n-none\n+X', cause }],
         },
-        { file_path: '../out', kind: 'Fail', success: false, error_msg: '../out leads out of .' },
+        { file_path: '../out', kind: 'Fail', success: false, error_msg: `../out leads out of ${root}` },
       ],
     })
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
+  })
+
+  it('names files relative to the base folder, also when the answer does not', () => {
+    const root = makeTree({ a: 'a\n', b: 'b\n', c: 'c\n' })
+    const set: readonly Directive[] = [
+      write(join(root, 'sub/n')),
+      { kind: 'Rename', fromPath: join(root, 'b'), filePath: join(root, 'd') },
+      { kind: 'Delete', filePath: 'c' },
+      write(root),
+      write('/elsewhere'),
+    ]
+    const options = { baseDir: root, partial: true, shown: new Map<string, string>() }
+    const result = applyTransaction(set, options, { context: testContext({ workspace: root }), at: [] })
+    const paths = 'items' in result ? result.items.map((item) => item.file_path) : []
+    expect(paths).toEqual(['sub/n', 'd', 'c', '.', '/elsewhere'])
+    expect(readTree(root)).toEqual({ a: 'a\n', d: 'b\n', 'sub/n': 'new\n' })
   })
 
   it('does nothing when there is nothing to do, or the run was stopped', () => {
@@ -319,6 +343,11 @@ describe('applyTransaction', () => {
     const options = { baseDir: root, partial: false, shown }
     const call = { context: testContext({ workspace: root }), at: [] }
     expect(applyTransaction([write('real/a')], options, call).kind).toBe('applied')
-    expect(applyTransaction([write('real/a', 'newer\n')], options, call)).toEqual({ kind: 'stale', paths: ['real/a'] })
+    expect(applyTransaction([write('real/a', 'newer\n')], options, call)).toEqual({
+      kind: 'stale',
+      paths: ['real/a'],
+      unseen: [],
+    })
+    expect(applyTransaction([write('real/a', 'newer\n')], { ...options, shown: undefined }, call).kind).toBe('applied')
   })
 })

@@ -1,0 +1,7 @@
+// Started by watch.mjs: chokidar on the folder that is named, saying `changed` for every change of a file.
+import { watch } from 'chokidar'
+
+const [folder] = process.argv.slice(2)
+watch(folder, { ignoreInitial: true })
+  .on('change', () => process.stderr.write('changed\n'))
+  .on('ready', () => process.stderr.write('watching\n'))

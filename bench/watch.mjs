@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cleanEnv } from './child.mjs'
+import { figure, interleave, quotients } from './rounds.mjs'
+
+const prompt = `+++
+context_globs = ["src/*.ts"]
++++
+Read it.
+`
+
+/** From a save to the moment the next run starts, which settles first, against chokidar alone: from a save to its event. */
+export async function watch({ command, folder, small }) {
+  const counts = small ? { few: 5, many: 50 } : { few: 20, many: 2_000 }
+  const worlds = Object.entries(counts).map(([name, count]) => [name, worldOf(join(folder, name), count)])
+  const args = [command, 'read.md', '--watch', '--dry', 'req']
+  const alone = join(import.meta.dirname, 'watch-alone.mjs')
+  const watchers = Object.fromEntries(worlds.map(([name, world]) => [name, startWatcher(args, world)]))
+  watchers.alone = startWatcher([alone, join(folder, 'few/src')], join(folder, 'few'))
+  try {
+    for (const watcher of Object.values(watchers)) await watcher.says('watching', 1)
+    let saves = 0
+    const time = (name, world) => async () => {
+      saves += 1
+      const noticed = watchers[name].next()
+      const started = performance.now()
+      writeFileSync(join(folder, world, 'src/f0.ts'), `export const save = ${saves}\n`)
+      const ms = (await noticed) - started
+      // both that watch this folder are at rest again before the next save
+      await Promise.all(Object.values(watchers).map((watcher) => watcher.rests()))
+      return ms
+    }
+    const { few, many, reference } = await interleave(
+      { few: time('few', 'few'), many: time('many', 'many'), reference: time('alone', 'few') },
+      small ? 1 : 21,
+    )
+    return [
+      figure('from a save to the start of the next run', {
+        of: 'chokidar, to its event',
+        ratios: quotients(few, reference),
+      }),
+      figure(`that, with ${counts.many} files watched`, {
+        of: `${counts.few} files watched`,
+        ratios: quotients(many, few),
+        aim: { atMost: 2 },
+      }),
+    ]
+  } finally {
+    for (const watcher of Object.values(watchers)) watcher.stop()
+  }
+}
+
+function worldOf(folder, count) {
+  mkdirSync(join(folder, 'src'), { recursive: true })
+  mkdirSync(join(folder, '.git'))
+  writeFileSync(join(folder, 'read.md'), prompt)
+  for (let file = 0; file < count; file += 1)
+    writeFileSync(join(folder, `src/f${file}.ts`), `export const f = ${file}\n`)
+  return folder
+}
+
+/** A process that says `watching` when it is at rest and `changed` when it has noticed something. */
+function startWatcher(args, cwd) {
+  const child = spawn(process.execPath, args, { cwd, env: cleanEnv(cwd), stdio: ['ignore', 'ignore', 'pipe'] })
+  const seen = { watching: 0, changed: 0 }
+  let text = ''
+  let failure
+  let told = () => {}
+  child.stderr.setEncoding('utf8').on('data', (piece) => {
+    text += piece
+    for (const word of Object.keys(seen)) seen[word] = text.split(word).length - 1
+    told()
+  })
+  child.once('exit', () => {
+    failure = new Error(`${args.join(' ')} has ended: ${text}`)
+    told()
+  })
+
+  async function says(word, times) {
+    while (seen[word] < times) {
+      if (failure !== undefined) throw failure
+      await new Promise((resolve) => (told = resolve))
+    }
+    return performance.now()
+  }
+
+  return {
+    says,
+    next: () => says('changed', seen.changed + 1),
+    // chokidar alone says once that it is at rest
+    rests: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      if (args.includes('--watch')) await says('watching', seen.changed + 1)
+    },
+    stop: () => child.kill(),
+  }
+}

@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import type { SourcePlace } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
+import type { MaskOptions } from '../journal/secrets.ts'
+import { secretsOf } from '../model/secrets-of.ts'
+import { packRoots } from '../pack/places.ts'
+import { loadTarget, type TargetOptions } from '../run/target.ts'
+import { targetKind } from '../run/target-kind.ts'
+import { checkAgent, type CheckParts, type FileSurroundings, type SharedParts } from './checker.ts'
+import { type Problem, problemOf, problemsOfError, sortProblems } from './problem.ts'
+import { checkPromptFile } from './prompt.ts'
+
+export { type CheckParts, createCheckParts } from './checker.ts'
+export { type Problem, problemKey } from './problem.ts'
+
+export interface CheckedFile {
+  readonly problems: readonly Problem[]
+  /** What the settings of the file say is to be masked. */
+  readonly secrets: MaskOptions
+}
+
+/**
+ * Everything that is wrong with a file and with what it names, found without running anything or asking anybody
+ * (DESIGN 13). Errors are what a run would end with; warnings are what it may stumble over.
+ */
+export async function checkFile(options: TargetOptions, parts: CheckParts): Promise<CheckedFile> {
+  const { cwd, file, env } = options
+  let secrets: MaskOptions = {}
+  const shared: SharedParts = {
+    parts,
+    seen: new Set(),
+    onSettings(settings) {
+      secrets = secretsOf(settings, env)
+    },
+  }
+  const problems =
+    targetKind(file, options) === 'agent'
+      ? await checkAgentTarget(options, shared)
+      : await checkPromptFile({ ...options, file: resolve(cwd, file) }, shared)
+  const shown = problems.map((problem) => relativeTo(cwd, problem))
+  return { problems: sortProblems(shown, displayPath(cwd, resolve(cwd, file))), secrets }
+}
+
+async function checkAgentTarget(options: TargetOptions, shared: SharedParts): Promise<readonly Problem[]> {
+  const { file } = options
+  try {
+    const target = await loadTarget(options)
+    // packs may hold prompt files, too
+    if (target.kind === 'prompt') return await checkPromptFile({ ...options, file: target.spec.file }, shared)
+    const { agent, notes, workspace, settings } = target
+    shared.onSettings(settings)
+    const around: FileSurroundings = {
+      ...shared,
+      options,
+      workspace,
+      packRoots: packRoots(workspace, options),
+      settings,
+      callers: [],
+      checkPrompt: (prompt) => checkPromptFile(prompt, shared),
+    }
+    const warnings = notes.map((issue) => problemOf(issue, { severity: 'warning', file, trail: [] }))
+    return [...warnings, ...(await checkAgent({ agent, trail: [] }, around))]
+  } catch (error) {
+    return problemsOfError(error, { file, trail: [] })
+  }
+}
+
+/** Files below the current folder are named from there. */
+function relativeTo(cwd: string, problem: Problem): Problem {
+  const named = (place: SourcePlace): SourcePlace => ({ ...place, file: displayPath(cwd, resolve(cwd, place.file)) })
+  return { ...problem, place: named(problem.place), trail: problem.trail.map(named) }
+}

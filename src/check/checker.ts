@@ -1,0 +1,144 @@
+import { dirname, join } from 'node:path'
+import type { SourcePlace } from '../base/error.ts'
+import type { Settings } from '../config/settings.ts'
+import { loadModelTable, type ModelTable } from '../model/table.ts'
+import { type AgentFile, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
+import { childTargetOptions } from '../run/child-target.ts'
+import type { FoundAgent } from '../run/prompt-agents.ts'
+import type { TargetOptions } from '../run/target.ts'
+import { createScriptLoader } from '../script-loader.ts'
+import { createCompiler, type LuaCompiler } from './compiler.ts'
+import { createGlobCounter, type GlobCounter } from './globs.ts'
+import { checkModel, type NamedModel } from './models.ts'
+import { type Problem, problemsOfError } from './problem.ts'
+import { type CheckedScript, checkScript } from './script.ts'
+
+/** What all files of one check share, so that nothing is loaded or looked at twice. */
+export interface CheckParts {
+  readonly countFiles: GlobCounter
+  readonly modelTable: () => Promise<ModelTable>
+  readonly compiler: (lua: Settings['lua']) => Promise<LuaCompiler>
+  /** Agents that were looked for, by workspace, folder and name. */
+  readonly agents: Map<string, Promise<FoundAgent>>
+  /** Scripts that were checked, by file and pack; their trails begin at the script. */
+  readonly scripts: Map<string, Promise<CheckedScript>>
+}
+
+/** Makes the shared parts. Whoever does closes them. */
+export function createCheckParts({
+  builtInDir,
+}: {
+  readonly builtInDir: string
+}): CheckParts & { close(): Promise<void> } {
+  const compilers = new Map<string, Promise<LuaCompiler>>()
+  let table: Promise<ModelTable> | undefined
+  return {
+    countFiles: createGlobCounter(),
+    modelTable: () => (table ??= loadModelTable(join(builtInDir, 'models.toml'))),
+    agents: new Map(),
+    scripts: new Map(),
+    compiler(lua) {
+      const known = compilers.get(lua.engine)
+      if (known !== undefined) return known
+      // nothing is run, so nothing has to be stopped from outside
+      const made = createScriptLoader({ ...lua, isolated: false })().then(createCompiler)
+      compilers.set(lua.engine, made)
+      return made
+    },
+    async close() {
+      for (const compiler of await Promise.all(compilers.values())) compiler.close()
+    },
+  }
+}
+
+/** What a file and the prompt files below it share. */
+export interface SharedParts {
+  readonly parts: CheckParts
+  /** Agents and prompt files that were looked at for this file; absolute. */
+  readonly seen: Set<string>
+  /** Told of the settings of each prompt file and agent. */
+  readonly onSettings: (settings: Settings) => void
+}
+
+/** What a file and everything below it is checked with. */
+export interface FileSurroundings extends SharedParts {
+  readonly options: TargetOptions
+  readonly workspace: string
+  readonly packRoots: readonly string[]
+  readonly settings: Settings
+  /** Prompt files that led to this one, outermost first; absolute. */
+  readonly callers: readonly string[]
+  /** Checks a prompt file that is run as an agent. */
+  readonly checkPrompt: (options: TargetOptions) => Promise<readonly Problem[]>
+}
+
+interface NamedAgent {
+  readonly agent: AgentFile
+  /** The lines that led to it, innermost first. */
+  readonly trail: readonly SourcePlace[]
+}
+
+/** An agent, and all those that its code runs by name. */
+export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurroundings): Promise<readonly Problem[]> {
+  const key = `${agent.file}\n${agent.pack?.identity ?? ''}`
+  if (around.seen.has(key)) return []
+  around.seen.add(key)
+  if (agent.kind === 'prompt') {
+    const { text: _, ...options } = around.options
+    const below = await around.checkPrompt(childTargetOptions(agent.file, options))
+    return below.map((problem) => further(problem, trail))
+  }
+  const script = await scriptOf({ ...agent, kind: agent.kind }, key, around)
+  const models = await Promise.all(script.models.map((model) => checkNamedModel(model, around)))
+  const problems = [...script.problems, ...models.flat()].map((problem) => further(problem, trail))
+  for (const call of script.agents) {
+    problems.push(...(await checkCalled(agent, { name: call.name, trail: [...call.trail, ...trail] }, around)))
+  }
+  return problems
+}
+
+function scriptOf(
+  agent: ScriptFile,
+  key: string,
+  { parts, settings, workspace }: FileSurroundings,
+): Promise<CheckedScript> {
+  const known = parts.scripts.get(key)
+  if (known !== undefined) return known
+  const made = parts
+    .compiler(settings.lua)
+    .then((compiler) => checkScript(agent, { compiler, workspace, seen: new Set(), trail: [] }))
+  parts.scripts.set(key, made)
+  return made
+}
+
+function further(problem: Problem, trail: readonly SourcePlace[]): Problem {
+  return trail.length === 0 ? problem : { ...problem, trail: [...problem.trail, ...trail] }
+}
+
+/** A name may be meant for a case that never comes, so one that leads nowhere is a warning. */
+async function checkCalled(
+  caller: AgentFile,
+  { name, trail }: { readonly name: string; readonly trail: readonly SourcePlace[] },
+  around: FileSurroundings,
+): Promise<readonly Problem[]> {
+  const { options, packRoots } = around
+  try {
+    const agent = resolveAgent(name, { baseDir: dirname(caller.file), builtInDir: options.builtInDir, packRoots })
+    return await checkAgent({ agent, trail }, around)
+  } catch (error) {
+    const [place = { file: caller.file }, ...above] = trail
+    return problemsOfError(error, { file: caller.file, trail: above }).map((problem) => ({
+      ...problem,
+      severity: 'warning',
+      place: problem.place.line === undefined ? place : problem.place,
+    }))
+  }
+}
+
+/** Whether somebody takes the name of a model, and whether its key is set. */
+export async function checkNamedModel(
+  model: NamedModel,
+  { parts, options, settings }: FileSurroundings,
+): Promise<readonly Problem[]> {
+  return checkModel(model, { env: options.env, settings, table: await parts.modelTable() })
+}

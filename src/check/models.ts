@@ -1,0 +1,46 @@
+import { isBatonError, type SourcePlace } from '../base/error.ts'
+import type { Settings } from '../config/settings.ts'
+import { type Environment, readVariable } from '../model/choice.ts'
+import { selectModel } from '../model/select.ts'
+import type { ModelTable } from '../model/table.ts'
+import type { Problem } from './problem.ts'
+
+/** A model name and where it is written, which is looked for only when there is something to say. */
+export interface NamedModel {
+  readonly name: string
+  readonly placeOf: () => Promise<SourcePlace>
+  /** Aliases that hold besides those of the settings. */
+  readonly aliases?: Readonly<Record<string, string>>
+}
+
+export interface ModelSurroundings {
+  readonly env: Environment
+  readonly settings: Pick<Settings, 'providers' | 'gateway' | 'model_aliases'>
+  readonly table: ModelTable
+}
+
+/** Whether somebody takes the name, and whether the key for it is set. Nobody is asked. */
+export async function checkModel(model: NamedModel, around: ModelSurroundings): Promise<readonly Problem[]> {
+  const finding = findingOf(model, around)
+  return finding === undefined ? [] : [{ ...finding, place: await model.placeOf(), trail: [] }]
+}
+
+function findingOf(
+  { name, aliases }: NamedModel,
+  { env, settings, table }: ModelSurroundings,
+): Omit<Problem, 'place' | 'trail'> | undefined {
+  const { providers, gateway, model_aliases: shared } = settings
+  try {
+    const selection = selectModel(name, { env, providers, gateway, aliases: { ...shared, ...aliases } }, table)
+    if (selection.kind === 'undecided' || selection.choice.provider.kind === 'offline') return undefined
+    const { provider, label } = selection.choice
+    const { apiKeyEnv, keyRequired } = provider
+    if (!keyRequired || apiKeyEnv === undefined || readVariable(env, apiKeyEnv) !== undefined) return undefined
+    const message = `${label} needs a key, and ${apiKeyEnv} is not set`
+    return { severity: 'warning', code: 'KEY_MISSING', message, hint: `Set ${apiKeyEnv} before you run it.` }
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    const { code, message, hint = '' } = error
+    return { severity: 'error', code, message, hint }
+  }
+}

@@ -1,0 +1,160 @@
+import type { SourcePlace } from '../base/error.ts'
+import type { AgentConfig } from '../config/agent-config.ts'
+import { displayPath } from '../base/files.ts'
+import { type Finding, placeFindings } from '../config/issue.ts'
+import { placeOrigins } from '../config/layers.ts'
+import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
+import { packRoots } from '../pack/places.ts'
+import { instructionProblems } from '../run/instruction.ts'
+import { findPromptAgents } from '../run/prompt-agents.ts'
+import { agentLookup, loadOutput } from '../run/prompt-target.ts'
+import type { TargetOptions } from '../run/target.ts'
+import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts } from './checker.ts'
+import { checkGlobs } from './globs.ts'
+import type { NamedModel } from './models.ts'
+import { type Problem, problemOf, problemsOfError } from './problem.ts'
+
+/**
+ * A prompt file and everything it names. It goes through the same steps as loading it for a run, but none of them ends
+ * it: what is wrong is left out, and the rest is looked at.
+ */
+export async function checkPromptFile(
+  options: TargetOptions,
+  shared: SharedParts,
+  callers: readonly string[] = [],
+): Promise<readonly Problem[]> {
+  const file = displayPath(options.cwd, options.file)
+  try {
+    const { issues, spec } = await readRunSpec(options)
+    const errors = issues.map((issue) => problemOf(issue, { severity: 'error', file, trail: [] }))
+    if (spec === undefined) return errors
+    const { workspace, settings } = spec
+    shared.onSettings(settings)
+    shared.seen.add(`${spec.file}\n`)
+    const around: FileSurroundings = {
+      ...shared,
+      options,
+      workspace,
+      packRoots: packRoots(workspace, options),
+      settings,
+      callers,
+      checkPrompt: (child) => checkPromptFile(child, shared, [...callers, spec.file]),
+    }
+    return [...errors, ...(await checkSpec(spec, around))]
+  } catch (error) {
+    return problemsOfError(error, { file, trail: [] })
+  }
+}
+
+async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { file } = spec.document
+  const notes = [...spec.warnings, ...spec.notes].map((issue) =>
+    problemOf(issue, { severity: 'warning', file, trail: [] }),
+  )
+  const agents: (readonly Problem[])[] = []
+  for (const config of spec.agents.filter(({ enabled }) => enabled)) {
+    agents.push(await checkEntry(config, spec, around))
+  }
+  return [
+    ...notes,
+    ...(await globProblems(spec, around)),
+    ...(await modelProblems(spec, around)),
+    ...agents.flat(),
+    ...(await checkAnswerAgent(spec, around)),
+    ...(await caught(file, () => loadOutput(spec, {}))),
+    ...(await templateProblems(spec)),
+  ]
+}
+
+/** An entry of `sub_agents`: its agent, whether they fit, and what is wrong with the agent. */
+async function checkEntry(config: AgentConfig, spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { agent: _, ...settings } = spec.settings
+  const alone = { ...spec, agents: [config], settings }
+  const path = ['sub_agents', config.index, 'name'] as const
+  return checkNamed({ alone, name: config.name, path }, spec, around)
+}
+
+async function checkAnswerAgent(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { agent: name } = spec.settings
+  return name === undefined ? [] : checkNamed({ alone: { ...spec, agents: [] }, name, path: ['agent'] }, spec, around)
+}
+
+interface NamedInPrompt {
+  /** The prompt file as if it named this agent only. */
+  readonly alone: RunSpec
+  readonly name: string
+  readonly path: readonly (string | number)[]
+}
+
+async function checkNamed(
+  { alone, name, path }: NamedInPrompt,
+  spec: RunSpec,
+  around: FileSurroundings,
+): Promise<readonly Problem[]> {
+  const lookup = agentLookup(spec, around.options, around.callers)
+  const { file } = spec.document
+  const key = JSON.stringify([spec.workspace, spec.promptDir, name])
+  const found = around.parts.agents.get(key) ?? lookup.find(name)
+  around.parts.agents.set(key, found)
+  const wrong = await caught(file, () => findPromptAgents(alone, { ...lookup, find: () => found }))
+  const agent = await found.catch(() => undefined)
+  if (agent === undefined) return wrong
+  const below = await checkAgent({ agent, trail: [] }, around)
+  if (below.length === 0) return wrong
+  const entry = await placeInPrompt(spec, path, 'value')
+  return [...wrong, ...below.map((problem) => ({ ...problem, trail: [...problem.trail, entry] }))]
+}
+
+async function caught(file: string, work: () => Promise<unknown>): Promise<readonly Problem[]> {
+  try {
+    await work()
+    return []
+  } catch (error) {
+    return problemsOfError(error, { file, trail: [] })
+  }
+}
+
+async function templateProblems({ document, settings }: RunSpec): Promise<readonly Problem[]> {
+  if (!settings.template) return []
+  const wrong = await instructionProblems(document)
+  return wrong.flatMap((error) => problemsOfError(error, { file: document.file, trail: [] }))
+}
+
+async function globProblems(spec: RunSpec, { parts }: FileSurroundings): Promise<readonly Problem[]> {
+  const findings = checkGlobs(spec, parts.countFiles)
+  const issues = await placeOrigins(findings, spec.origins)
+  const { file } = spec.document
+  return issues.map((issue, index) =>
+    problemOf(issue, { severity: findings[index]?.severity ?? 'error', file, trail: [] }),
+  )
+}
+
+/** The models that the file and its entries name. */
+async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { model, fallback_models: others } = spec.settings
+  const entries = spec.agents.flatMap(({ enabled, index, options }) =>
+    enabled && typeof options['model'] === 'string'
+      ? [{ name: options['model'], path: ['sub_agents', index, 'options', 'model'] }]
+      : [],
+  )
+  const named = [
+    ...(model === undefined || model === '' ? [] : [{ name: model, path: ['model'] }]),
+    ...others.map((name, index) => ({ name, path: ['fallback_models', index] })),
+    ...entries,
+  ]
+  const models = named.map(({ name, path }): NamedModel => ({ name, placeOf: () => placeOfModel(path, spec) }))
+  return (await Promise.all(models.map((found) => checkNamedModel(found, around)))).flat()
+}
+
+/** In the file that names it; one from the environment or a flag is the file's, whose run it would be. */
+async function placeOfModel(path: readonly (string | number)[], spec: RunSpec): Promise<SourcePlace> {
+  const finding: Finding = { code: 'CONFIG_INVALID', message: '', hint: '', path, part: 'value' }
+  const { file, text, meta } = spec.document
+  if (path[0] === 'sub_agents') {
+    const [issue] = await placeFindings([finding], { file, text, locate: meta.locate })
+    return issue?.place ?? { file }
+  }
+  const written = spec.origins.filter(({ layer }) => layer.text !== undefined)
+  const [issue] = await placeOrigins([finding], written)
+  return issue?.place ?? { file }
+}

@@ -1,0 +1,107 @@
+import { readOwnOptions } from '../agent/own-options.ts'
+import type { SourcePlace } from '../base/error.ts'
+import type { AgentFile, ScriptFile } from '../pack/resolve.ts'
+import { type AipDocument, parseAip } from '../prompt/aip.ts'
+import { placeOfOption, readInlineTable } from '../prompt/options.ts'
+import { loadTemplates } from '../prompt/template.ts'
+import { headingIssues } from './headings.ts'
+import { checkLua, type LuaSurroundings } from './lua-source.ts'
+import type { NamedModel } from './models.ts'
+import { type Problem, problemOf, problemsOfError } from './problem.ts'
+
+export interface CheckedScript {
+  readonly problems: readonly Problem[]
+  /** Agents that its code runs by name. */
+  readonly agents: readonly { readonly name: string; readonly trail: readonly SourcePlace[] }[]
+  readonly models: readonly NamedModel[]
+}
+
+export interface ScriptSurroundings extends Omit<LuaSurroundings, 'agent'> {
+  /** The lines that led to the agent, innermost first. */
+  readonly trail: readonly SourcePlace[]
+}
+
+/** Everything of a script agent that can be looked at without running it: options, templates, code, and its modules. */
+export async function checkScript(agent: ScriptFile, around: ScriptSurroundings): Promise<CheckedScript> {
+  if (agent.kind === 'lua') return { ...(await checkCode(agent, [agent.text], around)), models: [] }
+  const document = parseAip(agent.file, agent.text)
+  const { beforeAll, data, output, afterAll } = document
+  const sections = [beforeAll, data, output, afterAll].flatMap((block) => block?.text ?? [])
+  const code = await checkCode(agent, sections, around)
+  const options = await checkOptions(agent, document, around.trail)
+  const headings = headingIssues(agent, document).map((issue) =>
+    problemOf(issue, { severity: 'warning', file: agent.file, trail: around.trail }),
+  )
+  const templates = await checkTemplates(agent, document, around.trail)
+  return {
+    ...code,
+    problems: [...options.problems, ...headings, ...templates, ...code.problems],
+    models: options.models,
+  }
+}
+
+async function checkCode(
+  agent: ScriptFile,
+  sections: readonly string[],
+  { trail, ...around }: ScriptSurroundings,
+): Promise<Omit<CheckedScript, 'models'>> {
+  const { file, text } = agent
+  const checked = []
+  for (const code of sections) checked.push(await checkLua({ file, text, code, trail }, { ...around, agent }))
+  return { problems: checked.flatMap(({ problems }) => problems), agents: checked.flatMap(({ agents }) => agents) }
+}
+
+async function checkOptions(
+  { file, text }: AgentFile,
+  document: AipDocument,
+  trail: readonly SourcePlace[],
+): Promise<Pick<CheckedScript, 'problems' | 'models'>> {
+  try {
+    const { values, issues, unknown, placeOf } = await readOwnOptions({ file, text }, document)
+    const problems = [
+      ...issues.map((issue) => problemOf(issue, { severity: 'error', file, trail })),
+      ...unknown.map((issue) => problemOf(issue, { severity: 'warning', file, trail })),
+    ]
+    const { model } = values
+    if (typeof model !== 'string') return { problems, models: [] }
+    const aliases = values['model_aliases'] as Readonly<Record<string, string>> | undefined
+    const named = { name: model, placeOf: () => placeOf(['model'], 'value') }
+    return { problems, models: [aliases === undefined ? named : { ...named, aliases }] }
+  } catch (error) {
+    return { problems: problemsOfError(error, { file, trail }), models: [] }
+  }
+}
+
+async function checkTemplates(
+  { file, text }: AgentFile,
+  { parts }: AipDocument,
+  trail: readonly SourcePlace[],
+): Promise<readonly Problem[]> {
+  if (parts.length === 0) return []
+  const templates = await loadTemplates()
+  const problems: Problem[] = []
+  for (const { content, optionText, line } of parts) {
+    const place = placeOfOption({ file, text, line })
+    const wrong = [
+      ...(optionText === undefined ? [] : templates.problems(optionText, place)),
+      ...templates.problems(content, { file, text, line: line + 1 }),
+    ]
+    problems.push(...wrong.flatMap((error) => problemsOfError(error, { file, trail })))
+    // one with expressions is known only when it is rendered
+    if (optionText === undefined || optionText.includes('{{')) continue
+    problems.push(...(await inlineProblems(optionText, { place, trail })))
+  }
+  return problems
+}
+
+async function inlineProblems(
+  optionText: string,
+  { place, trail }: { readonly place: SourcePlace; readonly trail: readonly SourcePlace[] },
+): Promise<readonly Problem[]> {
+  try {
+    await readInlineTable(optionText, place)
+    return []
+  } catch (error) {
+    return problemsOfError(error, { file: place.file, trail })
+  }
+}

@@ -1,0 +1,39 @@
+import { issuesOf } from '../config/issue.ts'
+import { messageOf } from '../base/error.ts'
+
+/** How a part is: `note` is information, `warn` works with less, `fail` is broken. */
+export type Status = 'ok' | 'note' | 'warn' | 'fail'
+
+/** One line of `baton doctor`. */
+export interface Check {
+  readonly name: string
+  readonly status: Status
+  readonly message: string
+  /** What to do. */
+  readonly hint?: string
+}
+
+/** What is looked at. Nothing else of the process is read. */
+export interface Patient {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly home: string
+  /** `-c key=value`. */
+  readonly overrides: readonly string[]
+  readonly signal: AbortSignal
+  /** Folder of the package. */
+  readonly root: string
+  readonly version: string
+  readonly node: { readonly version: string; readonly platform: string; readonly arch: string }
+  readonly terminal: { readonly out: boolean; readonly err: boolean; readonly columns: number }
+}
+
+/** What an error says, as checks: one for each issue behind it. */
+export function checksOf(name: string, error: unknown, status: Status = 'fail'): readonly Check[] {
+  const issues = issuesOf(error)
+  if (issues.length === 0) return [{ name, status, message: messageOf(error) }]
+  return issues.map(({ message, hint, place }) => {
+    const where = place?.line === undefined ? '' : `${place.file}:${place.line}: `
+    return { name, status, message: `${where}${message}`, ...(hint === '' ? {} : { hint }) }
+  })
+}

@@ -1,0 +1,44 @@
+import { dirname, join } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { realPath } from '../base/files.ts'
+
+/** The files that a run executes, and those that a model has changed in it: never both (DESIGN 9 "Sandbox"). */
+export interface RunSources {
+  /**
+   * Notes a file that is executed; from now on no answer changes it, nor the modules beside it.
+   * @throws BatonError UNTRUSTED when an answer of this run has changed it
+   */
+  readonly execute: (file: string) => void
+  /** Notes files that an answer has changed. Absolute. */
+  readonly change: (files: readonly string[]) => void
+  /** What an answer may not change: absolute paths of files and folders. */
+  readonly executed: () => readonly string[]
+}
+
+/** One for each run. `files` are known to be executed from the start. */
+export function createSources(files: readonly string[]): RunSources {
+  const executed = new Set<string>()
+  const changed = new Set<string>()
+  for (const file of files) note(file)
+
+  function note(file: string): void {
+    executed.add(file)
+    executed.add(join(dirname(file), 'lua'))
+  }
+
+  return {
+    execute(file) {
+      if (changed.has(realPath(file))) {
+        throw new BatonError('UNTRUSTED', `${file} was changed by the answer of a model, and is not executed`, {
+          place: { file },
+          hint: 'Look at it, then run again.',
+        })
+      }
+      note(file)
+    },
+    change(paths) {
+      for (const path of paths) changed.add(realPath(path))
+    },
+    executed: () => [...executed],
+  }
+}

@@ -1,0 +1,34 @@
+import type { SourcePlace } from '../base/error.ts'
+
+/**
+ * Lua knows the line of an error and no column; but it names the variable, field or token it stumbled over. Where that
+ * stands on the line exactly once, outside of strings and comments, it is what is meant.
+ */
+export function withRange(place: SourcePlace, message: string): SourcePlace {
+  const { line, text, column } = place
+  const name = nameIn(message)
+  if (line === undefined || text === undefined || column !== undefined || name === undefined) return place
+  const code = codeOf(text.split('\n')[line - 1] ?? '')
+  const [first, second] = code.matchAll(patternOf(name))
+  if (first === undefined || second !== undefined) return place
+  const start = first.index + 1
+  return { ...place, column: start, endLine: line, endColumn: start + name.length }
+}
+
+/** `attempt to index a nil value (local 't')`, `unexpected symbol near 'x'`, `'end' expected near 'local'`. */
+function nameIn(message: string): string | undefined {
+  const variable = /\((?:local|global|field|upvalue|method|constant) '([^']+)'\)$/.exec(message)?.[1]
+  const token = / near '(.+)'$/.exec(message)?.[1]
+  return variable ?? token
+}
+
+function patternOf(name: string): RegExp {
+  const escaped = name.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+  return /^\w+$/.test(name) ? new RegExp(String.raw`(?<![\w])${escaped}(?![\w])`, 'g') : new RegExp(escaped, 'g')
+}
+
+/** The line with its strings and its comment blanked; every character keeps its place. */
+function codeOf(line: string): string {
+  const withoutStrings = line.replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, (text) => ' '.repeat(text.length))
+  return withoutStrings.replace(/--.*$/, (text) => ' '.repeat(text.length))
+}

@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { type FSWatcher, watch } from 'chokidar'
+import { statusAt } from './status.ts'
+import { counts, type WatchTargets } from './targets.ts'
+
+/** Says that something may have changed. */
+export interface Watcher {
+  /** Watches these from now on. Resolves once it does; what happened meanwhile may have been missed. */
+  readonly follow: (targets: WatchTargets) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export interface WatcherOptions {
+  /** Called for every change that can matter, perhaps several times. */
+  readonly onChange: () => void
+  /** Told when not every change can be seen. */
+  readonly onProblem: (error: unknown) => void
+}
+
+/**
+ * Watches folders, each by itself, with chokidar; `CHOKIDAR_USEPOLLING=1` looks at times where a file system tells
+ * nothing. It only wakes: what has changed is found by comparing.
+ */
+export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
+  let targets: WatchTargets = { folders: new Set(), listed: new Set(), entries: new Set() }
+  let open: readonly FSWatcher[] = []
+  /** What is watched, with what tells a folder from one that was made again in its place. */
+  let known = new Map<string, string>()
+
+  function notice(path: string): void {
+    if (counts(path, targets)) onChange()
+  }
+
+  async function begin(paths: readonly string[]): Promise<FSWatcher> {
+    const watched = new Set(paths)
+    const watcher = watch([...paths], {
+      depth: 0,
+      ignoreInitial: true,
+      ignored: (path) => !watched.has(path) && !targets.entries.has(path),
+    })
+    watcher.on('error', onProblem)
+    watcher.on('all', (_event, path) => notice(path))
+    // `all` passes over a file whose time is the same as before, and over entries that were not there at the start
+    watcher.on('raw', (_event, name, details) => notice(pathOf(name, details)))
+    await new Promise<void>((resolve) => watcher.once('ready', resolve))
+    return watcher
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all(open.map((watcher) => watcher.close()))
+    open = []
+    known = new Map()
+  }
+
+  return {
+    async follow(next) {
+      const added = [...next.entries].filter((entry) => !targets.entries.has(entry) && statusAt(entry) !== undefined)
+      targets = next
+      const wanted = new Map([...next.folders].map((folder) => [folder, identityOf(folder)]))
+      const fresh = [...wanted].filter(([folder, identity]) => known.get(folder) !== identity)
+      // watchers of one path share what the system gave for it, also when another folder is there by now
+      const isStale = fresh.some(([folder]) => known.has(folder))
+      const isOvergrown = known.size > 2 * wanted.size + 100 || open.length > 50
+      if (isStale || isOvergrown) await close()
+      // by polling a folder says nothing of what is written into a file that it had before
+      open.at(-1)?.add(added)
+      const missing = [...wanted.keys()].filter((folder) => known.get(folder) !== wanted.get(folder))
+      if (missing.length === 0) return
+      open = [...open, await begin(missing)]
+      known = new Map([...known, ...wanted])
+    },
+    close,
+  }
+}
+
+/** The raw event of a folder names the entry, that of a file the file, and one by polling the whole path. */
+function pathOf(name: unknown, details: unknown): string {
+  const watched = typeof details === 'object' && details !== null && 'watchedPath' in details ? details.watchedPath : ''
+  if (typeof watched !== 'string' || watched === '') return String(name)
+  if (typeof name !== 'string') return watched
+  return statusAt(watched)?.isFile() === true ? watched : join(watched, name)
+}
+
+function identityOf(folder: string): string {
+  const status = statusAt(folder)
+  return status === undefined ? 'gone' : `${status.dev} ${status.ino} ${status.birthtimeNs}`
+}

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { baton, root } from '../helpers/baton.ts'
+import { type Asked, shippedWorld, type Tree, type World } from './shipped.ts'
+
+// these tests spawn the command
+vi.setConfig({ testTimeout: 60_000 })
+
+const folder = join(root, 'pipelines')
+const pipelines = readdirSync(folder).filter((name) => name.endsWith('.md'))
+const agents = readdirSync(join(root, 'agents')).filter((name) => name.endsWith('.aip'))
+const modules = readdirSync(join(root, 'agents/lua'))
+
+/** What a small project holds. */
+const project: Tree = {
+  'README.md': '# Adder\n\nAdds numbers. It starts at src/add.js.\n',
+  'package.json': '{ "type": "module", "scripts": { "test": "node --test" } }\n',
+  'src/add.js': 'export function add(a, b) {\n  return a + b\n}\n',
+  'src/twice.js': 'export function twice(a) {\n  return a + a\n}\n',
+  'test/add.test.js': 'import "../src/add.js"\n',
+}
+
+/** The project with a pipeline in it, as a person with a key has it: no model is named. */
+async function world(name: string, answer: (asked: Asked) => string): Promise<World> {
+  const files = { ...project, [name]: readFileSync(join(folder, name), 'utf8') }
+  const made = await shippedWorld(files, answer, (url) => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: 'test-key' }))
+  made.git('init', '-q')
+  made.git('add', '.')
+  made.git('commit', '-qm', 'start')
+  return made
+}
+
+/** An answer for those who want one; pieces of the questions that tell who asks. */
+function answers(of: Readonly<Record<string, string>>): (asked: Asked) => string {
+  return ({ text }) => Object.entries(of).find(([piece]) => text.includes(piece))?.[1] ?? 'An answer.'
+}
+
+const newFile = (path: string, content: string): string =>
+  `Done.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="${path}">\n${content}\n</FILE_NEW>\n</FILE_CHANGES>`
+
+describe('the pipelines', () => {
+  it('say what they do and how they are adapted, and pass check, as agents and their modules do', async () => {
+    for (const name of pipelines) {
+      const [, comment = ''] = /^\+\+\+\n((?:#.*\n)+)/.exec(readFileSync(join(folder, name), 'utf8')) ?? []
+      expect(comment, name).toContain('# To adapt: ')
+    }
+    const files = [
+      ...pipelines.map((name) => `pipelines/${name}`),
+      ...agents.map((name) => `agents/${name}`),
+      ...modules.map((name) => `agents/lua/${name}`),
+    ]
+    const { code, stdout } = await baton(['check', ...files], { cwd: root })
+    expect(stdout).toBe(files.map((file) => `ok ${file}\n`).join(''))
+    expect(code).toBe(0)
+  })
+
+  it('coder changes files and suggests a commit message', async () => {
+    const { run, read } = await world(
+      'coder.md',
+      answers({ 'commit message': 'Comment add', FILE_CHANGES: newFile('src/note.js', '// adds') }),
+    )
+    const { code, stdout, stderr } = await run('coder.md')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    expect(read('src/note.js')).toBe('// adds\n')
+    expect(stderr).toContain('[commit-suggester] commit message:\nComment add\n')
+  })
+
+  it('review-diff asks about what differs, checks the references, and writes nothing', async () => {
+    const { run, write, asked, git } = await world('review-diff.md', () => 'Wrong: src/add.js:2 and src/add.js:9.')
+    expect((await run('review-diff.md')).stderr).toContain('nothing differs from HEAD')
+    write({ 'src/add.js': 'export function add(a, b) {\n  return a - b\n}\n' })
+    const before = git('status', '--porcelain')
+    const { stdout } = await run('review-diff.md')
+    expect(asked()[0]?.text).toContain('-  return a + b\n+  return a - b\n')
+    expect(stdout).toContain('References that do not exist: src/add.js:9 (the file has 3 lines).')
+    expect(git('status', '--porcelain')).toBe(before)
+  })
+
+  it('map-reduce-files asks about each file and joins the answers', async () => {
+    const { run, read, asked } = await world('map-reduce-files.md', answers({ 'Join these notes': 'All add.' }))
+    const { code, stdout } = await run('map-reduce-files.md')
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '==> src/add.js <==\nAn answer.\n\n==> src/twice.js <==\nAn answer.\n',
+    })
+    expect(read('summary.md')).toBe('All add.\n')
+    expect(asked()).toHaveLength(3)
+  })
+
+  it('explain-repo works without a model', async () => {
+    const made = await shippedWorld(
+      { ...project, 'explain-repo.md': readFileSync(join(folder, 'explain-repo.md'), 'utf8') },
+      () => '',
+      () => ({}),
+    )
+    const { code, stdout } = await made.run('explain-repo.md')
+    expect(code).toBe(0)
+    expect(stdout).toContain('### README.md:')
+    expect(stdout).toMatch(/References: \d+ checked, all exist\./)
+  })
+
+  it('write-tests writes tests and runs them', async () => {
+    const content = 'import { test } from "node:test"\ntest("fails", () => { throw new Error("no") })'
+    const { run, read } = await world('write-tests.md', () => newFile('test/twice.test.js', content))
+    const { code, stdout, stderr } = await run('write-tests.md')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    expect(read('test/twice.test.js')).toBe(`${content}\n`)
+    expect(stderr).toContain('[test-runner] `npm test` failed with exit code 1')
+  })
+})

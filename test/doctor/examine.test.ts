@@ -1,0 +1,197 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Check, Patient } from '../../src/doctor/check.ts'
+import { examine } from '../../src/doctor/examine.ts'
+import { root } from '../helpers/baton.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface World {
+  readonly files?: { readonly [path: string]: string }
+  readonly env?: Patient['env']
+  readonly patient?: Partial<Patient>
+}
+
+/** Looks at a project and a home folder of our own: nothing of this machine but its programs. */
+async function look({ files = {}, env = {}, patient = {} }: World): Promise<readonly Check[]> {
+  const folder = tempTree({ 'project/baton.toml': '', 'home/x': '', ...files })
+  return examine({
+    cwd: join(folder, 'project'),
+    env: { PATH: process.env['PATH'], BATON_LOCAL_SERVERS: 'off', ...env },
+    home: join(folder, 'home'),
+    overrides: [],
+    signal: new AbortController().signal,
+    root,
+    version: '1.2.3',
+    node: { version: '20.19.0', platform: 'linux', arch: 'x64' },
+    terminal: { out: true, err: true, columns: 80 },
+    ...patient,
+  })
+}
+
+function of(checks: readonly Check[], name: string): readonly string[] {
+  return checks.filter((check) => check.name === name).map(({ status, message }) => `${status} ${message}`)
+}
+
+function problems(checks: readonly Check[]): readonly string[] {
+  return checks
+    .filter(({ status }) => status === 'warn' || status === 'fail')
+    .map(({ status, name }) => `${status} ${name}`)
+}
+
+/** A server for models of one's own; what it was sent. */
+async function localServer(ids: readonly string[]): Promise<{
+  readonly host: string
+  readonly seen: readonly string[]
+  readonly close: () => Promise<void>
+}> {
+  const seen: string[] = []
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers.authorization ?? 'no key'}`)
+    response.end(JSON.stringify({ data: ids.map((id) => ({ id })) }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = async (): Promise<void> => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close }
+}
+
+describe('doctor on a machine with nothing', () => {
+  it('warns that no model answers, and finds nothing broken', async () => {
+    const checks = await look({})
+    expect(problems(checks)).toEqual(['warn model'])
+    expect(of(checks, 'keys')).toEqual(['note none is set'])
+    expect(of(checks, 'servers')).toEqual(['note not looked for, because BATON_LOCAL_SERVERS is off'])
+    expect(of(checks, 'model')[0]).toContain('offline::extractive: no key is set')
+    expect(of(checks, 'lua')).toEqual(['ok lua54 runs'])
+    expect(of(checks, 'git')[0]).toMatch(/^ok \d+\./)
+    expect(of(checks, 'packs')).toEqual(['ok baton@core'])
+    for (const { status, name, hint } of checks) {
+      if (status === 'warn' || status === 'fail') expect(hint, name).toBeDefined()
+    }
+  })
+
+  it('says what counts as the workspace', async () => {
+    expect(of(await look({}), 'workspace')[0]).toMatch(/\/project, because of baton\.toml$/)
+    const without = await look({ patient: { cwd: tempTree() } })
+    expect(of(without, 'workspace')).toEqual(['note none: the current folder stands for it'])
+  })
+})
+
+describe('doctor with a key', () => {
+  const env = { ANTHROPIC_API_KEY: 'sk-very-secret' }
+
+  it('names the variable and the model it leads to, never the value', async () => {
+    const checks = await look({ env })
+    expect(problems(checks)).toEqual([])
+    expect(of(checks, 'keys')).toEqual(['ok ANTHROPIC_API_KEY (values are not shown)'])
+    expect(of(checks, 'model')[0]).toMatch(/^ok anthropic::\S+: ANTHROPIC_API_KEY is the first key that is set$/)
+    expect(of(checks, 'aliases')[0]).toMatch(
+      /^ok normal is anthropic::\S+, high is anthropic::\S+, fast is anthropic::/,
+    )
+    expect(JSON.stringify(checks)).not.toContain('sk-very-secret')
+  })
+
+  it('says where the model is named, and that its key is missing', async () => {
+    const files = { 'project/baton.toml': '# mine\nmodel = "claude-x"\n' }
+    expect(of(await look({ env, files }), 'model')).toEqual([
+      'ok anthropic::claude-x: "claude-x" is named by baton.toml:2',
+    ])
+    const checks = await look({ files })
+    expect(problems(checks)).toEqual(['fail model'])
+    expect(checks.find(({ name }) => name === 'model')?.hint).toContain('ANTHROPIC_API_KEY')
+    expect(of(await look({ env: { ...env, BATON_MODEL: 'claude-y' }, files }), 'model')[0]).toContain('by BATON_MODEL')
+  })
+
+  it('finds a key that cannot be sent, without showing it', async () => {
+    const checks = await look({ env: { OPENAI_API_KEY: 'sk secret' } })
+    expect(problems(checks)).toEqual(['warn keys', 'fail model'])
+    expect(JSON.stringify(checks)).not.toContain('sk secret')
+  })
+
+  it('finds addresses in the environment, and those that are none', async () => {
+    const right = await look({ env: { ...env, ANTHROPIC_BASE_URL: 'https://proxy.example/x?token=t' } })
+    expect(of(right, 'address')).toEqual(['ok ANTHROPIC_BASE_URL leads to proxy.example'])
+    const wrong = await look({ env: { OPENAI_BASE_URL: 'https://me:secret@host/v1' } })
+    expect(of(wrong, 'address')).toEqual(['warn the base URL of OPENAI_BASE_URL holds a user name or a password'])
+    expect(JSON.stringify([right, wrong])).not.toMatch(/token|secret@/)
+  })
+
+  it('finds keys that the config names and nobody set', async () => {
+    const text = '[providers.mine]\nbase_url = "https://host.example/v1"\napi_key_env = "MY_KEY"\n'
+    const checks = await look({ files: { 'home/.config/baton/config.toml': text } })
+    expect(of(checks, 'keys')).toContain('warn providers.mine wants MY_KEY, which is not set')
+  })
+})
+
+describe('doctor with a local server', () => {
+  it('asks it for its models without a key, and says that the first one answers', async () => {
+    const server = await localServer(['embed-small', 'small:8b', 'big:70b'])
+    try {
+      const checks = await look({ env: { BATON_LOCAL_SERVERS: '', OLLAMA_HOST: server.host } })
+      expect(of(checks, 'servers')[0]).toBe(`ok ollama on ${server.host} has embed-small, small:8b, big:70b`)
+      expect(of(checks, 'model')).toEqual([`ok ollama::small:8b: no key is set, and ollama on ${server.host} has it`])
+      expect(problems(checks)).toEqual([])
+      expect(server.seen).toEqual(['GET /v1/models no key'])
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('sends no key that is set either', async () => {
+    const server = await localServer([])
+    try {
+      const checks = await look({ env: { BATON_LOCAL_SERVERS: '', OLLAMA_HOST: server.host, OPENAI_API_KEY: 'sk' } })
+      expect(of(checks, 'servers')[0]).toBe(`warn ollama on ${server.host} has no model`)
+      expect(server.seen).toEqual(['GET /v1/models no key'])
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('asks no other machine', async () => {
+    const checks = await look({ env: { BATON_LOCAL_SERVERS: '', OLLAMA_HOST: 'models.example' } })
+    expect(of(checks, 'servers').join('\n')).toContain('OLLAMA_HOST is not on this machine: it is not asked')
+  })
+})
+
+describe('doctor finds broken', () => {
+  it('config files, with every problem and its line', async () => {
+    const checks = await look({ files: { 'project/baton.toml': 'modle = "x"\ntemperature = "hot"\n' } })
+    expect(of(checks, 'config')).toEqual([
+      'fail baton.toml:1: unknown key "modle"',
+      'fail baton.toml:2: "temperature" must be a number from 0 to 2, not "hot"',
+    ])
+    expect(of(checks, 'model')).toEqual(['note not looked at, because the config is not right'])
+  })
+
+  it('TOML that cannot be read', async () => {
+    const checks = await look({ files: { 'home/.config/baton/config.toml': 'model = \n' } })
+    expect(problems(checks)).toEqual(['fail config'])
+  })
+
+  it('an old Node', async () => {
+    const checks = await look({ patient: { node: { version: '20.9.1', platform: 'linux', arch: 'x64' } } })
+    expect(of(checks, 'node')).toEqual(['fail 20.9.1 on linux x64'])
+  })
+
+  it('a folder for runs that cannot be made', async () => {
+    const checks = await look({ files: { 'project/baton.toml': '[runs]\ndir = "file/runs"\n', 'project/file': '' } })
+    expect(of(checks, 'runs')[0]).toMatch(/^fail cannot be recorded in .*\/project\/file\/runs\/.*is not a folder$/)
+  })
+
+  it('manifests of packs, and says when git is missing', async () => {
+    const files = { 'project/.baton/packs/ns/p/pack.toml': '[baton]\nmerge = "mix"\n' }
+    const checks = await look({ files, env: { PATH: tempTree() } })
+    expect(problems(checks)).toEqual(['warn model', 'warn packs', 'warn git'])
+    expect(of(checks, 'packs')[0]).toBe('ok baton@core, ns@p')
+  })
+})
+
+it('doctor runs the engine that is configured', async () => {
+  const files = { 'project/baton.toml': '[lua]\nengine = "fengari"\n' }
+  expect(of(await look({ files }), 'lua')).toEqual(['ok fengari runs'])
+})

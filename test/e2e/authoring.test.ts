@@ -1,0 +1,195 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { baton, type BatonResult, jsonLines, root, snapshot } from '../helpers/baton.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+describe('a new project', () => {
+  const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'README.md': '# Tokens\n\nA token lives an hour.\n' })
+  const made: { [name: string]: BatonResult } = {}
+
+  beforeAll(async () => {
+    for (const [kind, name] of [
+      ['pack', 'demo@short'],
+      ['agent', 'lint'],
+      ['agent', 'agents/plain.lua'],
+      ['prompt', 'ask'],
+    ] as const) {
+      made[name] = await baton(['new', kind, name], { cwd })
+    }
+    made['init'] = await baton(['init'], { cwd })
+  })
+
+  it('gets its files, whose paths are on stdout and the next steps on stderr', () => {
+    const paths = Object.values(made).flatMap(({ stdout }) => stdout.trim().split('\n'))
+    expect(Object.keys(snapshot(cwd)).toSorted()).toEqual([...paths, '.git/HEAD', 'README.md'].toSorted())
+    for (const { code, stderr } of Object.values(made)) {
+      expect(code).toBe(0)
+      expect(stderr).toMatch(/^next:$/m)
+    }
+    expect(made['init']?.stderr).toContain(`${cwd} is a workspace`)
+  })
+
+  it('passes its check', async () => {
+    const files = ['ask.md', 'agents/lint.aip', 'agents/plain.lua', '.baton/packs/demo/short/example.md']
+    const check = await baton(['check', 'demo@short', 'demo@short/check', ...files], { cwd })
+    expect(check).toMatchObject({ code: 0, stderr: '' })
+    expect(check.stdout).not.toMatch(/warning:|error:/)
+  })
+
+  it.each(['lua54', 'fengari'])('runs without a key, on %s', async (engine) => {
+    const flags = ['-m', 'offline::extractive', '-c', `lua.engine=${engine}`]
+    const example = await baton(['.baton/packs/demo/short/example.md', ...flags], { cwd })
+    expect(example).toMatchObject({ code: 0, stderr: '' })
+    expect(example.stdout).toMatch(/\n\nThe answer has \d+ words; 40 were asked for\.\n$/)
+  })
+
+  it('runs each of its agents by itself', async () => {
+    const runs = await Promise.all(
+      ['demo@short', 'agents/lint', 'agents/plain'].map((name) => baton([name, '-i', 'two words'], { cwd })),
+    )
+    const rules = 'two words\n\nRules:\n- Name the file and the line of everything you say.\n'
+    expect(runs.map(({ stdout }) => stdout)).toEqual(['2 words\n', rules, rules])
+  })
+
+  it('has a prompt file that finds files by its words', async () => {
+    const file = join(cwd, 'ask.md')
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/What is this.*/, 'How long does a token live?'))
+    const { code, stdout } = await baton(['ask.md', '-m', 'offline::extractive'], { cwd })
+    expect(code).toBe(0)
+    expect(stdout).toContain('A token lives an hour.')
+    expect(stdout).not.toContain('### ask.md')
+  })
+
+  it('keeps what is there', async () => {
+    const before = snapshot(cwd)
+    const again = await Promise.all([
+      baton(['new', 'pack', 'demo@short'], { cwd }),
+      baton(['new', 'agent', 'lint'], { cwd }),
+      baton(['new', 'prompt', 'ask.md', '--from', 'quickstart'], { cwd }),
+      baton(['init'], { cwd }),
+    ])
+    for (const { code, stdout, stderr } of again) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toMatch(/^error: \S+ exists already\nhint: /)
+    }
+    expect(snapshot(cwd)).toEqual(before)
+  })
+
+  it('lists its agents with those of Baton', async () => {
+    const { stdout } = await baton(['list', '--json'], { cwd })
+    const names = jsonLines(stdout).map(({ name, source }) => `${String(source)} ${String(name)}`)
+    expect(names).toEqual(expect.arrayContaining(['workspace agents/lint.aip', 'built-in context-builder']))
+    expect(names).toEqual(expect.arrayContaining(['pack demo@short', 'pack demo@short/check', 'built-in quickstart']))
+    const found = await baton(['list', 'COUNTS the words'], { cwd })
+    expect(found.stdout).toBe(
+      'pack demo@short (.baton/packs/demo/short)\n' +
+        '  demo@short/check  Counts the words of the answer and says below it when they are too many.\n',
+    )
+  })
+})
+
+it('a pipeline is copied as it is, and an unknown one refused with the names of all', async () => {
+  const cwd = tempTree()
+  const copied = await baton(['new', 'prompt', 'mine', '--from', 'quickstart', '--json'], { cwd })
+  expect(copied).toMatchObject({ code: 0, stdout: '{"created":"mine.md"}\n', stderr: '' })
+  expect(readFileSync(join(cwd, 'mine.md'), 'utf8')).toBe(readFileSync(join(root, 'pipelines/quickstart.md'), 'utf8'))
+  const unknown = await baton(['new', 'prompt', 'other', '--from', 'quickstrat'], { cwd })
+  expect(unknown).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('hint: Did you mean quickstart? Pipelines: '),
+  })
+})
+
+it.each([
+  [['schema'], 'Front matter of a Baton prompt file'],
+  [['schema', 'events'], 'One line of baton run --json'],
+])('baton %j prints a JSON Schema', async (args, title) => {
+  const { code, stdout } = await baton(args, { cwd: tempTree() })
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ $schema: 'http://json-schema.org/draft-07/schema#', title })
+})
+
+describe('doctor', () => {
+  it('exits 0 with a key and a local server, of which it says nothing secret', async () => {
+    const server = createServer((_, response) => response.end('{"data":[{"id":"small:8b"}]}'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    try {
+      const env = { GEMINI_API_KEY: 'very-secret', OLLAMA_HOST: host, BATON_LOCAL_SERVERS: 'on' }
+      const { code, stdout, stderr } = await baton(['doctor', '--json'], { cwd: tempTree(), env })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const checks = jsonLines(stdout).map(
+        ({ check, status, message }) => `${String(status)} ${String(check)} ${String(message)}`,
+      )
+      expect(checks).toContain('ok keys GEMINI_API_KEY (values are not shown)')
+      expect(checks).toContain(`ok servers ollama on ${host} has small:8b`)
+      expect(stdout).not.toContain('very-secret')
+    } finally {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
+
+  it('exits 0 on a machine with nothing, and 1 when something is broken', async () => {
+    const nothing = await baton(['doctor'], { cwd: tempTree() })
+    expect(nothing.code).toBe(0)
+    expect(nothing.stdout).toMatch(/\n\n1 warning\n$/)
+    const broken = await baton(['doctor', '-q'], { cwd: tempTree({ 'baton.toml': 'model = 3\n' }) })
+    expect(broken).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^fail {2}config {5}baton\.toml:1: "model"/),
+    })
+  })
+})
+
+const setUp = {
+  bash: { start: 'bash --norc --noprofile -i', load: 'source <(baton completion bash)' },
+  zsh: { start: 'zsh -f -i', load: 'autoload -U compinit; compinit -u -D; source <(baton completion zsh)' },
+}
+const shells = (['bash', 'zsh'] as const).filter((shell) => spawnSync(shell, ['-c', ':']).status === 0)
+
+describe('completion at a prompt', () => {
+  it('is tried in bash at least', () => {
+    expect(shells).toContain('bash')
+    expect(spawnSync('script', ['--version']).status, 'script of util-linux is missing').toBe(0)
+  })
+
+  it.each(shells)('fills in commands and agents in %s', async (shell) => {
+    const cwd = tempTree({ '.baton/packs/demo/short/check.aip': '' })
+    const bin = tempTree()
+    const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' "$@"\n`
+    writeFileSync(join(bin, 'baton'), command, { mode: 0o755 })
+    const { start, load } = setUp[shell]
+    const child = spawn('script', ['-qfec', start, '/dev/null'], {
+      cwd,
+      env: {
+        PATH: `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`,
+        HOME: tempTree(),
+        TERM: 'xterm',
+        NO_COLOR: '1',
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    let seen = ''
+    const shown = (text: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (seen.includes(text)) resolve()
+        }
+        child.stdout.on('data', look)
+        child.on('close', () => reject(new Error(`${shell} ended before it showed "${text}":\n${seen}`)))
+        look()
+      })
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (seen += text))
+    child.stdin.write(`${load}; echo rea''dy\n`)
+    await shown('ready\r\n')
+    child.stdin.write('baton chec\tdemo@short/ch\t\n')
+    await shown('ok demo@short/check')
+    child.stdin.end('exit\n')
+    await new Promise((resolve) => child.on('close', resolve))
+  })
+})

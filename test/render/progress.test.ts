@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import type { RunEvent } from '../../src/event/event.ts'
+import { noUsage } from '../../src/event/message.ts'
+import { createProgress, type Progress } from '../../src/render/progress.ts'
+import { answered, asking, event, piece, planned, started } from '../helpers/run-events.ts'
+
+function after(events: readonly RunEvent[], clock = (): number => 0): Progress {
+  const progress = createProgress(clock)
+  for (const item of events) progress.add(item)
+  return progress.now()
+}
+
+function laneNames({ lanes }: Progress): readonly string[] {
+  return [...lanes.values()].map(({ label }) => label)
+}
+
+describe('the tasks of a run', () => {
+  it('are counted by how they ended', () => {
+    const progress = after([
+      started('prompt'),
+      planned(4),
+      ...[0, 1, 2, 3].flatMap((index) => asking(index)),
+      ...answered(0),
+      event({ type: 'task.failed', index: 1, label: 'b', error: { code: 'X', message: 'm' } }, 'task/1'),
+      event({ type: 'task.skipped', index: 2, label: 'c' }, 'task/2'),
+    ])
+    expect(progress).toMatchObject({ planned: 4, finished: 3, failed: 1, skipped: 1 })
+    expect(laneNames(progress)).toEqual(['file-3.ts'])
+  })
+
+  it('are not those of a prompt file that runs as an agent', () => {
+    const inner = 'task/0/pre_task/0:child.md'
+    const progress = after([
+      started('prompt'),
+      planned(2),
+      ...asking(0),
+      event({ type: 'stage.started', stage: 'pre_task', agents: ['child.md'] }, 'task/0/pre_task'),
+      event({ type: 'agent.started', name: 'child.md', kind: 'prompt' }, inner),
+      event({ type: 'tasks.planned', count: 7, concurrency: 1 }, inner),
+      event({ type: 'task.started', index: 0, label: 'inner', count: 7 }, `${inner}/task/0`),
+      event({ type: 'stage.started', stage: 'post_task', agents: ['x'] }, `${inner}/task/0/post_task`),
+      event({ type: 'task.failed', index: 0, label: 'inner', error: { code: 'X', message: 'm' } }, `${inner}/task/0`),
+      event({ type: 'redo', count: 1 }, inner),
+    ])
+    expect(progress).toMatchObject({ planned: 2, finished: 0, failed: 0 })
+    expect(laneNames(progress)).toEqual(['file-0.ts'])
+    expect(progress.lanes.get('task/0')?.stage).toBe('pre_task')
+    expect([...(progress.lanes.get('task/0')?.agents.values() ?? [])]).toEqual(['', 'child.md'])
+  })
+
+  it('start from none in another round', () => {
+    const progress = after([
+      started('prompt'),
+      planned(1),
+      ...asking(0),
+      ...answered(0),
+      event({ type: 'redo', count: 1 }),
+      event({ type: 'tasks.planned', count: 3, concurrency: 1 }, 'redo/1'),
+      event({ type: 'task.started', index: 0, label: 'again', count: 3 }, 'redo/1/task/0'),
+    ])
+    expect(progress).toMatchObject({ planned: 3, finished: 0 })
+    expect(laneNames(progress)).toEqual(['again'])
+  })
+
+  it('leave nothing behind, however many there were', () => {
+    const progress = createProgress(() => 0)
+    progress.add(started('prompt'))
+    progress.add(planned(1000))
+    let most = 0
+    for (let index = 0; index < 1000; index += 1) {
+      for (const item of asking(index)) progress.add(item)
+      for (let count = 0; count < 10; count += 1) progress.add(piece(index, 'text '.repeat(100)))
+      for (const item of index < 20 ? [] : answered(index - 20)) progress.add(item)
+      const { lanes } = progress.now()
+      most = Math.max(most, lanes.size)
+      expect(lanes.get(`task/${index}`)?.tail.length).toBe(400)
+    }
+    expect(most).toBe(20)
+    expect(progress.now()).toMatchObject({ planned: 1000, finished: 980 })
+  })
+})
+
+describe('what goes on in a task', () => {
+  it('is the end of the first answer that is not over, not of two at once', () => {
+    const other = 'task/0/pre_task/0:a.aip/task/1/ask'
+    const events = [
+      ...asking(0),
+      event({ type: 'agent.started', name: 'a.aip', kind: 'llm' }, other),
+      event({ type: 'item.started', item: { id: 'o', type: 'agent_message' } }, other),
+      piece(0, 'one '),
+      event({ type: 'item.delta', item_id: 'o', text: 'other' }, other),
+      piece(0, 'two'),
+    ] as const
+    expect(after(events).lanes.get('task/0')).toMatchObject({ tail: 'one two', activity: { kind: 'answering' } })
+    const over = [
+      ...events,
+      event({ type: 'agent.completed', name: 'main', stop_reason: 'done' }, 'task/0/ask'),
+      event({ type: 'item.delta', item_id: 'o', text: 'goes on' }, other),
+    ]
+    expect(after(over).lanes.get('task/0')).toMatchObject({ tail: 'goes on' })
+  })
+
+  it('forgets what a model sent before it failed', () => {
+    const error = { code: 'MODEL_FAILED', message: 'overloaded\u001b[2J' }
+    const failed = [
+      ...asking(0),
+      piece(0, 'half an ans'),
+      event({ type: 'retry', item_id: '', model: 'm', attempt: 1, delay_ms: 5000, error }, 'task/0/ask'),
+    ]
+    const lane = after(failed, () => 1000).lanes.get('task/0')
+    expect(lane).toMatchObject({ tail: '', activity: { kind: 'retry', until: 6000, message: 'overloaded[2J' } })
+    const other = [...failed, event({ type: 'fallback', item_id: '', from: 'm', to: 'n', error }, 'task/0/ask')]
+    expect(after(other).lanes.get('task/0')).toMatchObject({ activity: { kind: 'asking', model: 'n' } })
+  })
+
+  it('is told apart in thoughts and answer', () => {
+    const thought = event({ type: 'item.delta', item_id: '', text: 'hmm', reasoning: true }, 'task/0/ask')
+    expect(after([...asking(0), thought]).lanes.get('task/0')).toMatchObject({
+      tail: 'hmm',
+      activity: { kind: 'thinking' },
+    })
+    expect(after([...asking(0), thought, piece(0, 'so')]).lanes.get('task/0')).toMatchObject({ tail: 'so' })
+  })
+})
+
+describe('an agent as target', () => {
+  const model = (input: number): readonly RunEvent[] => [
+    event({ type: 'agent.started', name: 'a.aip', kind: 'llm' }, `main/task/${input}/ask`),
+  ]
+
+  it('shows its inputs while they ask, and counts its outputs', () => {
+    const progress = after([
+      started('agent'),
+      event({ type: 'agent.started', name: 'a.aip', kind: 'aip' }, 'main'),
+      event({ type: 'label', scope: 'task', label: 'src/a.ts' }, 'main/task/0/data'),
+      event({ type: 'label', scope: 'task', label: 'src/c.ts' }, 'main/task/2/data'),
+      ...model(0),
+      ...model(1),
+      event({ type: 'agent.completed', name: 'a.aip', stop_reason: 'done' }, 'main/task/1/ask'),
+      event({ type: 'task.skipped', index: 3, label: 'a.aip' }, 'main/task/3'),
+      event({ type: 'output', output: 'x' }),
+    ])
+    expect(laneNames(progress)).toEqual(['a.aip', 'src/a.ts'])
+    expect(progress).toMatchObject({ finished: 1, planned: 0, skipped: 0 })
+  })
+
+  it('may have a title', () => {
+    const label = event({ type: 'label', scope: 'run', label: 'Read\nall' }, 'main/before_all')
+    expect(after([started('agent'), label])).toMatchObject({ title: 'Read all' })
+  })
+})
+
+it('shows stages of the whole run for as long as they last', () => {
+  const begun = [
+    started('prompt'),
+    event({ type: 'stage.started', stage: 'pre', agents: ['a.lua'] }, 'pre'),
+    event({ type: 'agent.started', name: 'a.lua', kind: 'lua' }, 'pre/0:a.lua'),
+  ]
+  expect(laneNames(after(begun))).toEqual(['pre'])
+  const ended = [
+    ...begun,
+    event({ type: 'agent.completed', name: 'a.lua', stop_reason: 'done' }, 'pre/0:a.lua'),
+    event({ type: 'stage.completed', stage: 'pre' }, 'pre'),
+  ]
+  expect(laneNames(after(ended))).toEqual([])
+})
+
+it('has the tokens and the price of the run', () => {
+  const total = { ...noUsage, calls: 2, input: 10, output: 3 }
+  const usage = event({ type: 'usage', model: 'm', call: noUsage, total, cost_usd: null, total_cost_usd: 0.5 })
+  expect(after([started('prompt'), usage])).toMatchObject({ usage: total, costUsd: 0.5 })
+})

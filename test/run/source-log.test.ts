@@ -1,0 +1,237 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { listFiles } from '../../src/base/glob.ts'
+import type { RunContext } from '../../src/event/context.ts'
+import type { EffectKind } from '../../src/event/effects.ts'
+import { hashPrompt } from '../../src/prompt/document.ts'
+import { createSourceLog, type SourceLog } from '../../src/run/source-log.ts'
+import { deleteEntry, moveEntry, saveFile } from '../../src/tool/workspace-files.ts'
+import { asNow, lookAt, type WatchPlan } from '../../src/watch/plan.ts'
+import { createPrints } from '../../src/watch/prints.ts'
+import { testContext } from '../helpers/context.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface World {
+  readonly root: string
+  readonly log: SourceLog
+  readonly context: RunContext
+  readonly at: (path: string) => string
+  readonly write: (path: string, text: string) => void
+  /** Lists and notes as a run does. */
+  readonly list: (globs: readonly string[], reads?: 'names' | 'content') => void
+  /** What differs from what was read, relative to the folder. */
+  readonly changed: (plan?: WatchPlan) => readonly string[]
+}
+
+function world(files: { readonly [path: string]: string }, before?: WatchPlan): World {
+  return worldIn(tempTree(files), before)
+}
+
+function worldIn(root: string, before?: WatchPlan): World {
+  const log = createSourceLog({ prints: createPrints({ hashPrompt, now: () => Date.now() }), before })
+  const plain = testContext({ workspace: root })
+  const at = (path: string): string => join(root, path)
+  return {
+    root,
+    log,
+    at,
+    context: { ...plain, effects: log.around(plain.effects, root) },
+    write: (path, text) => writeFileSync(at(path), text),
+    list(globs, reads = 'content') {
+      const found = listFiles(globs, { baseDir: root, root }).map(({ absolute }) => absolute)
+      log.list({ globs, baseDir: root, root, found, reads })
+    },
+    changed: (plan = log.plan({ keep: false })) => lookAt(plan).changed.map((path) => path.slice(root.length + 1)),
+  }
+}
+
+function effect(kind: EffectKind, context: RunContext, act: () => void): Promise<void> {
+  return context.effects.perform(['x'], { kind, request: null, repeat: 'unsafe' }, async () => act())
+}
+
+describe('what a run has read', () => {
+  it('differs when a file differs from the text that was read, not from what it was at some other time', () => {
+    const { log, at, write, changed } = world({ 'a.lua': 'one', 'b.lua': 'one' })
+    log.file(at('a.lua'), 'one')
+    log.file(at('b.lua'), 'what was there a moment before')
+    write('a.lua', 'two')
+    expect(changed()).toEqual(['a.lua', 'b.lua'])
+    write('a.lua', 'one')
+    write('b.lua', 'what was there a moment before')
+    expect(changed()).toEqual([])
+  })
+
+  it('is what was read first', () => {
+    const { log, at, changed } = world({ 'a.lua': 'two' })
+    log.file(at('a.lua'))
+    log.file(at('a.lua'), 'one')
+    log.file(at('a.lua'), 'two')
+    expect(changed()).toEqual(['a.lua'])
+  })
+
+  it('includes files that were looked for and are not there yet', () => {
+    const { log, at, write, changed } = world({})
+    log.file(at('baton.toml'))
+    expect(changed()).toEqual([])
+    write('baton.toml', '')
+    expect(changed()).toEqual(['baton.toml'])
+  })
+
+  it('is of a prompt file the part above its transcript', () => {
+    const { log, at, write, changed } = world({ 'a.md': 'Ask.\n\n====\nold\n' })
+    log.prompt(at('a.md'), 'Ask.\n\n====\nold\n')
+    write('a.md', 'Ask.\n\n====\nnew\n')
+    expect(changed()).toEqual([])
+    write('a.md', 'Ask more.\n\n====\nnew\n')
+    expect(changed()).toEqual(['a.md'])
+    write('a.md', '+++\nnever closed\n')
+    expect(changed()).toEqual(['a.md'])
+  })
+
+  it('includes files that begin or cease to match', () => {
+    const { list, write, at, changed } = world({ 'src/a.ts': '', 'src/b.ts': '', 'c.md': '' })
+    list(['src/**/*.ts'])
+    write('src/new.ts', '')
+    rmSync(at('src/b.ts'))
+    write('src/new.md', '')
+    expect(changed()).toEqual(['src/b.ts', 'src/new.ts'])
+  })
+
+  it('is nothing but the names where only those were read', () => {
+    const { list, write, changed } = world({ 'a.ts': 'one' })
+    list(['*.ts'], 'names')
+    write('a.ts', 'two')
+    expect(changed()).toEqual([])
+    write('b.ts', '')
+    expect(changed()).toEqual(['b.ts'])
+  })
+
+  it('does not take a prompt file for another one that a glob finds behind a link', () => {
+    const { log, at, list, write, changed, root } = world({ 'real/a.md': 'Ask.\n\n====\n' })
+    symlinkSync(join(root, 'real'), at('link'))
+    log.prompt(at('link/a.md'), 'Ask.\n\n====\n')
+    list(['real/*.md'])
+    write('real/a.md', 'Ask.\n\n====\nanswer\n')
+    expect(changed()).toEqual([])
+  })
+
+  it('stays watched after a run that failed early, as it was when that began', () => {
+    const first = world({ 'src/a.ts': 'one', 'src/b.ts': 'one' })
+    first.list(['src/*.ts'])
+    first.write('src/a.ts', 'two')
+    const second = worldIn(first.root, asNow(first.log.plan({ keep: false })))
+    first.write('src/b.ts', 'two')
+    expect(second.changed(second.log.plan({ keep: true }))).toEqual(['src/b.ts'])
+    expect(second.changed(second.log.plan({ keep: false }))).toEqual([])
+  })
+})
+
+describe('what a run changes itself', () => {
+  it.each(['command', 'tool', 'mcp', 'git', 'agent'] as const)('is no difference when a %s did it', async (kind) => {
+    const { list, context, write, at, changed } = world({ 'a.ts': 'one', 'b.ts': 'one', 'c.ts': 'one' })
+    list(['*.ts'])
+    await effect(kind, context, () => {
+      write('a.ts', 'two')
+      write('new.ts', 'made')
+      rmSync(at('b.ts'))
+    })
+    expect(changed()).toEqual([])
+    write('c.ts', 'two')
+    expect(changed()).toEqual(['c.ts'])
+  })
+
+  it('is watched from the end of the run on', async () => {
+    const { log, list, context, write, changed } = world({ 'a.ts': 'one' })
+    list(['*.ts'])
+    await effect('command', context, () => {
+      write('a.ts', 'formatted')
+      write('new.ts', 'made')
+    })
+    write('a.ts', 'and again before the end')
+    const plan = log.plan({ keep: false })
+    expect(changed(plan)).toEqual([])
+    write('a.ts', 'edited')
+    write('new.ts', 'edited')
+    expect(changed(plan)).toEqual(['a.ts', 'new.ts'])
+  })
+
+  it.each(['model', 'http'] as const)('is not what a person does during a %s call', async (kind) => {
+    const { list, context, write, changed } = world({ 'a.ts': 'one' })
+    list(['*.ts'])
+    await effect(kind, context, () => write('a.ts', 'two'))
+    expect(changed()).toEqual(['a.ts'])
+  })
+
+  it('is also what a failed command leaves behind', async () => {
+    const { list, context, write, changed } = world({ 'a.ts': 'one' })
+    list(['*.ts'])
+    const failed = effect('command', context, () => {
+      write('a.ts', 'half formatted')
+      throw new Error('exit 1')
+    })
+    await expect(failed).rejects.toThrow('exit 1')
+    expect(changed()).toEqual([])
+  })
+
+  it('is a file it writes, moves or deletes', () => {
+    const { list, context, at, changed } = world({ 'a.ts': 'one', 'b.ts': 'one', 'c.ts': 'one', 'd/e.ts': 'one' })
+    list(['**/*.ts'])
+    const call = { context, at: ['x'] }
+    saveFile(at('a.ts'), 'two', call)
+    saveFile(at('new.ts'), 'made', call)
+    deleteEntry(at('b.ts'), call)
+    moveEntry({ source: at('c.ts'), destination: at('moved.ts'), overwrite: false }, call)
+    moveEntry({ source: at('d'), destination: at('f'), overwrite: false }, call)
+    expect(changed()).toEqual([])
+  })
+
+  it('is a file that it reaches by another name', () => {
+    const { log, context, at, root, changed } = world({ 'real/a.lua': 'one' })
+    symlinkSync(join(root, 'real'), at('link'))
+    log.file(at('link/a.lua'), 'one')
+    saveFile(at('real/a.lua'), 'two', { context, at: ['x'] })
+    expect(changed()).toEqual([])
+  })
+
+  it('is not the prompt above a transcript that it writes', () => {
+    const { log, context, at, write, changed } = world({ 'a.md': 'Ask.\n\n====\n' })
+    log.prompt(at('a.md'), 'Ask.\n\n====\n')
+    write('a.md', 'Ask more.\n\n====\n')
+    saveFile(at('a.md'), 'Ask more.\n\n====\nanswer\n', { context, at: ['x'] })
+    expect(changed()).toEqual(['a.md'])
+  })
+
+  it('is the prompt above the transcript when it is that what it writes', () => {
+    const { log, context, at, changed } = world({ 'a.md': 'Ask.\n' })
+    log.prompt(at('a.md'), 'Ask.\n')
+    saveFile(at('a.md'), 'Ask for something else.\n', { context, at: ['x'] })
+    expect(changed()).toEqual([])
+  })
+
+  it('is no folder that it makes: what a person puts there counts', () => {
+    const { list, context, at, write, changed } = world({ 'a.ts': 'one' })
+    list(['**/*.ts'])
+    saveFile(at('made/own.ts'), '', { context, at: ['x'] })
+    write('made/theirs.ts', '')
+    expect(changed()).toEqual(['made/theirs.ts'])
+  })
+
+  it('is a file that was named as written for it', () => {
+    const { log, list, at, write, changed } = world({ 'a.md': 'one' })
+    list(['*.md'])
+    log.changed(at('out.md'))
+    write('out.md', 'the result')
+    expect(changed()).toEqual([])
+  })
+
+  it('does not hide that a person replaced another file by a rename', async () => {
+    const { list, context, at, write, changed } = world({ 'a.ts': 'one', 'b.ts': 'one' })
+    list(['*.ts'])
+    mkdirSync(at('tmp'))
+    await effect('command', context, () => write('a.ts', 'two'))
+    write('tmp/b.ts', 'two')
+    renameSync(at('tmp/b.ts'), at('b.ts'))
+    expect(changed()).toEqual(['b.ts'])
+  })
+})

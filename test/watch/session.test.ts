@@ -1,0 +1,286 @@
+import { describe, expect, it } from 'vitest'
+import type { WatchPlan } from '../../src/watch/plan.ts'
+import { watch, type WatchControls, type WatchedEnd, type WatchMessage } from '../../src/watch/session.ts'
+import { fakeClock } from '../helpers/fake-clock.ts'
+
+interface Going {
+  /** Counts from 1. */
+  readonly number: number
+  readonly signal: AbortSignal
+}
+
+/** A session over files that are only in memory: `paths` are what each run reads. */
+function startSession(
+  paths: readonly string[],
+  work: (going: Going, session: Session) => Promise<void | WatchedEnd> | void,
+): Session {
+  const files = new Map(paths.map((path) => [path, 'first']))
+  const messages: WatchMessage[] = []
+  const seen: string[][] = []
+  const stop = new AbortController()
+  let controls: WatchControls | undefined
+  let wake: () => void = () => {}
+  let told: () => void = () => {}
+  let closed = 0
+
+  function read(): WatchPlan {
+    const watched = paths.map((path) => {
+      const look = (): string | null => files.get(path) ?? null
+      return [path, { print: look(), look }] as const
+    })
+    return { files: new Map(watched), lists: new Map() }
+  }
+
+  const session: Omit<Session, 'end'> = {
+    messages,
+    seen,
+    closed: () => closed,
+    key: (key) => controls?.key(key),
+    interrupt: () => controls?.interrupt() ?? false,
+    abort: () => stop.abort(),
+    write(path, content) {
+      files.set(path, content)
+      wake()
+    },
+    remove(path) {
+      files.delete(path)
+      wake()
+    },
+    wake: () => wake(),
+    async rests(times) {
+      const count = (): number => messages.filter(({ kind }) => kind === 'waiting' || kind === 'paused').length
+      while (count() < times) await new Promise<void>((resolve) => (told = resolve))
+    },
+  }
+  const end = watch(
+    {
+      async run(_before, signal) {
+        const plan = read()
+        seen.push(paths.map((path) => files.get(path) ?? '(none)'))
+        const result = await work({ number: seen.length, signal }, { ...session, end: Promise.resolve() })
+        return result ?? { kind: 'watch', plan }
+      },
+      open({ onChange }) {
+        wake = onChange
+        return { follow: async () => {}, close: async () => void (closed += 1) }
+      },
+      say(message) {
+        messages.push(message)
+        told()
+      },
+      clock: fakeClock(),
+    },
+    { start: (given) => (controls = given), signal: stop.signal },
+  )
+  return { ...session, end }
+}
+
+interface Session {
+  readonly end: Promise<unknown>
+  readonly messages: readonly WatchMessage[]
+  /** What each run has read. */
+  readonly seen: readonly (readonly string[])[]
+  readonly closed: () => number
+  readonly key: (key: string) => void
+  readonly interrupt: () => boolean
+  readonly abort: () => void
+  readonly write: (path: string, content: string) => void
+  readonly remove: (path: string) => void
+  readonly wake: () => void
+  /** Resolves once watching has come to rest so many times. */
+  readonly rests: (times: number) => Promise<void>
+}
+
+const kinds = ({ messages }: Session): readonly string[] => messages.map(({ kind }) => kind)
+
+describe('a watch session', () => {
+  it('runs, and runs again when something that was read is different', async () => {
+    const session = startSession(['/a', '/b'], () => {})
+    await session.rests(1)
+    session.write('/b', 'second')
+    await session.rests(2)
+    session.key('q')
+    expect(await session.end).toEqual({ kind: 'quit' })
+    expect(session.seen).toEqual([
+      ['first', 'first'],
+      ['first', 'second'],
+    ])
+    expect(session.messages).toEqual([
+      { kind: 'waiting', files: 2 },
+      { kind: 'changed', paths: ['/b'] },
+      { kind: 'waiting', files: 2 },
+    ])
+    expect(session.closed()).toBe(1)
+  })
+
+  it('does not run because a file was written with what it held before', async () => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    session.write('/a', 'first')
+    session.wake()
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['second']])
+  })
+
+  it('turns twenty saves during a run into one more run, which sees the last of them', async () => {
+    const session = startSession(['/a'], ({ number }, { write }) => {
+      if (number === 1) for (let save = 1; save <= 20; save += 1) write('/a', `save ${save}`)
+    })
+    await session.rests(1)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['save 20']])
+  })
+
+  it('sees a change during a run also when nothing has told of it', async () => {
+    const session = startSession(['/a'], ({ number }, { write }) => {
+      if (number === 2) write('/a', 'quietly')
+    })
+    await session.rests(1)
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['second'], ['quietly']])
+  })
+
+  it('waits for a file that is taken away and put back', async () => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    session.remove('/a')
+    // the next turn of the loop is long before the time that a missing file is waited for is over
+    await new Promise((resolve) => setImmediate(resolve))
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['second']])
+  })
+
+  it('runs for a file that stays away', async () => {
+    const session = startSession(['/a', '/b'], () => {})
+    await session.rests(1)
+    session.remove('/a')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen.at(-1)).toEqual(['(none)', 'first'])
+  })
+
+  it('pauses after three runs in a row that changes during runs have started, and names the files', async () => {
+    const session = startSession(['/a', '/b'], ({ number }, { write }) => write('/b', `run ${number}`))
+    await session.rests(1)
+    expect(kinds(session)).toEqual(['changed', 'changed', 'changed', 'paused'])
+    expect(session.messages.at(-1)).toEqual({ kind: 'paused', paths: ['/b'] })
+    expect(session.seen).toHaveLength(4)
+
+    session.write('/a', 'while idle')
+    await session.rests(2)
+    expect(session.seen).toHaveLength(8)
+    expect(session.seen[4]).toEqual(['while idle', 'run 4'])
+
+    session.key('r')
+    await session.rests(3)
+    expect(session.seen).toHaveLength(12)
+    session.key('q')
+    await session.end
+  })
+
+  it('counts runs in a row only', async () => {
+    const session = startSession(['/a'], ({ number }, { write }) => {
+      if (number % 4 !== 0) write('/a', `run ${number}`)
+    })
+    await session.rests(1)
+    session.key('r')
+    await session.rests(2)
+    expect(kinds(session).filter((kind) => kind === 'paused')).toEqual([])
+    expect(session.seen).toHaveLength(8)
+    session.key('q')
+    await session.end
+  })
+
+  it.each(['r', '\r', '\n'])('runs again for the key %j, and does nothing for others', async (key) => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    session.key('x')
+    session.key(key)
+    await session.rests(2)
+    expect(session.seen).toHaveLength(2)
+    session.key('q')
+    await session.end
+  })
+
+  it('forgets keys that are pressed during a run', async () => {
+    const session = startSession(['/a'], (_going, { key }) => {
+      key('r')
+      key('\r')
+    })
+    await session.rests(1)
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toHaveLength(2)
+  })
+
+  it('stops the run for q and ends', async () => {
+    const session = startSession(['/a'], async ({ signal }, { key }) => {
+      key('q')
+      expect(signal.aborted).toBe(true)
+    })
+    expect(await session.end).toEqual({ kind: 'quit' })
+    expect(session.closed()).toBe(1)
+  })
+
+  it('stops the run for Ctrl-C, once, and goes on with the next change', async () => {
+    const answers: boolean[] = []
+    const session = startSession(['/a'], ({ number, signal }, { interrupt, write }) => {
+      if (number > 1) return
+      write('/a', 'during the run')
+      answers.push(interrupt(), signal.aborted, interrupt())
+    })
+    await session.rests(1)
+    expect(answers).toEqual([true, true, false])
+    expect(session.interrupt()).toBe(false)
+    expect(session.seen).toHaveLength(1)
+    session.write('/a', 'after it')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['after it']])
+  })
+
+  it('ends when it is stopped, in a run and while it waits', async () => {
+    const idle = startSession(['/a'], () => {})
+    await idle.rests(1)
+    idle.abort()
+    expect(await idle.end).toEqual({ kind: 'aborted' })
+    expect(idle.closed()).toBe(1)
+
+    const busy = startSession(['/a'], (_going, { abort }) => abort())
+    expect(await busy.end).toEqual({ kind: 'aborted' })
+    expect(busy.seen).toHaveLength(1)
+  })
+
+  it('ends when running again makes no sense', async () => {
+    const session = startSession(['/a'], async () => ({ kind: 'refused', exitCode: 2 }))
+    expect(await session.end).toEqual({ kind: 'refused', exitCode: 2 })
+    expect(session.closed()).toBe(1)
+  })
+
+  it('runs in the end for a file that never holds still', async () => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    let writes = 0
+    const restless = setInterval(() => session.write('/a', `write ${(writes += 1)}`), 0)
+    session.write('/a', 'second')
+    while (session.seen.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    clearInterval(restless)
+    session.key('q')
+    await session.end
+    expect(session.seen[1]?.[0]).toMatch(/write|second/)
+  })
+})
