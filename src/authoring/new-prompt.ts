@@ -23,13 +23,17 @@ export function promptStarter(name: string, { cwd, workspace, copied }: PromptOp
     files: [{ path, text: copied ?? promptText(displayPath(workspace, path)) }],
     next: [
       { kind: 'command', command: `baton check ${file}` },
-      ...(copied === undefined ? [offline(file)] : []),
+      ...(copied === undefined || runsWithoutModel(copied) ? [offline(file)] : []),
       { kind: 'command', command: `baton ${file}`, note: 'with a key or a local server' },
     ],
   }
 }
 
-/** Ready prompt files may need a model. */
+/** Ready prompt files may need a model; those that do not say how they are run without. */
+function runsWithoutModel(text: string): boolean {
+  return text.includes('offline::extractive')
+}
+
 function offline(file: string): NextStep {
   const command = `baton ${file} -m offline::extractive`
   return { kind: 'command', command, note: 'quotes from your files, without a key' }

@@ -1,12 +1,15 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { messageOf } from '../base/error.ts'
 import type { Settings } from '../config/settings.ts'
 import { isOnNetwork } from '../journal/network.ts'
 import { runFolder } from '../journal/run-id.ts'
 import type { Check, Patient } from './check.ts'
 
-/** Whether runs can be recorded. Makes nothing: what counts is the nearest folder that exists. */
+/**
+ * Whether runs can be recorded: tried in the nearest folder that exists, and removed again. Permissions alone say little,
+ * for example to root.
+ */
 export function checkState(
   { env, home }: Patient,
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
@@ -19,7 +22,7 @@ export function checkState(
   try {
     const existing = nearestFolder(folder)
     if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`)
-    accessSync(existing, constants.W_OK | constants.X_OK)
+    rmdirSync(mkdtempSync(join(existing, '.baton-doctor-')))
   } catch (error) {
     const hint = 'Make the folder writable, or set dir in [runs] of your config file, or BATON_HOME.'
     return { name, status: 'fail', message: `cannot be recorded in ${folder}: ${messageOf(error)}`, hint }

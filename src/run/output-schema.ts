@@ -93,7 +93,7 @@ function readSchemaFile(file: string, { dir, workspace }: SchemaSource, place: S
   } catch (error) {
     if (!isBatonError(error) || error.place?.line !== undefined) throw error
     const hint = 'Names of schema files are relative to the prompt file.'
-    throw new BatonError(error.code, error.message, { place, hint, cause: error })
+    throw new BatonError(error.code, error.message, { place, hint })
   }
 }
 

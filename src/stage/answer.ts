@@ -1,4 +1,5 @@
 import { BatonError } from '../base/error.ts'
+import { editDistance } from '../base/suggest.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 
 /** What a sub-agent returned, checked. Fields that were not returned are absent (R238 to R246, DESIGN 5). */
@@ -33,8 +34,34 @@ export function readAnswer(name: string, value: Json | undefined): ChainAnswer {
     const hint = 'Change files with aip.file there; file_changes shows what was done.'
     throw invalid(name, 'returned "file_changes", but the changes of an answer are applied before post_task', hint)
   }
+  refuseMistyped(name, value)
   return readFields(name, value)
 }
+
+/** A table may hold more than is read, but a key that is one edit away from one that is read is a mistake. */
+function refuseMistyped(name: string, value: JsonObject): void {
+  for (const key of Object.keys(value).filter((given) => !known.includes(given))) {
+    const meant = known.find((other) => other.length >= 6 && editDistance(key, other, 1) === 1)
+    if (meant !== undefined && !(meant in value)) {
+      throw invalid(name, `returned "${key}"; did you mean "${meant}"?`, 'Rename it, or return it inside agent_result.')
+    }
+  }
+}
+
+const known: readonly string[] = [
+  'success',
+  'error_msg',
+  'error_details',
+  'coder_params',
+  'coder_params_patch',
+  'coder_prompts',
+  'coder_prompt',
+  'coder_prompts_append',
+  'sub_agents_next',
+  'ai_response',
+  'agent_result',
+  'coder_redo',
+]
 
 const unsupported: Readonly<Record<string, string>> = {
   agent_on: 'Write the stages into the entry: { name = "…", stage = ["pre", "post"] }.',

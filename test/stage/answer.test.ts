@@ -11,6 +11,13 @@ describe('what a sub-agent returns (TV30)', () => {
     expect(readAnswer('a', value as Json | undefined)).toEqual({ redo: false })
   })
 
+  it(
+    'is an error when a key is one edit away from one that is read',
+    failsWith({ coder_promt: 'x' }, 'Sub-agent [a] returned "coder_promt"; did you mean "coder_prompt"?'),
+  )
+  it('may hold further keys', () => {
+    expect(readAnswer('a', { notes: 'x', coder_prompt: 'y', prompts: 'z' })).toMatchObject({ prompts: ['y'] })
+  })
   it('fails without a message', failsWith({ success: false }, 'Sub-agent [a] failed: Unknown error'))
   it('fails by a message alone', failsWith({ success: true, error_msg: 'no globs' }, 'Sub-agent [a] failed: no globs'))
   it('fails by a null message', failsWith({ error_msg: null }, 'Sub-agent [a] failed: Unknown error'))
