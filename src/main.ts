@@ -52,6 +52,7 @@ function createIo({ stop, interrupts }: Signals): CommandIo {
       return () => interrupts.delete(first)
     },
     interrupt: () => void process.kill(process.pid, 'SIGINT'),
+    suspend: () => void process.kill(process.pid, 'SIGTSTP'),
   }
 }
 

@@ -22,4 +22,6 @@ export interface CommandIo {
   readonly onInterrupt: (first: () => boolean) => () => void
   /** Does what Ctrl-C does, where a terminal gives keys as they are. */
   readonly interrupt: () => void
+  /** Does what Ctrl-Z does, there. */
+  readonly suspend: () => void
 }

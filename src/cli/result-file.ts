@@ -29,7 +29,11 @@ export interface ResultOptions {
  * @throws BatonError USAGE, before anything is paid, when the file could not be written
  */
 export function openResultFile(output: string, { cwd, source, rescue, note }: ResultOptions): ResultSink {
-  const file = realPath(resolve(cwd, output))
+  const named = resolve(cwd, output)
+  if (output === '-' || /^\/(?:dev|proc)(?:\/|$)/.test(named)) {
+    throw new BatonError('USAGE', `--output ${output} is no file`, { hint: 'Leave it out for stdout.' })
+  }
+  const file = realPath(named)
   refuseTarget(file, output)
   if (file === realPath(resolve(cwd, source))) {
     throw new BatonError('USAGE', `--output ${output} is the file that is run`, { hint: 'Name another file.' })

@@ -65,10 +65,14 @@ function clash(key: string, data: JsonObject): readonly Finding[] {
 
 /** The warning for a parameter of a file that names nobody who could read it. */
 export function withoutReader(path: readonly string[]): Finding {
+  const key = path.at(-1) ?? ''
+  // short keys are no errors when they are mistyped, because so many words are near to them
+  const meant = [...reserved.keys()].find((known) => editDistance(key, known, 1) === 1)
+  const question = meant === undefined ? '' : ` Did you mean "${meant}"?`
   return {
     code: 'CONFIG_INVALID',
-    message: `nothing reads the parameter "${path.at(-1)}"`,
-    hint: 'Name an agent in sub_agents that reads it, or remove it.',
+    message: `nothing reads the parameter "${key}"`,
+    hint: `Name an agent in sub_agents that reads it, or remove it.${question}`,
     path,
     part: 'key',
   }

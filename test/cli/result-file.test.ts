@@ -73,7 +73,10 @@ describe('--output', () => {
     ['no/out.md', '--output no/out.md: there is no folder '],
     ['file/out.md', '--output file/out.md: there is no folder '],
     ['sub', '--output sub is a folder'],
-    ['/dev/null', '--output /dev/null is no regular file'],
+    ['/dev/null', '--output /dev/null is no file'],
+    ['/dev/stdout', '--output /dev/stdout is no file'],
+    ['/proc/self/fd/1', '--output /proc/self/fd/1 is no file'],
+    ['-', '--output - is no file'],
     [' ', '--output is empty'],
     ['./sub/../ask.md', '--output ./sub/../ask.md is the file that is run'],
   ])('is refused before the run: %j', (output, message) => {

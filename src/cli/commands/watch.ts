@@ -67,7 +67,9 @@ export async function watchCommand(command: WatchedCommand, io: CommandIo, runEa
         signal: io.signal,
         start({ key, interrupt }) {
           endInterrupts = io.onInterrupt(interrupt)
-          if (flags.file !== '-') endKeys = readKeys(io.input(), { onKey: key, onInterrupt: io.interrupt })
+          if (flags.file === '-') return
+          const { interrupt: onInterrupt, suspend: onSuspend, onContinue } = io
+          endKeys = readKeys(io.input(), { onKey: key, onInterrupt, onSuspend, onContinue })
         },
       },
     )
