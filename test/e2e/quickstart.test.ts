@@ -24,9 +24,9 @@ describe('pipelines/quickstart.md', () => {
     const folder = copy()
     const { stdout, stderr } = await baton(['quickstart.md', '-m', 'offline::extractive'], { cwd: folder })
     expect(stderr).toBe('')
-    const quotes = [...stdout.matchAll(/^### (\S+):(\d+)-(\d+)\n\n`{3,}\w*\n([\s\S]*?)\n`{3,}$/gm)]
+    const quotes = [...stdout.matchAll(/^### (\S+):(\d+)-(\d+)\n\n(`{3,})\w*\n([\s\S]*?)\n\4$/gm)]
     expect(quotes.length).toBeGreaterThanOrEqual(3)
-    for (const [, path = '', first, last, text] of quotes) {
+    for (const [, path = '', first, last, , text] of quotes) {
       const lines = readFileSync(join(folder, path), 'utf8')
         .split('\n')
         .slice(Number(first) - 1, Number(last))
