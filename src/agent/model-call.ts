@@ -32,8 +32,8 @@ export interface ModelCall {
 
 /**
  * Calls a model as one `model` effect: recorded before and after, and safe to be sent again (DESIGN 11). What fails for
- * the moment is tried again inside the effect, so that a budget is reserved once; a place among the model requests of
- * the process is held only while a request is under way.
+ * the moment is tried again inside the effect, each try with a reservation of its own; a place among the model requests
+ * of the process is held only while a request is under way.
  * @throws BatonError MODEL_FAILED, KEY_REFUSED, LIMIT (the host asks for more patience than there is), BUDGET
  */
 export async function callModel(call: ModelCall, parts: AgentParts, context: RunContext): Promise<Answer> {

@@ -17,6 +17,7 @@ export function createPieces(begun: (text: string) => number): Pieces {
   const held = new Map<string, Delta>()
 
   function piece(delta: Delta): readonly EventBody[] {
+    if (held.size === 0 && begun(delta.text) === 0) return [delta]
     const key = keyOf(delta)
     const text = `${held.get(key)?.text ?? ''}${delta.text}`
     const ready = text.length - begun(text)
