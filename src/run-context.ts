@@ -1,13 +1,11 @@
 import { dirname, join } from 'node:path'
 import { createAgentExecutor } from './agent/executor.ts'
-import { checkModelNames, fatalProblem, type NameProblem, refuseUnpriced } from './agent/check-models.ts'
+import { checkModelNames, fatalProblem, refuseUnpriced } from './agent/check-models.ts'
 import { createModelChooser } from './agent/models.ts'
 import type { AgentParts } from './agent/parts.ts'
 import { systemClock } from './base/clock.ts'
-import { type BatonError, rewordError } from './base/error.ts'
 import { createPool, manyListeners } from './base/limit.ts'
 import { inheritedOptions } from './config/agent-options.ts'
-import { placeOrigins } from './config/layers.ts'
 import { aipackBaseFolder } from './config/locate.ts'
 import type { Settings } from './config/settings.ts'
 import type { Bus } from './event/bus.ts'
@@ -26,8 +24,8 @@ import { secretsOf } from './model/secrets-of.ts'
 import { listPacks } from './pack/find-pack.ts'
 import { resolveAgent } from './pack/resolve.ts'
 import { createPromptRunner } from './run/child-run.ts'
+import { placeModelError } from './run/model-place.ts'
 import type { SourceLog } from './run/source-log.ts'
-import type { PromptTarget } from './run/prompt-target.ts'
 import type { Target } from './run/target.ts'
 import { createScriptLoader } from './script-loader.ts'
 import { createPathPolicy } from './tool/policy.ts'
@@ -128,19 +126,10 @@ async function checkModels(
   const { usd, unpriced } = settings.budget
   const checked = await checkModelNames(settings, parts)
   const problem = fatalProblem(checked)
-  if (problem !== undefined) throw await placedIn(target, problem)
+  if (problem !== undefined) throw await placeModelError(problem.error, problem.path, spec)
   if (usd === undefined || unpriced === 'allow') return
   const unnamed = settings.model === undefined ? [await parts.chooseModel(undefined)] : []
   await refuseUnpriced([...unnamed, ...checked.usable], parts)
-}
-
-/** The error with the place in the file that names the model. */
-async function placedIn({ spec }: PromptTarget, { path, error }: NameProblem): Promise<BatonError> {
-  const origin = spec.origins.find(({ path: [key] }) => key === path[0])?.layer.origin
-  if (error.code !== 'CONFIG_INVALID' || origin === undefined || !('file' in origin)) return error
-  const finding = { code: error.code, message: error.message, hint: '', path, part: 'value' } as const
-  const [issue] = await placeOrigins([finding], spec.origins)
-  return issue?.place === undefined ? error : rewordError(error, { place: issue.place })
 }
 
 function executedFiles(target: Target): readonly string[] {

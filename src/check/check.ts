@@ -3,10 +3,9 @@ import type { SourcePlace } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/secrets-of.ts'
-import { packRoots } from '../pack/places.ts'
 import { loadTarget, type TargetOptions } from '../run/target.ts'
 import { targetKind } from '../run/target-kind.ts'
-import { checkAgent, type CheckParts, type FileSurroundings, type SharedParts } from './checker.ts'
+import { checkAgent, type CheckParts, type SharedParts, surroundingsOf } from './checker.ts'
 import { type Problem, problemOf, problemsOfError, sortProblems } from './problem.ts'
 import { checkPromptFile } from './prompt.ts'
 
@@ -49,15 +48,13 @@ async function checkAgentTarget(options: TargetOptions, shared: SharedParts): Pr
     if (target.kind === 'prompt') return await checkPromptFile({ ...options, file: target.spec.file }, shared)
     const { agent, notes, workspace, settings } = target
     shared.onSettings(settings)
-    const around: FileSurroundings = {
-      ...shared,
+    const around = surroundingsOf(shared, {
       options,
       workspace,
-      packRoots: packRoots(workspace, options),
       settings,
       callers: [],
       checkPrompt: (prompt) => checkPromptFile(prompt, shared),
-    }
+    })
     const warnings = notes.map((issue) => problemOf(issue, { severity: 'warning', file, trail: [] }))
     return [...warnings, ...(await checkAgent({ agent, trail: [] }, around))]
   } catch (error) {

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
 import type { Settings } from '../config/settings.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
+import { packRoots } from '../pack/places.ts'
 import { type AgentFile, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
 import { childTargetOptions } from '../run/child-target.ts'
 import type { FoundAgent } from '../run/prompt-agents.ts'
@@ -70,6 +71,13 @@ export interface FileSurroundings extends SharedParts {
   readonly callers: readonly string[]
   /** Checks a prompt file that is run as an agent. */
   readonly checkPrompt: (options: TargetOptions) => Promise<readonly Problem[]>
+}
+
+export function surroundingsOf(
+  shared: SharedParts,
+  around: Omit<FileSurroundings, keyof SharedParts | 'packRoots'>,
+): FileSurroundings {
+  return { ...shared, ...around, packRoots: packRoots(around.workspace, around.options) }
 }
 
 interface NamedAgent {

@@ -4,12 +4,11 @@ import { displayPath } from '../base/files.ts'
 import { type Finding, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
-import { packRoots } from '../pack/places.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { findPromptAgents } from '../run/prompt-agents.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
-import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts } from './checker.ts'
+import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
 import { checkGlobs } from './globs.ts'
 import type { NamedModel } from './models.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
@@ -31,15 +30,13 @@ export async function checkPromptFile(
     const { workspace, settings } = spec
     shared.onSettings(settings)
     shared.seen.add(`${spec.file}\n`)
-    const around: FileSurroundings = {
-      ...shared,
+    const around = surroundingsOf(shared, {
       options,
       workspace,
-      packRoots: packRoots(workspace, options),
       settings,
       callers,
       checkPrompt: (child) => checkPromptFile(child, shared, [...callers, spec.file]),
-    }
+    })
     return [...errors, ...(await checkSpec(spec, around))]
   } catch (error) {
     return problemsOfError(error, { file, trail: [] })

@@ -1,7 +1,18 @@
-import { isBatonError, rewordError } from '../base/error.ts'
+import type { DataPath } from '../base/data-text.ts'
+import { type BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { placeOrigins } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
+
+/** The error about a model's name or key, at the place where the model is named in a file; flags have none. */
+export async function placeModelError(error: BatonError, path: DataPath, spec: RunSpec): Promise<BatonError> {
+  const { code, message, hint = '', place } = error
+  if (place !== undefined || (code !== 'CONFIG_INVALID' && code !== 'KEY_MISSING')) return error
+  const source = spec.origins.find(({ path: known }) => known[0] === path[0])
+  if (source?.layer.text === undefined) return error
+  const [issue] = await placeOrigins([{ code, message, hint, path, part: 'value' }], spec.origins)
+  return rewordError(error, { place: issue?.place })
+}
 
 /** Runs what asks the model; where its name or key is the trouble, the error is placed where the model is named. */
 export async function withModelPlace<T>(
@@ -13,11 +24,6 @@ export async function withModelPlace<T>(
     return await work()
   } catch (error) {
     const isNamed = model !== undefined && model === spec.settings.model
-    if (!isBatonError(error) || error.place !== undefined || !isNamed) throw error
-    if (error.code !== 'CONFIG_INVALID' && error.code !== 'KEY_MISSING') throw error
-    const { code, message, hint = '' } = error
-    const written = spec.origins.filter(({ layer }) => layer.text !== undefined)
-    const [issue] = await placeOrigins([{ code, message, hint, path: ['model'], part: 'value' }], written)
-    throw rewordError(error, { place: issue?.place })
+    throw isBatonError(error) && isNamed ? await placeModelError(error, ['model'], spec) : error
   }
 }
