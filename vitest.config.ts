@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config'
 // Unit tests share a process (spec/style.md 5.2): no module may keep state. Tests that spawn the command are isolated.
 export default defineConfig({
   test: {
-    // vitest leaves one core idle by default: on two cores that would run everything one after the other
-    maxWorkers: Math.max(2, availableParallelism()),
+    // one more than there are cores: many tests wait for processes, servers and limits of time
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         test: {
