@@ -1,11 +1,42 @@
 import { availableParallelism } from 'node:os'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
+
+// Begun first, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
+const longest = [
+  'test/e2e/docs.test.ts',
+  'test/script/ways-out.test.ts',
+  'test/e2e/watch.test.ts',
+  'test/script/isolated.test.ts',
+  'test/bench.test.ts',
+  'test/e2e/mini-coder.test.ts',
+  'test/e2e/mini-coder-fengari.test.ts',
+  'test/base/process.test.ts',
+  'test/e2e/model-endings.test.ts',
+  'test/e2e/command-line.test.ts',
+  'test/content/commands.test.ts',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return sorted.toSorted((one, other) => rankOf(one) - rankOf(other))
+  }
+}
+
+/** Below the longest, the files of a project follow one another: unit tests go on in the process they find. */
+function rankOf({ moduleId, project }: TestSpecification): number {
+  const place = longest.findIndex((path) => moduleId.endsWith(`/${path}`))
+  if (place !== -1) return place
+  return project.name === 'e2e' ? longest.length : longest.length + 1
+}
 
 // Unit tests share a process (spec/style.md 5.2): no module may keep state. Tests that spawn the command are isolated.
 export default defineConfig({
   test: {
     // one more than there are cores: many tests wait for processes, servers and limits of time
     maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -24,6 +55,7 @@ export default defineConfig({
           pool: 'threads',
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          setupFiles: ['test/helpers/warm-setup.ts'],
         },
       },
     ],

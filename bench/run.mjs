@@ -5,15 +5,18 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { changes } from './changes.mjs'
 import { check } from './check.mjs'
+import { durable } from './durable.mjs'
 import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
 import { lua } from './lua.mjs'
+import { resume } from './resume.mjs'
 import { formatFigure } from './rounds.mjs'
+import { runs } from './runs.mjs'
 import { start } from './start.mjs'
 import { streams } from './streams.mjs'
 import { watch } from './watch.mjs'
 
-const benchmarks = { start, inputs, streams, lua, cpu, changes, watch, check }
+const benchmarks = { start, inputs, streams, lua, cpu, changes, watch, check, durable, resume, runs }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')
 const command = join(dist, 'bin/baton.js')

@@ -17,7 +17,7 @@ Say many words.
  * the client has ended, so that starting the process does not count, but ending it does.
  */
 export async function streams({ command, folder, small }) {
-  const load = small ? { streams: 200, pieces: 20 } : { streams: 500, pieces: 400 }
+  const load = small ? { streams: 40, pieces: 20 } : { streams: 500, pieces: 400 }
   writeFileSync(join(folder, 'words.md'), promptOf(load.streams))
   const server = startServer()
   try {

@@ -69,7 +69,8 @@ function startWatcher(args, cwd) {
   let told = () => {}
   child.stderr.setEncoding('utf8').on('data', (piece) => {
     text += piece
-    for (const word of Object.keys(seen)) seen[word] = text.split(word).length - 1
+    // lines that begin with it: others may name what has changed
+    for (const word of Object.keys(seen)) seen[word] = text.match(new RegExp(`^${word}`, 'gm'))?.length ?? 0
     told()
   })
   child.once('exit', () => {

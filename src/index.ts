@@ -1,14 +1,15 @@
 import { homedir } from 'node:os'
 import { createQueue } from './base/queue.ts'
 import type { RunEvent } from './event/event.ts'
-import { type RunReport, type StartOptions, startRun } from './runner.ts'
+import type { RunReport } from './wiring/conduct.ts'
+import { type StartOptions, startRun } from './runner.ts'
 
 export { BatonError, isBatonError, type ErrorCode } from './base/error.ts'
 export type { RunEvent } from './event/event.ts'
-export type { RunReport } from './runner.ts'
+export type { RunReport } from './wiring/conduct.ts'
 
 /** `cwd`, `env` and `home` are those of the process when left out. */
-export type RunOptions = Partial<Omit<StartOptions, 'log' | 'openBudget'>>
+export type RunOptions = Partial<Omit<StartOptions, 'log' | 'openBudget' | 'reuse'>>
 
 /** A run that has begun: its events in order, and how it ended. Reading the events is not necessary. */
 export interface Run extends AsyncIterable<RunEvent> {

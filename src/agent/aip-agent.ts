@@ -86,7 +86,13 @@ async function runTasks(run: ScriptRun, document: AipDocument, start: Started): 
     async (input, index, signal) => {
       const at = below({ ...context, signal }, ...placeOfInput(index, inputs.length))
       const work = (): Promise<AipTaskResult> => runAipTask(run, document, { ...start, input, index, context: at })
-      const result = inputs.length === 1 ? await work() : await context.effects.boundary(at.at, work)
+      const result =
+        inputs.length === 1
+          ? await work()
+          : await context.effects.boundary(at.at, work, {
+              inputs: { input, before_all: start.beforeAll, options: start.options, agent: run.request.agent.text },
+              isFinal: ({ failed }) => !failed,
+            })
       run.request.onOutput?.(result.output, index)
       return result
     },

@@ -3,7 +3,7 @@ import { below, type RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
 import type { ModelSettings } from '../event/agent.ts'
 import type { AipDocument, AipPart } from '../prompt/aip.ts'
-import { placeOfOption, readInlineTable } from '../prompt/options.ts'
+import { placeOfOption, readCacheOption } from '../prompt/options.ts'
 import { loadTemplates, type RenderTemplate } from '../prompt/template.ts'
 import { loadAttachments } from './attachments.ts'
 import { fallbackModels, modelOf } from './options.ts'
@@ -30,7 +30,6 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
   if (messages.length === 0 || task.context.dry === 'req') return undefined
 
   const { context, options } = task
-  const started = performance.now()
   const { agent } = run.request
   const result = await context.agents.run(
     {
@@ -45,7 +44,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
     },
     below(context, 'ask'),
   )
-  return aiResponse(result, { options, seconds: (performance.now() - started) / 1000 })
+  return aiResponse(result, { options, seconds: result.seconds ?? 0 })
 }
 
 /** AIPack sends temperature and top_p only, and an effort that is part of the model's name (spec/aipack.md 2.5). */
@@ -95,6 +94,6 @@ async function renderPart(
   const option = placeOfOption(place)
   const rendered = render(`${optionText}\n${content}`, data, option)
   const end = rendered.indexOf('\n')
-  const cache = await readInlineTable(rendered.slice(0, end), option)
-  return { role, content: rendered.slice(end + 1), ...(cache['cache'] === true ? { cache: true } : {}) }
+  const cache = await readCacheOption(rendered.slice(0, end), option)
+  return { role, content: rendered.slice(end + 1), ...(cache ? { cache: true } : {}) }
 }

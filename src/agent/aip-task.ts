@@ -1,4 +1,4 @@
-import { messageOf } from '../base/error.ts'
+import { messageOf, stopsRun } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
@@ -42,7 +42,7 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
     return { output, failed: false }
   } catch (error) {
     task.context.signal.throwIfAborted()
-    if (task.options['allow_run_on_task_fail'] !== true) throw error
+    if (task.options['allow_run_on_task_fail'] !== true || stopsRun(error)) throw error
     emit(task.context, {
       type: 'warning',
       message: `input ${task.index + 1} of ${run.request.agent.name} failed: ${messageOf(error)}`,

@@ -9,6 +9,13 @@ export interface CountedCall {
   readonly costUsd: number | null
 }
 
+/** Counts a call that was answered: one that was sent now, or one that a record has answered. */
+export function countAnswered(call: CountedCall & { readonly isNew: boolean }, context: RunContext): void {
+  if (call.isNew) return countCall(call, context)
+  const { chosen, usage, costUsd } = call
+  context.recall?.({ model: chosen.label, usage, costUsd })
+}
+
 /** Adds a call that was sent to the total of the run, and says so. */
 export function countCall({ chosen, usage, costUsd }: CountedCall, context: RunContext): void {
   const total = context.meter({ model: chosen.label, usage, costUsd })

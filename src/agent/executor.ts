@@ -6,6 +6,7 @@ import { errorInfo } from '../event/error-info.ts'
 import { parseAip } from '../prompt/aip.ts'
 import { runAip } from './aip-agent.ts'
 import { withRunFacts } from './facts.ts'
+import { holdToPack } from './hold-to-pack.ts'
 import { descend } from './lineage.ts'
 import { runModel } from './llm-agent.ts'
 import { runLua } from './lua-agent.ts'
@@ -18,7 +19,7 @@ import { createSectionRunner, type ScriptRequest } from './script-run.ts'
 
 /** Joins the kinds of agents behind the one `AgentExecutor`. Every run is announced and ended by one event each. */
 export function createAgentExecutor(given: AgentParts): AgentExecutor {
-  let runs = 0
+  let runs = given.agentRunsBefore
   const parts: ScriptParts = { ...given, findModule: createModuleReader(), countRun: () => (runs += 1) }
   return {
     async run(request, context) {
@@ -37,8 +38,10 @@ export function createAgentExecutor(given: AgentParts): AgentExecutor {
   }
 }
 
-function runKind(request: AgentRequest, parts: ScriptParts, context: RunContext): Promise<AgentResult> {
-  if (request.agent.kind !== 'llm') context.sources?.execute(request.agent.file)
+async function runKind(request: AgentRequest, parts: ScriptParts, given: RunContext): Promise<AgentResult> {
+  const { agent } = request
+  if (agent.kind !== 'llm') given.sources?.execute(agent.file, { at: given.at, text: agent.text })
+  const context = agent.kind === 'llm' ? given : await holdToPack(agent, parts, given)
   switch (request.agent.kind) {
     case 'llm':
       return runModel(request as Extract<AgentRequest, { messages: unknown }>, parts, context)

@@ -1,6 +1,6 @@
 import type { AgentRequest, AgentResult, ModelAgent } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import { countCall } from './count-call.ts'
+import { countAnswered } from './count-call.ts'
 import { askInOrder } from './model-ladder.ts'
 import type { AgentParts } from './parts.ts'
 import { emptyResult } from './result.ts'
@@ -21,7 +21,7 @@ export async function runModel(
   const item = { id: `${context.at.join('/')}/message`, type: 'agent_message' } as const
   const request = { ...settings, messages, ...(agent.output === undefined ? {} : { output: agent.output }) }
   emit(context, { type: 'item.started', item })
-  const { chosen, answer } = await askInOrder(
+  const { chosen, answer, isNew } = await askInOrder(
     {
       names: [name ?? '', ...(agent.fallbackModels ?? [])],
       request,
@@ -32,7 +32,7 @@ export async function runModel(
     context,
   )
 
-  const { text, reasoning, usage, finish, costUsd } = answer
+  const { text, reasoning, usage, finish, costUsd, seconds } = answer
   if (text.trim() === '' && answer.toolCalls.length === 0) {
     emit(context, { type: 'warning', message: `${chosen.label} gave an empty answer` })
   }
@@ -46,7 +46,7 @@ export async function runModel(
     emit(context, { type: 'warning', message: 'the answer was cut at its output limit', hint: cutHint(agent) })
   }
   emit(context, { type: 'item.completed', item: { ...item, text } })
-  countCall({ chosen, usage, costUsd }, context)
+  countAnswered({ chosen, usage, costUsd, isNew }, context)
   return {
     ...emptyResult,
     stopReason: finish === 'length' ? 'max_tokens' : 'done',
@@ -56,6 +56,7 @@ export async function runModel(
     messages: [...messages, { role: 'assistant', content: text }],
     usage,
     costUsd,
+    seconds,
   }
 }
 

@@ -20,6 +20,14 @@ export interface Answer {
   readonly finish: FinishReason
   /** Null when the price of the model is not known. */
   readonly costUsd: number | null
+  /** How long it took, with all its tries. */
+  readonly seconds: number
+}
+
+/** An answer, and whether it was paid for now: one that a record gave is counted already. */
+export interface CallOutcome {
+  readonly answer: Answer
+  readonly isNew: boolean
 }
 
 export interface ModelCall {
@@ -36,10 +44,11 @@ export interface ModelCall {
  * of the process is held only while a request is under way.
  * @throws BatonError MODEL_FAILED, KEY_REFUSED, LIMIT (the host asks for more patience than there is), BUDGET
  */
-export async function callModel(call: ModelCall, parts: AgentParts, context: RunContext): Promise<Answer> {
+export async function callModel(call: ModelCall, parts: AgentParts, context: RunContext): Promise<CallOutcome> {
   const { chosen, request, at, itemId } = call
+  let isNew = false
   const perToken = parts.limitsCost ? await pricesPerToken(call, parts) : undefined
-  return context.effects.perform(
+  const answer = await context.effects.perform(
     at,
     {
       kind: 'model',
@@ -47,16 +56,18 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       repeat: 'safe',
       estimate: estimateOf(request, perToken),
     },
-    (stop, granted) => {
+    async (stop, granted) => {
+      isNew = true
+      const started = performance.now()
       // the effect knows when the run ends, the context when a sibling failed
       const signal = AbortSignal.any([stop, context.signal])
       const inner = { ...context, signal }
-      const tryOnce = async (attempt: number): Promise<Answer> => {
+      const tryOnce = async (attempt: number): Promise<Untimed> => {
         const { outputTokens } = attempt === 1 ? granted : await granted.again()
         const limited = { ...call, request: withLimit(request, outputTokens) }
         return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
       }
-      return callWithRetries(tryOnce, {
+      const untimed = await callWithRetries(tryOnce, {
         ...parts.retry,
         signal,
         onRetry: ({ attempt, delayMs, error }) =>
@@ -69,9 +80,13 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
             error: errorInfo(error),
           }),
       })
+      return { ...untimed, seconds: (performance.now() - started) / 1000 }
     },
   )
+  return { answer, isNew }
 }
+
+type Untimed = Omit<Answer, 'seconds'>
 
 async function pricesPerToken({ chosen, request }: ModelCall, parts: AgentParts): Promise<TokenPrices | undefined> {
   if (chosen.priced.isFree) return { input: 0, output: 0 }
@@ -102,7 +117,7 @@ interface Arrived {
 }
 
 /** One request. When it fails, what it did cost is counted, in the budget and in the total of the run. */
-async function consume(call: ModelCall, { parts, granted }: Try, context: RunContext): Promise<Answer> {
+async function consume(call: ModelCall, { parts, granted }: Try, context: RunContext): Promise<Untimed> {
   const { chosen, request } = call
   // loaded while the model answers
   const prices = chosen.priced.isFree ? undefined : parts.prices()

@@ -4,8 +4,8 @@ import { hostCallPlace } from '../event/effects.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { candidates } from '../model/cool-down.ts'
 import type { ModelRequest } from '../model/provider.ts'
-import { countCall } from './count-call.ts'
-import { type Answer, callModel } from './model-call.ts'
+import { countAnswered } from './count-call.ts'
+import { type Answer, type CallOutcome, callModel } from './model-call.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
 export interface Ladder {
@@ -18,9 +18,8 @@ export interface Ladder {
   readonly takesEmpty: boolean
 }
 
-export interface Answered {
+export interface Answered extends CallOutcome {
   readonly chosen: ChosenModel
-  readonly answer: Answer
 }
 
 /**
@@ -40,11 +39,13 @@ export async function askInOrder(
     const patience = next === undefined ? parts : { ...parts, retry: { ...parts.retry, leavesOverloads: true } }
     try {
       const chosen = await parts.chooseModel(name === '' ? undefined : name)
+      refuseUngranted(chosen, context)
       // the place says which model of the list it is, because the order depends on what failed before
       const at = hostCallPlace(context.at, names.indexOf(name))
-      const answer = await callModel({ chosen, request: requestFor(chosen, request), at, itemId }, patience, context)
-      if (next !== undefined || !takesEmpty) refuseEmpty({ chosen, answer }, context)
-      return { chosen, answer }
+      const outcome = await callModel({ chosen, request: requestFor(chosen, request), at, itemId }, patience, context)
+      const answered = { chosen, ...outcome }
+      if (next !== undefined || !takesEmpty) refuseEmpty(answered, context)
+      return answered
     } catch (error) {
       context.signal.throwIfAborted()
       if (!isModelFailure(error)) throw error
@@ -57,14 +58,21 @@ export async function askInOrder(
   throw allFailed(failures)
 }
 
+/** @throws BatonError UNTRUSTED for a model that the pack of the agent was not granted */
+function refuseUngranted(chosen: ChosenModel, { rights }: RunContext): void {
+  const reason = rights?.model(chosen)
+  if (reason === undefined) return
+  throw new BatonError('UNTRUSTED', reason, { hint: 'Name a model that [capabilities] of its pack.toml names.' })
+}
+
 /**
  * An answer without a word and without a tool call is none, though it was paid for: another model may have one.
  * @throws BatonError MODEL_FAILED
  */
-function refuseEmpty({ chosen, answer }: Answered, context: RunContext): void {
+function refuseEmpty({ chosen, answer, isNew }: Answered, context: RunContext): void {
   const { text, toolCalls, finish, usage, costUsd } = answer
   if (text.trim() !== '' || toolCalls.length > 0) return
-  countCall({ chosen, usage, costUsd }, context)
+  countAnswered({ chosen, usage, costUsd, isNew }, context)
   const [what, hint] = emptyAnswers[finish]
   throw new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { hint })
 }

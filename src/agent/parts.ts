@@ -1,4 +1,5 @@
 import type { Pool } from '../base/limit.ts'
+import type { ReadLog } from '../base/reads.ts'
 import type { AgentResult, PromptRequest } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { AgentFile } from '../pack/resolve.ts'
@@ -23,6 +24,8 @@ export interface ChosenModel {
 
 /** What executors are made of: handed down by runner.ts, so that each can be tested with fakes. */
 export interface AgentParts {
+  /** Agent runs of older epochs of a run that goes on: their numbers are taken. */
+  readonly agentRunsBefore: number
   /** Loads the Lua engine at its first use. */
   readonly scripts: () => Promise<ScriptHost>
   /** Undefined asks for the default of DESIGN 8 "No model named anywhere". */
@@ -44,6 +47,8 @@ export interface AgentParts {
   /** Whether prices are needed before a call, because what it may cost is limited. */
   readonly limitsCost: boolean
   readonly findAgent: (name: string, baseDir: string) => AgentFile
+  /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
+  readonly reads?: ReadLog
   /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
   readonly runPromptFile: (request: PromptRequest, context: RunContext) => Promise<AgentResult>
 }

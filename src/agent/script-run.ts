@@ -55,7 +55,7 @@ export function createSectionRunner(
         options: at.options ?? options,
         findModule(...asked) {
           const module = parts.findModule(...asked)
-          if (module !== undefined) context.sources?.execute(module.file)
+          if (module !== undefined) context.sources?.execute(module.file, { at: at.context.at, text: module.text })
           return module
         },
         runAgent: (name, call, place) => runChild({ name, call, place }, section, parts),

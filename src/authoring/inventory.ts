@@ -3,6 +3,7 @@ import { basename, join, relative, sep } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { readSourceFile, realPath } from '../base/files.ts'
 import { listPacks, type Pack } from '../pack/find-pack.ts'
+import { type PackStatus, packStatus } from '../pack/pack-status.ts'
 import { findAgent, type ResolveOptions } from '../pack/resolve.ts'
 import { firstText } from './first-text.ts'
 import { pipelineNames } from './pipelines.ts'
@@ -25,6 +26,8 @@ export interface Group {
   readonly folder: string
   /** `namespace@name` of a pack. */
   readonly pack?: string
+  /** Of a pack: its version, and where it was installed from. */
+  readonly status?: PackStatus
   readonly items: readonly Item[]
 }
 
@@ -43,7 +46,8 @@ export async function takeInventory(places: InventoryPlaces): Promise<readonly G
     ...(await Promise.all(packsOf(places).map(packAgents))),
     await pipelines(places),
   ]
-  return groups.filter(({ items }) => items.length > 0)
+  // an installed pack may hold prompt files alone
+  return groups.filter(({ items, status }) => items.length > 0 || status?.source !== undefined)
 }
 
 /** `agents/` of the workspace: where agents of a project are kept by convention. */
@@ -72,6 +76,7 @@ function shadowOf({ name, file }: Item, options: ResolveOptions): { readonly sha
 }
 
 interface PlacedPack extends Pack {
+  readonly root: string
   readonly shadowedBy?: string
 }
 
@@ -82,19 +87,20 @@ function packsOf({ packRoots }: InventoryPlaces): readonly PlacedPack[] {
     listPacks({ packRoots: [root] }).map((pack): PlacedPack => {
       const shadowedBy = first.get(pack.identity)
       if (shadowedBy === undefined) first.set(pack.identity, pack.dir)
-      return { ...pack, ...(shadowedBy === undefined ? {} : { shadowedBy }) }
+      return { ...pack, root, ...(shadowedBy === undefined ? {} : { shadowedBy }) }
     }),
   )
 }
 
-async function packAgents({ identity, dir, shadowedBy }: PlacedPack): Promise<Group> {
+async function packAgents({ identity, dir, root, shadowedBy }: PlacedPack): Promise<Group> {
   const files = agentFiles(dir, 2).filter((file) => relative(dir, file).split(sep).length === 1 || isMain(file))
   const items = await describeAll(files, (file) => {
     const path = withoutEnding(slashed(relative(dir, file))).replace(/(?:^|\/)main$/, '')
     return path === '' ? identity : `${identity}/${path}`
   })
   const shadowed = shadowedBy === undefined ? {} : { shadowedBy }
-  return { kind: 'pack', folder: dir, pack: identity, items: items.map((item) => ({ ...item, ...shadowed })) }
+  const status = await packStatus({ identity, dir }, root)
+  return { kind: 'pack', folder: dir, pack: identity, status, items: items.map((item) => ({ ...item, ...shadowed })) }
 }
 
 async function pipelines({ pipelinesDir }: InventoryPlaces): Promise<Group> {

@@ -13,15 +13,20 @@ export function pipelineNames(folder: string): readonly string[] {
 }
 
 /**
- * The text of one of them.
+ * The text of one of them, without its tests: their cassettes stay here, and fit no other prompt.
  * @throws BatonError USAGE, with all names, when there is no such pipeline
  */
 export function readPipeline(name: string, folder: string): string {
   const names = pipelineNames(folder)
-  if (names.includes(name)) return readSourceFile(join(folder, `${name}.md`))
+  if (names.includes(name)) return withoutTests(readSourceFile(join(folder, `${name}.md`)))
   const similar = nearest(name, names)
   const known = `Pipelines: ${names.join(', ')}.`
   throw new BatonError('USAGE', `there is no pipeline ${JSON.stringify(name)}`, {
     hint: similar === undefined ? known : `Did you mean ${similar}? ${known}`,
   })
+}
+
+/** Tests are the last of the front matter. */
+function withoutTests(text: string): string {
+  return text.replace(/\n+\[\[test\]\]\n[^]*?(?=\n\+\+\+\n)/, '')
 }

@@ -22,6 +22,8 @@ export type ErrorCode =
   | 'NEEDS_INPUT'
   | 'UNTRUSTED'
   | 'JOURNAL_FAILED'
+  | 'DIVERGED'
+  | 'UNCERTAIN'
   | 'ABORTED'
 
 /**
@@ -43,6 +45,8 @@ export interface ErrorDetails {
   readonly place?: SourcePlace
   /** The lines that led to `place`, innermost first: of the scripts that called it, up to the prompt file. */
   readonly trail?: readonly SourcePlace[]
+  /** What differs from what was expected, as a unified diff. */
+  readonly diff?: string | undefined
   readonly cause?: unknown
 }
 
@@ -56,19 +60,26 @@ export class BatonError extends Error {
   readonly hint: string | undefined
   readonly place: SourcePlace | undefined
   readonly trail: readonly SourcePlace[]
+  readonly diff: string | undefined
 
-  constructor(code: ErrorCode, message: string, { hint, place, trail = [], cause }: ErrorDetails = {}) {
+  constructor(code: ErrorCode, message: string, { hint, place, trail = [], diff, cause }: ErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.hint = hint
     this.place = place
     this.trail = trail
+    this.diff = diff
   }
 }
 
 /** True also for errors of a second loaded copy of this package. */
 export function isBatonError(value: unknown): value is BatonError {
   return typeof value === 'object' && value !== null && marker in value
+}
+
+/** Whether an error ends the run whoever could go on after it: what is recorded would not be true any more. */
+export function stopsRun(error: unknown): boolean {
+  return isBatonError(error) && ['JOURNAL_FAILED', 'DIVERGED', 'UNCERTAIN'].includes(error.code)
 }
 
 /**
@@ -84,6 +95,7 @@ export function rewordError(
     cause: error,
     trail: from === undefined || shown === from ? error.trail : [...error.trail, from],
     ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(error.diff === undefined ? {} : { diff: error.diff }),
     ...(shown === undefined ? {} : { place: shown }),
   })
 }

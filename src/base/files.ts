@@ -102,11 +102,14 @@ function positionOfByte(bytes: Buffer, offset: number): { readonly line: number;
  * Writes a whole file through a temporary file and a rename, so that a crash leaves the old or the new content.
  * Missing folders are made; the mode of a file that is replaced is kept.
  */
-export function writeFileAtomic(file: string, content: string | Uint8Array): void {
+export function writeFileAtomic(
+  file: string,
+  content: string | Uint8Array,
+  { temporaryName = newTemporaryName() }: { readonly temporaryName?: string } = {},
+): void {
   mkdirSync(dirname(file), { recursive: true })
   const target = existingLinkTarget(file)
-  // a name of its own: the target's may be as long as names can be
-  const temporary = join(dirname(target), `.baton-${randomBytes(8).toString('hex')}.tmp`)
+  const temporary = join(dirname(target), temporaryName)
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const descriptor = openSync(temporary, 'wx', 0o666)
   try {
@@ -121,6 +124,11 @@ export function writeFileAtomic(file: string, content: string | Uint8Array): voi
     rmSync(temporary, { force: true })
     throw error
   }
+}
+
+/** A name for a file that is written before it takes its place; not made of the target's, which may be as long as names can be. */
+export function newTemporaryName(): string {
+  return `.baton-${randomBytes(8).toString('hex')}.tmp`
 }
 
 function existingLinkTarget(file: string): string {

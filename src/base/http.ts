@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly timeLimitMs: number
   /** Of the body, uncompressed. */
   readonly maxBytes: number
+  /** Asked about each address before it is, also about those that redirects lead to; throws for one that must not be. */
+  readonly check?: (url: URL) => void
 }
 
 export interface HttpResponse {
@@ -30,11 +32,28 @@ export interface HttpResponse {
  * @throws the signal's reason, or Error saying what went wrong
  */
 export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+  return inTime(request, signal, readResponse)
+}
+
+/** The same for a body that is not text. */
+export async function downloadBytes(
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
+  return inTime(request, signal, async (response, { maxBytes }, stop) => ({
+    status: response.status,
+    bytes: await readBody(response, maxBytes, stop),
+  }))
+}
+
+type ReadAnswer<T> = (response: Response, request: HttpRequest, signal: AbortSignal) => Promise<T>
+
+async function inTime<T>(request: HttpRequest, signal: AbortSignal, read: ReadAnswer<T>): Promise<T> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(), request.timeLimitMs)
   const either = AbortSignal.any([manyListeners(signal), limit.signal])
   try {
-    return await follow(request, either)
+    return await follow(request, either, read)
   } catch (error) {
     signal.throwIfAborted()
     if (limit.signal.aborted) throw new Error(`it took longer than ${request.timeLimitMs / 1000} s`, { cause: error })
@@ -44,20 +63,21 @@ export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promi
   }
 }
 
-async function follow(first: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+async function follow<T>(first: HttpRequest, signal: AbortSignal, read: ReadAnswer<T>): Promise<T> {
   let request = first
   for (let redirects = 0; ; redirects += 1) {
     const response = await exchange(request, signal)
     const target = redirectTarget(response, request.url)
-    if (target === undefined) return readResponse(response, request, signal)
+    if (target === undefined) return read(response, request, signal)
     await response.body?.cancel()
     if (redirects >= first.redirectLimit) throw new Error(`it redirects more than ${first.redirectLimit} times`)
     request = redirected(request, response.status, target)
   }
 }
 
-async function exchange({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<Response> {
+async function exchange({ method, url, headers, body, check }: HttpRequest, signal: AbortSignal): Promise<Response> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not http: or https:`)
+  check?.(url)
   const target = new URL(url)
   target.username = ''
   target.password = ''
@@ -106,6 +126,18 @@ async function readResponse(
   { url, maxBytes }: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
+  const body = await readBody(response, maxBytes, signal)
+  const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== 'set-cookie'))
+  const [cookie] = response.headers.getSetCookie()
+  return {
+    status: response.status,
+    url: shownUrl(url),
+    headers: cookie === undefined ? headers : { ...headers, 'set-cookie': cookie },
+    text: decoderFor(response.headers.get('content-type') ?? '').decode(body),
+  }
+}
+
+async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
@@ -115,14 +147,7 @@ async function readResponse(
     if (size > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
-  const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== 'set-cookie'))
-  const [cookie] = response.headers.getSetCookie()
-  return {
-    status: response.status,
-    url: shownUrl(url),
-    headers: cookie === undefined ? headers : { ...headers, 'set-cookie': cookie },
-    text: decoderFor(response.headers.get('content-type') ?? '').decode(Buffer.concat(chunks)),
-  }
+  return Buffer.concat(chunks)
 }
 
 function decoderFor(contentType: string): { decode(bytes: Uint8Array): string } {

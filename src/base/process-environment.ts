@@ -15,17 +15,28 @@ const passed: ReadonlySet<string> = new Set(
 
 const passedPrefixes = ['LC_', 'XDG_']
 
+/** Without these no program runs as its user expects. */
+const always: ReadonlySet<string> = new Set(
+  (
+    'PATH HOME USER LOGNAME SHELL PWD TERM LANG LANGUAGE TZ TMPDIR TEMP TMP ' +
+    'SystemRoot SystemDrive ComSpec PATHEXT Path USERPROFILE WINDIR'
+  ).split(' '),
+)
+
 /**
  * What a command is given of the environment (DESIGN 9): the variables of a fixed list, so that no key or token reaches
- * a program that a script starts.
+ * a program that a script starts. `passes` says no to those of the list that this one is not to have; what every program
+ * needs it always has.
  */
 export function commandEnvironment(
   env: Readonly<Record<string, string | undefined>>,
+  passes: (name: string) => boolean = () => true,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => {
       const isPassed = passed.has(name) || passedPrefixes.some((prefix) => name.startsWith(prefix))
-      return isPassed && value !== undefined ? [[name, value]] : []
+      const isGiven = isPassed && (always.has(name) || name.startsWith('LC_') || passes(name))
+      return isGiven && value !== undefined ? [[name, value]] : []
     }),
   )
 }

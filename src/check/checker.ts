@@ -7,7 +7,7 @@ import { type AgentFile, resolveAgent, type ScriptFile } from '../pack/resolve.t
 import { childTargetOptions } from '../run/child-target.ts'
 import type { FoundAgent } from '../run/prompt-agents.ts'
 import type { TargetOptions } from '../run/target.ts'
-import { createScriptLoader } from '../script-loader.ts'
+import { createScriptLoader } from '../agent/script-loader.ts'
 import { createCompiler, type LuaCompiler } from './compiler.ts'
 import { createGlobCounter, type GlobCounter } from './globs.ts'
 import { checkModel, type NamedModel } from './models.ts'

@@ -2,7 +2,7 @@ import { readOwnOptions } from '../agent/own-options.ts'
 import type { SourcePlace } from '../base/error.ts'
 import type { AgentFile, ScriptFile } from '../pack/resolve.ts'
 import { type AipDocument, parseAip } from '../prompt/aip.ts'
-import { placeOfOption, readInlineTable } from '../prompt/options.ts'
+import { placeOfOption, readCacheOption } from '../prompt/options.ts'
 import { loadTemplates } from '../prompt/template.ts'
 import { headingIssues } from './headings.ts'
 import { checkLua, type LuaSurroundings } from './lua-source.ts'
@@ -99,7 +99,7 @@ async function inlineProblems(
   { place, trail }: { readonly place: SourcePlace; readonly trail: readonly SourcePlace[] },
 ): Promise<readonly Problem[]> {
   try {
-    await readInlineTable(optionText, place)
+    await readCacheOption(optionText, place)
     return []
   } catch (error) {
     return problemsOfError(error, { file: place.file, trail })

@@ -27,6 +27,8 @@ export interface RunFlags extends GlobalFlags {
   /** US dollars, as written. */
   readonly maxCost: string | undefined
   readonly dry: 'req' | 'res' | undefined
+  /** Gets the record of the run as one file. */
+  readonly record?: string | undefined
 }
 
 export interface CheckFlags extends GlobalFlags {

@@ -66,8 +66,8 @@ function isAllowed(name: string, { specs, values, isRepeated }: Given): boolean 
 }
 
 function fits(given: readonly string[], { words }: CommandSpec): boolean {
-  const least = words.filter(({ count }) => count !== 'optional').length
-  const most = words.some(({ count }) => count === 'some') ? Infinity : words.length
+  const least = words.filter(({ count }) => count === 'one' || count === 'some').length
+  const most = words.some(({ count }) => count === 'some' || count === 'any') ? Infinity : words.length
   const isKnown = given.every((word, index) => words[index]?.choices?.includes(word) ?? true)
   return given.length >= least && given.length <= most && isKnown
 }

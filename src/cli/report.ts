@@ -17,27 +17,41 @@ export interface Reported {
   /** The lines that led there, innermost first. */
   readonly trail?: readonly SourcePlace[]
   readonly hint?: string | undefined
+  /** A unified diff. */
+  readonly diff?: string | undefined
 }
 
 /** An error for people: what happened, where with a code frame, and what to do (DESIGN 12). Ends with a newline. */
 export function describeError(error: unknown, options: ReportOptions): string {
   const message = messageOf(error)
   if (!isBatonError(error)) return describeReported({ severity: 'error', message }, options)
-  const { place, trail, hint } = error
-  return describeReported({ severity: 'error', message, place, trail, hint }, options)
+  const { place, trail, hint, diff } = error
+  return describeReported({ severity: 'error', message, place, trail, hint, diff }, options)
 }
 
 /** The same for anything that is wrong. No text of others reaches a terminal with control characters. */
 export function describeReported(
-  { severity, message, place, trail = [], hint }: Reported,
+  { severity, message, place, trail = [], hint, diff }: Reported,
   { cwd, paint }: ReportOptions,
 ): string {
   const title = paint([severity === 'error' ? 'red' : 'yellow', 'bold'], severity)
   const lines = [`${title}${paint('bold', ':')} ${harmless(message)}`]
   if (place !== undefined) lines.push(...describePlace(place, { cwd, paint }))
   for (const line of trailLines(trail, cwd)) lines.push(`  ${paint('dim', harmless(line))}`)
+  if (diff !== undefined) lines.push(...diffLines(diff, paint))
   if (hint !== undefined && hint !== '') lines.push(`${paint('cyan', 'hint')}: ${harmless(hint)}`)
   return `${lines.join('\n')}\n`
+}
+
+function diffLines(diff: string, paint: Paint): readonly string[] {
+  return diff
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const shown = harmless(line)
+      if (line.startsWith('-')) return paint('red', shown)
+      return line.startsWith('+') ? paint('green', shown) : shown
+    })
 }
 
 function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): readonly string[] {

@@ -22,6 +22,11 @@ export function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKey
   switch (message.kind) {
     case 'changed':
       return isSilent ? '' : `${paint('cyan', 'changed')} ${pathList(message.paths, cwd)}\n`
+    case 'reused': {
+      const { readBack, again } = message
+      const text = `${readBack} part${readBack === 1 ? '' : 's'} read back, ${again} done again`
+      return isSilent || readBack === 0 ? '' : `${paint('dim', text)}\n`
+    }
     case 'waiting': {
       const keys = hasKeys ? '; r or Enter runs again, q quits' : ''
       const files = `${message.files} file${message.files === 1 ? '' : 's'}`

@@ -47,7 +47,7 @@ type YargsFlags = { readonly [name: string]: unknown }
 
 function addCommand(
   program: Argv,
-  { name, summary, words, flags }: CommandSpec,
+  { name, summary, words, flags, examples = [] }: CommandSpec,
   run: (flags: YargsFlags) => Promise<void>,
 ): void {
   const shape = [name, ...words.map(wordShape)].join(' ')
@@ -58,16 +58,17 @@ function addCommand(
     (command) =>
       words
         .reduce<Argv>((soFar, { name: word, describe, count, choices }) => {
-          const several = { array: count === 'some', ...(choices === undefined ? {} : { choices }) }
+          const several = { array: count === 'some' || count === 'any', ...(choices === undefined ? {} : { choices }) }
           return soFar.positional(word, { type: 'string', describe, ...several })
         }, command)
-        .options(yargsOptions(flags, { global: false })),
+        .options(yargsOptions(flags, { global: false }))
+        .example(examples.map(([line, says]) => [line, says])),
     run,
   )
 }
 
 function wordShape({ name, count }: WordSpec): string {
-  return { one: `<${name}>`, some: `<${name}..>`, optional: `[${name}]` }[count]
+  return { one: `<${name}>`, some: `<${name}..>`, optional: `[${name}]`, any: `[${name}..]` }[count]
 }
 
 function yargsOptions(

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
-import { displayPath, readSourceFile, realPath } from '../base/files.ts'
+import { displayPath, realPath } from '../base/files.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
+import type { ReadLog } from '../base/reads.ts'
+import { readSource, sourceExists } from '../base/source-reader.ts'
 import { parseToml } from '../base/toml.ts'
 import { checkAgentOptions, type CheckedOptions } from './agent-options.ts'
 import { placeFindings, type Finding, type Issue } from './issue.ts'
@@ -20,13 +21,17 @@ export interface AipackConfig {
  * `[default_options]` where that is missing. They stand below our own files (DESIGN 3).
  * @throws BatonError CONFIG_INVALID for TOML that cannot be read, FILE_UNREADABLE
  */
-export async function readAipackConfig(workspace: string, around: Surroundings): Promise<AipackConfig> {
+export async function readAipackConfig(
+  workspace: string,
+  around: Surroundings & Pick<ReadOptions, 'reads'>,
+): Promise<AipackConfig> {
+  const { cwd, reads } = around
   const files = aipackConfigFiles(workspace, around)
   const listed = [
     ...files.user.map((path) => ({ path, kind: 'user' }) as const),
     ...files.workspace.map((path) => ({ path, kind: 'workspace' }) as const),
-  ].filter(({ path }) => existsSync(path))
-  const found = await Promise.all(listed.map(({ path, kind }) => readFile(path, kind, around)))
+  ].filter(({ path }) => sourceExists(path, reads))
+  const found = await Promise.all(listed.map(({ path, kind }) => readFile(path, { kind, cwd, reads })))
   return {
     layers: found.flatMap(({ layers }) => layers),
     issues: found.flatMap(({ issues }) => issues),
@@ -34,8 +39,14 @@ export async function readAipackConfig(workspace: string, around: Surroundings):
   }
 }
 
-async function readFile(path: string, kind: 'user' | 'workspace', { cwd }: Surroundings): Promise<AipackConfig> {
-  const text = readSourceFile(path).replace(/^\uFEFF/, '')
+interface ReadOptions {
+  readonly kind: 'user' | 'workspace'
+  readonly cwd: string
+  readonly reads?: ReadLog | undefined
+}
+
+async function readFile(path: string, { kind, cwd, reads }: ReadOptions): Promise<AipackConfig> {
+  const text = readSource(path, reads).replace(/^\uFEFF/, '')
   const file = displayPath(realPath(cwd), path)
   const source = { file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' } as const
   const { data, locate } = await parseToml(source)

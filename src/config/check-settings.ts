@@ -15,11 +15,11 @@ export function checkReserved(key: ReservedKey, value: Json): readonly Finding[]
 }
 
 /** Whose keys are checked: those of a file, or those of the command line. */
-export type SettingsScope = 'user' | 'workspace' | 'flag'
+export type SettingsScope = 'user' | 'workspace' | 'trusted' | 'flag'
 
 /**
- * Checks the keys of a config file or of `-c`, where every key must be known. Guarded keys of workspace files are left
- * to `checkTrust`.
+ * Checks the keys of a config file or of `-c`, where every key must be known. Guarded keys of workspace files that are
+ * not trusted are left to `checkTrust`.
  */
 export function checkSettings(
   data: JsonObject,

@@ -6,7 +6,7 @@ import { checkReserved } from './check-settings.ts'
 import { checkVariables } from './input-variables.ts'
 import { isReserved, reserved, type ReservedKey } from './keys.ts'
 import { readParams, withoutReader } from './params.ts'
-import { checkTrust } from './trust.ts'
+import { checkTrust, guardedKeys, type TrustState, withoutKeys } from './trust.ts'
 
 export interface CheckedFrontMatter {
   /** Reserved keys whose values are right. */
@@ -19,21 +19,27 @@ export interface CheckedFrontMatter {
   readonly warnings: readonly Issue[]
 }
 
+interface CheckOptions {
+  /** Named where a key belongs into the user's own config file. */
+  readonly userFile: string
+  /** Asked when the file sets a key that needs trust; left out: it is not trusted. */
+  readonly trust?: () => TrustState
+}
+
 /**
- * Gives every key of a prompt file its meaning (DESIGN 3 "Unknown keys", 4). All that is wrong is found at once.
- * `userFile` is named where a key belongs into the user's own config file.
- */
+ * Gives every key of a prompt file its meaning (DESIGN 3 "Unknown keys", 4). All that is wrong is found at once. */
 export async function checkFrontMatter(
   document: PromptDocument,
-  { userFile }: { readonly userFile: string },
+  { userFile, trust = () => 'untrusted' }: CheckOptions,
 ): Promise<CheckedFrontMatter> {
   const { data } = document.meta
-  const known = readReserved(data)
+  const state = guardedKeys(data).length === 0 ? 'untrusted' : trust()
+  const known = readReserved(data, state)
   const params = readParams(data)
   const agents = data['sub_agents'] === undefined ? noAgents : normalizeSubAgents(data['sub_agents'])
   const source = { file: document.file, text: document.text, locate: document.meta.locate }
   const findings = [
-    ...checkTrust(data, { file: document.file, userFile }),
+    ...checkTrust(data, { file: document.file, userFile, state }),
     ...known.findings,
     ...params.findings,
     ...agents.findings,
@@ -41,7 +47,7 @@ export async function checkFrontMatter(
   const readers = ['agent', 'template', 'input']
   const hasReader = agents.agents.length > 0 || readers.some((key) => data[key] !== undefined)
   return {
-    values: known.values,
+    values: withoutKeys(known.values),
     params: params.params,
     agents: agents.agents,
     issues: await placeFindings(findings, source),
@@ -56,12 +62,16 @@ function checkKey(key: ReservedKey, value: Json): readonly Finding[] {
   return found.length === 0 && key === 'input' ? checkVariables(value as JsonObject) : found
 }
 
-function readReserved(data: JsonObject): { readonly values: JsonObject; readonly findings: readonly Finding[] } {
+function readReserved(
+  data: JsonObject,
+  trust: TrustState,
+): { readonly values: JsonObject; readonly findings: readonly Finding[] } {
   const values: { [key: string]: Json } = {}
   const findings: Finding[] = []
   for (const [key, value] of Object.entries(data)) {
-    // guarded keys are a matter of trust, sub_agents of agent-config, params of readParams
-    if (!isReserved(key) || reserved.get(key)?.isGuarded === true || key === 'sub_agents' || key === 'params') continue
+    // sub_agents are a matter of agent-config, params of readParams
+    if (!isReserved(key) || key === 'sub_agents' || key === 'params') continue
+    if (reserved.get(key)?.isGuarded === true && trust !== 'trusted') continue
     const found = checkKey(key, value)
     findings.push(...found)
     if (found.length === 0) values[key] = value

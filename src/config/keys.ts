@@ -1,5 +1,5 @@
 import type { DataPath } from '../base/data-text.ts'
-import { isObject, type Json } from '../base/json.ts'
+import type { Json } from '../base/json.ts'
 
 /** A value that exists in the design and not in this version. */
 export interface Unavailable {
@@ -59,7 +59,7 @@ const entries = {
   input: promptOnly,
   output: promptOnly,
   sub_agents: promptOnly,
-  test: notYet(promptOnly),
+  test: promptOnly,
 
   providers: guarded,
   gateway: guarded,
@@ -81,7 +81,7 @@ const entries = {
   allow_run_on_task_fail: frame,
   mode: onlyValue('mode', 'classic'),
   instructions: onlyValue('instructions', false),
-  runs: { ...frame, available: (value) => (hasKey(value, 'keep') ? missing('runs', 'keep') : undefined) },
+  runs: frame,
   timeout: notYet(frame),
   max_rounds: notYet(frame),
   max_turns: notYet(frame),
@@ -125,12 +125,4 @@ function onlyValue(key: string, only: Json): ReservedEntry {
     ...frame,
     available: (value) => (value === only ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` }),
   }
-}
-
-function missing(...path: readonly string[]): Unavailable {
-  return { path, shown: `"${path.join('.')}"` }
-}
-
-function hasKey(value: Json, key: string): boolean {
-  return isObject(value) && Object.hasOwn(value, key)
 }

@@ -1,7 +1,9 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
+import type { ReadLog } from '../base/reads.ts'
+import { sourceExists } from '../base/source-reader.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -20,12 +22,12 @@ const workspaceMarks = ['baton.toml', join('.baton', 'config.toml'), '.aipack', 
  * `.git`; the search stops below the user's home and at a file-system boundary; else `cwd`. Links are resolved
  * (DESIGN 3).
  */
-export function findWorkspace({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>): string {
+export function findWorkspace({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>, reads?: ReadLog): string {
   const start = realPath(cwd)
   const top = realPath(home)
   const device = deviceOf(start)
   for (let folder = start; folder !== top && deviceOf(folder) === device; folder = dirname(folder)) {
-    if (workspaceMarks.some((mark) => existsSync(join(folder, mark)))) return folder
+    if (workspaceMarks.some((mark) => sourceExists(join(folder, mark), reads))) return folder
     if (dirname(folder) === folder) break
   }
   return start
@@ -97,8 +99,9 @@ export interface AipackConfigFiles {
  * The workspace's config file, undefined when it has none.
  * @throws BatonError CONFIG_INVALID when it has two
  */
-export function workspaceConfigFile(workspace: string): string | undefined {
-  const files = [join(workspace, 'baton.toml'), join(workspace, '.baton', 'config.toml')].filter(existsSync)
+export function workspaceConfigFile(workspace: string, reads?: ReadLog): string | undefined {
+  const possible = [join(workspace, 'baton.toml'), join(workspace, '.baton', 'config.toml')]
+  const files = possible.filter((path) => sourceExists(path, reads))
   const [file, other] = files
   if (file === undefined || other === undefined) return file
   const names = files.map((path) => displayPath(workspace, path)).join(' and ')

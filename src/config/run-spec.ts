@@ -2,8 +2,9 @@ import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
-import { displayPath, readSourceFile } from '../base/files.ts'
+import { displayPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { readSource } from '../base/source-reader.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { checkBounds } from './bounds.ts'
@@ -15,6 +16,8 @@ import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { readLayers, type ConfigOptions } from './target-config.ts'
+import type { TrustState } from './trust.ts'
+import { promptTrustHash, trustState } from './trust-store.ts'
 import { unlikelyPrompt } from './unlikely-prompt.ts'
 
 export interface RunSpecOptions extends ConfigOptions {
@@ -38,7 +41,7 @@ export interface RunSpec {
   /** As written. */
   readonly frontMatter: JsonObject
   /**
-   * What `coder_params` starts as: the front matter without `sub_agents` and `params`, joined by the entries of
+   * What `coder_params` starts as: the front matter without `sub_agents`, `params` and `test`, joined by the entries of
    * `[params]`, and with `context_globs`, `structure_globs`, `knowledge_globs` always there (R248 to R250).
    */
   readonly params: JsonObject
@@ -78,7 +81,10 @@ export interface ReadRunSpec {
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
   const { document, ...source } = await readPrompt(options)
   const { workspace, userFile, below, above, issues: around, notes } = await readLayers(options)
-  const checked = await checkFrontMatter(document, { userFile })
+  const { file: path, source: from } = source
+  const trust = (): TrustState =>
+    from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, options)
+  const checked = await checkFrontMatter(document, { userFile, trust })
   const found = [...around, ...checked.issues]
   if (around.length > 0 || found.some(({ code }) => code === 'UNTRUSTED')) return { issues: found, spec: undefined }
 
@@ -127,9 +133,7 @@ async function readPrompt({ cwd, file: name, text, reads }: RunSpecOptions): Pro
     return { document: await parsePrompt(name, text), source: 'text', file: name, promptDir: resolve(cwd) }
   }
   const file = resolve(cwd, name)
-  reads?.prompt(file)
-  const written = readSourceFile(file)
-  reads?.prompt(file, written)
+  const written = readSource(file, reads, { part: 'prompt' })
   const document = await parsePrompt(displayPath(cwd, file), written)
   return { document, source: 'file', file, promptDir: dirname(file) }
 }
@@ -178,7 +182,7 @@ export function placeInPrompt(spec: RunSpec, path: DataPath, part?: 'key' | 'val
 }
 
 function initialParams(data: JsonObject, params: JsonObject): JsonObject {
-  const { sub_agents: _agents, params: _params, ...written } = data
+  const { sub_agents: _agents, params: _params, test: _test, ...written } = data
   return { context_globs: [], structure_globs: [], knowledge_globs: [], ...written, ...params }
 }
 

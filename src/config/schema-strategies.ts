@@ -91,16 +91,6 @@ export const strategySchemas = {
     }),
   ),
   plugins: z.union([texts, tableOf(anything)], { error: 'a list of names or a table' }),
-  test: listOf(
-    table({
-      name,
-      vars: tableOf(anything),
-      params: tableOf(anything),
-      files: name,
-      cassette: name,
-      expect: listOf(tableOf(anything)),
-    }),
-  ),
   tools: toolNames,
   disallowed_tools: toolNames,
 } as const

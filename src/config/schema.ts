@@ -22,6 +22,7 @@ import { describeValue } from './describe.ts'
 import type { Finding } from './issue.ts'
 import type { ReservedKey } from './keys.ts'
 import { strategySchemas } from './schema-strategies.ts'
+import { testSchema } from './schema-test.ts'
 
 const globs = listOf(name, 'a list of globs')
 const groups = listOf(
@@ -124,6 +125,7 @@ export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
     }),
   ),
   sub_agents: listOf(z.unknown()),
+  test: testSchema,
   mode: name,
   max_rounds: integer(1),
   max_turns: integer(1),

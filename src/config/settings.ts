@@ -85,8 +85,8 @@ export interface Settings {
   readonly gateway?: { readonly base_url: string; readonly api_key_env?: string }
   /** Names of environment variables whose values are masked. */
   readonly secrets: readonly string[]
-  /** `dir` is absolute. */
-  readonly runs: { readonly dir?: string }
+  /** `dir` is absolute; runs are kept for `keep_ms`, for ever when it is left out. */
+  readonly runs: { readonly dir?: string; readonly keep_ms?: number }
 }
 
 /** The lowest layer. */
@@ -139,7 +139,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     lua: luaOf(values),
     providers: values.providers ?? {},
     secrets: values.secrets ?? [],
-    runs: values.runs?.dir === undefined ? {} : { dir: resolve(workspace, values.runs.dir) },
+    runs: runsOf(values, workspace),
   }
 }
 
@@ -183,6 +183,15 @@ function timeoutsOf({ timeouts = {} }: SettingValues): Settings['timeouts'] {
     headers_ms: parseDuration(headers) ?? 0,
     stream_idle_ms: parseDuration(stream_idle) ?? 0,
     ...(request_ms === undefined ? {} : { request_ms }),
+  }
+}
+
+function runsOf({ runs = {} }: SettingValues, workspace: string): Settings['runs'] {
+  const { dir, keep = '' } = runs
+  const keep_ms = parseDuration(keep)
+  return {
+    ...(dir === undefined ? {} : { dir: resolve(workspace, dir) }),
+    ...(keep_ms === undefined ? {} : { keep_ms }),
   }
 }
 

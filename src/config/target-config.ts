@@ -11,7 +11,7 @@ import { defaultLayer, settingsOf, type Settings } from './settings.ts'
 
 export interface ConfigOptions extends Surroundings {
   readonly flags: Flags
-  /** Told what is read. */
+  /** Told what is read, and asked what is stored. */
   readonly reads?: ReadLog | undefined
 }
 

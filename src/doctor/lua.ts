@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts'
-import { createScriptLoader } from '../script-loader.ts'
+import { createScriptLoader } from '../agent/script-loader.ts'
 import { type Check, checksOf, type Patient } from './check.ts'
 
 /** Loads the engine that is configured and lets it compute something. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../base/error.ts'
 import type { Settings } from '../config/settings.ts'
 import { isOnNetwork } from '../journal/network.ts'
-import { runFolder } from '../journal/run-id.ts'
+import { runsFolder } from '../journal/run-id.ts'
 import type { Check, Patient } from './check.ts'
 
 /**
@@ -15,9 +15,7 @@ export function checkState(
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
 ): Check {
   const { dir } = settings.runs
-  const folder = dirname(
-    runFolder({ env, home, workspace, runId: 'x', ...(dir === undefined ? {} : { runsDir: dir }) }),
-  )
+  const folder = runsFolder({ env, home, workspace, runsDir: dir })
   const name = 'runs'
   try {
     const existing = nearestFolder(folder)

@@ -129,6 +129,8 @@ export interface AgentResult {
   readonly usage: Usage
   /** US dollars of a model agent's calls; null when the price is not known. */
   readonly costUsd?: number | null
+  /** How long the model took. */
+  readonly seconds?: number
 }
 
 /** The only way any agent runs, whoever asks (DESIGN 2 rule 2). Throws `BatonError` when the agent fails. */

@@ -4,7 +4,8 @@ import type { AgentExecutor } from './agent.ts'
 import type { Effects, Place } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Usage } from './message.ts'
-import type { Policy } from './policy.ts'
+import type { EarlierParts } from './part.ts'
+import type { Policy, Rights } from './policy.ts'
 import type { RunSources } from './sources.ts'
 
 /** One agent that is running further up: what cycles and the depth limit are found with. */
@@ -73,6 +74,8 @@ export interface RunContext {
   readonly workspace: string
   readonly effects: Effects
   readonly policy: Policy
+  /** Left out: programs, hosts and models are not limited. Children have no more than their parent. */
+  readonly rights?: Rights
   /** Runs any agent: the call that goes up, handed down (DESIGN 2 rule 1). */
   readonly agents: AgentExecutor
   readonly ancestors: readonly Ancestor[]
@@ -82,6 +85,8 @@ export interface RunContext {
   readonly configOptions?: JsonObject
   /** Adds one model call to the run's total and gives the new total. */
   readonly meter: (call: MeteredCall) => RunTotal
+  /** Told of a model call that a record has answered: it is part of what an answer took, and counted already. */
+  readonly recall?: (call: MeteredCall) => void
   /** Where events go; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
   readonly now: () => Date
@@ -95,6 +100,8 @@ export interface RunContext {
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. Left out: nothing is noted. */
   readonly sources?: RunSources
+  /** What earlier runs of a watch session have finished. Left out: everything is done. */
+  readonly earlier?: EarlierParts
   /** How often the target of the run has been run again; left out: never. Children start from 0. */
   readonly redoCount?: number
   /** What commands of scripts start from. Left out: the workspace, and no environment variables. */

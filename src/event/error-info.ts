@@ -5,7 +5,7 @@ import type { ErrorInfo } from './event.ts'
 /** An error as events carry it: what happened, where, what to do. Never a stack. */
 export function errorInfo(error: unknown): ErrorInfo {
   if (!isBatonError(error)) return { code: isAbort(error) ? 'ABORTED' : 'INTERNAL', message: messageOf(error) }
-  const { place, trail } = error
+  const { place, trail, diff } = error
   return {
     code: error.code,
     message: error.message,
@@ -14,6 +14,7 @@ export function errorInfo(error: unknown): ErrorInfo {
     ...(place?.line === undefined ? {} : { line: place.line }),
     ...(place?.column === undefined ? {} : { column: place.column }),
     ...(trail.length === 0 ? {} : { chain: trail.map(lineInfo) }),
+    ...(diff === undefined ? {} : { diff }),
   }
 }
 

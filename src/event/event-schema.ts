@@ -58,6 +58,7 @@ const events: { readonly [T in EventBody['type']]: Fields<Body<T>> } = {
     file_hash: { type: ['string', 'null'] },
     version: text,
     config_warnings: list(text),
+    resumed: optional({ const: true }),
   },
   'stage.started': { stage, agents: list(text) },
   'stage.completed': { stage },
@@ -83,6 +84,8 @@ const events: { readonly [T in EventBody['type']]: Fields<Body<T>> } = {
   label: { scope, label: text },
   warning: { message: text, hint: optional(text) },
   redo: { count },
+  read_back: { label: text },
+  again: { label: text, reason: text },
   answer: { ...task, count, text },
   output: { output: anything },
   'run.completed': ending,
@@ -99,6 +102,7 @@ const errorFields: Fields<ErrorInfo> = {
   line: optional(count),
   column: optional(count),
   chain: optional(list(object({ file: text, line: optional(count), column: optional(count) }))),
+  diff: optional(text),
 }
 
 const usageFields: Fields<Usage> = {

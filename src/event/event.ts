@@ -12,6 +12,8 @@ export interface ErrorInfo {
   readonly column?: number
   /** The lines that led there, innermost first: of the scripts that called it, up to the prompt file. */
   readonly chain?: readonly { readonly file: string; readonly line?: number; readonly column?: number }[]
+  /** What differs from what was recorded, as a unified diff. */
+  readonly diff?: string
 }
 
 /** What became of one change of an answer (spec/aipack.md 6.2, aip.udiffx). */
@@ -39,6 +41,8 @@ export type EventBody =
       readonly file_hash: string | null
       readonly version: string
       readonly config_warnings: readonly string[]
+      /** The run goes on where it broke off. */
+      readonly resumed?: true
     }
   | { readonly type: 'stage.started'; readonly stage: Stage; readonly agents: readonly string[] }
   | { readonly type: 'stage.completed'; readonly stage: Stage }
@@ -106,6 +110,10 @@ export type EventBody =
   | { readonly type: 'label'; readonly scope: 'run' | 'task'; readonly label: string }
   | { readonly type: 'warning'; readonly message: string; readonly hint?: string }
   | { readonly type: 'redo'; readonly count: number }
+  /** In a watch session: a `pre` step or task would do what it did in an earlier run, and gives what it gave then. */
+  | { readonly type: 'read_back'; readonly label: string }
+  /** In a watch session: a `pre` step or task that an earlier run has finished is done again. */
+  | { readonly type: 'again'; readonly label: string; readonly reason: string }
   /** The final answer of one task, in input order; comes once, when no later round can replace it. */
   | {
       readonly type: 'answer'

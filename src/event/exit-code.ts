@@ -23,6 +23,8 @@ const exitCodes = {
   LIMIT: 4,
   BUDGET: 4,
   NEEDS_INPUT: 5,
+  DIVERGED: 5,
+  UNCERTAIN: 5,
   UNTRUSTED: 6,
   ABORTED: 130,
 } as const satisfies Record<ErrorCode, number>

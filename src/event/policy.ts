@@ -13,3 +13,17 @@ export type Verdict =
 export interface Policy {
   check(action: Action): Verdict
 }
+
+/**
+ * What agents may do besides using files, where less than everything: a pack's capabilities. Each says why not, or
+ * nothing. Implemented in tool/capabilities.ts.
+ */
+export interface Rights {
+  /** A program, as a script names it. */
+  readonly command: (name: string) => string | undefined
+  readonly connect: (url: URL) => string | undefined
+  /** A model that was chosen. */
+  readonly model: (model: { readonly model: string; readonly label: string }) => string | undefined
+  /** Whether programs get this variable of the environment. */
+  readonly passes: (variable: string) => boolean
+}

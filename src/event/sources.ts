@@ -1,22 +1,27 @@
 import { dirname, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import type { Place } from './effects.ts'
 
 /** The files that a run executes, and those that a model has changed in it: never both (DESIGN 9 "Sandbox"). */
 export interface RunSources {
   /**
-   * Notes a file that is executed; from now on no answer changes it, nor the modules beside it.
+   * Notes a file that is executed, and with `use` which text of it, and where in the run; from now on no answer changes it, nor the modules beside it.
    * @throws BatonError UNTRUSTED when an answer of this run has changed it
    */
-  readonly execute: (file: string) => void
+  readonly execute: (file: string, use?: { readonly at: Place; readonly text: string }) => void
   /** Notes files that an answer has changed. Absolute. */
   readonly change: (files: readonly string[]) => void
   /** What an answer may not change: absolute paths of files and folders. */
   readonly executed: () => readonly string[]
 }
 
+/** Told of a text that is executed, by its hash. */
+type OnUse = (at: Place, used: { readonly path: string; readonly hash: string }) => void
+
 /** One for each run. `files` are known to be executed from the start. */
-export function createSources(files: readonly string[]): RunSources {
+export function createSources(files: readonly string[], onUse: OnUse = () => {}): RunSources {
   const executed = new Set<string>()
   const changed = new Set<string>()
   for (const file of files) note(file)
@@ -27,7 +32,7 @@ export function createSources(files: readonly string[]): RunSources {
   }
 
   return {
-    execute(file) {
+    execute(file, use) {
       if (changed.has(realPath(file))) {
         throw new BatonError('UNTRUSTED', `${file} was changed by the answer of a model, and is not executed`, {
           place: { file },
@@ -35,6 +40,7 @@ export function createSources(files: readonly string[]): RunSources {
         })
       }
       note(file)
+      if (use !== undefined) onUse(use.at, { path: file, hash: sha256(use.text) })
     },
     change(paths) {
       for (const path of paths) changed.add(realPath(path))

@@ -70,6 +70,16 @@ function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
 export async function readBlob(runFolder: string, reference: BlobReference, files: FilePort): Promise<Json> {
   const file = join(blobFolder(runFolder), reference.$blob)
   const bytes = await readWhole(file, reference.bytes, files)
+  return checkedBlob(file, reference, bytes)
+}
+
+/** The same at once. */
+export function readBlobNow(runFolder: string, reference: BlobReference, files: FilePort): Json {
+  const file = join(blobFolder(runFolder), reference.$blob)
+  return checkedBlob(file, reference, readWholeNow(file, reference.bytes, files))
+}
+
+function checkedBlob(file: string, reference: BlobReference, bytes: Buffer): Json {
   if (bytes.length === reference.bytes && sha256(bytes) === reference.$blob) {
     return JSON.parse(bytes.toString('utf8')) as Json
   }
@@ -77,6 +87,25 @@ export async function readBlob(runFolder: string, reference: BlobReference, file
     hint: 'The file was damaged or changed; the recorded value cannot be used.',
     place: { file },
   })
+}
+
+function readWholeNow(file: string, size: number, files: FilePort): Buffer {
+  try {
+    const descriptor = files.openToRead(file)
+    try {
+      // one byte more than expected shows a file that has grown
+      const target = Buffer.alloc(size + 1)
+      let done = 0
+      for (let count = 1; count > 0 && done < target.length; done += count) {
+        count = files.readNow(descriptor, target.subarray(done), done)
+      }
+      return target.subarray(0, done)
+    } finally {
+      files.close(descriptor)
+    }
+  } catch (error) {
+    throw unreadable(file, error)
+  }
 }
 
 async function readWhole(file: string, size: number, files: FilePort): Promise<Buffer> {
@@ -90,10 +119,14 @@ async function readWhole(file: string, size: number, files: FilePort): Promise<B
       files.close(descriptor)
     }
   } catch (error) {
-    const what = hasSystemCode(error, 'ENOENT') ? 'is missing' : `cannot be read: ${messageOf(error)}`
-    throw new BatonError('JOURNAL_FAILED', `${file}, which holds a recorded value, ${what}`, {
-      place: { file },
-      cause: error,
-    })
+    throw unreadable(file, error)
   }
+}
+
+function unreadable(file: string, error: unknown): BatonError {
+  const what = hasSystemCode(error, 'ENOENT') ? 'is missing' : `cannot be read: ${messageOf(error)}`
+  return new BatonError('JOURNAL_FAILED', `${file}, which holds a recorded value, ${what}`, {
+    place: { file },
+    cause: error,
+  })
 }

@@ -1,5 +1,9 @@
-import { BatonError } from '../base/error.ts'
+import { BatonError, stopsRun } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
 import {
+  type AskedCall,
+  type BoundaryOptions,
+  type Disk,
   placeText,
   type Cost,
   type EffectKind,
@@ -10,7 +14,7 @@ import {
 import type { Verdict } from '../event/policy.ts'
 import { attempt, attemptAsync, passOn, type Attempt } from './attempt.ts'
 import { noBudget, noCost, type Budget } from './budget.ts'
-import { fingerprint } from './fingerprint.ts'
+import { boundaryKey, fingerprint } from './fingerprint.ts'
 import type { RunJournal } from './journal.ts'
 import type { Outcome } from './record.ts'
 import { createTries } from './tries.ts'
@@ -27,6 +31,8 @@ export interface EffectsOptions {
   readonly costOf?: (effect: EffectRequest, value: unknown) => Cost | undefined
   /** What an effect did cost that failed. Left out, or undefined: not known, the estimate counts. */
   readonly costOfFailure?: (effect: EffectRequest, error: unknown) => Cost | undefined
+  /** What the total of the run counts of a finished effect. */
+  readonly usedBy?: (effect: EffectRequest, value: unknown) => Json | undefined
   /** Told when an effect begins and how it ended. */
   readonly onEffect?: (at: Place, event: EffectEvent) => void
 }
@@ -49,7 +55,7 @@ const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command
  * cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must be what `encodeValue` takes.
  */
 export function createEffects(options: EffectsOptions): Effects {
-  const { journal, signal, budget = noBudget, policy, costOf, costOfFailure, onEffect } = options
+  const { journal, signal, budget = noBudget, policy, costOf, costOfFailure, usedBy, onEffect } = options
 
   function permit(at: Place, effect: EffectRequest): void {
     const verdict = policy?.check(effect, at) ?? { kind: 'allow' }
@@ -58,7 +64,10 @@ export function createEffects(options: EffectsOptions): Effects {
   }
 
   /** Records that an effect begins, and gives the function that records its end. */
-  async function begin(at: Place, effect: EffectRequest): Promise<(outcome: Outcome<unknown>) => Promise<void>> {
+  async function begin(
+    at: Place,
+    effect: EffectRequest,
+  ): Promise<(outcome: Outcome<unknown> & { readonly used?: Json }) => Promise<void>> {
     const { kind, request, repeat, estimate } = effect
     if (kind === 'model' || repeat === 'unsafe') await assertNotFenced()
     const p = placeText(at)
@@ -90,18 +99,27 @@ export function createEffects(options: EffectsOptions): Effects {
       return passOn(result)
     },
 
-    performSync(at, { kind, request }, act) {
+    changeFile(at, asked, plan) {
       const p = placeText(at)
-      const fp = fingerprint(request, journal.mask)
+      const planned = attempt(plan)
+      if (planned.status === 'failed' || planned.value === undefined) {
+        journal.note({ k: 'obs', p, name: 'file.change', args: asked, ...observed(planned) })
+        passOn(planned)
+        return false
+      }
+      const { record: request, act } = planned.value
+      const kind = 'file'
+      const fp = fingerprint(asked, journal.mask)
       const s = journal.note({ k: 'started', p, kind, repeat: 'safe', fp, request })
       journal.push()
       onEffect?.(at, { kind, phase: 'started' })
 
-      const result = attempt(act)
+      const result = attempt(() => act(realDisk))
       const outcome = outcomeOf(result, signal)
       journal.note({ k: 'ended', p, s, kind, ...outcome })
       onEffect?.(at, { kind, phase: outcome.status })
-      return passOn(result)
+      passOn(result)
+      return true
     },
 
     async perform(at, effect, act) {
@@ -119,19 +137,55 @@ export function createEffects(options: EffectsOptions): Effects {
         signal.throwIfAborted()
         return act(signal, tries.granted)
       })
-      const cost = result.status === 'ok' ? costOf?.(effect, result.value) : undefined
-      tries.settle(result.status === 'ok' ? cost : costOfFailure?.(effect, result.error))
-      const whole = cost && tries.withFailed(cost)
-      await end({ ...outcomeOf(result, signal), ...(whole && { cost: whole }) })
+      const cost = result.status === 'ok' ? costOf?.(effect, result.value) : costOfFailure?.(effect, result.error)
+      const whole = tries.total(cost)
+      tries.settle(cost)
+      const used = result.status === 'ok' ? usedBy?.(effect, result.value) : undefined
+      await end({ ...outcomeOf(result, signal), ...(whole && { cost: whole }), ...(used !== undefined && { used }) })
       return passOn(result)
     },
 
-    async boundary(at, work) {
-      const value = await work()
-      journal.note({ k: 'done', p: placeText(at), value })
-      return value
+    async boundary(at, work, { inputs = {}, isFinal } = {}) {
+      const p = placeText(at)
+      journal.note({ k: 'begin', p, key: boundaryKey(inputs, journal.mask) })
+      return finishBoundary(journal, p, { work, isFinal })
     },
+
+    call: (at, { name, args }, work) => recordCall(work, (outcome) => noteCall(outcome, { at, name, args })),
   }
+
+  function noteCall(outcome: Attempt<unknown>, { at, name, args }: AskedCall & { readonly at: Place }): void {
+    // a call that was stopped has not returned
+    const isStopped = signal.aborted || journal.failure.aborted
+    if (outcome.status === 'failed' && (isStopped || stopsRun(outcome.error))) return
+    journal.note({ k: 'call', p: placeText(at), name, args, ...observed(outcome) })
+  }
+}
+
+const realDisk: Disk = (path) => path
+
+/** Does the work of a boundary that has begun, and records its end. */
+export async function finishBoundary<T>(
+  journal: RunJournal,
+  p: string,
+  { work, isFinal = () => true }: { readonly work: () => Promise<T>; readonly isFinal?: BoundaryOptions<T>['isFinal'] },
+): Promise<T> {
+  const value = await work()
+  if (isFinal(value)) journal.note({ k: 'done', p, value })
+  return value
+}
+
+/** Tells how a call ended that returns at once or later, and passes it on. */
+export function recordCall<T>(work: () => T | Promise<T>, tell: (outcome: Attempt<T>) => void): T | Promise<T> {
+  const result = attempt(work)
+  if (result.status === 'ok' && result.value instanceof Promise) {
+    return attemptAsync(() => result.value as Promise<T>).then((outcome) => {
+      tell(outcome)
+      return passOn(outcome)
+    })
+  }
+  tell(result as Attempt<T>)
+  return passOn(result)
 }
 
 function observed(result: Attempt<unknown>): Outcome<unknown> {

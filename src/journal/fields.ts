@@ -17,6 +17,9 @@ const structural: ReadonlySet<string> = new Set([
   'hash',
   'exit',
   'stop',
+  'key',
+  'of',
+  'choice',
 ])
 
 /** Field names with the JSON text of their values. */

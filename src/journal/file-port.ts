@@ -8,6 +8,7 @@ import {
   mkdirSync,
   openSync,
   read,
+  readSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -32,6 +33,8 @@ export interface FilePort {
   write(descriptor: number, bytes: Uint8Array, offset: number): number
   /** Fills `target` from byte `position` of the file; the number of bytes read, 0 at its end. */
   read(descriptor: number, target: Uint8Array, position: number): Promise<number>
+  /** The same at once. */
+  readNow(descriptor: number, target: Uint8Array, position: number): number
   close(descriptor: number): void
   syncData(descriptor: number): Promise<void>
   syncDataNow(descriptor: number): void
@@ -72,6 +75,7 @@ export const nodeFiles: FilePort = {
     const { bytesRead } = await readAsync(descriptor, target, 0, target.length, position)
     return bytesRead
   },
+  readNow: (descriptor, target, position) => readSync(descriptor, target, 0, target.length, position),
   close: closeSync,
   syncData: (descriptor) => syncDataAsync(descriptor),
   syncDataNow: fdatasyncSync,

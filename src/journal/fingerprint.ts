@@ -7,3 +7,14 @@ import { encodeValue } from './value.ts'
 export function fingerprint(request: Json, mask: SecretMask): string {
   return sha256(canonicalJson(encodeValue(request, mask.mask)))
 }
+
+/** The name of each input of a boundary with a short hash of its value: what is compared before it is read back. */
+export function boundaryKey(
+  inputs: { readonly [name: string]: unknown },
+  mask: SecretMask,
+): Readonly<Record<string, string>> {
+  const present = Object.entries(inputs).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(
+    present.map(([name, value]) => [name, sha256(JSON.stringify(encodeValue(value, mask.mask))).slice(0, 16)]),
+  )
+}

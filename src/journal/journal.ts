@@ -1,3 +1,4 @@
+import type { Damage, RecordSource } from './run-index.ts'
 import type { Entry, JournalRecord, UnknownRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 
@@ -30,13 +31,7 @@ export type Reading =
   | { readonly type: 'record'; readonly record: JournalRecord }
   | { readonly type: 'unknown'; readonly record: UnknownRecord }
   /** A damaged part with good records behind it. `offset` and `bytes` tell where in the file. */
-  | {
-      readonly type: 'corrupt'
-      readonly file: string
-      readonly offset: number
-      readonly bytes: number
-      readonly reason: string
-    }
+  | ({ readonly type: 'corrupt' } & Damage)
 
 /** Where runs are kept. Every implementation passes test/contract/journal-store.ts. */
 export interface JournalStore {
@@ -44,4 +39,6 @@ export interface JournalStore {
   open(run: string): Promise<RunJournal>
   /** All records of all writers, as they stand: fields are opened by `readValue`. Nothing for an unknown run. */
   read(run: string): AsyncIterable<Reading>
+  /** The same records for an index, as they are now; whoever opens it closes it. */
+  records(run: string): RecordSource
 }

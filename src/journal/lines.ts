@@ -15,11 +15,17 @@ const chunkBytes = 256 * 1024
 /** No record is longer, because large values are blobs; a longer stretch without a line feed is damage. */
 const maxLineBytes = 16 * 1024 * 1024
 
-/**
- * The lines of a file, never more than one line and one chunk in memory. Of a line over 16 MB only the beginning is
- * given. The last line may lack its line feed.
- */
+/** The lines of a file one by one; see `readLineBatches`. */
 export async function* readLines(file: string, files: FilePort): AsyncGenerator<Line> {
+  for await (const lines of readLineBatches(file, files)) yield* lines
+}
+
+/**
+ * The lines of a file, those of one chunk at a time: never more than one line and one chunk in memory. Of a line over
+ * 16 MB only the beginning is given. The last line may lack its line feed. A batch is to be used before the next one is
+ * asked for.
+ */
+export async function* readLineBatches(file: string, files: FilePort): AsyncGenerator<readonly Line[]> {
   const descriptor = files.openToRead(file)
   try {
     const chunk = Buffer.allocUnsafe(chunkBytes)
@@ -31,20 +37,22 @@ export async function* readLines(file: string, files: FilePort): AsyncGenerator<
       if (count === 0) break
       position += count
       const part = chunk.subarray(0, count)
+      const lines: Line[] = []
       let start = 0
       for (let end = part.indexOf(lineFeed); end !== -1; end = part.indexOf(lineFeed, start)) {
         const size = begunSize + end + 1 - start
-        yield { bytes: joined(begun, part.subarray(start, end)), offset, size }
+        lines.push({ bytes: joined(begun, part.subarray(start, end)), offset, size })
         offset += size
         begun = []
         begunSize = 0
         start = end + 1
       }
+      yield lines
       // the chunk is filled again, so the beginning of the next line is copied
       if (start < count && begunSize < maxLineBytes) begun.push(Buffer.from(part.subarray(start)))
       begunSize += count - start
     }
-    if (begunSize > 0) yield { bytes: joined(begun), offset, size: begunSize }
+    if (begunSize > 0) yield [{ bytes: joined(begun), offset, size: begunSize }]
   } finally {
     files.close(descriptor)
   }

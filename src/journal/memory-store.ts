@@ -1,9 +1,10 @@
 import type { JournalStore, Reading, RunJournal } from './journal.ts'
 import { createMemoryJournal } from './memory.ts'
+import { openMemoryRecords } from './memory-records.ts'
 import { processOwners, type OwnerPort } from './owner.ts'
 import { refuseRun } from './ownership.ts'
 import { formatVersion, isKnownRecord, type JournalRecord } from './record.ts'
-import type { SecretMask } from './secrets.ts'
+import { noMask, type SecretMask } from './secrets.ts'
 
 export interface MemoryStoreOptions {
   readonly now: () => Date
@@ -17,7 +18,7 @@ interface MemoryRun {
 }
 
 /** Runs that live as long as this object: for the library without a folder, and for tests. */
-export function createMemoryStore({ now, mask, owners = processOwners }: MemoryStoreOptions): JournalStore {
+export function createMemoryStore({ now, mask = noMask, owners = processOwners }: MemoryStoreOptions): JournalStore {
   const runs = new Map<string, MemoryRun>()
 
   async function open(run: string): Promise<RunJournal> {
@@ -34,7 +35,7 @@ export function createMemoryStore({ now, mask, owners = processOwners }: MemoryS
     if (epoch > 1) claim()
     return createMemoryJournal({
       now,
-      ...(mask && { mask }),
+      mask,
       epoch,
       ...(epoch === 1 && { begin: claim }),
       keep: (record) => records.push(record),
@@ -54,5 +55,5 @@ export function createMemoryStore({ now, mask, owners = processOwners }: MemoryS
     for (const record of records) yield isKnownRecord(record) ? { type: 'record', record } : { type: 'unknown', record }
   }
 
-  return { open, read }
+  return { open, read, records: (run) => openMemoryRecords(runs.get(run)?.records ?? [], mask) }
 }

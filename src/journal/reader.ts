@@ -1,8 +1,8 @@
-import { BatonError } from '../base/error.ts'
+import { createDamageLog } from './damage.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
 import type { Reading } from './journal.ts'
-import { readLines, type Line } from './lines.ts'
-import { decodeLine, formatVersion, isKnownRecord, type JournalRecord, type UnknownRecord } from './record.ts'
+import { readLines } from './lines.ts'
+import { assertReadable, decodeLine, isKnownRecord } from './record.ts'
 import { epochsIn, segmentFile } from './segment.ts'
 
 /**
@@ -21,46 +21,18 @@ interface Segment {
   readonly epoch: number
 }
 
-type Damage = Extract<Reading, { readonly type: 'corrupt' }>
-
 async function* readSegment({ file, epoch }: Segment, files: FilePort): AsyncGenerator<Reading> {
-  let expected = 0
-  let damage: Damage | undefined
+  const log = createDamageLog(file, epoch)
   for await (const line of readLines(file, files)) {
     const record = decodeLine(line.bytes)
-    if (record === undefined || record.e !== epoch || record.n < expected) {
-      damage = widened(damage ?? damageAt(file, line, 'not as it was written'), line)
+    const { isGood, damage } = log.next(line, record)
+    if (damage !== undefined) yield { type: 'corrupt', ...damage }
+    if (record === undefined || !isGood) continue
+    if (!isKnownRecord(record)) {
+      yield { type: 'unknown', record }
       continue
     }
-    if (damage === undefined && record.n > expected) {
-      damage = { ...damageAt(file, line, `records ${expected} to ${record.n - 1} are missing`), bytes: 0 }
-    }
-    if (damage !== undefined) yield damage
-    damage = undefined
-    expected = record.n + 1
-    yield readingOf(record, file)
+    if (record.k === 'seg') assertReadable(line.bytes, file)
+    yield { type: 'record', record }
   }
-}
-
-function damageAt(file: string, { offset }: Line, reason: string): Damage {
-  return { type: 'corrupt', file, offset, bytes: 0, reason }
-}
-
-function widened(damage: Damage, { offset, size }: Line): Damage {
-  return { ...damage, bytes: offset + size - damage.offset }
-}
-
-function readingOf(record: JournalRecord | UnknownRecord, file: string): Reading {
-  if (!isKnownRecord(record)) return { type: 'unknown', record }
-  if (record.k === 'seg' && record.v > formatVersion) {
-    throw new BatonError(
-      'JOURNAL_FAILED',
-      `${file} has format ${record.v}; this version reads up to ${formatVersion}`,
-      {
-        hint: 'It was written by a newer version of baton: use that one.',
-        place: { file },
-      },
-    )
-  }
-  return { type: 'record', record }
 }

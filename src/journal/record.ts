@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
+import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
-import type { Cost, EffectKind } from '../event/effects.ts'
+import type { Cost, EffectKind, Estimate } from '../event/effects.ts'
 import type { Owner } from './owner.ts'
 
 /** Version of the line and record format. Additive changes keep it: readers ignore what they do not know. */
@@ -15,11 +16,17 @@ export interface RecordedError {
   readonly place?: { readonly file: string; readonly line?: number; readonly column?: number }
 }
 
-/** How something ended. A `value` that is left out is undefined. */
+/**
+ * How something ended. A `value` that is left out is undefined. `cost` is that of an effect, with the tries of it that
+ * failed; what is left out there is not known.
+ */
 export type Outcome<Value> =
   | { readonly status: 'ok'; readonly value?: Value; readonly cost?: Cost }
-  | { readonly status: 'error'; readonly error: RecordedError }
-  | { readonly status: 'cancelled'; readonly error: RecordedError }
+  | { readonly status: 'error'; readonly error: RecordedError; readonly cost?: Cost }
+  | { readonly status: 'cancelled'; readonly error: RecordedError; readonly cost?: Cost }
+
+/** What a person says about an effect that may have happened: do it again, it was done, or it failed. */
+export type UncertainChoice = 'redo' | 'done' | 'fail'
 
 /**
  * The kinds of records (DESIGN 11, spec/engines.md D1) and their fields. `p` is the place as text. `Value` is any
@@ -46,7 +53,10 @@ type RecordBody<Value> =
       readonly hash: string
       readonly value: Value
     }
+  /** Something that was read from outside. */
   | ({ readonly k: 'obs'; readonly p: string; readonly name: string; readonly args: Value } & Outcome<Value>)
+  /** A script's call that acted has returned; what it did is recorded below its place. */
+  | ({ readonly k: 'call'; readonly p: string; readonly name: string; readonly args: Value } & Outcome<Value>)
   | {
       readonly k: 'started'
       readonly p: string
@@ -55,11 +65,38 @@ type RecordBody<Value> =
       /** SHA-256 of the canonical request without secrets. */
       readonly fp: string
       readonly request: Value
-      readonly estimate?: Cost
+      readonly estimate?: Estimate
     }
   /** `s` is the number of the `started` record, in the same epoch. */
-  | ({ readonly k: 'ended'; readonly p: string; readonly s: number; readonly kind: EffectKind } & Outcome<Value>)
+  | ({
+      readonly k: 'ended'
+      readonly p: string
+      readonly s: number
+      readonly kind: EffectKind
+      /** Of a model call: what the total of the run counts. */
+      readonly used?: Value
+    } & Outcome<Value>)
+  /**
+   * What became of an effect, `[epoch, number]`, whose end is in no record. `found`: the disk shows that it was done; the
+   * others a person has said.
+   */
+  | {
+      readonly k: 'choice'
+      readonly p: string
+      readonly of: readonly [epoch: number, number: number]
+      readonly choice: UncertainChoice | 'found'
+    }
+  /**
+   * A boundary begins from nothing: all older records at and below its place are void, and so is the `done` of every
+   * boundary around it. `key`: name of each input to the hash of its value.
+   */
+  | { readonly k: 'begin'; readonly p: string; readonly key: Readonly<Record<string, string>> }
+  /** A boundary is finished. */
   | { readonly k: 'done'; readonly p: string; readonly value?: Value }
+  /** A file is executed at a place: an agent, or a module it asks for. */
+  | { readonly k: 'use'; readonly p: string; readonly path: string; readonly hash: string }
+  /** An event that is shown again when its boundary is read back. */
+  | { readonly k: 'show'; readonly p: string; readonly event: Value }
   | { readonly k: 'run.end'; readonly exit: number; readonly stop: string; readonly facts?: Value }
 
 /** What a writer is given. Number, epoch and time are added by the journal. */
@@ -85,12 +122,30 @@ const kinds: Readonly<Record<Entry['k'], true>> = {
   obs: true,
   started: true,
   ended: true,
+  call: true,
+  choice: true,
+  begin: true,
   done: true,
+  use: true,
+  show: true,
   'run.end': true,
 }
 
 export function isKnownRecord(record: JournalRecord | UnknownRecord): record is JournalRecord {
   return Object.hasOwn(kinds, record.k)
+}
+
+/**
+ * Refuses a file whose header names a format that is newer than this version.
+ * @throws BatonError JOURNAL_FAILED
+ */
+export function assertReadable(header: Buffer, file: string): void {
+  const record = decodeLine(header)
+  if (record === undefined || !isKnownRecord(record) || record.k !== 'seg' || record.v <= formatVersion) return
+  throw new BatonError('JOURNAL_FAILED', `${file} has format ${record.v}; this version reads up to ${formatVersion}`, {
+    hint: 'It was written by a newer version of baton: use that one.',
+    place: { file },
+  })
 }
 
 /** One line of a journal file: CRC-32 of the JSON bytes as 8 hex digits, a space, the JSON, a line feed. */
@@ -110,6 +165,7 @@ export function decodeLine(line: Buffer): JournalRecord | UnknownRecord | undefi
   }
 }
 
+/** CRC-32 as 8 hex digits. */
 function checksum(json: string | Buffer): string {
   return crc32(json).toString(16).padStart(8, '0')
 }

@@ -4,27 +4,30 @@ import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Environment } from './secrets.ts'
 
-/** A new name for a run: `20251121-231905-3fa2c1`, UTC. Sorts by time; 24 random bits tell runs of one second apart. */
+/**
+ * A new name for a run: `20251121-231905-3fa2c1b07`, UTC. Sorts by time: the first three hex digits are milliseconds, and
+ * 24 random bits tell runs of one millisecond apart.
+ */
 export function newRunId(now: Date): string {
   const [day, time] = now.toISOString().replaceAll(/[-:]/g, '').split(/[T.]/)
-  return `${day}-${time}-${randomBytes(3).toString('hex')}`
+  const milliseconds = now.getUTCMilliseconds().toString(16).padStart(3, '0')
+  return `${day}-${time}-${milliseconds}${randomBytes(3).toString('hex')}`
 }
 
-export interface RunFolderOptions {
+export interface RunsFolderOptions {
   readonly env: Environment
   /** The user's home folder, absolute. */
   readonly home: string
   /** The workspace folder, absolute. */
   readonly workspace: string
   /** `dir` of `[runs]`: takes the place of `<state>/baton/runs`; relative to the workspace, `~/` is the home. */
-  readonly runsDir?: string
-  readonly runId: string
+  readonly runsDir?: string | undefined
 }
 
-/** Where a run is kept: `<runs>/<workspace id>/<run id>` (DESIGN 3). Makes nothing. */
-export function runFolder({ env, home, workspace, runsDir, runId }: RunFolderOptions): string {
+/** Where the runs of a workspace are kept, each in a folder of its id: `<runs>/<workspace id>` (DESIGN 3). Makes nothing. */
+export function runsFolder({ env, home, workspace, runsDir }: RunsFolderOptions): string {
   const runs = runsDir === undefined ? defaultRuns(env, home) : givenRuns(runsDir, home, workspace)
-  return join(runs, workspaceId(workspace), runId)
+  return join(runs, workspaceId(workspace))
 }
 
 /** Readable and unique: the folder's name and 12 hex digits of the hash of its real path. */

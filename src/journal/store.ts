@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { journalFailure } from './failure.ts'
 import { encodeFields, recordJson } from './fields.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
+import { openFileRecords } from './file-records.ts'
 import type { JournalStore, RunJournal } from './journal.ts'
 import { processOwners, type OwnerPort } from './owner.ts'
 import { refuseRun, refuseWhileOwned } from './ownership.ts'
@@ -21,15 +22,17 @@ export interface StoreOptions {
 }
 
 export interface OpenRunOptions extends StoreOptions {
-  /** The run folder; see `runFolder`. */
+  /** The run folder; see `runsFolder`. */
   readonly folder: string
 }
 
 /** Runs as folders below `root`, each with one file per epoch and its blobs (spec/engines.md D1, D4). */
 export function createFileStore(root: string, options: StoreOptions): JournalStore {
+  const { mask = noMask, files = nodeFiles } = options
   return {
     open: (run) => openRun({ ...options, folder: join(root, run) }),
-    read: (run) => readRun(join(root, run), options.files),
+    read: (run) => readRun(join(root, run), files),
+    records: (run) => openFileRecords(join(root, run), { mask, files }),
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Cost, Granted } from '../event/effects.ts'
-import type { Reservation } from './budget.ts'
+import { noCost, type Reservation } from './budget.ts'
 
 /** The tries of one effect: at most one of them has something set aside at a time. */
 export interface Tries {
   readonly granted: Granted
   /** Counts the last try, unless it was counted as failed already. */
   settle(cost: Cost | undefined): void
-  /** The cost of the last try and of those that failed; what is not known of one of them is left out. */
-  withFailed(cost: Cost): Cost
+  /** To be asked before the last try is settled: its cost and that of those that failed, as far as all are known. */
+  total(cost: Cost | undefined): Cost | undefined
 }
 
 /** While an effect waits between two tries, it holds nothing that others could use. */
@@ -28,13 +28,17 @@ export function createTries(first: Reservation, reserve: () => Promise<Reservati
         settle(cost)
       },
       async again() {
+        if (current !== undefined) failed.push(undefined)
         settle(undefined)
         current = await reserve()
         return current.grant
       },
     },
     settle,
-    withFailed: (cost) => [cost, ...failed].reduce<Cost>(addCosts, { calls: 0, tokens: 0, usd: 0 }),
+    total(cost) {
+      const sum = [...(current === undefined ? [] : [cost]), ...failed].reduce<Cost>(addCosts, noCost)
+      return Object.keys(sum).length === 0 ? undefined : sum
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from '../base/json.ts'
 export type TextMap = (text: string) => string
 
 /** Keys that mean something else than a property of that name; see `encodeValue`. */
-const tags: ReadonlySet<string> = new Set(['$big', '$num', '$bytes', '$latin1', '$blob', '$plain'])
+const tags: ReadonlySet<string> = new Set(['$big', '$num', '$bytes', '$latin1', '$nil', '$blob', '$plain'])
 const specialNumbers: ReadonlyMap<string, number> = new Map([
   ['NaN', NaN],
   ['Infinity', Infinity],
@@ -15,13 +15,15 @@ const specialNumbers: ReadonlyMap<string, number> = new Map([
 /**
  * A value as JSON that `decodeValue` turns back into an equal one. Every string and key goes through `mask`.
  * Beyond JSON: bigint is `{"$big": "123"}`, NaN, infinities and -0 are `{"$num": "NaN"}`, bytes are `{"$bytes": base64}`
- * (`{"$latin1": text}` when they hold something masked), an object with such a key is `{"$plain": {...}}`. A property
- * that is undefined is left out, an undefined element of a list becomes null: the two things that do not come back.
+ * (`{"$latin1": text}` when they hold something masked), an undefined element of a list is `{"$nil": true}`, an object
+ * with such a key is `{"$plain": {...}}`. A property that is undefined is left out: the one thing that does not come back.
  * @throws TypeError for anything else (functions, class instances): a programming error, named with its path
  */
 export function encodeValue(value: unknown, mask: TextMap): Json {
   return encode(value, mask, 'value')
 }
+
+const nil: Json = { $nil: true }
 
 function encode(value: unknown, mask: TextMap, path: string): Json {
   if (value === null || typeof value === 'boolean') return value
@@ -30,7 +32,7 @@ function encode(value: unknown, mask: TextMap, path: string): Json {
   if (typeof value === 'bigint') return { $big: value.toString() }
   if (value instanceof Uint8Array) return encodeBytes(value, mask)
   if (Array.isArray(value)) {
-    return Array.from(value, (item, index) => (item === undefined ? null : encode(item, mask, `${path}[${index}]`)))
+    return Array.from(value, (item, index) => (item === undefined ? nil : encode(item, mask, `${path}[${index}]`)))
   }
   if (isPlain(value)) return encodeObject(value, mask, path)
   throw new TypeError(`${path} is ${describe(value)}; a recorded value must be JSON`)
@@ -71,7 +73,8 @@ export function decodeValue(json: Json, unmask: TextMap): unknown {
   if (typeof json === 'string') return unmask(json)
   if (json === null || typeof json !== 'object') return json
   if (isList(json)) return json.map((item) => decodeValue(item, unmask))
-  const { $big, $num, $bytes, $latin1, $plain } = json
+  const { $big, $num, $bytes, $latin1, $nil, $plain } = json
+  if ($nil === true) return undefined
   if (typeof $big === 'string') return BigInt($big)
   if (typeof $num === 'string') return specialNumbers.get($num)
   if (typeof $bytes === 'string') return new Uint8Array(Buffer.from($bytes, 'base64'))

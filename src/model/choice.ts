@@ -14,11 +14,13 @@ interface ProviderSettings {
   readonly api_key_env?: string | undefined
   readonly default_model?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
+  /** True when a file says so that came with a folder and was trusted: no key is ever sent there. */
+  readonly keyless?: boolean | undefined
 }
 
 /**
- * Everything a model is chosen from. `providers` and `gateway` must come from the user's own config, never from a file
- * that came with a folder: keys of the environment are sent to their base URLs (DESIGN 3 "Trust").
+ * Everything a model is chosen from. `providers` and `gateway` must come from the user's own config: keys of the
+ * environment are sent to their base URLs. Those of a trusted file are `keyless` (DESIGN 3 "Trust").
  */
 export interface ModelSources {
   readonly env: Environment
@@ -86,7 +88,7 @@ export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | unde
     format: gateway.format ?? 'chat',
     baseUrl: gateway.base_url,
     baseUrlName: 'gateway.base_url',
-    apiKeyEnv: gateway.api_key_env ?? gatewayKeyEnv,
+    apiKeyEnv: gateway.keyless === true ? undefined : (gateway.api_key_env ?? gatewayKeyEnv),
     keyRequired: gateway.api_key_env !== undefined,
     headers: gateway.headers ?? {},
   }
@@ -159,7 +161,7 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
   const settings = Object.hasOwn(providers, name) ? providers[name] : undefined
   if (settings === undefined) return undefined
   const row = rowOf(name)
-  const { base_url: baseUrl, api_key_env: ownKey, headers = {} } = settings
+  const { base_url: baseUrl, api_key_env: ownKey, headers = {}, keyless = false } = settings
   const owner = Object.values(builtInProviders).find((other) => isSameHost(baseUrl, other.baseUrl))
   const dialect = row === undefined ? { format: 'chat' as const, quirks: commonQuirks } : dialectElsewhere(row)
   return {
@@ -170,7 +172,9 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
     isFree: row?.isLocal === true && ownKey === undefined,
     baseUrl,
     baseUrlName: `providers.${name}.base_url`,
-    apiKeyEnv: ownKey ?? (row === undefined ? undefined : (keyVariableSet(row, env) ?? row.apiKeyEnvs[0])),
+    apiKeyEnv: keyless
+      ? undefined
+      : (ownKey ?? (row === undefined ? undefined : (keyVariableSet(row, env) ?? row.apiKeyEnvs[0]))),
     keyRequired: ownKey !== undefined,
     headers,
   }

@@ -1,7 +1,8 @@
-import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError } from '../base/error.ts'
+import type { ReadLog } from '../base/reads.ts'
+import { isSourceFolder, sourceFolders } from '../base/source-reader.ts'
 import type { PackRef } from './pack-ref.ts'
 
 /** Where packs are looked for. */
@@ -10,6 +11,8 @@ export interface PackPlaces {
   readonly packRoots: readonly string[]
   /** Folder of the agents that come with the product: the pack `baton@core`. */
   readonly builtInDir?: string
+  /** Asked for what is stored, and told what is found. */
+  readonly reads?: ReadLog | undefined
 }
 
 /** A pack that was found. */
@@ -39,19 +42,20 @@ export function findPack({ namespace, name }: PackRef, places: PackPlaces): Pack
   })
 }
 
-function findIn(namespace: string, name: string, { packRoots, builtInDir }: PackPlaces): Pack | undefined {
-  const dir = packRoots.map((root) => join(root, namespace, name)).find(isFolder)
+function findIn(namespace: string, name: string, { packRoots, builtInDir, reads }: PackPlaces): Pack | undefined {
+  const dirs = packRoots.map((root) => join(root, namespace, name))
+  const dir = dirs.find((path) => isSourceFolder(path, reads))
   if (dir !== undefined) return packOf(namespace, name, dir)
   const isCore = namespace === core.namespace && name === core.name
   return isCore && builtInDir !== undefined ? packOf(namespace, name, builtInDir) : undefined
 }
 
 /** Every pack that can be named, sorted by identity; those that another one stands in front of are left out. */
-export function listPacks({ packRoots, builtInDir }: PackPlaces): readonly Pack[] {
+export function listPacks({ packRoots, builtInDir, reads }: PackPlaces): readonly Pack[] {
   const found = new Map<string, Pack>()
   for (const root of packRoots) {
-    for (const namespace of foldersIn(root)) {
-      for (const name of foldersIn(join(root, namespace))) {
+    for (const namespace of sourceFolders(root, reads)) {
+      for (const name of sourceFolders(join(root, namespace), reads)) {
         const pack = packOf(namespace, name, join(root, namespace, name))
         if (!found.has(pack.identity)) found.set(pack.identity, pack)
       }
@@ -66,17 +70,4 @@ export function listPacks({ packRoots, builtInDir }: PackPlaces): readonly Pack[
 
 function packOf(namespace: string, name: string, dir: string): Pack {
   return { namespace, name, identity: `${namespace}@${name}`, dir }
-}
-
-function foldersIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).filter((name) => !name.startsWith('.') && isFolder(join(folder, name)))
-  } catch {
-    // a root that does not exist or cannot be read holds no packs
-    return []
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { readSourceFile } from '../base/files.ts'
 import { isJsonObject } from '../base/json.ts'
+import type { ReadLog } from '../base/reads.ts'
+import { readSource, sourceExists } from '../base/source-reader.ts'
 import { parseToml } from '../base/toml.ts'
 import { isMerge, type Merge } from '../config/agent-config.ts'
 import type { AgentFile } from './resolve.ts'
@@ -12,14 +12,17 @@ import type { AgentFile } from './resolve.ts'
  * `pack.toml`, else `shallow` for agents that were named by a pack reference, else `replace`.
  * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for a `pack.toml` that cannot be used
  */
-export async function defaultMerge({ pack, builtIn }: Pick<AgentFile, 'pack' | 'builtIn'>): Promise<Merge> {
+export async function defaultMerge(
+  { pack, builtIn }: Pick<AgentFile, 'pack' | 'builtIn'>,
+  reads?: ReadLog,
+): Promise<Merge> {
   if (pack === undefined || builtIn) return 'replace'
-  return (await readMerge(join(pack.dir, 'pack.toml'))) ?? 'shallow'
+  return (await readMerge(join(pack.dir, 'pack.toml'), reads)) ?? 'shallow'
 }
 
-async function readMerge(file: string): Promise<Merge | undefined> {
-  if (!existsSync(file)) return undefined
-  const text = readSourceFile(file).replace(/^\uFEFF/, '')
+async function readMerge(file: string, reads: ReadLog | undefined): Promise<Merge | undefined> {
+  if (!sourceExists(file, reads)) return undefined
+  const text = readSource(file, reads).replace(/^\uFEFF/, '')
   const source = { file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' } as const
   const { data, locate } = await parseToml(source)
   const merge = isJsonObject(data['baton']) ? data['baton']['merge'] : undefined

@@ -8,10 +8,20 @@ import { aipackBaseFolder, type Surroundings, userDataFolder } from '../config/l
 export function packRoots(workspace: string, around: Pick<Surroundings, 'env' | 'home'>): readonly string[] {
   const base = aipackBaseFolder(around)
   return [
-    join(workspace, '.baton', 'packs'),
+    workspacePacks(workspace),
     join(workspace, '.aipack', 'pack', 'custom'),
-    join(userDataFolder(around), 'packs'),
+    userPacks(around),
     join(base, 'pack', 'custom'),
     join(base, 'pack', 'installed'),
   ]
+}
+
+/** Where packs of a workspace are installed. */
+export function workspacePacks(workspace: string): string {
+  return join(workspace, '.baton', 'packs')
+}
+
+/** Where packs are installed for all workspaces. */
+export function userPacks(around: Pick<Surroundings, 'env' | 'home'>): string {
+  return join(userDataFolder(around), 'packs')
 }

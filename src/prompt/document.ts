@@ -60,13 +60,27 @@ export async function parsePrompt(file: string, text: string): Promise<PromptDoc
  */
 export function hashPrompt(text: string): string {
   const clean = withoutMark(text)
-  const lines = linesOf(clean)
+  return sha256(textAbove(clean, transcriptOf(clean)))
+}
+
+/** The text without what stands below its `====` line: the same document, but for its transcript. */
+export function withoutTranscript(text: string): string {
+  const clean = withoutMark(text)
+  const transcript = transcriptOf(clean)
+  if (transcript === undefined) return text
+  const end = clean.indexOf('\n', textAbove(clean, transcript).length)
+  return end === -1 ? clean : clean.slice(0, end + 1)
+}
+
+/** Index of the `====` line; undefined also where it cannot be told. */
+function transcriptOf(text: string): number | undefined {
+  const lines = linesOf(text)
   try {
-    const leading = findLeadingBlock({ file: '', text: clean, lines })
-    return sha256(textAbove(clean, readBody(lines, leading === undefined ? 0 : leading.end + 1).transcript))
+    const leading = findLeadingBlock({ file: '', text, lines })
+    return readBody(lines, leading === undefined ? 0 : leading.end + 1).transcript
   } catch {
     // front matter that is not closed
-    return sha256(clean)
+    return undefined
   }
 }
 

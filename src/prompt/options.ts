@@ -28,12 +28,24 @@ export function placeOfOption(heading: SourcePlace): SourcePlace {
   return mark === -1 ? heading : { ...heading, column: mark + 2 }
 }
 
+const optionHint = 'Write key = value between the backticks: # User `cache = true`.'
+
 /**
- * Reads the option string of a prompt heading as an inline table; braces may be left out (spec/aipack.md 1.4). `place`
- * is where it begins.
+ * Reads the option string of a prompt heading: whether the part is to be cached. An option string that is not empty has
+ * `cache`, other keys say nothing (spec/aipack.md 1.4, vectors 8 and 9). `place` is where it begins.
  * @throws BatonError PROMPT_SYNTAX at the heading
  */
-export async function readInlineTable(text: string, place: SourcePlace): Promise<JsonObject> {
+export async function readCacheOption(text: string, place: SourcePlace): Promise<boolean> {
+  const options = await readInlineTable(text, place)
+  const cache = options['cache']
+  if (typeof cache === 'boolean') return cache
+  if (cache === undefined && Object.keys(options).length === 0) return false
+  const message = cache === undefined ? 'has no "cache"' : 'says neither true nor false for "cache"'
+  throw new BatonError('PROMPT_SYNTAX', `the option of this heading ${message}`, { place, hint: optionHint })
+}
+
+/** An inline table whose braces may be left out. */
+async function readInlineTable(text: string, place: SourcePlace): Promise<JsonObject> {
   const trimmed = text.trim()
   const key = 'options = '
   const open = trimmed.startsWith('{') ? '' : '{ '
@@ -53,7 +65,7 @@ export async function readInlineTable(text: string, place: SourcePlace): Promise
     const shift = (place.column ?? 1) - 1 + text.indexOf(trimmed) - key.length - open.length
     throw new BatonError(error.code, error.message, {
       place: { ...place, column: Math.max(1, error.place.column + shift) },
-      hint: 'Write key = value between the backticks: # User `cache = true`.',
+      hint: optionHint,
       cause: error,
     })
   }

@@ -1,11 +1,11 @@
 import { type BatonError, messageOf, type SourcePlace } from '../base/error.ts'
-import { isObject, type JsonObject } from '../base/json.ts'
+import { isObject, type Json } from '../base/json.ts'
 import { atTag, helperProblems, tagProblems } from './template-check.ts'
 import { templateError, type TemplateProblem } from './template-problem.ts'
 import { adaptTemplate, closingBrace } from './template-text.ts'
 
 /** `place` is where the template begins, for errors: its first line, and the column on it when that is not 1. */
-export type RenderTemplate = (template: string, data: JsonObject, place?: SourcePlace) => string
+export type RenderTemplate = (template: string, data: Json, place?: SourcePlace) => string
 
 export interface Templates {
   readonly render: RenderTemplate
@@ -44,7 +44,7 @@ export async function loadTemplates(): Promise<Templates> {
     if (first !== undefined) throw first
   }
 
-  function render(template: string, data: JsonObject, place?: SourcePlace): string {
+  function render(template: string, data: Json, place?: SourcePlace): string {
     try {
       return handlebars.compile(adaptTemplate(template), { strict: false, noEscape: false })(data)
     } catch (error) {

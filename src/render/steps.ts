@@ -57,6 +57,8 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
     case 'redo':
       return `${paint('cyan', 'again')} round ${event.count}`
+    case 'again':
+      return `${paint('cyan', 'again')} ${event.agent.split(':')[0]} ${event.label}: ${event.reason}`
     case 'task.skipped':
       return event.reason === undefined ? undefined : `${paint('yellow', 'skipped')} ${event.label}: ${event.reason}`
     case 'task.failed':
@@ -90,6 +92,8 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     case 'run.completed':
     case 'run.failed':
       return total(event, paint)
+    case 'read_back':
+      return `${paint('dim', 'same')}  ${at}${event.label}`
     case 'file.changed':
       return `${paint('green', event.op.padEnd(5))} ${event.path}`
     default:

@@ -1,7 +1,7 @@
 import { failedInput } from '../agent/failed-input.ts'
 import { requestFor } from '../agent/prompt-agent.ts'
 import { questionPromptInput } from '../agent/prompt-input.ts'
-import { BatonError, isBatonError, rewordError } from '../base/error.ts'
+import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue } from '../config/describe.ts'
 import type { AgentRequest, AgentResult } from '../event/agent.ts'
@@ -48,7 +48,7 @@ async function runNamed(
     return await context.agents.run(request, context)
   } catch (error) {
     context.signal.throwIfAborted()
-    if (!isBatonError(error) || error.code === 'JOURNAL_FAILED') throw error
+    if (!isBatonError(error) || stopsRun(error)) throw error
     const message = `agent "${name}" failed: ${error.message}`
     const isWritten = spec.frontMatter['agent'] !== undefined
     const from = isWritten ? await placeOf(spec.document, ['agent'], 'value') : undefined

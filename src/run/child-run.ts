@@ -77,7 +77,9 @@ async function runChildPrompt(
     const at = { ...metered, signal }
     if (inputs.length === 1) return runOnce({ agent, target, given }, at)
     const place = below(at, 'task', String(index))
-    return place.effects.boundary(place.at, () => runOnce({ agent, target, given }, place))
+    return place.effects.boundary(place.at, () => runOnce({ agent, target, given }, place), {
+      inputs: { given, options, agent: agent.text },
+    })
   })
   const { usage, costUsd } = spent()
   return { ...resultOf(answers), usage, costUsd }

@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import { isBatonError } from '../base/error.ts'
 import { StopSignal } from '../base/stop.ts'
 import type { RunTotal } from '../event/context.ts'
+import type { Repeated } from '../journal/resumed-effects.ts'
 import type { EventBody, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
@@ -54,7 +55,10 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
 }
 
 /** The one last event of a run. */
-export function endingEvent(ending: Ending, { usage, costUsd, unpriced }: RunTotal): EventBody {
+export function endingEvent(
+  ending: Ending,
+  { usage, costUsd, unpriced, repeated }: RunTotal & { readonly repeated: readonly Repeated[] },
+): EventBody {
   const { stopReason, tasks, outputs, error, skipped } = ending
   const exitCode = exitCodeFor(ending)
   const answers = tasks.map((task) => (task.status === 'done' ? task.content : null))
@@ -68,7 +72,7 @@ export function endingEvent(ending: Ending, { usage, costUsd, unpriced }: RunTot
     cost_usd: costUsd,
     unpriced,
     permission_denials: [],
-    repeated: [],
+    repeated: repeated.map(({ id, place, kind }) => ({ id, place, kind })),
     ...(skipped === undefined ? {} : { reason: skipped.reason }),
     ...(error === undefined ? {} : { error: errorInfo(error) }),
   }

@@ -2,9 +2,11 @@ import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isUtf8 } from 'node:buffer'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
 import { listFiles, type ListedFile } from '../base/glob.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Settings } from '../config/settings.ts'
+import { mayRead } from '../tool/guard.ts'
 import type { LoadedFile } from './messages.ts'
 
 /** A file a glob matched: its path relative to base_dir and its size in bytes. */
@@ -37,6 +39,7 @@ export function listFileSet(
     return context.effects.observe(at, { name: 'file.list', args: [...patterns] }, () =>
       listed(kind, () => listNoted(kind, patterns, { baseDir, context }))
         .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== promptFile)
+        .filter(({ absolute }) => context.rights === undefined || mayRead(absolute, context))
         .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size })),
     )
   }
@@ -104,11 +107,11 @@ export function loadFiles(
   const loaded: LoadedFile[] = []
   const left: { [reason: string]: string[] } = {}
   for (const path of paths) {
-    const read = context.effects.observe([...context.at, 'read', path], { name: 'file.read', args: [path] }, () =>
-      readText(resolve(baseDir, path)),
-    )
+    const file = resolve(baseDir, path)
+    const call = { name: 'file.read', args: [displayPath(context.workspace, file)] }
+    const read = context.effects.observe([...context.at, 'read', path], call, () => readText(file))
     if (typeof read === 'string') {
-      context.reads?.file(resolve(baseDir, path), read)
+      context.reads?.file(file, read)
       loaded.push({ path, content: read })
     } else (left[read.missing] ??= []).push(path)
   }

@@ -1,3 +1,4 @@
+import { sha256 } from '../base/hash.ts'
 import type { RunContext } from '../event/context.ts'
 import type { TranscriptBlock } from '../prompt/transcript-text.ts'
 import { nothingSpent, type Spent } from './answer.ts'
@@ -23,11 +24,14 @@ export function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Trans
     !outcomes.some(isAnswered)
   )
     return
-  const time = context.now()
-  const blocks = outcomes
+  const answers = outcomes
     .toSorted((left, right) => left.index - right.index)
-    .map((outcome) => ({ time, runId: context.runId, label: outcome.label, ...factsOf(outcome) }))
-  rewriteTranscript({ file: spec.file, blocks, hide }, { context, at: [...context.at, 'transcript'] })
+    .map((outcome) => ({ runId: context.runId, label: outcome.label, ...factsOf(outcome) }))
+  // a run that goes on and comes to other answers writes them, although it has written some before
+  const at = [...context.at, 'transcript', sha256(JSON.stringify(answers)).slice(0, 12)]
+  const now = { name: 'time.now', args: [] }
+  const time = new Date(context.effects.observe([...at, 'time'], now, () => context.now().getTime()))
+  rewriteTranscript({ file: spec.file, blocks: answers.map((answer) => ({ time, ...answer })), hide }, { context, at })
 }
 
 function isAnswered(outcome: TaskOutcome): boolean {

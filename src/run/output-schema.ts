@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, messageOf, rewordError, type SourcePlace } from '../base/error.ts'
-import { isInside, readSourceFile, realPath } from '../base/files.ts'
+import { isInside, realPath } from '../base/files.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Issue, issuesToError } from '../config/issue.ts'
 import { type CompiledSchema, compileSchema } from '../base/json-schema.ts'
+import type { ReadLog } from '../base/reads.ts'
+import { isStored, readSource } from '../base/source-reader.ts'
 import { indentJson } from '../base/json-text.ts'
 import { type ExactJson, JsonSyntaxError, parseJsonc } from '../base/jsonc.ts'
 import type { SchemaProblem } from '../base/schema-problem.ts'
@@ -26,6 +28,7 @@ export interface SchemaSource {
   readonly dir: string
   /** Absolute. */
   readonly workspace: string
+  readonly reads?: ReadLog | undefined
 }
 
 /** Where a key or value of the front matter is written, for an error. */
@@ -53,14 +56,14 @@ export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): 
  * Reads the schema of `--output-schema`, which may lie anywhere: it is the user's word.
  * @throws BatonError CONFIG_INVALID placed in the file, FILE_UNREADABLE
  */
-export function loadSchemaFlag(file: string): Promise<OutputSchema> {
-  const text = readFlagFile(file)
+export function loadSchemaFlag(file: string, reads?: ReadLog): Promise<OutputSchema> {
+  const text = readFlagFile(file, reads)
   return compile(parseSchemaFile(file, text), (at) => placeInJson({ file, text }, at), '--output-schema')
 }
 
-function readFlagFile(file: string): string {
+function readFlagFile(file: string, reads: ReadLog | undefined): string {
   try {
-    return readSourceFile(file)
+    return readSource(file, reads)
   } catch (error) {
     throw isBatonError(error) ? rewordError(error, { message: `--output-schema: ${error.message}` }) : error
   }
@@ -80,16 +83,17 @@ async function compile(schema: JsonObject, placeAt: PlaceAt, what = '[output]'):
 
 const hint = 'Write it as JSON Schema: type = "object", properties = { name = { type = "string" } }.'
 
-function readSchemaFile(file: string, { dir, workspace }: SchemaSource, place: SourcePlace): string {
+function readSchemaFile(file: string, { dir, workspace, reads }: SchemaSource, place: SourcePlace): string {
   const real = realPath(file)
-  if (![workspace, dir].some((folder) => isInside(realPath(folder), real))) {
+  // what is stored was allowed when it was read
+  if (!isStored(file, reads) && ![workspace, dir].some((folder) => isInside(realPath(folder), real))) {
     throw new BatonError('OUTSIDE_WORKSPACE', `the schema file ${file} is outside the workspace ${workspace}`, {
       place,
       hint: 'Put it next to the prompt file or below it.',
     })
   }
   try {
-    return readSourceFile(real)
+    return readSource(file, reads)
   } catch (error) {
     if (!isBatonError(error) || error.place?.line !== undefined) throw error
     const hint = 'Names of schema files are relative to the prompt file.'

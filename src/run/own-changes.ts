@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isInside, realPath } from '../base/files.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { EffectKind, Effects } from '../event/effects.ts'
 import { statusAt } from '../watch/status.ts'
 
@@ -8,6 +8,8 @@ export interface OwnChanges {
   /** Whether an effect of the run has changed the file, or made or removed it. */
   readonly has: (path: string) => boolean
   readonly add: (path: string) => void
+  /** Every file that is such a one, and those that file effects have written as they were. Absolute. */
+  readonly paths: () => readonly string[]
   readonly around: (effects: Effects, workspace: string) => Effects
 }
 
@@ -29,6 +31,7 @@ const changing: ReadonlySet<EffectKind> = new Set(['command', 'tool', 'mcp', 'gi
 export function createOwnChanges({ look, promptPrint }: OwnChangesOptions): OwnChanges {
   const paths = new Set<string>()
   const folders = new Set<string>()
+  const rewritten = new Set<string>()
 
   function add(path: string): void {
     paths.add(path)
@@ -36,6 +39,7 @@ export function createOwnChanges({ look, promptPrint }: OwnChangesOptions): OwnC
   }
 
   function noteFile<T>(request: JsonObject, workspace: string, act: () => T): T {
+    for (const named of namedBy(request)) rewritten.add(resolve(workspace, named))
     const before = changedBy(request).map((named) => {
       const path = resolve(workspace, named)
       return { path, print: promptPrint(path), isFolder: isFolder(path) }
@@ -68,13 +72,16 @@ export function createOwnChanges({ look, promptPrint }: OwnChangesOptions): OwnC
       (paths.size > 0 && paths.has(realPath(path))) ||
       [...folders].some((one) => isInside(one, path)),
     add,
+    paths: () => [...new Set([...paths, ...rewritten])],
     around: (effects, workspace) => ({
       ...effects,
-      performSync(at, effect, act) {
-        const { request } = effect
-        if (!isJsonObject(request)) return effects.performSync(at, effect, act)
-        return effects.performSync(at, effect, () => noteFile(request, workspace, act))
-      },
+      changeFile: (at, asked, plan) =>
+        effects.changeFile(at, asked, () => {
+          const planned = plan()
+          if (planned === undefined) return undefined
+          const { record, act } = planned
+          return { record, act: (disk) => noteFile(record, workspace, () => act(disk)) }
+        }),
       perform(at, effect, act) {
         if (!changing.has(effect.kind)) return effects.perform(at, effect, act)
         return effects.perform(at, effect, (signal, grant) => noteAll(() => act(signal, grant)))
@@ -84,8 +91,12 @@ export function createOwnChanges({ look, promptPrint }: OwnChangesOptions): OwnC
 }
 
 /** What a file effect changes, if anything; of what is added to a file the hash before is not recorded. */
-function changedBy({ op, path, from, before, after }: JsonObject): readonly string[] {
-  if (op !== 'append' && before === after) return []
+function changedBy(request: JsonObject): readonly string[] {
+  const { op, before, after } = request
+  return op !== 'append' && before === after ? [] : namedBy(request)
+}
+
+function namedBy({ op, path, from }: JsonObject): readonly string[] {
   return [path, op === 'move' ? from : undefined].filter((name) => typeof name === 'string')
 }
 

@@ -1,4 +1,4 @@
-import type { RunContext } from '../event/context.ts'
+import type { MeteredCall, RunContext } from '../event/context.ts'
 import { createMeter } from '../event/meter.ts'
 import type { Spent } from './answer.ts'
 
@@ -12,13 +12,20 @@ export interface Metered {
 export function withOwnMeter(context: RunContext): Metered {
   const own = createMeter()
   let model = ''
+  const count = (call: MeteredCall): void => {
+    own.add(call)
+    model = call.model
+  }
   return {
     context: {
       ...context,
       meter: (call) => {
-        own.add(call)
-        model = call.model
+        count(call)
         return context.meter(call)
+      },
+      recall: (call) => {
+        count(call)
+        context.recall?.(call)
       },
     },
     spent() {

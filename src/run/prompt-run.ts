@@ -1,4 +1,4 @@
-import { isBatonError, rewordError } from '../base/error.ts'
+import { isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import { canonicalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
 import { realPath } from '../base/files.ts'
 import { createInOrder, type InOrder } from '../base/in-order.ts'
@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
+import { type Part, runPart } from '../event/part.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
@@ -141,34 +142,60 @@ function runTasks(
     const at = below({ ...context, signal }, 'task', String(index))
     const { label, count } = plan
     emit(at, { type: 'task.started', index, label, count })
-    const outcome = await at.effects.boundary(at.at, () => settle(plan, { round, settings, onFailure }, at))
+    const part: Part<TaskOutcome> = {
+      label,
+      work: (inner) => settle(plan, { round, settings }, inner),
+      inputs: taskInputs(plan, round, settings),
+      isFinal: ({ status }) => status !== 'failed',
+    }
+    const outcome = await runPart(part, at).catch((caught: unknown) => {
+      at.signal.throwIfAborted()
+      const failure = failedTask(plan, caught)
+      announce(failure, at)
+      onFailure?.(failure)
+      throw failureOf(caught).error
+    })
     announce(outcome, at)
     deliver.add(index, outcome)
     return outcome
   })
 }
 
+/**
+ * What decides the work of a task. Limits and retries decide only whether it comes to an end; sizes of files only count
+ * for a limit. `position` is not part of what a task is: a later run may have more of them.
+ */
+function taskInputs(
+  { index, count, label, input, working }: TaskPlan,
+  { target, state, given, redoCount }: Round,
+  settings: Settings,
+) {
+  const { budget: _, retry: __, timeouts: ___, runs: ____, ...deciding } = settings
+  const { params, prompts } = state
+  const { spec, vars } = target
+  const plan = { label, input, working: working.map(({ path }) => path) }
+  const position = { index, count }
+  return { plan, position, params, prompts, settings: deciding, agents: spec.agents, given, vars, redoCount }
+}
+
+/** The outcome of a task. @throws what ends the run */
 async function settle(
   plan: TaskPlan,
-  { round, settings, onFailure }: Omit<Tasks, 'deliver'>,
+  { round, settings }: Pick<Tasks, 'round' | 'settings'>,
   context: RunContext,
 ): Promise<TaskOutcome> {
   try {
     return await runTask(plan, round, context)
   } catch (caught) {
     context.signal.throwIfAborted()
-    const { index, label } = plan
-    const { error, ...answered } = failureOf(caught)
-    const failure = { status: 'failed', index, label, error: errorInfo(error), agentResult: null, ...answered } as const
-    if (settings.allow_run_on_task_fail && !isJournalFailure(error)) return failure
-    announce(failure, context)
-    onFailure?.(failure)
-    throw error
+    if (settings.allow_run_on_task_fail && !stopsRun(failureOf(caught).error)) return failedTask(plan, caught)
+    throw caught
   }
 }
 
-function isJournalFailure(error: unknown): boolean {
-  return isBatonError(error) && error.code === 'JOURNAL_FAILED'
+function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {
+  const { error, ...answered } = failureOf(caught)
+  return { status: 'failed', index, label, error: errorInfo(error), agentResult: null, ...answered }
 }
 
 function announce(outcome: TaskOutcome, context: RunContext): void {

@@ -83,7 +83,7 @@ export function agentLookup(spec: RunSpec, options: TargetOptions, callers: read
     callers,
     find: async (name) => {
       const agent = resolveAgent(name, { baseDir: baseOf(name, spec), builtInDir, packRoots: roots, reads })
-      return { ...agent, merge: await defaultMerge(agent) }
+      return { ...agent, merge: await defaultMerge(agent, reads) }
     },
     load: (agent, given, above) => loadNamedPrompt(agent, { options, given, callers: above }),
   }
@@ -132,8 +132,8 @@ export async function loadOutput(
     )
   }
   return flag && typeof schema === 'string'
-    ? loadSchemaFlag(schema)
-    : loadOutputSchema({ schema, dir, workspace }, placeOf)
+    ? loadSchemaFlag(schema, reads)
+    : loadOutputSchema({ schema, dir, workspace, reads }, placeOf)
 }
 
 /** Names are relative to the workspace; `./x` and `../x` to the prompt file. */

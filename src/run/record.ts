@@ -3,6 +3,8 @@ import type { JsonObject } from '../base/json.ts'
 import { withoutQueries } from '../config/origins.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { type Ending, exitCodeFor } from './ending.ts'
+import { lastSource, sourceRecord } from './source-records.ts'
+import type { SourceRecorder } from './stored-sources.ts'
 import type { Target } from './target.ts'
 
 /** Hash of what a target is: for a prompt file of the part above the transcript. */
@@ -10,31 +12,41 @@ export function hashOf(target: Target): string {
   return target.kind === 'prompt' ? target.spec.document.hash : sha256(target.agent.text)
 }
 
-/**
- * Begins the journal of a run and stores what the run executes, so that a later resume uses the same
- * (DESIGN 11 "Sources"): the prompt file as it was read, the agents, the merged config.
- */
+/** Begins the journal of a run, and stores what it executes. */
 export function recordStart(
   journal: RunJournal,
   target: Target,
-  run: { readonly id: string; readonly version: string },
+  run: { readonly id: string; readonly version: string; readonly facts: JsonObject; readonly sources: SourceRecorder },
 ): void {
   const file = target.kind === 'prompt' ? target.spec.file : target.agent.file
-  const agents = target.agents.map(({ name, file: path, text }) => ({ name, path, hash: sha256(text), value: text }))
-  const pins = Object.fromEntries(agents.map(({ name, hash }) => [name, hash]))
-  journal.note({ k: 'run.start', run: run.id, file, hash: hashOf(target), version: run.version, pins })
-  if (target.kind === 'prompt') {
-    const { meta, instruction } = target.spec.document
-    journal.note({
-      k: 'source',
-      name: 'prompt',
-      path: file,
-      hash: hashOf(target),
-      value: { meta: meta.data, instruction },
-    })
+  const pins = Object.fromEntries(target.agents.map(({ name, text }) => [name, sha256(text)]))
+  journal.note({
+    k: 'run.start',
+    run: run.id,
+    file,
+    hash: hashOf(target),
+    version: run.version,
+    facts: { ...run.facts, workspace: target.workspace },
+    pins,
+  })
+  recordSources(journal, target, run.sources)
+}
+
+/**
+ * Stores everything the target was made of, so that a later resume uses the same (DESIGN 11 "Sources"), and the merged
+ * config behind it. For each process that runs or goes on with a run, once its target is loaded.
+ */
+export function recordSources(journal: Pick<RunJournal, 'note'>, target: Target, sources: SourceRecorder): void {
+  const { start, later } = sources.begin(journal)
+  const names = new Map(target.agents.map(({ name, file }) => [file, name]))
+  if (target.kind === 'prompt') names.set(target.spec.file, 'prompt')
+  if (target.kind === 'prompt' && target.spec.source === 'text') {
+    const { text } = target.spec.document
+    journal.note({ k: 'source', name: 'prompt', path: '', hash: hashOf(target), value: text })
   }
-  for (const agent of agents) journal.note({ k: 'source', ...agent })
-  journal.note({ k: 'source', name: 'config', path: '', hash: '', value: recordedSettings(target) })
+  for (const source of start) journal.note(sourceRecord(source, names.get(source.path)))
+  journal.note({ k: 'source', name: lastSource, path: '', hash: '', value: recordedSettings(target) })
+  for (const source of later) journal.note(sourceRecord(source))
 }
 
 /** Addresses may hold a key in their query, which belongs to the user's config and not to the run. */
@@ -48,7 +60,7 @@ function recordedSettings({ settings }: Target): Target['settings'] {
 }
 
 /** Ends the journal of a run, unless the journal itself is what failed. */
-export function recordEnd(journal: RunJournal, ending: Ending): void {
+export function recordEnd(journal: RunJournal, ending: Ending, facts?: JsonObject): void {
   if (journal.failure.aborted) return
-  journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason })
+  journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason, facts })
 }

@@ -7,7 +7,7 @@ import type { Conversation } from './main-agent.ts'
 import { type OutputSchema, readStructured, repairMessage } from './output-schema.ts'
 
 /** How often a model may correct an answer that does not fit `[output]`. */
-const maxRepairs = 2
+export const maxRepairs = 2
 
 /**
  * Reads an answer that must fit `[output]`; one that does not is sent back with what is wrong, at most twice.

@@ -15,6 +15,8 @@ export interface SourceLog extends ReadLog {
   readonly around: (effects: Effects, workspace: string) => Effects
   /** Notes a file that is written for the run, but not by one of its effects. */
   readonly changed: (path: string) => void
+  /** The files that the run has changed or written itself. Absolute. */
+  readonly ownFiles: () => readonly string[]
   /**
    * What is to be compared from now on: each file as the run read it first, or as it is now when an effect of the run has
    * changed it. `keep`: what the run before had read stays watched, because this one may not have come so far.
@@ -100,6 +102,7 @@ export function createSourceLog({ prints, before }: SourceLogOptions): SourceLog
     },
     around: own.around,
     changed: own.add,
+    ownFiles: own.paths,
     plan: ({ keep }) => owned(keep ? everything() : { files, lists }),
   }
 }

@@ -1,5 +1,5 @@
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, readSourceFile, writeFileAtomic } from '../base/files.ts'
+import { displayPath, newTemporaryName, readSourceFile, writeFileAtomic } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
@@ -26,23 +26,37 @@ const maxFileBytes = 10 * 1024 * 1024
  */
 export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileCall): 'written' | 'gone' {
   const path = displayPath(context.workspace, write.file)
-  const change = planChange(write)
-  if (change.kind === 'refused') return warn(`the answers were not written into ${path}: ${change.reason}`, context)
-
-  const { before, after } = change
-  const request = { op: 'write', path, before: sha256(before), after: sha256(after) }
-  context.effects.performSync(at, { kind: 'file', request }, () => {
-    try {
-      writeFileAtomic(write.file, after)
-    } catch (error) {
-      throw new BatonError('FILE_FAILED', `the answers cannot be written into ${path}: ${messageOf(error)}`, {
-        hint: 'Remove its ==== line to have answers on stdout only.',
-        cause: error,
-      })
+  let refusal: string | undefined
+  const isWritten = context.effects.changeFile(at, { op: 'write', path }, () => {
+    const change = planChange(write)
+    if (change.kind === 'refused') {
+      refusal = change.reason
+      return undefined
+    }
+    const { before, after } = change
+    const temporaryName = newTemporaryName()
+    return {
+      record: { op: 'write', path, before: sha256(before), after: sha256(after), temp: temporaryName },
+      act: (disk) => writeAnswers(disk(write.file), { after, path, temporaryName }),
     }
   })
+  if (!isWritten) return warn(`the answers were not written into ${path}: ${refusal ?? 'as before'}`, context)
   emit(context, { type: 'file.changed', op: 'write', path })
   return 'written'
+}
+
+function writeAnswers(
+  file: string,
+  { after, path, temporaryName }: { readonly after: string; readonly path: string; readonly temporaryName: string },
+): void {
+  try {
+    writeFileAtomic(file, after, { temporaryName })
+  } catch (error) {
+    throw new BatonError('FILE_FAILED', `the answers cannot be written into ${path}: ${messageOf(error)}`, {
+      hint: 'Remove its ==== line to have answers on stdout only.',
+      cause: error,
+    })
+  }
 }
 
 type Change =

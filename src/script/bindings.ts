@@ -52,7 +52,12 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
           () => definition.call(args, section),
         )
     case 'act':
-      return (args, { section, number }) => definition.call(args, section, hostCallPlace(section.context.at, number()))
+      return (args, { section, number }) => {
+        const at = hostCallPlace(section.context.at, number())
+        return section.context.effects.call(at, { name, args: argumentsToJson(args) }, () =>
+          definition.call(args, section, at),
+        )
+      }
   }
 }
 

@@ -1,4 +1,4 @@
-import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { BatonError, isBatonError, messageOf, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { bindFunctions, type HostBindings } from './bindings.ts'
 import { callLines, isSameLine } from './call-lines.ts'
@@ -31,7 +31,7 @@ export interface SectionSource {
  */
 export async function runSection(host: ScriptHost, source: SectionSource, section: Section): Promise<Json | undefined> {
   const { context } = section
-  return context.effects.boundary(context.at, async () => {
+  const work = async (): Promise<Json | undefined> => {
     const loaded = createLoadedModules()
     const state = host.engine.createState({
       functions: bindFunctions(host.bindings, { ...section, loaded }),
@@ -48,7 +48,9 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
     } finally {
       state.close()
     }
-  })
+  }
+  const inputs = { code: source.chunk.text, ...source.variables }
+  return context.effects.boundary(context.at, work, { inputs })
 }
 
 /** `math.random` differs from run to run, but a resumed section sees the numbers it saw before. */
@@ -77,6 +79,8 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
     own && error.line !== undefined
       ? { file: section.agentFile, line: error.line, text: fileText }
       : { file: section.agentFile }
+  if (isBatonError(error.cause) && stopsRun(error.cause))
+    return rewordError(error.cause, { place: child ?? inModule?.place ?? place })
   const cause = isBatonError(error.cause) ? error.cause : error
   const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
   const message = inModule?.message ?? error.message

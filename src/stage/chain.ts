@@ -1,4 +1,4 @@
-import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
+import { BatonError, isBatonError, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
 import type { PromptAgent, ScriptAgent } from '../event/agent.ts'
@@ -100,7 +100,7 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
 
 /** The error with the entry of the file that led to it. */
 async function fromEntry(error: unknown, config: AgentConfig, { services, context }: Surroundings): Promise<unknown> {
-  if (context.signal.aborted || !isBatonError(error) || error.code === 'JOURNAL_FAILED') return error
+  if (context.signal.aborted || !isBatonError(error) || stopsRun(error)) return error
   const from = await services.placeOf?.(config)
   return from === undefined ? error : rewordError(error, { from })
 }

@@ -1,10 +1,11 @@
 import { failedInput } from '../agent/failed-input.ts'
 import { requestFor } from '../agent/prompt-agent.ts'
 import { chainPromptInput } from '../agent/prompt-input.ts'
-import { BatonError, isBatonError, rewordError } from '../base/error.ts'
+import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { AgentConfig } from '../config/agent-config.ts'
 import { below, type RunContext } from '../event/context.ts'
+import { type Part, runPart } from '../event/part.ts'
 import { type ChainAnswer, readAnswer } from './answer.ts'
 import type { ChainAgent, ChainCall } from './chain.ts'
 import { chainInput, type StepRecord } from './input.ts'
@@ -32,7 +33,13 @@ export async function runStep(call: ChainCall, step: Step, context: RunContext):
   const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
   const { previous, next } = step
   const input = chainInput({ stage, config, state, previous, next, promptDir, redoCount, extra })
-  const value = await at.effects.boundary(at.at, () => runAgent({ input, step }, at))
+  const { coder_params: params, coder_prompts: prompts, coder_prompt: _, ...others } = input
+  const part: Part<Json> = {
+    label: config.name,
+    work: (inner) => runAgent({ input, step }, inner),
+    inputs: { params, prompts, input: others, options: config.options, agent: agent.text },
+  }
+  const value = await runPart(part, at)
   try {
     return agent.kind === 'prompt'
       ? await readTextAnswer(config, stage, value as TextAnswer | null)
@@ -66,7 +73,7 @@ function withContent(extra: JsonObject, content: string): JsonObject {
 
 /** An agent that fails is the failure of its sub-agent; the place in its file and the cause's exit code stay. */
 function failed(error: unknown, { name }: AgentConfig, file: string): unknown {
-  if (!isBatonError(error) || error.code === 'JOURNAL_FAILED') return error
+  if (!isBatonError(error) || stopsRun(error)) return error
   const message = `Sub-agent [${name}] failed: ${error.message}`
   return rewordError(error, { code: 'AGENT_FAILED', message, place: error.place ?? { file } })
 }

@@ -65,3 +65,10 @@ function refuseDenied(action: Action, path: string, { workspace, policy }: Guard
     hint: `Agents ${action.kind === 'read' ? 'read' : 'change'} files only below ${workspace}.`,
   })
 }
+
+/** The error for what the pack of an agent was not granted. `what` names the function that was called. */
+export function notGranted(what: string, reason: string): BatonError {
+  return new BatonError('UNTRUSTED', `${what}: ${reason}`, {
+    hint: 'What its agents may do stands in [capabilities] of its pack.toml, and is agreed to when it is installed.',
+  })
+}

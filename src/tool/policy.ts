@@ -74,17 +74,31 @@ const protectedNames: ReadonlySet<string> = new Set(['.baton', '.aipack', 'baton
  * the workspace link to, and `protectedPaths` (absolute).
  */
 export function withProtected(policy: Policy, workspace: string, protectedPaths: readonly string[]): Policy {
+  return withKept(policy, workspace, { paths: protectedPaths, names: protectedNames, whom: 'a model' })
+}
+
+export interface Protection {
+  /** Absolute. */
+  readonly paths: readonly string[]
+  /** Of files and folders, at any depth; in lower case. */
+  readonly names: ReadonlySet<string>
+  /** Who is kept from it, for messages. */
+  readonly whom: string
+}
+
+/** The same for these names and paths. */
+export function withKept(policy: Policy, workspace: string, { paths, names, whom }: Protection): Policy {
   const root = realPath(workspace)
-  const kept = [...protectedPaths, ...[...protectedNames].map((name) => join(root, name))].map(realPath)
+  const kept = [...paths, ...[...names].map((name) => join(root, name))].map(realPath)
   return {
     check(action) {
       const verdict = policy.check(action)
       if (verdict.kind !== 'allow' || action.kind === 'read') return verdict
       const { path } = action
       const held =
-        protectedAbove(root, path) ??
+        protectedAbove(root, path, names) ??
         kept.find((file) => isInside(file, path) || (action.kind === 'delete' && isInside(path, file)))
-      return held === undefined ? verdict : deny(`${displayPath(root, held)} is protected: a model never changes it`)
+      return held === undefined ? verdict : deny(`${displayPath(root, held)} is protected: ${whom} never changes it`)
     },
   }
 }
@@ -109,9 +123,9 @@ function isGit(path: string): boolean {
 }
 
 /** The path itself or the folder on the way to it that has a protected name. */
-function protectedAbove(root: string, path: string): string | undefined {
+function protectedAbove(root: string, path: string, names: ReadonlySet<string>): string | undefined {
   const steps = relative(root, path).split(sep)
-  const found = steps.findIndex((step) => protectedNames.has(folded(step)))
+  const found = steps.findIndex((step) => names.has(folded(step)))
   return found === -1 ? undefined : join(root, ...steps.slice(0, found + 1))
 }
 

@@ -11,10 +11,10 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, isInside, writeFileAtomic } from '../base/files.ts'
+import { displayPath, isInside, newTemporaryName, writeFileAtomic } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import type { Place } from '../event/effects.ts'
+import type { Disk, FileChangeRecord, Place } from '../event/effects.ts'
 import { entryHash } from './file-hash.ts'
 import { guard, guardEntry } from './guard.ts'
 import { readBytes, statusAt, type FileStatus } from './workspace-reads.ts'
@@ -37,52 +37,83 @@ export interface Transfer {
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function saveFile(path: string, content: string | Uint8Array, call: FileCall): void {
-  const target = guard('write', path, call.context)
-  refuseOther(target, call)
-  const before = hashOf(target, call)
-  change({ op: 'write', path: target, before, after: sha256(content) }, call, () => writeFileAtomic(target, content))
+  change({ op: 'write', path }, call, () => planWrite(path, content, call))
+}
+
+/** A file whose content is made of other files. */
+export interface Making {
+  readonly op: 'pack' | 'unpack' | 'split'
+  /** Absolute path of the file or folder it is made of. */
+  readonly source: string
+  /** Asked only when the file is written. */
+  readonly make: () => Uint8Array
 }
 
 /**
- * Adds to the end of a file, which is made when missing. What is recorded is the size before (`offset`) and the hash of
- * what was added: hashing all that is there already would make many small appends slow.
+ * The same for content that is made of other files: a replay, which need not have them, compares only the paths, as it
+ * does for copies.
+ */
+export function saveMadeFile(path: string, { op, source, make }: Making, call: FileCall): void {
+  change({ op, path, source: shown(source, call) }, call, () => planWrite(path, make(), call))
+}
+
+function planWrite(path: string, content: string | Uint8Array, call: FileCall): Planned {
+  const target = guard('write', path, call.context)
+  refuseOther(target, call)
+  const temporaryName = newTemporaryName()
+  const record = { path: target, before: hashOf(target, call), after: sha256(content), temp: temporaryName }
+  return { record, act: (disk) => writeFileAtomic(disk(target), content, { temporaryName }) }
+}
+
+/**
+ * Adds to the end of a file, which is made when missing. What is recorded is the size before (`offset`), and length and
+ * hash of what was added: hashing all that is there already would make many small appends slow.
  */
 export function appendToFile(path: string, content: string | Uint8Array, call: FileCall): void {
-  const target = guard('write', path, call.context)
-  const status = refuseOther(target, call)
-  const record = { op: 'append', path: target, before: null, after: sha256(content), offset: status?.size ?? 0 }
-  change(record, call, () => {
-    mkdirSync(dirname(target), { recursive: true })
-    appendFileSync(target, content)
+  change({ op: 'append', path }, call, () => {
+    const target = guard('write', path, call.context)
+    const offset = refuseOther(target, call)?.size ?? 0
+    const bytes = Buffer.byteLength(content)
+    const act = (disk: Disk): void => {
+      mkdirSync(dirname(disk(target)), { recursive: true })
+      appendFileSync(disk(target), content)
+    }
+    return { record: { path: target, before: null, after: sha256(content), offset, bytes }, act }
   })
 }
 
 /** Copies the content of a file. */
 export function copyFile({ source, destination, overwrite }: Transfer, call: FileCall): void {
-  const target = guard('write', destination, call.context)
-  const from = guard('read', source, call.context)
-  const content = readBytes(source, call.context)
-  if (!overwrite) refuseExisting(target, call)
-  refuseOther(target, call)
-  const before = hashOf(target, call)
-  const record = { op: 'copy', path: target, from: shown(from, call), before, after: sha256(content) }
-  change(record, call, () => writeFileAtomic(target, content))
+  change({ op: 'copy', path: destination, from: shown(source, call) }, call, () => {
+    const target = guard('write', destination, call.context)
+    const from = guard('read', source, call.context)
+    const content = readBytes(source, call.context)
+    if (!overwrite) refuseExisting(target, call)
+    refuseOther(target, call)
+    const before = hashOf(target, call)
+    const temporaryName = newTemporaryName()
+    const record = { path: target, from: shown(from, call), before, after: sha256(content), temp: temporaryName }
+    return { record, act: (disk) => writeFileAtomic(disk(target), content, { temporaryName }) }
+  })
 }
 
 /** Moves a file, folder or link. The file system's own move where possible, else a copy and a removal. */
 export function moveEntry({ source, destination, overwrite }: Transfer, call: FileCall): void {
-  const from = guardEntry(source, call.context)
-  const target = guard('write', destination, call.context)
-  const after = hashOf(from, call)
-  if (after === null) throw new BatonError('FILE_FAILED', `there is no file ${shown(source, call)} to move`)
-  if (!overwrite) refuseExisting(target, call)
-  if (from !== target && isInside(from, target)) {
-    throw new BatonError('FILE_FAILED', `${shown(source, call)} cannot be moved into itself`)
-  }
-  const record = { op: 'move', path: target, from: shown(from, call), before: hashOf(target, call), after }
-  change(record, call, () => {
-    mkdirSync(dirname(target), { recursive: true })
-    rename(from, target)
+  change({ op: 'move', path: destination, from: shown(source, call) }, call, () => {
+    const from = guardEntry(source, call.context)
+    const target = guard('write', destination, call.context)
+    const after = hashOf(from, call)
+    if (after === null) throw new BatonError('FILE_FAILED', `there is no file ${shown(source, call)} to move`)
+    if (!overwrite) refuseExisting(target, call)
+    if (from !== target && isInside(from, target)) {
+      throw new BatonError('FILE_FAILED', `${shown(source, call)} cannot be moved into itself`)
+    }
+    const record = { path: target, from: shown(from, call), before: hashOf(target, call), after }
+    const act = (disk: Disk): void => {
+      mkdirSync(dirname(disk(target)), { recursive: true })
+      rename(disk(from), disk(target))
+    }
+    return { record, act }
   })
 }
 
@@ -101,69 +132,105 @@ function rename(from: string, target: string): void {
  * is gone. False when there is nothing.
  */
 export function deleteEntry(path: string, call: FileCall): boolean {
-  const target = guardEntry(path, call.context)
-  const before = hashOf(target, call)
-  if (before === null) return false
-  change({ op: 'delete', path: target, before, after: null }, call, () => rmSync(target, { recursive: true }))
-  return true
+  return change({ op: 'delete', path }, call, () => {
+    const target = guardEntry(path, call.context)
+    const before = hashOf(target, call)
+    if (before === null) return undefined
+    return {
+      record: { path: target, before, after: null },
+      act: (disk) => rmSync(disk(target), { recursive: true }),
+    }
+  })
 }
 
 /** Makes a folder and those above it. False when it exists already; an error when something else stands there. */
 export function makeFolder(path: string, call: FileCall): boolean {
-  const target = guard('write', path, call.context)
-  const status = statusAt(target)
-  if (status?.kind === 'folder') return false
-  if (status !== undefined) throw new BatonError('FILE_FAILED', `${shown(path, call)} exists and is not a folder`)
-  change({ op: 'mkdir', path: target, before: null, after: sha256('') }, call, () => {
-    mkdirSync(target, { recursive: true })
+  return change({ op: 'mkdir', path }, call, () => {
+    const target = guard('write', path, call.context)
+    const status = statusAt(target)
+    if (status?.kind === 'folder') return undefined
+    if (status !== undefined) throw new BatonError('FILE_FAILED', `${shown(path, call)} exists and is not a folder`)
+    return {
+      record: { path: target, before: null, after: emptyFolder },
+      act: (disk) => void mkdirSync(disk(target), { recursive: true }),
+    }
   })
-  return true
 }
 
 /** Removes a folder that has nothing in it. False when it is not there or holds something. */
 export function removeEmptyFolder(path: string, call: FileCall): boolean {
-  const target = guardEntry(path, call.context)
-  if (statusAt(target)?.kind !== 'folder' || readdirSync(target).length > 0) return false
-  change({ op: 'delete', path: target, before: sha256(''), after: null }, call, () => rmdirSync(target))
-  return true
+  return change({ op: 'delete', path }, call, () => {
+    const target = guardEntry(path, call.context)
+    if (statusAt(target)?.kind !== 'folder' || readdirSync(target).length > 0) return undefined
+    return { record: { path: target, before: emptyFolder, after: null }, act: (disk) => rmdirSync(disk(target)) }
+  })
 }
 
 /** Sets the permission bits of a file or folder. */
 export function setMode(path: string, mode: number, call: FileCall): void {
-  const target = guard('write', path, call.context)
-  const present = hashOf(target, call)
-  change({ op: 'chmod', path: target, before: present, after: present, mode }, call, () => chmodSync(target, mode))
+  change({ op: 'chmod', path }, call, () => {
+    const target = guard('write', path, call.context)
+    const present = hashOf(target, call)
+    const record = { path: target, before: present, after: present, mode }
+    return { record, act: (disk) => chmodSync(disk(target), mode) }
+  })
 }
 
 /** Makes a link to `to`, which is kept as it is written. Nothing may stand at the path. */
 export function makeLink(path: string, to: string, call: FileCall): void {
-  const target = guard('write', path, call.context)
-  change({ op: 'link', path: target, before: null, after: sha256(to) }, call, () => symlinkSync(to, target))
+  change({ op: 'link', path }, call, () => {
+    const target = guard('write', path, call.context)
+    return { record: { path: target, before: null, after: sha256(to) }, act: (disk) => symlinkSync(to, disk(target)) }
+  })
 }
 
-interface Change {
+const emptyFolder = sha256('')
+
+interface Asked {
   readonly op: string
   /** Absolute. */
   readonly path: string
+  /** As it is shown. */
   readonly from?: string
-  readonly before: string | null
-  readonly after: string | null
-  readonly offset?: number
-  readonly mode?: number
+  /** As it is shown: what the content is made of. */
+  readonly source?: string
 }
 
-function change(record: Change, call: FileCall, act: () => void): void {
+interface Planned {
+  /** `path` is absolute here, and where links lead. */
+  readonly record: Omit<FileChangeRecord, 'op'> & {
+    readonly path: string
+    readonly before: string | null
+    readonly after: string | null
+  }
+  readonly act: (disk: Disk) => void
+}
+
+/** One file effect. True when something has changed. */
+function change({ op, path, ...asked }: Asked, call: FileCall, plan: () => Planned | undefined): boolean {
   const { context, at } = call
-  const path = shown(record.path, call)
-  context.effects.performSync(at, { kind: 'file', request: { ...record, path } }, () => {
-    try {
-      act()
-    } catch (error) {
-      if (isBatonError(error)) throw error
-      throw new BatonError('FILE_FAILED', `${record.op} of ${path} failed: ${messageOf(error)}`, { cause: error })
+  let changed = shown(path, call)
+  const hasChanged = context.effects.changeFile(at, { op, path: changed, ...asked }, () => {
+    const planned = plan()
+    if (planned === undefined) return undefined
+    const { record, act } = planned
+    changed = shown(record.path, call)
+    return {
+      record: { ...record, op, path: changed },
+      act: (disk) => orFileFailed(() => act(disk), { op, path: changed }),
     }
   })
-  emit(context, { type: 'file.changed', op: record.op, path })
+  if (hasChanged) emit(context, { type: 'file.changed', op, path: changed })
+  return hasChanged
+}
+
+function orFileFailed(act: () => void, { op, path }: { readonly op: string; readonly path: string }): void {
+  try {
+    act()
+  } catch (error) {
+    if (isBatonError(error)) throw error
+    throw new BatonError('FILE_FAILED', `${op} of ${path} failed: ${messageOf(error)}`, { cause: error })
+  }
 }
 
 function shown(path: string, { context }: FileCall): string {

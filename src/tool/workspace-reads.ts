@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { RunContext } from '../event/context.ts'
 import { guard } from './guard.ts'
@@ -39,6 +39,14 @@ export function statusAt(path: string): FileStatus | undefined {
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function readBytes(path: string, context: Reading): Buffer {
+  return readRegular(path, context, (real) => readFileSync(real))
+}
+
+/**
+ * Reads a file with `read`, which is given its real path once that is allowed and known to be a file.
+ * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
+ */
+export function readRegular<T>(path: string, context: Reading, read: (real: string) => T): T {
   const real = guard('read', path, context)
   const shown = displayPath(context.workspace, path)
   const status = statusAt(real)
@@ -50,8 +58,9 @@ export function readBytes(path: string, context: Reading): Buffer {
     )
   }
   try {
-    return readFileSync(real)
+    return read(real)
   } catch (error) {
+    if (isBatonError(error)) throw error
     throw new BatonError('FILE_FAILED', `${shown} cannot be read: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -15,6 +15,8 @@ export type WatchedEnd =
 export type WatchMessage =
   /** A run starts because of these files. */
   | { readonly kind: 'changed'; readonly paths: readonly string[] }
+  /** So many parts of the run that is over were read back from earlier ones, or done again. */
+  | { readonly kind: 'reused'; readonly readBack: number; readonly again: number }
   /** So many files are watched now. */
   | { readonly kind: 'waiting'; readonly files: number }
   /** Runs in a row were started by changes to these files that were made while a run was going. */
@@ -22,9 +24,14 @@ export type WatchMessage =
   /** Not every change can be seen. */
   | { readonly kind: 'blind'; readonly error: unknown }
 
+export type RunCause = 'first' | 'changed' | 'again'
+
 export interface WatchParts {
-  /** One run. `before` is what the last one has read, as it is now; when it is aborted it ends soon. */
-  readonly run: (before: WatchPlan | undefined, signal: AbortSignal) => Promise<WatchedEnd>
+  /**
+   * One run. `before` is what the last one has read, as it is now; when it is aborted it ends soon. `cause`: the first
+   * run, one because something changed, or one that a person wants whatever changed.
+   */
+  readonly run: (before: WatchPlan | undefined, signal: AbortSignal, cause: RunCause) => Promise<WatchedEnd>
   readonly open: (options: WatcherOptions) => Watcher
   readonly say: (message: WatchMessage) => void
   readonly clock: Clock
@@ -85,15 +92,18 @@ export async function watch(
   const session: Session = { ...parts, inbox, watcher, signal: ending }
   try {
     let plan: WatchPlan | undefined
+    let runCause: RunCause = 'first'
     for (let inRow = 0; ;) {
       going = new AbortController()
-      const end = await parts.run(plan === undefined ? undefined : asNow(plan), AbortSignal.any([ending, going.signal]))
+      const before = plan === undefined ? undefined : asNow(plan)
+      const end = await parts.run(before, AbortSignal.any([ending, going.signal]), runCause)
       if (end.kind === 'refused') return end
       ending.throwIfAborted()
       const wasStopped = going.signal.aborted
       going = undefined
       const cause = await nextCause(wasStopped ? asNow(end.plan) : end.plan, inRow, session)
       plan = cause.plan
+      runCause = cause.run
       inRow = cause.kind === 'while going' ? inRow + 1 : 0
       ending.throwIfAborted()
     }
@@ -114,6 +124,7 @@ interface Session extends WatchParts {
 
 interface Cause {
   readonly kind: 'while going' | 'while idle'
+  readonly run: RunCause
   readonly plan: WatchPlan
 }
 
@@ -124,20 +135,24 @@ async function nextCause(plan: WatchPlan, inRow: number, session: Session): Prom
   const { changed } = await settled(plan, session)
   if (changed.length > 0 && inRow < mostInRow) {
     say({ kind: 'changed', paths: changed })
-    return { kind: 'while going', plan }
+    return { kind: 'while going', run: 'changed', plan }
   }
   const isPaused = changed.length > 0
   const read = isPaused ? asNow(plan) : plan
   if (isPaused) say({ kind: 'paused', paths: changed })
-  const cause = await nextChange(read, session, () => {
+  const next = await nextChange(read, session, () => {
     if (!isPaused)
       say({ kind: 'waiting', files: [...read.files.values()].filter(({ print }) => print !== null).length })
   })
-  return { kind: 'while idle', plan: cause }
+  return { kind: 'while idle', ...next }
 }
 
 /** Waits until something differs or somebody wants a run. */
-async function nextChange(plan: WatchPlan, session: Session, onWaiting: () => void): Promise<WatchPlan> {
+async function nextChange(
+  plan: WatchPlan,
+  session: Session,
+  onWaiting: () => void,
+): Promise<Pick<Cause, 'run' | 'plan'>> {
   const { inbox, watcher, say, clock, signal } = session
   for (let isFirst = true; ; isFirst = false) {
     let look = await settled(plan, session)
@@ -148,11 +163,11 @@ async function nextChange(plan: WatchPlan, session: Session, onWaiting: () => vo
     }
     if (look.changed.length > 0) {
       say({ kind: 'changed', paths: look.changed })
-      return plan
+      return { run: 'changed', plan }
     }
     if (isFirst) onWaiting()
     else await clock.sleep(restMs, signal)
-    if ((await inbox.next(signal)) === 'again') return plan
+    if ((await inbox.next(signal)) === 'again') return { run: 'again', plan }
   }
 }
 

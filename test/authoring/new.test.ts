@@ -91,6 +91,12 @@ describe('names', () => {
     )
     expect(() => readPipeline('../secret', folder)).toThrow('there is no pipeline "../secret"')
   })
+
+  it('of a pipeline stand for its text without its tests', () => {
+    const tests = '\n\n[[test]]\nname = "x"\n\n[[test]]\nname = "y"'
+    const folder = tempTree({ 'coder.md': `+++\na = 1${tests}\n+++\nCode.\n+++\n` })
+    expect(readPipeline('coder', folder)).toBe('+++\na = 1\n+++\nCode.\n+++\n')
+  })
 })
 
 it('a new pack is one folder in .baton/packs of the workspace', () => {

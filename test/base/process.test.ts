@@ -49,7 +49,8 @@ async function written(file: string): Promise<string> {
   throw new Error(`nothing was written to ${file}`)
 }
 
-describe('runProcess', () => {
+// most of them wait for a process to end
+describe.concurrent('runProcess', () => {
   it('gives both streams and the exit code', async () => {
     expect(await runProcess(shell('echo out; echo "ä€😀" >&2; exit 3'), never)).toEqual({
       end: { kind: 'exited', code: 3 },
@@ -113,14 +114,14 @@ describe('runProcess', () => {
 
   it('stops the whole group at the time limit, and keeps what was printed', async () => {
     const script = 'sleep 300 & echo $!; wait'
-    const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 300 }), never)
+    const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 1_000 }), never)
     expect(end).toEqual({ kind: 'timed_out' })
     expect(await gone(Number(stdout.text))).toBe(true)
   })
 
   it('kills a process that does not care about TERM', async () => {
     const script = 'trap "" TERM; echo ready; while :; do sleep 0.05; done'
-    const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 300 }), never)
+    const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 1_000 }), never)
     expect([end, stdout.text]).toEqual([{ kind: 'timed_out' }, 'ready\n'])
   })
 
@@ -140,7 +141,9 @@ describe('runProcess', () => {
     await expect(runProcess(shell(`touch ${file}`), AbortSignal.abort(new Error('over')))).rejects.toThrow('over')
     expect(existsSync(file)).toBe(false)
   })
+})
 
+describe('runProcess alone', () => {
   it('leaves no listener on this process behind', async () => {
     const before = [process.listenerCount('exit'), process.getMaxListeners()]
     await Promise.all(Array.from({ length: 15 }, () => runProcess(shell('true'), never)))

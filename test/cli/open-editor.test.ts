@@ -1,17 +1,8 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { editorCommand, openInEditor } from '../../src/cli/open-editor.ts'
+import { openInEditor } from '../../src/cli/open-editor.ts'
 import { tempTree } from '../helpers/temp.ts'
-
-it.each([
-  [{ TERM_PROGRAM: 'vscode', EDITOR: 'vim' }, ['code', '--']],
-  [{ TERM_PROGRAM: 'iTerm.app', VISUAL: 'subl -w', EDITOR: 'vim' }, ['subl', '-w']],
-  [{ VISUAL: ' ', EDITOR: 'vim' }, ['vim']],
-  [{}, undefined],
-])('finds the editor of %j', (env, command) => {
-  expect(editorCommand(env)).toEqual(command)
-})
 
 it('starts the editor with the file and goes on', async () => {
   const cwd = tempTree({ 'editor.sh': '#!/bin/sh\necho "$1" > opened.tmp && mv opened.tmp opened.txt\n' })

@@ -83,7 +83,7 @@ describe('types', () => {
       allow_run_on_task_fail = true
       secrets = ["TOKEN"]
       lua = { engine = "fengari", isolated = true, timeout = "250ms", memory_mb = 64, instructions = 1000 }
-      runs = { dir = "runs" }`
+      runs = { dir = "runs", keep = "30d" }`
     const { issues: found, values } = await check(toml)
     expect(found).toEqual([])
     expect(values).toMatchObject({ seed: -1, lua: { timeout: '250ms' }, working_globs_post: [] })
@@ -198,7 +198,6 @@ describe('what is not in this version', () => {
   it.each([
     ['mode = "code"', 'mode = "code"'],
     ['instructions = "auto"', 'instructions = "auto"'],
-    ['runs = { keep = "30d" }', '"runs.keep"'],
   ])('holds for some values: %s', async (toml, text) => {
     const { issues: found } = await check(toml)
     expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual([
@@ -213,7 +212,7 @@ describe('keys that need trust', () => {
     async (key) => {
       expect(await issues(`[${key}]`)).toEqual([
         `2:2 UNTRUSTED "${key}" may not be set by p.md: files that come with a folder are not trusted with it | ` +
-          'If you want it, put it into your own config file ~/config.toml.',
+          'If you want it, look at the file and run baton trust p.md, or put it into your own config file ~/config.toml.',
       ])
     },
   )

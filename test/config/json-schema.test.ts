@@ -26,7 +26,7 @@ const right = [
   '[output.schema]\ntype = "object"',
   '[retry]\nmax_attempts = 5\npatience = "10m"\n[timeouts]\nheaders = "1.5s"',
   '[budget]\nusd = 0.5\nunpriced = "allow"',
-  '[lua]\nengine = "fengari"\nisolated = true\n[runs]\ndir = "~/runs"',
+  '[lua]\nengine = "fengari"\nisolated = true\n[runs]\ndir = "~/runs"\nkeep = "30d"',
 ]
 
 const wrong = [
@@ -51,7 +51,7 @@ const wrong = [
   '[retry]\npatience = "soon"',
   '[timeouts]\nheadres = "3s"',
   '[lua]\nengine = "luajit"',
-  '[runs]\nkeep = "3d"',
+  '[runs]\nkeep = "three days"',
   'secrets = ["a key"]',
 ]
 

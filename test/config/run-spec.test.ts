@@ -315,7 +315,7 @@ describe('trust', () => {
       p.md
       > 4 | [gateway]
           |  ^
-      If you want it, put it into your own config file <root>/home/config/config.toml."
+      If you want it, look at the file and run baton trust p.md, or put it into your own config file <root>/home/config/config.toml."
     `)
   })
 

@@ -53,7 +53,9 @@ it('docs/agents-and-pipelines.md has the stages and options of each agent, and e
     expect(cell(rows.get(name) ?? '', 4), name).toEqual(optionsOf(name))
     rows.delete(name)
   }
-  const pipelines = readdirSync(join(root, 'pipelines')).map((file) => file.replace(/\.md$/, ''))
+  const pipelines = readdirSync(join(root, 'pipelines'))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => file.replace(/\.md$/, ''))
   expect([...rows.keys()].toSorted()).toEqual(pipelines.toSorted())
 })
 

@@ -86,17 +86,20 @@ describe('a new project', () => {
     expect(names).toEqual(expect.arrayContaining(['pack demo@short', 'pack demo@short/check', 'built-in quickstart']))
     const found = await baton(['list', 'COUNTS the words'], { cwd })
     expect(found.stdout).toBe(
-      'pack demo@short (.baton/packs/demo/short)\n' +
+      'pack demo@short 0.1.0 (.baton/packs/demo/short)\n' +
         '  demo@short/check  Counts the words of the answer and says below it when they are too many.\n',
     )
   })
 })
 
-it('a pipeline is copied as it is, and an unknown one refused with the names of all', async () => {
+it('a pipeline is copied as it is but for its tests, and an unknown one refused with the names of all', async () => {
   const cwd = tempTree()
   const copied = await baton(['new', 'prompt', 'mine', '--from', 'quickstart', '--json'], { cwd })
   expect(copied).toMatchObject({ code: 0, stdout: '{"created":"mine.md"}\n', stderr: '' })
-  expect(readFileSync(join(cwd, 'mine.md'), 'utf8')).toBe(readFileSync(join(root, 'pipelines/quickstart.md'), 'utf8'))
+  const original = readFileSync(join(root, 'pipelines/quickstart.md'), 'utf8')
+  const tests = original.slice(original.indexOf('\n\n[[test]]'), original.lastIndexOf('\n+++\n'))
+  expect(tests).toContain('cassette = ')
+  expect(readFileSync(join(cwd, 'mine.md'), 'utf8')).toBe(original.replace(tests, ''))
   const unknown = await baton(['new', 'prompt', 'other', '--from', 'quickstrat'], { cwd })
   expect(unknown).toMatchObject({
     code: 2,

@@ -12,7 +12,7 @@ import { defaultRetryPolicy } from '../../src/base/retry.ts'
 import { createFakeProvider, type FakeProvider } from '../../src/model/fake.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
 import { createPromptRunner } from '../../src/run/child-run.ts'
-import { createScriptLoader } from '../../src/script-loader.ts'
+import { createScriptLoader } from '../../src/agent/script-loader.ts'
 import { testContext, type TestContext } from './context.ts'
 import { tempTree } from './temp.ts'
 
@@ -32,16 +32,19 @@ export interface AgentWorld {
 export interface WorldOptions {
   readonly provider?: FakeProvider
   readonly signal?: AbortSignal
+  /** Places for model requests, of all agents together. */
+  readonly requestsAtOnce?: number
 }
 
 /** A workspace with these files in which agents run for real: the Lua engine, the host modules, a journal in memory. */
 export function agentWorld(
   files: { readonly [path: string]: string },
-  { provider, signal }: WorldOptions = {},
+  { provider, signal, requestsAtOnce = 8 }: WorldOptions = {},
 ): AgentWorld {
   const folder = tempTree(files)
   const packRoots = [join(folder, '.aipack/pack/custom')]
   const agents = createAgentExecutor({
+    agentRunsBefore: 0,
     scripts,
     chooseModel: async (name) => ({
       provider: provider ?? createFakeProvider([]),
@@ -49,7 +52,7 @@ export function agentWorld(
       label: `fake::${name ?? 'fake'}`,
       priced: { provider: 'fake', baseUrl: undefined, model: name ?? 'fake', isFree: true },
     }),
-    modelPool: createPool(8),
+    modelPool: createPool(requestsAtOnce),
     retry: { policy: defaultRetryPolicy, patienceMs: 0, clock: systemClock },
     coolDown: createCoolDown({ clock: systemClock }),
     prices: loadPrices,

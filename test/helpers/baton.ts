@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tempTree } from './temp.ts'
+import { type CommandCall, type CommandEnd, createWarmCommand, type WarmCommand } from './warm-command.ts'
 
 export const root = join(import.meta.dirname, '../..')
 const command = join(root, 'dist/bin/baton.js')
@@ -9,6 +10,8 @@ const command = join(root, 'dist/bin/baton.js')
 export interface BatonOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
+  /** Left out: end-to-end tests run it in the process of the runs before it (warm-command.ts). */
+  readonly process?: 'own'
   /** What standard input holds; left out: it is closed. */
   readonly input?: string | Uint8Array
   /** Called with everything written to stdout so far; may send a signal. */
@@ -24,24 +27,42 @@ export interface BatonResult {
   readonly home: string
 }
 
+const shared: { warm?: WarmCommand } = {}
+
+/**
+ * From now on runs share one process as long as they neither overlap nor have anything to do with it. Gives what has to
+ * be called when the tests are over.
+ */
+export function useWarmCommand(): () => Promise<void> {
+  if (process.env['BATON_TEST_OWN_PROCESS'] === '1') return async () => undefined
+  const warm = createWarmCommand(command)
+  shared.warm = warm
+  return warm.end
+}
+
 /** Runs the built command with an environment that holds nothing of the machine it runs on. */
-export function baton(
-  args: readonly string[],
-  { cwd, env = {}, input, onOutput, onError }: BatonOptions,
-): Promise<BatonResult> {
+export async function baton(args: readonly string[], options: BatonOptions): Promise<BatonResult> {
   const home = tempTree()
-  const child = spawn(process.execPath, [command, ...args], {
-    cwd,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: home,
-      BATON_HOME: join(home, 'baton'),
-      NO_COLOR: '1',
-      BATON_LOCAL_SERVERS: 'off',
-      ...env,
-    },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: home,
+    BATON_HOME: join(home, 'baton'),
+    NO_COLOR: '1',
+    BATON_LOCAL_SERVERS: 'off',
+    ...options.env,
+  }
+  const { cwd, input, onOutput, onError } = options
+  const isPlain = input === undefined && onOutput === undefined && onError === undefined && options.process !== 'own'
+  const warm = isPlain ? shared.warm?.run({ args, cwd, env }) : undefined
+  const { code, stdout, stderr } = await (warm ?? runInOwnProcess(args, { ...options, env }))
+  return { code, stdout, stderr, home: env.BATON_HOME }
+}
+
+function runInOwnProcess(
+  args: readonly string[],
+  { cwd, env, input, onOutput, onError }: Omit<BatonOptions, 'env'> & Pick<CommandCall, 'env'>,
+): Promise<CommandEnd> {
+  const child = spawn(process.execPath, [command, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
   // a command that does not read it may have ended before
   child.stdin.on('error', () => undefined).end(input)
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal)
@@ -57,7 +78,7 @@ export function baton(
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code) => resolve({ code, stdout, stderr, home: env['BATON_HOME'] ?? join(home, 'baton') }))
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import type { EffectRequest, Effects } from '../../src/event/effects.ts'
+import type { EffectRequest, Effects, PlannedChange } from '../../src/event/effects.ts'
 import type { Budget } from '../../src/journal/budget.ts'
 import { createEffects, type EffectsOptions } from '../../src/journal/effects.ts'
 import { createMemoryEffects } from '../../src/journal/memory.ts'
@@ -75,15 +75,23 @@ describe('observe', () => {
   })
 })
 
-describe('performSync', () => {
-  const request = { op: 'write', path: 'a.md', before: null, after: 'ff' }
+describe('changeFile', () => {
+  const asked = { op: 'write', path: 'a.md' }
+  const request = { ...asked, before: null, after: 'ff' }
+  const doing = (act: PlannedChange['act']) => (): PlannedChange => ({ record: request, act })
 
   it('has the start in the file before anything is changed, and the end behind it', async () => {
     const { effects, folder, close } = await start()
     let atAct: Promise<readonly unknown[]> | undefined
-    effects.performSync(['data#0'], { kind: 'file', request }, () => {
-      atAct = recordsIn(folder)
-    })
+    const hasChanged = effects.changeFile(
+      ['data#0'],
+      asked,
+      doing((disk) => {
+        expect(disk('/w/a.md')).toBe('/w/a.md')
+        atAct = recordsIn(folder)
+      }),
+    )
+    expect(hasChanged).toBe(true)
     expect(await atAct).toMatchObject([{ k: 'started', p: 'data#0', kind: 'file', repeat: 'safe', request }])
     await close()
     expect(await recordsIn(folder)).toMatchObject([{ n: 1 }, { k: 'ended', s: 1, kind: 'file', status: 'ok' }])
@@ -94,7 +102,7 @@ describe('performSync', () => {
     const act = (): never => {
       throw Object.assign(new Error('full'), { code: 'ENOSPC' })
     }
-    expect(() => effects.performSync(['data#0'], { kind: 'file', request }, act)).toThrow('full')
+    expect(() => effects.changeFile(['data#0'], asked, doing(act))).toThrow('full')
     expect(effects.records[1]).toMatchObject({
       status: 'error',
       error: { type: 'system', code: 'ENOSPC', message: 'full' },
@@ -112,9 +120,22 @@ describe('performSync', () => {
     const act = (): void => {
       changed = true
     }
-    expect(() => effects.performSync(['a'], { kind: 'file', request }, act)).toThrow('ENOSPC')
+    expect(() => effects.changeFile(['a'], asked, doing(act))).toThrow('ENOSPC')
     expect(changed).toBe(false)
     await expect(journal.close()).rejects.toThrow('ENOSPC')
+  })
+
+  it('records what the disk answered when nothing is to be changed or it cannot be', () => {
+    const effects = createMemoryEffects()
+    const refuse = (): never => {
+      throw new BatonError('OUTSIDE_WORKSPACE', 'not there')
+    }
+    expect(effects.changeFile(['data#0'], asked, () => undefined)).toBe(false)
+    expect(() => effects.changeFile(['data#1'], asked, refuse)).toThrow('not there')
+    expect(effects.records).toMatchObject([
+      { k: 'obs', p: 'data#0', name: 'file.change', args: asked, status: 'ok' },
+      { k: 'obs', p: 'data#1', args: asked, status: 'error', error: { code: 'OUTSIDE_WORKSPACE' } },
+    ])
   })
 })
 
@@ -303,7 +324,8 @@ describe('perform', () => {
     })
     await effects.perform(['a'], model, async () => 1)
     await effects.perform(['b'], model, () => Promise.reject(new Error('no'))).catch(() => undefined)
-    effects.performSync(['c'], { kind: 'file', request: null }, () => undefined)
+    const record = { op: 'delete', path: 'c', before: 'ff', after: null }
+    effects.changeFile(['c'], record, () => ({ record, act: () => undefined }))
     expect(told).toEqual([
       'a model started',
       'a model ok',
@@ -367,14 +389,72 @@ describe('boundary', () => {
     })
     expect(result).toEqual({ output: [1n, undefined], left: undefined })
     expect(effects.records).toMatchObject([
+      { k: 'begin', p: 'task/0', key: {} },
       { k: 'obs' },
-      { k: 'done', p: 'task/0', value: { output: [{ $big: '1' }, null] } },
+      { k: 'done', p: 'task/0', value: { output: [{ $big: '1' }, { $nil: true }] } },
     ])
   })
 
-  it('records nothing of work that failed, so that it is entered again', async () => {
+  it('records no end of work that failed, so that it is entered again', async () => {
     const effects = createMemoryEffects()
     await expect(effects.boundary(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    expect(effects.records).toEqual([])
+    expect(effects.records).toMatchObject([{ k: 'begin', p: 'a' }])
+  })
+
+  it('records no end of work whose value is not final', async () => {
+    const effects = createMemoryEffects()
+    const isFinal = (value: string): boolean => value === 'good'
+    for (const value of ['bad', 'good']) await effects.boundary([value], async () => value, { isFinal })
+    expect(effects.records.flatMap((record) => (record.k === 'done' ? [record.p] : []))).toEqual(['good'])
+  })
+
+  it('records a short hash of each input, equal for equal values, and none of one that is undefined', async () => {
+    const effects = createMemoryEffects()
+    const keyOf = async (inputs: { readonly [name: string]: unknown }): Promise<unknown> => {
+      await effects.boundary(['a'], async () => 1, { inputs })
+      const begin = effects.records.findLast((record) => record.k === 'begin')
+      return begin?.k === 'begin' && begin.key
+    }
+    const key = await keyOf({ code: 'return 1', data: { list: [1, undefined] }, gone: undefined })
+    expect(key).toEqual({
+      code: expect.stringMatching(/^[0-9a-f]{16}$/),
+      data: expect.stringMatching(/^[0-9a-f]{16}$/),
+    })
+    expect(await keyOf({ code: 'return 1', data: { list: [1, undefined] } })).toEqual(key)
+    expect(await keyOf({ code: 'return 2', data: { list: [1, undefined] } })).not.toEqual(key)
+  })
+})
+
+describe('call', () => {
+  const asked = { name: 'aip.run', args: ['x'] }
+
+  it('records what a call that acted gave, at once or later, behind what it did', async () => {
+    const effects = createMemoryEffects()
+    expect(effects.call(['s#0'], asked, () => 1)).toBe(1)
+    const later = effects.call(['s#1'], asked, () => effects.perform(['s#1'], model, async () => 'hi'))
+    expect(await later).toBe('hi')
+    expect(effects.records).toMatchObject([
+      { k: 'call', p: 's#0', ...asked, status: 'ok', value: 1 },
+      { k: 'started', p: 's#1' },
+      { k: 'ended', p: 's#1' },
+      { k: 'call', p: 's#1', status: 'ok', value: 'hi' },
+    ])
+  })
+
+  it('records what it threw, unless the run was stopped or must stop', async () => {
+    const stop = new AbortController()
+    const effects = createMemoryEffects({ signal: stop.signal })
+    const fail = (error: Error) => (): never => {
+      throw error
+    }
+    expect(() => effects.call(['s#0'], asked, fail(new Error('no')))).toThrow('no')
+    expect(() => effects.call(['s#1'], asked, fail(new BatonError('DIVERGED', 'other way')))).toThrow('other way')
+    await expect(effects.call(['s#2'], asked, async () => fail(new Error('later'))())).rejects.toThrow('later')
+    stop.abort(new BatonError('ABORTED', 'stopped'))
+    expect(() => effects.call(['s#3'], asked, fail(new Error('stopped')))).toThrow('stopped')
+    expect(effects.records).toMatchObject([
+      { k: 'call', p: 's#0', status: 'error', error: { message: 'no' } },
+      { k: 'call', p: 's#2', status: 'error', error: { message: 'later' } },
+    ])
   })
 })

@@ -1,12 +1,12 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { newRunId, runFolder, workspaceId } from '../../src/journal/run-id.ts'
+import { newRunId, runsFolder, workspaceId } from '../../src/journal/run-id.ts'
 import { newRunFolder } from './fixtures/run-folder.ts'
 
 describe('newRunId', () => {
-  it('is the time in UTC and six random hex digits', () => {
-    expect(newRunId(new Date('2025-11-21T23:19:05.999Z'))).toMatch(/^20251121-231905-[0-9a-f]{6}$/)
+  it('is the time in UTC to the millisecond, and six random hex digits', () => {
+    expect(newRunId(new Date('2025-11-21T23:19:05.999Z'))).toMatch(/^20251121-231905-3e7[0-9a-f]{6}$/)
   })
 
   it('differs for runs started at the same time', () => {
@@ -15,20 +15,20 @@ describe('newRunId', () => {
   })
 })
 
-describe('runFolder', () => {
-  const base = { home: '/home/ada', workspace: '/no/such/My Project', runId: 'id' }
+describe('runsFolder', () => {
+  const base = { home: '/home/ada', workspace: '/no/such/My Project' }
   const workspace = workspaceId(base.workspace)
 
   it.each([
-    [{}, undefined, `/home/ada/.local/state/baton/runs/${workspace}/id`],
-    [{ XDG_STATE_HOME: '/state' }, undefined, `/state/baton/runs/${workspace}/id`],
-    [{ XDG_STATE_HOME: 'relative' }, undefined, `/home/ada/.local/state/baton/runs/${workspace}/id`],
-    [{ XDG_STATE_HOME: '/state', BATON_HOME: '/baton' }, undefined, `/baton/state/runs/${workspace}/id`],
-    [{ BATON_HOME: '/baton' }, '/elsewhere', `/elsewhere/${workspace}/id`],
-    [{}, 'kept/runs', `/no/such/My Project/kept/runs/${workspace}/id`],
-    [{}, '~/runs', `/home/ada/runs/${workspace}/id`],
+    [{}, undefined, `/home/ada/.local/state/baton/runs/${workspace}`],
+    [{ XDG_STATE_HOME: '/state' }, undefined, `/state/baton/runs/${workspace}`],
+    [{ XDG_STATE_HOME: 'relative' }, undefined, `/home/ada/.local/state/baton/runs/${workspace}`],
+    [{ XDG_STATE_HOME: '/state', BATON_HOME: '/baton' }, undefined, `/baton/state/runs/${workspace}`],
+    [{ BATON_HOME: '/baton' }, '/elsewhere', `/elsewhere/${workspace}`],
+    [{}, 'kept/runs', `/no/such/My Project/kept/runs/${workspace}`],
+    [{}, '~/runs', `/home/ada/runs/${workspace}`],
   ])('with %j and dir %s is %s', (env, runsDir, expected) => {
-    expect(runFolder({ ...base, env, ...(runsDir !== undefined && { runsDir }) })).toBe(expected)
+    expect(runsFolder({ ...base, env, runsDir })).toBe(expected)
   })
 })
 

@@ -104,13 +104,15 @@ it('writes no secret to any file, whatever it stands in, and gives values back w
   })
   journal.note({ k: 'source', name: key, path: key, hash: 'ff', value: key })
   effects.observe([key], { name: key, args: [value as never] }, () => value)
-  effects.performSync([key], { kind: 'file', request: { path: key } }, () => value)
+  const change = { op: 'write', path: key, before: null, after: null }
+  effects.changeFile([key], change, () => ({ record: change, act: () => undefined }))
+  await effects.call([key], { name: key, args: [value as never] }, () => value)
   await effects.perform([`at ${key}`], { kind: 'http', request: { key }, repeat: 'unsafe' }, async () => value)
   const failing = effects.perform(['a'], { kind: 'tool', request: key, repeat: 'safe' }, () =>
     Promise.reject(new BatonError('MODEL_FAILED', `bad ${key}`, { hint: key, place: { file: key } })),
   )
   await expect(failing).rejects.toThrow(key)
-  await effects.boundary([key], async () => value)
+  await effects.boundary([key], async () => value, { inputs: { code: key, value } })
   journal.note({ k: 'run.end', exit: 0, stop: 'done', facts: key })
   await journal.close()
 
@@ -137,6 +139,7 @@ it('does not let a secret that equals a word of the format change the format', a
   expect(await recordsIn(folder)).toMatchObject([
     { k: 'started', kind: 'model', repeat: 'safe', p: '«secret:B»' },
     { k: 'ended', kind: 'model', status: 'ok', value: '«secret:A»' },
+    { k: 'begin' },
     { k: 'done' },
   ])
 })

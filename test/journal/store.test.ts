@@ -5,13 +5,14 @@ import { createMemoryStore } from '../../src/journal/memory-store.ts'
 import { readValue } from '../../src/journal/read-value.ts'
 import { createFileStore, openRun } from '../../src/journal/store.ts'
 import { decodeValue } from '../../src/journal/value.ts'
-import { describeJournalStore } from '../contract/journal-store.ts'
+import { describeJournalStore, type StoreFactory } from '../contract/journal-store.ts'
+import { describeRecordSource } from '../contract/record-source.ts'
 import { createFaultyFiles } from './fixtures/faulty-files.ts'
 import { createMortalOwners, newRunFolder, recordsIn } from './fixtures/run-folder.ts'
 
 const now = (): Date => new Date(0)
 
-describeJournalStore('files', (options) => {
+const files: StoreFactory = (options) => {
   const owners = createMortalOwners()
   const root = dirname(newRunFolder())
   return {
@@ -19,16 +20,21 @@ describeJournalStore('files', (options) => {
     killWriters: owners.die,
     valueOf: (run, field) => readValue(field, { folder: join(root, run), mask: options.mask }),
   }
-})
+}
 
-describeJournalStore('memory', (options) => {
+const memory: StoreFactory = (options) => {
   const owners = createMortalOwners()
   return {
     store: createMemoryStore({ ...options, owners }),
     killWriters: owners.die,
     valueOf: async (_, field) => (field === undefined ? undefined : decodeValue(field, options.mask.unmask)),
   }
-})
+}
+
+for (const [name, factory] of Object.entries({ files, memory })) {
+  describeJournalStore(name, factory)
+  describeRecordSource(name, factory)
+}
 
 describe('openRun', () => {
   it('makes the folder with its first record, readable by its user alone', async () => {

@@ -27,8 +27,11 @@ describe('encodeValue', () => {
   it('keeps dollar keys that mean nothing', encodes({ $schema: 'x', $ref: '#' }, { $schema: 'x', $ref: '#' }))
   it('keeps a key named __proto__', encodes(JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"a":1}}')))
 
-  it('leaves undefined properties out and makes undefined elements null', () => {
-    expect(encodeValue({ a: undefined, b: [undefined, 1], c: Array(1) }, same)).toEqual({ b: [null, 1], c: [null] })
+  it('leaves undefined properties out', encodes({ a: undefined, b: 1 }, { b: 1 }))
+  it('tags undefined elements, and gives holes back as undefined', () => {
+    const encoded = encodeValue({ b: [undefined, 1], c: Array(1) }, same)
+    expect(encoded).toEqual({ b: [{ $nil: true }, 1], c: [{ $nil: true }] })
+    expect(decodeValue(encoded, same)).toEqual({ b: [undefined, 1], c: [undefined] })
   })
 
   it('sees only the part of a buffer that a view shows', () => {

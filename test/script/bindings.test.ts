@@ -46,12 +46,10 @@ describe('the functions of host modules, bound to a section', () => {
     expect(callPath('aip.some.act')).toEqual(['pre/0:agent/data#2'])
     expect(callPath('top')).toEqual(['pre/0:agent/data#3'])
     expect(records).toMatchObject([
-      {
-        k: 'obs',
-        p: 'pre/0:agent/data#1',
-        name: 'aip.some.observe',
-        args: ['x', { a: 1 }],
-      },
+      { k: 'call', p: 'pre/0:agent/data#0', name: 'top' },
+      { k: 'obs', p: 'pre/0:agent/data#1', name: 'aip.some.observe', args: ['x', { a: 1 }] },
+      { k: 'call', p: 'pre/0:agent/data#2', name: 'aip.some.act' },
+      { k: 'call', p: 'pre/0:agent/data#3', name: 'top' },
     ])
   })
 

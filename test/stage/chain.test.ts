@@ -263,7 +263,9 @@ it('records every step whole', async () => {
   const { outcome, context } = chain(['a', 'dir/b'], { a: () => ({ agent_result: 1 }), 'dir/b': () => undefined })
   await outcome
   expect(context.records).toMatchObject([
+    { k: 'begin', p: 'pre/0:a' },
     { k: 'done', p: 'pre/0:a', value: { agent_result: 1 } },
+    { k: 'begin', p: 'pre/1:dir%2Fb' },
     { k: 'done', p: 'pre/1:dir%2Fb', value: null },
   ])
 })

@@ -63,7 +63,9 @@ describe('prompt files in a chain (DESIGN 5)', () => {
       { options: {}, inputs: [{ text: 'I\n\nA', value: { coder_stage: 'pre', sub_agents_next: [] } }] },
     ])
     expect(context.records).toMatchObject([
+      { k: 'begin', p: 'pre/0:a.md' },
       { k: 'done', p: 'pre/0:a.md', value: { text: 'A' } },
+      { k: 'begin', p: 'pre/1:b.md' },
       { k: 'done', p: 'pre/1:b.md', value: { text: 'B' } },
     ])
   })

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { sha256 } from '../../src/base/hash.ts'
+import type { FileChangeRecord } from '../../src/event/effects.ts'
 import {
   appendToFile,
   copyFile,
@@ -64,10 +65,15 @@ function errorOf(work: () => unknown): BatonError {
   throw new Error('nothing was thrown')
 }
 
+/** What was asked for, without the random names of temporary files. */
 function requests({ records }: Workspace): readonly unknown[] {
-  return records.flatMap((record) =>
-    record.k === 'started' ? [(record as { readonly request?: unknown }).request] : [],
-  )
+  return records.flatMap((record) => {
+    if (record.k !== 'started') return []
+    const { temp, ...request } = (record as unknown as { readonly request: FileChangeRecord }).request
+    if (['write', 'copy'].includes(request.op)) expect(temp).toMatch(/^\.baton-[0-9a-f]{16}\.tmp$/)
+    else expect(temp).toBe(undefined)
+    return [request]
+  })
 }
 
 describe('changes of files', () => {
@@ -92,8 +98,8 @@ describe('changes of files', () => {
     for (let index = 0; index < 100; index += 1) appendToFile(space.at('log/x.txt'), `${index}\n`, space.files)
     expect(readFileSync(space.at('log/x.txt'), 'utf8').split('\n')).toHaveLength(101)
     expect(requests(space).slice(0, 2)).toEqual([
-      { op: 'append', path: 'log/x.txt', before: null, after: sha256('0\n'), offset: 0 },
-      { op: 'append', path: 'log/x.txt', before: null, after: sha256('1\n'), offset: 2 },
+      { op: 'append', path: 'log/x.txt', before: null, after: sha256('0\n'), offset: 0, bytes: 2 },
+      { op: 'append', path: 'log/x.txt', before: null, after: sha256('1\n'), offset: 2, bytes: 2 },
     ])
   })
 
@@ -206,7 +212,7 @@ describe('what leads outside', () => {
       })
     }
     expect([namesIn(space.root), snapshot(space.outside)]).toEqual(before)
-    expect([space.records.length, space.events.length]).toEqual([0, 0])
+    expect([requests(space), space.events]).toEqual([[], []])
   })
 
   it('paths that climb out are refused too', () => {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { WatchPlan } from '../../src/watch/plan.ts'
-import { watch, type WatchControls, type WatchedEnd, type WatchMessage } from '../../src/watch/session.ts'
+import {
+  type RunCause,
+  watch,
+  type WatchControls,
+  type WatchedEnd,
+  type WatchMessage,
+} from '../../src/watch/session.ts'
 import { fakeClock } from '../helpers/fake-clock.ts'
 
 interface Going {
@@ -17,6 +23,7 @@ function startSession(
   const files = new Map(paths.map((path) => [path, 'first']))
   const messages: WatchMessage[] = []
   const seen: string[][] = []
+  const causes: RunCause[] = []
   const stop = new AbortController()
   let controls: WatchControls | undefined
   let wake: () => void = () => {}
@@ -34,6 +41,7 @@ function startSession(
   const session: Omit<Session, 'end'> = {
     messages,
     seen,
+    causes,
     closed: () => closed,
     key: (key) => controls?.key(key),
     interrupt: () => controls?.interrupt() ?? false,
@@ -54,8 +62,9 @@ function startSession(
   }
   const end = watch(
     {
-      async run(_before, signal) {
+      async run(_before, signal, cause) {
         const plan = read()
+        causes.push(cause)
         seen.push(paths.map((path) => files.get(path) ?? '(none)'))
         const result = await work({ number: seen.length, signal }, { ...session, end: Promise.resolve() })
         return result ?? { kind: 'watch', plan }
@@ -80,6 +89,8 @@ interface Session {
   readonly messages: readonly WatchMessage[]
   /** What each run has read. */
   readonly seen: readonly (readonly string[])[]
+  /** Why each run was started. */
+  readonly causes: readonly RunCause[]
   readonly closed: () => number
   readonly key: (key: string) => void
   readonly interrupt: () => boolean
@@ -209,6 +220,22 @@ describe('a watch session', () => {
     session.key(key)
     await session.rests(2)
     expect(session.seen).toHaveLength(2)
+    session.key('q')
+    await session.end
+  })
+
+  it('tells each run why it starts: the first one, a change, or a person who wants it', async () => {
+    const session = startSession(['/a'], ({ number }, { write }) => {
+      if (number === 2) write('/a', 'while going')
+    })
+    await session.rests(1)
+    session.write('/a', 'while idle')
+    await session.rests(2)
+    session.key('r')
+    await session.rests(3)
+    session.write('/a', 'once more')
+    await session.rests(4)
+    expect(session.causes).toEqual(['first', 'changed', 'changed', 'again', 'changed'])
     session.key('q')
     await session.end
   })

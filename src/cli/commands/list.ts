@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type Group, type Item, takeInventory } from '../../authoring/inventory.ts'
 import { displayPath } from '../../base/files.ts'
 import { findWorkspace } from '../../config/locate.ts'
+import type { PackStatus } from '../../pack/pack-status.ts'
 import { packRoots } from '../../pack/places.ts'
 import { packageRoot } from '../../package-root.ts'
 import { harmless } from '../../render/harmless.ts'
@@ -55,16 +56,21 @@ function agentNames(groups: readonly Group[]): readonly string[] {
     .flatMap(({ items }) => items.filter(({ shadowedBy }) => shadowedBy === undefined).map(({ name }) => name))
 }
 
-function jsonOf({ kind, pack }: Group, { name, description, file, shadowedBy }: Item): object {
+function jsonOf({ kind, pack, status }: Group, { name, description, file, shadowedBy }: Item): object {
   return {
     kind: kind === 'pipeline' ? 'pipeline' : 'agent',
     name,
     description,
     source: kind === 'pipeline' ? 'built-in' : kind,
     ...(pack === undefined ? {} : { pack }),
+    ...(status === undefined ? {} : jsonStatus(status)),
     file,
     ...(shadowedBy === undefined ? {} : { shadowed_by: shadowedBy }),
   }
+}
+
+function jsonStatus({ version, source, commit, integrity }: PackStatus): object {
+  return { version, installed_from: source, commit, ...(integrity === 'changed' ? { changed: true } : {}) }
 }
 
 interface Drawing {
@@ -81,18 +87,19 @@ function describe(groups: readonly Group[], drawing: Drawing): string {
 }
 
 function describeGroup(group: Group, column: number, { paint, width, show }: Drawing): string {
-  const isShadowed = group.kind === 'pack' && group.items.every(({ shadowedBy }) => shadowedBy !== undefined)
+  const isShadowed =
+    group.kind === 'pack' && group.items.length > 0 && group.items.every(({ shadowedBy }) => shadowedBy !== undefined)
   const lines = group.items.map(({ name, description, shadowedBy }) => {
     const note = shadowedBy === undefined || isShadowed ? '' : ` (not used: ${show(shadowedBy)} comes first)`
     const line = cut(`  ${harmless(name).padEnd(column)}  ${description}${note}`.trimEnd(), width)
     return shadowedBy === undefined ? line : paint('dim', line)
   })
   const title = cut(titleOf(group, { isShadowed, show }), width)
-  return `${paint(isShadowed ? 'dim' : 'bold', title)}\n${lines.join('\n')}\n`
+  return `${paint(isShadowed ? 'dim' : 'bold', title)}\n${lines.map((line) => `${line}\n`).join('')}`
 }
 
 function titleOf(
-  { kind, pack = '', folder, items }: Group,
+  { kind, pack = '', folder, items, status }: Group,
   { isShadowed, show }: { readonly isShadowed: boolean; readonly show: Drawing['show'] },
 ): string {
   switch (kind) {
@@ -103,11 +110,22 @@ function titleOf(
     case 'pack': {
       const first = isShadowed ? items[0]?.shadowedBy : undefined
       const note = first === undefined ? '' : `, not used: ${show(first)} comes first`
-      return `pack ${pack} (${show(folder)}${note})`
+      return `pack ${pack}${statusText(status)} (${show(folder)}${fromText(status)}${note})`
     }
     case 'pipeline':
       return 'pipelines (baton new prompt NAME --from PIPELINE)'
   }
+}
+
+function statusText(status: PackStatus | undefined): string {
+  if (status?.version === undefined) return ''
+  return ` ${harmless(status.version)}${status.integrity === 'changed' ? ', changed since it was installed' : ''}`
+}
+
+function fromText(status: PackStatus | undefined): string {
+  if (status?.source === undefined) return ''
+  const commit = status.commit === undefined ? '' : ` at ${status.commit.slice(0, 9)}`
+  return `, from ${harmless(status.source)}${harmless(commit)}`
 }
 
 function cut(line: string, width: number): string {

@@ -1,17 +1,14 @@
 import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
-import { closedPipe, StopSignal } from '../../base/stop.ts'
-import { harmless } from '../../render/harmless.ts'
-import { createPaint } from '../../render/style.ts'
-import { type RunReport, type StartOptions, startRun } from '../../runner.ts'
+import type { RunReport } from '../../wiring/conduct.ts'
+import { type StartOptions, startRun } from '../../runner.ts'
 import { surroundings } from '../environment.ts'
 import { openInEditor } from '../open-editor.ts'
 import type { CommandIo } from '../io.ts'
 import type { RunFlags } from '../options.ts'
+import { costLimit, openResult, presentRun } from '../present-run.ts'
 import { type PromptSource, promptSource } from '../prompt-source.ts'
-import { describeError } from '../report.ts'
-import { openResultFile, type ResultSink } from '../result-file.ts'
-import { createScreen } from '../screen.ts'
+import type { ResultSink } from '../result-file.ts'
 
 /** How long a person's run waits for an overloaded host (DESIGN 8). */
 const defaultPatienceMs = 10 * 60_000
@@ -26,6 +23,7 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
     io.err('no editor is known: set VISUAL or EDITOR\n')
   }
   const prepared = { flags, source, cwd, env }
+  if (flags.record !== undefined) return runAndRecord({ ...prepared, result }, flags.record, io)
   if (!flags.watch) return (await runOnce({ ...prepared, result }, io)).exitCode
   const { watchCommand } = await import('./watch.ts')
   return watchCommand(prepared, io, (each, ownIo) =>
@@ -33,7 +31,7 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
   )
 }
 
-interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget'> {
+interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget' | 'reuse' | 'onRecord'> {
   readonly flags: RunFlags
   readonly source: PromptSource
   readonly cwd: string
@@ -45,9 +43,8 @@ async function runOnce(
   { flags, source, cwd, env, result, ...watched }: PreparedRun,
   io: CommandIo,
 ): Promise<RunReport> {
-  const screen = createScreen(flags, { ...io, env, result: result.write })
-  try {
-    const report = await startRun(
+  return presentRun({ flags, env, result }, io, (listener) =>
+    startRun(
       source.file,
       {
         cwd,
@@ -55,32 +52,31 @@ async function runOnce(
         home: io.home,
         inputs: flags.inputs,
         onFiles: flags.onFiles,
-        overrides: [...flags.config, ...costLimit(flags)],
+        overrides: [...flags.config, ...costLimit(flags.maxCost)],
         signal: io.signal,
         patienceMs: defaultPatienceMs,
         vars: flags.vars,
         ...given({ ...flags, ...source }),
         ...watched,
       },
-      (event) => screen.event(event),
-    )
-    screen.close()
-    result.finish(report.exitCode)
-    const paint = createPaint({ env, isTerminal: io.errIsTerminal })
-    if (report.error instanceof StopSignal) {
-      if (report.exitCode !== closedPipe) io.err(`${report.error.message}\n`)
-      return report
-    }
-    if (report.error !== undefined) io.err(report.mask(describeError(report.error, { cwd: io.cwd, paint })))
-    if (report.skipped !== undefined && flags.level !== 'quiet') {
-      io.err(
-        `${paint('yellow', 'skipped')}: ${harmless(report.skipped.reason)}\n${paint('cyan', 'hint')}: ${harmless(report.skipped.hint)}\n`,
-      )
-    }
-    return report
-  } finally {
-    screen.close()
+      listener,
+    ),
+  )
+}
+
+/** `--record FILE`: also of a run that failed, but not of one that was stopped. */
+async function runAndRecord(run: PreparedRun, record: string, io: CommandIo): Promise<number> {
+  if (run.flags.watch) {
+    throw new BatonError('USAGE', '--record and --watch do not go together', { hint: 'Leave one of them out.' })
   }
+  const { checkCassettePlace, writeCassetteFile } = await import('./record.ts')
+  const file = resolve(run.cwd, record)
+  checkCassettePlace(file)
+  let folder: string | undefined
+  const { exitCode, stopReason } = await runOnce({ ...run, onRecord: (kept) => void (folder = kept) }, io)
+  if (stopReason === 'cancelled' || folder === undefined) return exitCode
+  await writeCassetteFile(file, folder)
+  return exitCode
 }
 
 function refuseBadNames({ model, outputSchema }: RunFlags): void {
@@ -90,22 +86,6 @@ function refuseBadNames({ model, outputSchema }: RunFlags): void {
   if (outputSchema?.trim() === '') {
     throw new BatonError('USAGE', '--output-schema is empty', { hint: 'Name a file with a JSON Schema.' })
   }
-}
-
-function costLimit({ maxCost }: RunFlags): readonly string[] {
-  if (maxCost === undefined) return []
-  if (/^(?:\d+(?:\.\d*)?|\.\d+)$/.test(maxCost) && Number(maxCost) > 0) return [`budget.usd=${Number(maxCost)}`]
-  throw new BatonError('USAGE', `--max-cost ${maxCost} is not an amount in US dollars`, {
-    hint: 'Write for example --max-cost 0.50.',
-  })
-}
-
-/** `--output`: stdout stays empty, but for events. Events are whole whatever becomes of the file. */
-function openResult({ output, file, json, level }: RunFlags, { cwd, out, outIsTerminal, err }: CommandIo): ResultSink {
-  if (output === undefined) return { write: json ? () => undefined : out, finish: () => undefined }
-  const note = level === 'quiet' ? () => undefined : err
-  const rescue = outIsTerminal ? (text: string) => out(harmless(text)) : out
-  return openResultFile(output, { cwd, source: file, note, rescue: json ? () => undefined : rescue })
 }
 
 type Given = Pick<StartOptions, 'model' | 'dry' | 'text' | 'outputSchema'>

@@ -7,8 +7,10 @@ import { exitCodeOf } from '../../event/exit-code.ts'
 import { createSessionBudget } from '../../journal/session-budget.ts'
 import { hashPrompt } from '../../prompt/document.ts'
 import { createPaint } from '../../render/style.ts'
+import { createReuseSession } from '../../run/reuse.ts'
 import { createSourceLog, type SourceLog } from '../../run/source-log.ts'
-import type { RunReport, StartOptions } from '../../runner.ts'
+import type { RunReport } from '../../wiring/conduct.ts'
+import type { StartOptions } from '../../runner.ts'
 import { createPrints } from '../../watch/prints.ts'
 import { watch, type WatchedEnd, type WatchEnd, type WatchParts } from '../../watch/session.ts'
 import { openWatcher } from '../../watch/watcher.ts'
@@ -26,7 +28,7 @@ export interface WatchedCommand {
 
 /** One run, shown as always. */
 export type RunEach = (
-  options: Required<Pick<StartOptions, 'log' | 'openBudget'>>,
+  options: Required<Pick<StartOptions, 'log' | 'openBudget' | 'reuse'>>,
   io: CommandIo,
 ) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
 
@@ -38,20 +40,27 @@ export async function watchCommand(command: WatchedCommand, io: CommandIo, runEa
   const { flags, cwd, env } = command
   const paint = createPaint({ env, isTerminal: io.errIsTerminal })
   const openBudget = createSessionBudget()
+  const session = createReuseSession()
   const prints = createPrints({ hashPrompt, now: () => Date.now() })
   let endKeys: (() => void) | undefined
   let endInterrupts: (() => void) | undefined
 
-  const run: WatchParts['run'] = async (before, signal) => {
+  const say: WatchParts['say'] = (message) =>
+    io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: endKeys !== undefined }))
+
+  const run: WatchParts['run'] = async (before, signal, cause) => {
     const log = createSourceLog({ prints, before })
+    const reuse = session.next({ log, repeats: cause === 'again' ? 'everything' : 'what changed' })
     for (const file of possibleConfigFiles({ cwd, env, home: io.home })) log.file(file)
     if (flags.output !== undefined) log.changed(resolve(cwd, flags.output))
     try {
-      return endOf(await runEach({ log, openBudget }, { ...io, signal }), log)
+      return endOf(await runEach({ log, openBudget, reuse }, { ...io, signal }), log)
     } catch (error) {
       if (!isBatonError(error) || error.code === 'USAGE') throw error
       io.err(describeError(error, { cwd: io.cwd, paint }))
       return endOf({ error, exitCode: exitCodeOf(error) }, log)
+    } finally {
+      say({ kind: 'reused', ...(await reuse.end()) })
     }
   }
 
@@ -61,7 +70,7 @@ export async function watchCommand(command: WatchedCommand, io: CommandIo, runEa
         run,
         open: openWatcher,
         clock: systemClock,
-        say: (message) => io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: endKeys !== undefined })),
+        say,
       },
       {
         signal: io.signal,
@@ -75,6 +84,7 @@ export async function watchCommand(command: WatchedCommand, io: CommandIo, runEa
     )
     return exitCodeFor(end, io.signal)
   } finally {
+    session.close()
     endKeys?.()
     endInterrupts?.()
   }

@@ -45,7 +45,7 @@ export function completionModel(table: readonly CommandSpec[], pipelines: readon
       flags: [...shown.map(([flag, spec]) => completedFlag(flag, spec, pipelines)), help],
       words: words.map((word) => ({
         name: word.name,
-        isRepeated: word.count === 'some',
+        isRepeated: word.count === 'some' || word.count === 'any',
         values: valuesOf(word.name, word.choices, pipelines),
       })),
     }

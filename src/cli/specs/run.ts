@@ -1,4 +1,5 @@
 import { BatonError } from '../../base/error.ts'
+import type { RunFlags } from '../options.ts'
 import { type CommandSpec, globalFlags, listFlag, textFlag } from './spec.ts'
 
 export const runSpec: CommandSpec = {
@@ -25,6 +26,11 @@ export const runSpec: CommandSpec = {
     output: { kind: 'text', describe: 'write the result to this file, once the run has succeeded' },
     'output-schema': { kind: 'text', describe: 'the answer is JSON that fits the JSON Schema of this file' },
     watch: { kind: 'switch', short: 'w', describe: 'run again whenever something that was read changes' },
+    record: { kind: 'text', describe: 'write all the run asked and got into this file, for --replay' },
+    replay: {
+      kind: 'text',
+      describe: 'answer everything from a run or a file of --record; nothing outside is touched',
+    },
     'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
     'no-input': { kind: 'switch', describe: 'never ask; this version never does' },
     'single-shot': { kind: 'switch', short: 's', hidden: true },
@@ -33,27 +39,27 @@ export const runSpec: CommandSpec = {
   async run({ words, flags }, io) {
     const file = words[0] ?? ''
     const prompt = textFlag(flags['prompt'])
-    if (file === '' && prompt === undefined) {
+    const replay = textFlag(flags['replay'])
+    if (file === '' && prompt === undefined && replay === undefined) {
       throw new BatonError('USAGE', 'name a file to run, or a command', { hint: 'See baton --help.' })
     }
-    const { runCommand } = await import('../commands/run.ts')
-    return runCommand(
-      {
-        ...globalFlags(flags),
-        file,
-        prompt,
-        vars: listFlag(flags['var']),
-        output: textFlag(flags['output']),
-        outputSchema: textFlag(flags['output-schema']),
-        inputs: listFlag(flags['input']),
-        onFiles: listFlag(flags['on-files']),
-        model: textFlag(flags['model']),
-        maxCost: textFlag(flags['max-cost']),
-        open: flags['open'] === true,
-        watch: flags['watch'] === true,
-        dry: textFlag(flags['dry']) as 'req' | 'res' | undefined,
-      },
-      io,
-    )
+    const given: RunFlags = {
+      ...globalFlags(flags),
+      file,
+      prompt,
+      vars: listFlag(flags['var']),
+      output: textFlag(flags['output']),
+      outputSchema: textFlag(flags['output-schema']),
+      inputs: listFlag(flags['input']),
+      onFiles: listFlag(flags['on-files']),
+      model: textFlag(flags['model']),
+      maxCost: textFlag(flags['max-cost']),
+      open: flags['open'] === true,
+      watch: flags['watch'] === true,
+      dry: textFlag(flags['dry']) as 'req' | 'res' | undefined,
+      record: textFlag(flags['record']),
+    }
+    if (replay !== undefined) return (await import('../commands/replay.ts')).replayCommand(given, replay, io)
+    return (await import('../commands/run.ts')).runCommand(given, io)
   },
 }

@@ -17,7 +17,8 @@ export type FlagValues = { readonly [name: string]: string | readonly string[] |
 
 export interface WordSpec {
   readonly name: string
-  readonly count: 'one' | 'some' | 'optional'
+  /** `some` is one or more, `any` is none or more. */
+  readonly count: 'one' | 'some' | 'optional' | 'any'
   readonly describe: string
   readonly choices?: readonly string[]
 }
@@ -26,9 +27,11 @@ export interface WordSpec {
 export interface CommandSpec {
   readonly name: string
   readonly summary: string
-  /** What it takes besides flags, in order; only the last may be optional or several. */
+  /** What it takes besides flags, in order; behind one that may be left out comes none that must be given. */
   readonly words: readonly WordSpec[]
   readonly flags: { readonly [name: string]: FlagSpec }
+  /** Shown at the end of the help: command lines and what they do. */
+  readonly examples?: readonly (readonly [command: string, says: string])[]
   /** Loads the command and runs it; gives the exit code. */
   readonly run: (
     call: { readonly words: readonly string[]; readonly flags: FlagValues },

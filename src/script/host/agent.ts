@@ -9,6 +9,12 @@ const optionKeys = ['model', 'model_aliases', 'input_concurrency', 'temperature'
 export const agentModule: HostModule = {
   name: 'aip.agent',
   functions: {
+    /**
+     * `aip.agent.run(name, {input?, inputs?, options?, agent_base_dir?}?) → {outputs?, after_all?, redo_requested}`
+     * Runs another agent and waits for it. Its name counts from the folder of the agent that calls, or from
+     * `agent_base_dir`; `input` stands before `inputs`, which must be a list; options are merged over the agent's own.
+     * Outputs that are null are nil holes. An agent that is not found or fails is an error.
+     */
     run: {
       effect: 'act',
       tables: 'data',
@@ -18,6 +24,11 @@ export const agentModule: HostModule = {
         return [await section.runAgent(name, call, at)]
       },
     },
+    /**
+     * `aip.agent.extract_options(value) → table?`
+     * A new table with `model`, `model_aliases`, `input_concurrency`, `temperature`, `top_p` and
+     * `allow_run_on_task_fail`, as far as the table has them. nil for anything but a table.
+     */
     extract_options: { effect: 'pure', call: ([value]) => [extractOptions(value)] },
   },
 }

@@ -4,7 +4,7 @@ import { commandEnvironment } from '../../base/process-environment.ts'
 import type { ProcessEnd, ProcessResult } from '../../base/process.ts'
 import { emit } from '../../event/context.ts'
 import type { Place } from '../../event/effects.ts'
-import { guard } from '../../tool/guard.ts'
+import { guard, notGranted } from '../../tool/guard.ts'
 import { statusAt } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
 import { argumentError, optionsTable, textList, textOption, text } from './arguments.ts'
@@ -23,6 +23,12 @@ const maxOutputBytes = 16 * 1024 * 1024
 export const cmdModule: HostModule = {
   name: 'aip.cmd',
   functions: {
+    /**
+     * `aip.cmd.exec(command, args?, {cwd?, timeout_ms?}?) → {stdout, stderr, exit}`
+     * Runs a program without a shell and without input, and waits for it; `args` is one string or a list. An exit code
+     * other than 0 is no error, and -1 stands for a signal. A program that cannot be started is an error, and so is one
+     * that takes longer than `timeout_ms` (30 minutes). It gets no keys from the environment.
+     */
     exec: {
       effect: 'act',
       call: async (args, section, at) => [await execute(readCommand(args, section), section, at)],
@@ -61,13 +67,15 @@ function folderOf(cwd: string | undefined, section: Section): string {
 
 async function execute(command: Command, section: Section, at: Place): Promise<LuaValue> {
   const { context } = section
+  const refused = context.rights?.command(command.command)
+  if (refused !== undefined) throw notGranted(name, refused)
   const request = { command: command.command, args: command.args, cwd: displayPath(context.workspace, command.cwd) }
   const { lost, ...result } = await context.effects.perform(
     at,
-    { kind: 'command', request, repeat: 'unsafe' },
+    { kind: 'command', request, repeat: 'unsafe', assumed: { stdout: '', stderr: '', exit: 0, lost: 0 } },
     async (stop) => {
       const { runProcess } = await import('../../base/process.ts')
-      const environment = commandEnvironment(context.surroundings?.env ?? {})
+      const environment = commandEnvironment(context.surroundings?.env ?? {}, context.rights?.passes)
       const signal = AbortSignal.any([stop, context.signal])
       return outcomeOf(await runProcess({ ...command, environment, maxOutputBytes }, signal), command)
     },

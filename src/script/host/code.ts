@@ -5,6 +5,12 @@ import type { HostModule } from './module.ts'
 export const codeModule: HostModule = {
   name: 'aip.code',
   functions: {
+    /**
+     * `aip.code.comment_line(extension, text) → string`
+     * The text as a comment of one line in the language of a file extension: `-- ` for lua and sql, `# ` for py, `<!--
+     * … -->` for html, one as in C for css and pcss, `// ` for all others. The extension may have blanks around it and
+     * any case.
+     */
     comment_line: {
       effect: 'pure',
       call: ([extension, comment]) => {

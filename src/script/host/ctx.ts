@@ -23,6 +23,10 @@ const stages: { readonly [stage in SectionStage]: string } = {
  */
 export const ctxModule: HostModule = {
   name: '',
+  /**
+   * `CTX`
+   * Where and in what a script runs: a table, described in [lua.md](lua.md#ctx).
+   */
   functions: { CTX: { effect: 'pure', call: (_, section) => [contextTable(section)] } },
   lua: { name: 'CTX', text: 'CTX = CTX()' },
 }

@@ -11,25 +11,26 @@ export function shaText(
   name: (typeof shaNames)[number],
   encoding: DigestEncoding,
 ): string {
-  return encode(createHash(name).update(content).digest(), encoding)
+  return encoded(createHash(name).update(content).digest(), encoding)
 }
 
 /** Loads the code of BLAKE3 and gives the function that works as `shaText` does. */
 export async function loadBlake3(): Promise<(content: string | Uint8Array, encoding: DigestEncoding) => string> {
   const { blake3Digest } = await import('../../base/hashes.ts')
   return (content, encoding) =>
-    encode(blake3Digest(typeof content === 'string' ? Buffer.from(content) : content), encoding)
+    encoded(blake3Digest(typeof content === 'string' ? Buffer.from(content) : content), encoding)
 }
 
-function encode(digest: Uint8Array, encoding: DigestEncoding): string {
+/** Bytes as text. */
+export function encoded(bytes: Uint8Array, encoding: DigestEncoding): string {
   switch (encoding) {
     case 'hex':
-      return Buffer.from(digest).toString('hex')
+      return Buffer.from(bytes).toString('hex')
     case 'b64':
-      return Buffer.from(digest).toString('base64')
+      return Buffer.from(bytes).toString('base64')
     case 'b64u':
-      return Buffer.from(digest).toString('base64url')
+      return Buffer.from(bytes).toString('base64url')
     case 'b58':
-      return base58(digest)
+      return base58(bytes)
   }
 }

@@ -18,19 +18,45 @@ import { resolvePath } from './resolve-path.ts'
 
 /** The functions of `aip.file` that change files (spec/aipack.md 6.2, vectors 48 to 50). */
 export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
+  /**
+   * `aip.file.save(path, content, {trim_start?, trim_end?, single_trailing_newline?}?) → FileInfo`
+   * Writes a file and makes the folders above it; what was there is replaced. The options shape the content in this
+   * order.
+   */
   save: acting('save', ([path, data, options], call) => {
     const target = call.resolve(path)
     saveFile(target, shaped(content(data, call.name, 'the content'), optionsTable(options, call.name), call.name), call)
     return infoOf(target, call)
   }),
+  /**
+   * `aip.file.append(path, content) → FileInfo`
+   * Adds to the end of a file, which is made when it is missing, with the folders above it.
+   */
   append: acting('append', ([path, data], call) => {
     const target = call.resolve(path)
     appendToFile(target, content(data, call.name, 'the content'), call)
     return infoOf(target, call)
   }),
+  /**
+   * `aip.file.copy(source, destination, {overwrite?}?) → FileInfo`
+   * Copies a file. A missing source is an error, and so is a destination that exists, unless `overwrite` is true.
+   */
   copy: acting('copy', (args, call) => transfer(args, call, copyFile)),
+  /**
+   * `aip.file.move(source, destination, {overwrite?}?) → FileInfo`
+   * Moves a file or folder. A missing source is an error, and so is a destination that exists, unless `overwrite` is
+   * true.
+   */
   move: acting('move', (args, call) => transfer(args, call, moveEntry)),
+  /**
+   * `aip.file.delete(path) → boolean`
+   * Deletes a file, a link or a folder with all in it; it does not go to the trash. false when there is nothing.
+   */
   delete: acting('delete', ([path], call) => deleteEntry(call.resolve(path), call)),
+  /**
+   * `aip.file.ensure_exists(path, content?, {content_when_empty?}?) → FileInfo`
+   * Writes the content when the file is missing; with `content_when_empty` also when it holds nothing but white space.
+   */
   ensure_exists: acting('ensure_exists', ([path, data, options], call) => {
     const target = call.resolve(path)
     const initial = data === undefined || data === null ? '' : content(data, call.name, 'the content')
@@ -38,6 +64,10 @@ export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
     if (isMissing(target, call, { whenEmpty })) saveFile(target, initial, call)
     return fileInfo(pathText(path, call.name), fileStatus(target, call.context))
   }),
+  /**
+   * `aip.file.ensure_dir(path) → boolean`
+   * Makes a folder and those above it: true when it was made, false when it was there. A file in its place is an error.
+   */
   ensure_dir: acting('ensure_dir', ([path], call) => makeFolder(call.resolve(path), call)),
 }
 

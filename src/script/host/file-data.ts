@@ -8,7 +8,16 @@ import { sectionPath } from './section-path.ts'
 
 /** The functions of `aip.file` that read TOML and YAML (spec/aipack.md 6.2); YAML is a list of its documents. */
 export const dataFunctions: { readonly [name: string]: ModuleFunction } = {
+  /**
+   * `aip.file.load_toml(path) → table`
+   * Reads a TOML file; dates are text. What cannot be read is an error that names file and line.
+   */
   load_toml: loading('load_toml', readToml),
+  /**
+   * `aip.file.load_yaml(path) → list`
+   * Reads a YAML file as the list of its documents, also when there is one. What cannot be read is an error that names
+   * file and line.
+   */
   load_yaml: loading('load_yaml', readYaml),
 }
 

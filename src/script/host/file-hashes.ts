@@ -11,6 +11,30 @@ const endings: readonly (readonly [string, DigestEncoding])[] = [
   ['_b58u', 'b58'],
 ]
 
+/**
+ * `aip.file.hash_sha256(path) → string`
+ * `aip.file.hash_sha512(path) → string`
+ * `aip.file.hash_blake3(path) → string`
+ * The digest of the bytes of a file in hexadecimal. A missing file is an error.
+ */
+/**
+ * `aip.file.hash_sha256_b64(path) → string`
+ * `aip.file.hash_sha512_b64(path) → string`
+ * `aip.file.hash_blake3_b64(path) → string`
+ * The same in Base64, padded.
+ */
+/**
+ * `aip.file.hash_sha256_b64u(path) → string`
+ * `aip.file.hash_sha512_b64u(path) → string`
+ * `aip.file.hash_blake3_b64u(path) → string`
+ * The same in Base64 for URLs, not padded.
+ */
+/**
+ * `aip.file.hash_sha256_b58u(path) → string`
+ * `aip.file.hash_sha512_b58u(path) → string`
+ * `aip.file.hash_blake3_b58u(path) → string`
+ * The same in Base58 with the alphabet of Bitcoin.
+ */
 /** The twelve `hash_…` functions of `aip.file`: the digest of a file's bytes (spec/aipack.md 6.2). */
 export const hashFunctions: { readonly [name: string]: ModuleFunction } = Object.fromEntries(
   endings.flatMap(([ending, encoding]) => [

@@ -12,12 +12,20 @@ import { sectionPath } from './section-path.ts'
 
 /** The functions of `aip.file` that make HTML smaller or turn it into Markdown (spec/aipack.md 6.2). */
 export const htmlFunctions: { readonly [name: string]: ModuleFunction } = {
+  /**
+   * `aip.file.load_html_as_slim(path) → string`
+   * Reads an HTML file and leaves out what is not seen, as `aip.html.slim` does.
+   */
   load_html_as_slim: {
     effect: 'act',
     call: async (args, section, at) => [
       await slimText(observedText(args, 'aip.file.load_html_as_slim', { section, at })),
     ],
   },
+  /**
+   * `aip.file.load_html_as_md(path, {slim?}?) → string`
+   * Reads an HTML file as Markdown. It is slimmed first, unless `slim` (or `trim`) is false.
+   */
   load_html_as_md: {
     effect: 'act',
     call: async (args, section, at) => {
@@ -26,7 +34,17 @@ export const htmlFunctions: { readonly [name: string]: ModuleFunction } = {
       return [await markdown(observedText(args, name, { section, at }), { slim })]
     },
   },
+  /**
+   * `aip.file.save_html_to_slim(path, dest?) → FileInfo`
+   * Saves an HTML file without what is not seen, as `<stem>-slim.html` beside it. `dest` is another path, or a table
+   * with `base_dir`, `file_name` and `suffix`.
+   */
   save_html_to_slim: saving('save_html_to_slim', { ending: 'html', suffix: '-slim' }, (html) => slimText(html)),
+  /**
+   * `aip.file.save_html_to_md(path, dest?) → FileInfo`
+   * Saves an HTML file as Markdown, as `<stem>.md` beside it. `dest` is another path, or a table with `base_dir`,
+   * `file_name`, `suffix` and `slim`.
+   */
   save_html_to_md: saving('save_html_to_md', { ending: 'md', suffix: '' }, (html, { options, name }) =>
     markdown(html, { slim: isSlim(options, ['slim'], name) }),
   ),
@@ -55,7 +73,8 @@ function isSlim(options: LuaTable, keys: readonly string[], name: string): boole
   return key === undefined || flagOption(options, key, name)
 }
 
-interface Target {
+/** What a file is called that is made of another one. */
+export interface Target {
   readonly ending: string
   /** Stands behind the stem when the caller names no file, no suffix and no folder. */
   readonly suffix: string
@@ -82,7 +101,7 @@ function saving(
 }
 
 /** Where to save, as the caller would write it: next to the source unless `dest` says otherwise. */
-function destination(
+export function destination(
   source: string,
   dest: LuaValue,
   { options, target, name }: { readonly options: LuaTable; readonly target: Target; readonly name: string },

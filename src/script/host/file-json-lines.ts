@@ -11,6 +11,11 @@ import { sectionPath } from './section-path.ts'
 
 /** The functions of `aip.file` for files with one JSON value on each line (spec/aipack.md 6.2, vectors 54 and 75). */
 export const jsonLineFunctions: { readonly [name: string]: ModuleFunction } = {
+  /**
+   * `aip.file.load_ndjson(path) → list`
+   * Reads a file with one JSON value on each line; blank lines are skipped. JSON is strict here, and an error names the
+   * line.
+   */
   load_ndjson: {
     effect: 'observe',
     call: ([path], section) => {
@@ -19,7 +24,15 @@ export const jsonLineFunctions: { readonly [name: string]: ModuleFunction } = {
       return [parseJsonLines(text, `${name}: ${pathText(path, name)}`)]
     },
   },
+  /**
+   * `aip.file.append_json_line(path, value) → FileInfo`
+   * Adds one line with the value as JSON, its keys sorted; the file is made when it is missing.
+   */
   append_json_line: appending('append_json_line', (value, name) => jsonLine(value, name)),
+  /**
+   * `aip.file.append_json_lines(path, values) → FileInfo`
+   * Adds one line for each value of a list; an empty list still makes the file.
+   */
   append_json_lines: appending('append_json_lines', (values, name) =>
     list(values, name, 'the values')
       .map((value) => jsonLine(value, name))

@@ -1,5 +1,5 @@
 import { buildFolders, listFiles } from '../../base/glob.ts'
-import { guard } from '../../tool/guard.ts'
+import { guard, mayRead } from '../../tool/guard.ts'
 import { readText, statusAt, type FileStatus } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
 import { flagOption, optionsTable, textList } from './arguments.ts'
@@ -9,6 +9,11 @@ import { baseFolder, resolveGlob } from './resolve-path.ts'
 
 /** The functions of `aip.file` that take globs (spec/aipack.md 6.2, 6.3, vectors 52 and 53). */
 export const listFunctions: { readonly [name: string]: ModuleFunction } = {
+  /**
+   * `aip.file.list(globs, {base_dir?, absolute?}?) → FileInfo[]`
+   * The files that match one of the globs (a string or a list; `!` in front excludes), ordered by glob, then by path.
+   * Build folders such as `node_modules`, `target` and `.git` are left out unless a glob names them.
+   */
   list: {
     effect: 'observe',
     call: ([globs, options], section) => {
@@ -16,6 +21,10 @@ export const listFunctions: { readonly [name: string]: ModuleFunction } = {
       return [files.map(({ path, status }) => fileInfo(path, status))]
     },
   },
+  /**
+   * `aip.file.list_load(globs, {base_dir?, absolute?}?) → FileRecord[]`
+   * As `aip.file.list`, with the content of each file. A file that is not UTF-8 is an error.
+   */
   list_load: {
     effect: 'observe',
     call: ([globs, options], section) => {
@@ -23,6 +32,10 @@ export const listFunctions: { readonly [name: string]: ModuleFunction } = {
       return [files.map(({ path, absolute, status }) => fileRecord(path, status, readText(absolute, section.context)))]
     },
   },
+  /**
+   * `aip.file.first(globs, {base_dir?, absolute?}?) → FileInfo?`
+   * The first file that matches, nil when there is none. Only `.git` is left out.
+   */
   first: {
     effect: 'observe',
     call: ([globs, options], section) => {
@@ -31,6 +44,10 @@ export const listFunctions: { readonly [name: string]: ModuleFunction } = {
       return [file === undefined ? undefined : fileInfo(file.path, file.status)]
     },
   },
+  /**
+   * `aip.file.stats(globs?, {base_dir?, absolute?}?) → FileStats?`
+   * Number, total size and first and last times of the files that match: zeros when there are none, nil for nil.
+   */
   stats: {
     effect: 'observe',
     call: ([globs, options], section) => {
@@ -58,7 +75,7 @@ function find(globs: LuaValue, options: LuaValue, { section, name, skipFolders =
   const { context } = section
   const table = optionsTable(options, name)
   const baseDir = guard('read', baseFolder(table, context, name), context)
-  const files = listFiles(
+  const listed = listFiles(
     textList(globs, name, 'the globs').map((glob) => resolveGlob(glob, context)),
     {
       baseDir,
@@ -67,6 +84,8 @@ function find(globs: LuaValue, options: LuaValue, { section, name, skipFolders =
       skipFolders,
     },
   )
+  // agents that may not read everything do not see the names of the rest
+  const files = context.rights === undefined ? listed : listed.filter(({ absolute }) => mayRead(absolute, context))
   const wantsAbsolute = flagOption(table, 'absolute', name)
   return files.map(({ path, absolute }) => ({
     path: wantsAbsolute ? absolute : path,

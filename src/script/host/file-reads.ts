@@ -12,6 +12,10 @@ import { baseFolder, resolvePath } from './resolve-path.ts'
 
 /** The functions of `aip.file` that read one file. */
 export const readFunctions: { readonly [name: string]: ModuleFunction } = {
+  /**
+   * `aip.file.load(path, {base_dir?}?) → FileRecord`
+   * Reads a text file; `path` in the result is as it was given. A file that is missing or not UTF-8 is an error.
+   */
   load: observing('load', ([path, options], section, name) => {
     const given = pathText(path, name)
     const base = baseFolder(optionsTable(options, name), section.context, name)
@@ -19,13 +23,27 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
     const text = readText(absolute, section.context)
     return fileRecord(given, fileStatus(absolute, section.context), text)
   }),
+  /**
+   * `aip.file.exists(path) → boolean`
+   * Whether something stands at the path; folders count. Never an error for a path: what lies outside or names a
+   * missing pack is not there.
+   */
   exists: observing('exists', ([path], section, name) => pathExists(pathText(path, name), section)),
+  /**
+   * `aip.file.info(path?) → FileInfo?`
+   * Name, size and times of a file without its content. nil for nil, a blank path, a missing file and a folder.
+   */
   info: observing('info', ([path], section, name) => {
     const given = optionalText(path, name)
     if (given === undefined || given.trim() === '') return undefined
     const status = fileStatus(resolvePath(pathText(given, name), section.context), section.context)
     return status?.kind === 'file' ? fileInfo(given, status) : undefined
   }),
+  /**
+   * `aip.file.load_json(path) → any`
+   * Reads a JSON file as `aip.json.parse` reads text: comments and trailing commas are fine, an empty file is nil. What
+   * cannot be read is an error that names the file.
+   */
   load_json: observing('load_json', ([path], section, name) => {
     const given = pathText(path, name)
     try {
@@ -36,6 +54,12 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
         : error
     }
   }),
+  /**
+   * `aip.file.load_md_sections(path, headings?) → MdSection[]`
+   * The sections of a Markdown file. Without `headings` each heading is a section of its own. With them (a string or a
+   * list such as `"## Name"`, exact in level and case) a section holds its deeper headings too, and `""` is the text
+   * before the first heading.
+   */
   load_md_sections: observing('load_md_sections', ([path, headings], section, name) => {
     const text = readGiven(pathText(path, name), section)
     if (headings === undefined || headings === null) return markdownSections(text).map(sectionTable)
@@ -46,13 +70,27 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
     })
     return markdownSections(text, patterns).map(sectionTable)
   }),
+  /**
+   * `aip.file.load_md_split_first(path) → {before, first, after}`
+   * Splits a Markdown file at its first heading: `first` is its section (nil when there is none), `after` the rest;
+   * `before` is always `""`.
+   */
   load_md_split_first: observing('load_md_split_first', ([path], section, name) => {
     const { first, after } = splitFirstSection(readGiven(pathText(path, name), section))
     return { before: '', first: first === undefined ? undefined : sectionTable(first), after }
   }),
+  /**
+   * `aip.file.line_spans(path) → [start, end][]`
+   * Where each line begins and ends, as byte offsets from 0 for `read_span`; line breaks are not part of it.
+   */
   line_spans: observing('line_spans', ([path], section, name) =>
     lineSpans(readBytes(resolvePath(pathText(path, name), section.context), section.context)),
   ),
+  /**
+   * `aip.file.read_span(path, start, end) → string`
+   * The text between two byte offsets from 0, the last not included. Offsets that are negative, reversed or behind the
+   * file, and a span that cuts a character, are errors.
+   */
   read_span: observing('read_span', ([path, start, end], section, name) => {
     const given = pathText(path, name)
     const from = integer(start, name, 'the start')

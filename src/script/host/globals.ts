@@ -10,6 +10,10 @@ import type { HostModule } from './module.ts'
 export const globalsModule: HostModule = {
   name: '',
   functions: {
+    /**
+     * `print(...)`
+     * Prints its arguments, each on a line of its own; tables are shown as `aip.lua.dump` shows them.
+     */
     print: {
       effect: 'act',
       call: ([line], { context, agentName }) => {
@@ -20,6 +24,25 @@ export const globalsModule: HostModule = {
   },
   lua: {
     name: 'globals',
+    /**
+     * `is_null(value) → boolean`
+     * `is_not_null(value) → boolean`
+     * Whether a value is nil or null, or neither of both.
+     */
+    /**
+     * `nil_if_null(value) → any`
+     * nil for null, else the value.
+     */
+    /**
+     * `value_or(...) → any`
+     * The first argument that is neither nil nor null; when there is none, the last.
+     */
+    /**
+     * `is_table(value) → boolean`
+     * `is_list(value) → boolean`
+     * `is_object(value) → boolean`
+     * Whether a value is a table; one with a first element; one without, as `{}` is.
+     */
     text: `
 local null, emit, dump = null, print, aip.lua.dump
 

@@ -14,6 +14,30 @@ const endings: readonly (readonly [string, DigestEncoding])[] = [
 /** `aip.hash` (spec/aipack.md 6.2, vector 78): the digest of a text, nil for nil. */
 export const hashModule: HostModule = {
   name: 'aip.hash',
+  /**
+   * `aip.hash.sha256(text?) → string?`
+   * `aip.hash.sha512(text?) → string?`
+   * `aip.hash.blake3(text?) → string?`
+   * The digest of a text in hexadecimal. nil for nil; anything but a string is an error.
+   */
+  /**
+   * `aip.hash.sha256_b64(text?) → string?`
+   * `aip.hash.sha512_b64(text?) → string?`
+   * `aip.hash.blake3_b64(text?) → string?`
+   * The same in Base64, padded.
+   */
+  /**
+   * `aip.hash.sha256_b64u(text?) → string?`
+   * `aip.hash.sha512_b64u(text?) → string?`
+   * `aip.hash.blake3_b64u(text?) → string?`
+   * The same in Base64 for URLs, not padded.
+   */
+  /**
+   * `aip.hash.sha256_b58(text?) → string?`
+   * `aip.hash.sha512_b58(text?) → string?`
+   * `aip.hash.blake3_b58(text?) → string?`
+   * The same in Base58 with the alphabet of Bitcoin.
+   */
   functions: Object.fromEntries(
     endings.flatMap(([ending, encoding]) => [
       ...shaNames.map((name) => shaFunction(name, ending, encoding)),

@@ -8,9 +8,26 @@ import { trimEnd, trimStart } from './text-trim.ts'
 export const htmlModule: HostModule = {
   name: 'aip.html',
   functions: {
+    /**
+     * `aip.html.slim(html) → string`
+     * HTML without what is not seen, such as scripts, styles and comments, indented by two blanks.
+     */
     slim: converting('slim', slimText),
+    /**
+     * `aip.html.prune_to_content(html) → string`
+     * Another name of `aip.html.slim`.
+     */
     prune_to_content: converting('prune_to_content', slimText),
+    /**
+     * `aip.html.to_md(html) → string`
+     * HTML as Markdown; `""` gives `""`.
+     */
     to_md: converting('to_md', markdownText),
+    /**
+     * `aip.html.select(html, selectors?) → {tag, attrs?, text, inner_html}[]`
+     * The elements that match one of the CSS selectors (a string or a list), in the order of the page. `text` and
+     * `inner_html` are trimmed. nil as selectors gives an empty list; a selector that cannot be read is an error.
+     */
     select: { effect: 'act', call: async ([html, selectors]) => [await select(html, selectors)] },
   },
 }

@@ -1,11 +1,15 @@
 import { agentModule } from './agent.ts'
 import { cmdModule } from './cmd.ts'
 import { codeModule } from './code.ts'
+import { csvModule } from './csv.ts'
 import { ctxModule } from './ctx.ts'
+import { editorModule } from './editor.ts'
 import { fileModule } from './file.ts'
 import { flowModule } from './flow.ts'
+import { gitModule } from './git.ts'
 import { globalsModule } from './globals.ts'
 import { hashModule } from './hash.ts'
+import { hbsModule } from './hbs.ts'
 import { htmlModule } from './html.ts'
 import { jsonModule } from './json.ts'
 import { luaModule } from './lua.ts'
@@ -13,17 +17,22 @@ import { mdModule } from './md.ts'
 import type { HostModule } from './module.ts'
 import { osModule } from './os-time.ts'
 import { pathModule } from './path.ts'
+import { pdfModule } from './pdf.ts'
 import { requireModule } from './require.ts'
 import { runModule } from './run.ts'
+import { rustModule } from './rust.ts'
 import { semverModule } from './semver.ts'
+import { shapeModule } from './shape.ts'
 import { tagModule } from './tag.ts'
 import { taskModule } from './task.ts'
 import { textModule } from './text.ts'
 import { timeModule } from './time.ts'
 import { tomlModule } from './toml.ts'
 import { udiffxModule } from './udiffx.ts'
+import { uuidModule } from './uuid.ts'
 import { webModule } from './web.ts'
 import { yamlModule } from './yaml.ts'
+import { zipModule } from './zip.ts'
 
 /** All host modules. The globals come last, because they use `aip.lua` and give `aip` its other names. */
 export const hostModules: readonly HostModule[] = [
@@ -32,24 +41,33 @@ export const hostModules: readonly HostModule[] = [
   agentModule,
   cmdModule,
   codeModule,
+  csvModule,
+  editorModule,
   fileModule,
   flowModule,
+  gitModule,
   hashModule,
+  hbsModule,
   htmlModule,
   jsonModule,
   luaModule,
   mdModule,
   osModule,
   pathModule,
+  pdfModule,
   runModule,
+  rustModule,
   semverModule,
+  shapeModule,
   tagModule,
   taskModule,
   textModule,
   timeModule,
   tomlModule,
   udiffxModule,
+  uuidModule,
   webModule,
   yamlModule,
+  zipModule,
   globalsModule,
 ]

@@ -9,13 +9,34 @@ import type { HostModule, ModuleFunction } from './module.ts'
 export const jsonModule: HostModule = {
   name: 'aip.json',
   functions: {
+    /**
+     * `aip.json.parse(text?) → any`
+     * Reads JSON, also with comments, trailing commas and names without quotes. nil for nil, for an empty text and for
+     * `null`; null inside is the `null` value. What cannot be read is an error.
+     */
     parse: { effect: 'pure', call: ([content]) => [parse(optionalText(content, 'aip.json.parse'))] },
+    /**
+     * `aip.json.parse_ndjson(text?) → list?`
+     * One value for each line that is not blank. JSON is strict here, and an error names the line. nil for nil.
+     */
     parse_ndjson: {
       effect: 'pure',
       call: ([content]) => [parseLines(optionalText(content, 'aip.json.parse_ndjson'))],
     },
+    /**
+     * `aip.json.stringify(value) → string`
+     * The value as JSON on one line, keys sorted; `{}` is an empty list. Functions, NaN and infinities are errors.
+     */
     stringify: writer('stringify', 0),
+    /**
+     * `aip.json.stringify_to_line(value) → string`
+     * Another name of `aip.json.stringify`.
+     */
     stringify_to_line: writer('stringify_to_line', 0),
+    /**
+     * `aip.json.stringify_pretty(value) → string`
+     * The same on several lines, indented by two blanks.
+     */
     stringify_pretty: writer('stringify_pretty', 2),
   },
 }

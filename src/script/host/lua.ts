@@ -9,6 +9,19 @@ export const luaModule: HostModule = {
   functions: {},
   lua: {
     name: 'aip.lua',
+    /**
+     * `aip.lua.dump(value) → string`
+     * The value as Lua would write it, indented; functions and cycles are named.
+     */
+    /**
+     * `aip.lua.merge(target, ...tables) → target`
+     * Copies the keys of the other tables into the first, which is changed and given back; later ones win. nil and null
+     * are skipped, other values that are no tables are an error.
+     */
+    /**
+     * `aip.lua.merge_deep(target, ...tables) → target`
+     * The same, but where both have a table at a key, these are merged too.
+     */
     text: `
 local null = null
 

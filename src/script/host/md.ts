@@ -20,12 +20,29 @@ import type { HostModule, Section } from './module.ts'
 export const mdModule: HostModule = {
   name: 'aip.md',
   functions: {
+    /**
+     * `aip.md.extract_blocks(text, lang?) → MdBlock[], string?`
+     * The fenced blocks as `{lang, content}`, all of them or those of one language. Instead of `lang` a table `{lang?,
+     * extrude = "content"}` may stand: the second value is then the text without these blocks. A fence that is not
+     * closed is no block.
+     */
     extract_blocks: { effect: 'pure', call: ([content, options]) => blocksOf(content, options) },
+    /**
+     * `aip.md.extract_meta(text?) → table, string`
+     * Merges the TOML, JSON and YAML blocks whose first line begins with `#!meta` or `//!meta`; later ones win. The
+     * second value is the text without them. nil gives nil twice; a block that cannot be read is an error that names
+     * the line.
+     */
     // it changes nothing, but the parsers of the data are loaded at their first use, and only these calls can wait
     extract_meta: {
       effect: 'act',
       call: async ([content], section) => metaOf(optionalText(content, 'aip.md.extract_meta'), section),
     },
+    /**
+     * `aip.md.extract_refs(text?) → MdRef[]`
+     * Links and images as `{target, text?, inline, kind}`; `kind` is `Anchor`, `File` or `Url`, and `inline` is true
+     * for images. What stands in fences and inline code is not one. nil gives an empty list.
+     */
     extract_refs: {
       effect: 'pure',
       call: ([content]) => {
@@ -33,6 +50,10 @@ export const mdModule: HostModule = {
         return [references.map((reference) => ({ _type: 'MdRef', ...reference }))]
       },
     },
+    /**
+     * `aip.md.outer_block_content_or_raw(text) → string`
+     * What stands between the first and the last fence of a text that begins with a fence; every other text as it is.
+     */
     outer_block_content_or_raw: {
       effect: 'pure',
       call: ([content]) => [outerBlockContent(text(content, 'aip.md.outer_block_content_or_raw'))],

@@ -13,9 +13,25 @@ import type { HostModule, Section } from './module.ts'
 export const osModule: HostModule = {
   name: 'os',
   functions: {
+    /**
+     * `os.time(table?) → integer`
+     * Now, or a date given by its fields in local time, in seconds since 1970.
+     */
     time: { effect: 'observe', call: ([table], section) => [timeOf(table, section)] },
+    /**
+     * `os.date(format?, time?) → string`
+     * A time as text, as in C, or with `*t` as a table; `!` in front means UTC.
+     */
     date: { effect: 'observe', call: ([format, time], section) => [dateOf(format, time, section)] },
+    /**
+     * `os.clock() → number`
+     * Seconds of processor time of the process.
+     */
     clock: { effect: 'observe', call: () => [processorSeconds()] },
+    /**
+     * `os.difftime(later, earlier) → number`
+     * Seconds between two times.
+     */
     difftime: {
       effect: 'pure',
       call: ([later, earlier]) => [seconds(later, 'os.difftime') - seconds(earlier, 'os.difftime')],

@@ -26,33 +26,82 @@ type Values = readonly LuaValue[]
 export const pathModule: HostModule = {
   name: 'aip.path',
   functions: {
+    /**
+     * `aip.path.parse(path?) → FileInfo?`
+     * Takes a path apart: `dir`, `name`, `stem`, `ext`. The disk is not looked at. nil for nil.
+     */
     parse: pure('parse', ([path], name) => {
       const given = optionalText(path, name)
       return [given === undefined ? undefined : fileInfo(given)]
     }),
+    /**
+     * `aip.path.split(path) → parent, name`
+     * The folder and the name of a path; the folder is `""` when there is none.
+     */
     split: pure('split', ([path], name) => {
       const parts = pathParts(tidyPath(text(path, name)))
       return [parts.parent ?? '', parts.name]
     }),
+    /**
+     * `aip.path.parent(path) → string?`
+     * The folder of a path: `""` for a name alone, nil for `/` and `""`.
+     */
     parent: pure('parent', ([path], name) => [pathParts(text(path, name)).parent]),
+    /**
+     * `aip.path.join(base, ...parts) → string`
+     * Joins a path. The items of a list are joined by `/`; separate arguments are put together without anything
+     * between, and the result is joined to the base.
+     */
     join: pure('join', ([base, ...parts], name) => {
       const joined = parts.map((part, index) => textList(part, name, `part ${index + 1}`).join('/')).join('')
       return [joinPath(text(base, name, 'the base'), joined)]
     }),
+    /**
+     * `aip.path.diff(path, base) → string`
+     * The path as it is seen from the base, with `..` where needed; `""` when there is no such way.
+     */
     diff: pure('diff', ([path, base], name) => [
       pathDifference(expandTilde(text(path, name)), expandTilde(text(base, name, 'the base'))) ?? '',
     ]),
+    /**
+     * `aip.path.resolve(path) → string`
+     * The absolute path that a path stands for: `~/`, `$tmp` and `namespace@pack` are worked out, others start in the
+     * workspace. A pack that is nowhere is an error.
+     */
     resolve: { effect: 'pure', call: ([path], section) => [resolveGiven(path, section, 'aip.path.resolve')] },
+    /**
+     * `aip.path.exists(path) → boolean`
+     * Whether something stands at the path, as `aip.file.exists`.
+     */
     exists: {
       effect: 'observe',
       call: ([path], section) => [pathExists(pathText(path, 'aip.path.exists'), section)],
     },
+    /**
+     * `aip.path.is_file(path) → boolean`
+     * Whether a file stands at the path; false for what may not be read.
+     */
     is_file: asking('is_file', 'file'),
+    /**
+     * `aip.path.is_dir(path) → boolean`
+     * Whether a folder stands at the path; false for what may not be read.
+     */
     is_dir: asking('is_dir', 'folder'),
+    /**
+     * `aip.path.matches_glob(path?, globs) → boolean?`
+     * Whether one of the globs (a string or a list) matches the path; `*` does not cross `/`. nil for nil, false for an
+     * empty list.
+     */
     matches_glob: pure('matches_glob', ([path, globs], name) => {
       const given = optionalText(path, name)
       return [given === undefined ? undefined : compileGlobs(textList(globs, name, 'the globs')).matches(given)]
     }),
+    /**
+     * `aip.path.sort_by_globs(files, globs, options?) → list`
+     * Orders paths, or tables with a `path`, by the glob they match, then by path. `options` is true when a later glob
+     * that matches too wins, `"start"` or `"end"` for where files without a match go, or a table `{end_weighted?,
+     * no_match_position?}`.
+     */
     sort_by_globs: pure('sort_by_globs', ([items, globs, options], name) => [
       sortByGlobs(list(items, name, 'the files'), textList(globs, name, 'the globs'), sortOptions(options, name)),
     ]),

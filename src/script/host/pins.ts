@@ -11,6 +11,13 @@ type Scope = 'run' | 'task'
  */
 export function pinFunctions(scope: Scope): { readonly [name: string]: ModuleFunction } {
   return {
+    /**
+     * `aip.run.pin(iden, priority?, content)`
+     * `aip.task.pin(iden, priority?, content)`
+     * Shows a line about the run, or about this input, until it is shown anew with the same `iden`. Lower priorities
+     * stand first, nil last. `content` is a text or `{label?, content}`. `aip.task.pin` is an error in Before All and
+     * After All.
+     */
     pin: {
       effect: 'act',
       call: (args, section) => {
@@ -20,6 +27,11 @@ export function pinFunctions(scope: Scope): { readonly [name: string]: ModuleFun
         return []
       },
     },
+    /**
+     * `aip.run.set_label(label)`
+     * `aip.task.set_label(label)`
+     * Names the run, or this input, in what is shown. `aip.task.set_label` is an error in Before All and After All.
+     */
     set_label: {
       effect: 'act',
       call: ([label], section) => {

@@ -14,6 +14,11 @@ import type { HostModule, Section } from './module.ts'
 export const requireModule: HostModule = {
   name: '',
   functions: {
+    /**
+     * `require(name) → any`
+     * Loads the Lua module `lua/<name>.lua` or `lua/<name>/init.lua` beside the agent or in its pack, once for each
+     * section. A module that is not found, and modules that require each other, are errors.
+     */
     require: { effect: 'pure', call: ([name], section) => findModule(text(name, 'require', 'the module'), section) },
   },
   lua: {

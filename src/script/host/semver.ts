@@ -7,6 +7,11 @@ import type { HostModule } from './module.ts'
 export const semverModule: HostModule = {
   name: 'aip.semver',
   functions: {
+    /**
+     * `aip.semver.compare(left, operator, right) → boolean`
+     * Compares two versions by `<`, `<=`, `=`, `==`, `>=`, `>`, `!=` or `~=`. Build metadata counts. What is no version
+     * or no operator is an error.
+     */
     compare: {
       effect: 'pure',
       call: ([left, operator, right]) => {
@@ -18,6 +23,10 @@ export const semverModule: HostModule = {
         return [holds(order, text(operator, name, 'the operator'))]
       },
     },
+    /**
+     * `aip.semver.parse(version) → {major, minor, patch, prerelease?, build?}`
+     * Takes a version apart. What is no version is an error.
+     */
     parse: {
       effect: 'pure',
       call: ([value]) => {
@@ -25,10 +34,18 @@ export const semverModule: HostModule = {
         return [{ major, minor, patch, prerelease: prerelease || undefined, build: build || undefined }]
       },
     },
+    /**
+     * `aip.semver.is_prerelease(version) → boolean`
+     * Whether a version is one before the release, such as `1.0.0-beta.1`. What is no version is an error.
+     */
     is_prerelease: {
       effect: 'pure',
       call: ([value]) => [version(value, 'aip.semver.is_prerelease', 'the version').prerelease !== ''],
     },
+    /**
+     * `aip.semver.valid(version) → boolean`
+     * Whether the text is a version; all three numbers are needed.
+     */
     valid: {
       effect: 'pure',
       call: ([value]) => [parseVersion(text(value, 'aip.semver.valid', 'the version')) !== undefined],

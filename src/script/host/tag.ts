@@ -7,10 +7,23 @@ import { findTagElements, type TagElement } from './tag-elements.ts'
 export const tagModule: HostModule = {
   name: 'aip.tag',
   functions: {
+    /**
+     * `aip.tag.extract(text, names, {extrude?}?) → {tag, attrs?, content}[], string?`
+     * The elements with one of these names (a string or a list, exact in case), also `<name/>`. With `extrude =
+     * "content"` the second value is the text without them. An empty name or list is an error.
+     */
     extract: extracting('extract', (elements) => elements.map(tagTable)),
+    /**
+     * `aip.tag.extract_as_map(text, names, {extrude?}?) → {name → element}, string?`
+     * The same as a table with the last element of each name.
+     */
     extract_as_map: extracting('extract_as_map', (elements) =>
       Object.fromEntries(elements.map((element) => [element.tag, tagTable(element)])),
     ),
+    /**
+     * `aip.tag.extract_as_multi_map(text, names, {extrude?}?) → {name → elements}, string?`
+     * The same as a table with the list of elements of each name.
+     */
     extract_as_multi_map: extracting('extract_as_multi_map', (elements) => {
       const tags = [...new Set(elements.map(({ tag }) => tag))]
       return Object.fromEntries(tags.map((tag) => [tag, elements.filter((found) => found.tag === tag).map(tagTable)]))

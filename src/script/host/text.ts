@@ -34,29 +34,114 @@ function onText(name: string, work: TextWork): ModuleFunction {
 }
 
 const works: { readonly [name: string]: TextWork } = {
+  /**
+   * `aip.text.trim(text?) → string?`
+   * Without white space at the start and at the end. As for all of `aip.text`, nil gives nil, and anything but a string
+   * is an error.
+   */
   trim: (subject) => [trimStart(trimEnd(subject))],
+  /**
+   * `aip.text.trim_start(text?) → string?`
+   * Without white space at the start.
+   */
   trim_start: (subject) => [trimStart(subject)],
+  /**
+   * `aip.text.trim_end(text?) → string?`
+   * Without white space at the end.
+   */
   trim_end: (subject) => [trimEnd(subject)],
+  /**
+   * `aip.text.truncate(text?, max, ellipsis?) → string?`
+   * At most `max` characters, the ellipsis included, which stands only where something was cut off.
+   */
   truncate: (subject, [most, ellipsis], name) => [
     truncate(subject, integer(most, name, 'the length'), optionalText(ellipsis, name, 'the ellipsis') ?? ''),
   ],
+  /**
+   * `aip.text.split_first(text?, separator) → string?, string?`
+   * The text before and behind the first separator. Without one: the text and nil.
+   */
   split_first: (subject, [separator], name) => splitAt(subject, text(separator, name, 'the separator'), 'first'),
+  /**
+   * `aip.text.split_last(text?, separator) → string?, string?`
+   * The same at the last separator.
+   */
   split_last: (subject, [separator], name) => splitAt(subject, text(separator, name, 'the separator'), 'last'),
+  /**
+   * `aip.text.split_first_line(text?, line) → string?, string?`
+   * Splits at the first line that is equal to `line`; the line breaks around it are dropped. Without one: the text and
+   * nil.
+   */
   split_first_line: (subject, [line], name) => splitAtLine(subject, text(line, name, 'the separator'), 'first'),
+  /**
+   * `aip.text.split_last_line(text?, line) → string?, string?`
+   * The same at the last such line.
+   */
   split_last_line: (subject, [line], name) => splitAtLine(subject, text(line, name, 'the separator'), 'last'),
+  /**
+   * `aip.text.remove_first_line(text?) → string?`
+   * Without the first line; `""` when there is but one.
+   */
   remove_first_line: (subject) => [removeFirstLines(subject, 1)],
+  /**
+   * `aip.text.remove_first_lines(text?, count) → string?`
+   * Without the first lines; `""` when there are not more.
+   */
   remove_first_lines: (subject, [count], name) => [removeFirstLines(subject, integer(count, name, 'the count'))],
+  /**
+   * `aip.text.remove_last_line(text?) → string?`
+   * Without the last line; `""` when there is but one.
+   */
   remove_last_line: (subject) => [removeLastLines(subject, 1)],
+  /**
+   * `aip.text.remove_last_lines(text?, count) → string?`
+   * Without the last lines; `""` when there are not more.
+   */
   remove_last_lines: (subject, [count], name) => [removeLastLines(subject, integer(count, name, 'the count'))],
+  /**
+   * `aip.text.replace_markers(text?, sections) → string?`
+   * Replaces the regions from a line with `<<START>>` to one with `<<END>>` by the sections in turn: texts, or tables
+   * with `content`. Another number of sections than regions is an error.
+   */
   replace_markers: (subject, [sections], name) => [replaceAll(subject, sections, name)],
+  /**
+   * `aip.text.ensure(text?, {prefix?, suffix?}) → string?`
+   * Adds a prefix and a suffix where the text does not have them yet. Other options are an error.
+   */
   ensure: (subject, [options], name) => [ensure(subject, options, name)],
+  /**
+   * `aip.text.ensure_single_trailing_newline(text?) → string?`
+   * With one line break at the end, neither none nor several; `""` becomes a line break.
+   */
   ensure_single_trailing_newline: (subject) => [ensureSingleTrailingNewline(subject)],
+  /**
+   * `aip.text.ensure_single_ending_newline(text?) → string?`
+   * Another name of `ensure_single_trailing_newline`.
+   */
   ensure_single_ending_newline: (subject) => [ensureSingleTrailingNewline(subject)],
+  /**
+   * `aip.text.escape_decode(text?) → string?`
+   * With HTML entities such as `&lt;` written out.
+   */
   escape_decode: (subject) => [decodeHtmlEntities(subject)],
+  /**
+   * `aip.text.escape_decode_if_needed(text?) → string?`
+   * The same, but only for a text in which `&lt;` occurs.
+   */
   escape_decode_if_needed: (subject) => [subject.includes('&lt;') ? decodeHtmlEntities(subject) : subject],
+  /**
+   * `aip.text.extract_line_blocks(text?, {starts_with, extrude?, first?}) → string[]?, string?`
+   * Lines that follow one another and begin with `starts_with` form a block; `first` limits how many are taken. With
+   * `extrude = "content"` the second value is the text without them.
+   */
   extract_line_blocks: (subject, [options], name) => lineBlocks(subject, options, name),
 }
 
+/**
+ * `aip.text.format_size(bytes?, options?) → string?`
+ * A size for people, right-aligned in 9 characters, by powers of 1000: `  1.50 KB`. `options` is the lowest unit, such
+ * as `"MB"`, or `{lowest_unit?, trim?}`. nil for nil.
+ */
 const formatSizeFunction: ModuleFunction = {
   effect: 'pure',
   call: ([bytes, options]) => {

@@ -11,6 +11,10 @@ import { type PlainData, plainData, type PlainTable } from './plain-data.ts'
 export const tomlModule: HostModule = {
   name: 'aip.toml',
   functions: {
+    /**
+     * `aip.toml.parse(text) → table`
+     * Reads TOML; dates are text. What cannot be read is an error that names the line.
+     */
     parse: {
       effect: 'act',
       call: async ([value]) => {
@@ -18,6 +22,10 @@ export const tomlModule: HostModule = {
         return [await readToml({ text: content, what: 'the text', name: 'aip.toml.parse failed' })]
       },
     },
+    /**
+     * `aip.toml.stringify(table) → string`
+     * A table as TOML, keys sorted. Lists at the top, null and NaN are errors, because TOML cannot say them.
+     */
     stringify: { effect: 'act', tables: 'data', call: async ([value]) => [await writeToml(value)] },
   },
 }

@@ -16,8 +16,23 @@ import { baseFolder, resolvePath } from './resolve-path.ts'
 export const udiffxModule: HostModule = {
   name: 'aip.udiffx',
   functions: {
+    /**
+     * `aip.udiffx.apply_file_changes(text, base_dir?, {extrude?}?) → status, string?`
+     * Makes the file changes that stand in an answer as `FILE_CHANGES`. Never an error for what the answer holds: the
+     * status has `success`, `total_count`, `success_count`, `fail_count` and `items`, each with `file_path`, `kind`,
+     * `success`, and where it failed `error_msg` and `error_hunks`. With `extrude = "content"` the second value is the
+     * text without the changes.
+     */
     apply_file_changes: { effect: 'act', call: applyFileChanges },
+    /**
+     * `aip.udiffx.load_files_context(globs, {base_dir?, absolute?}?) → string?`
+     * The files that match as `<FILE_CONTENT path="…">` blocks, for a prompt; nil when nothing matches.
+     */
     load_files_context: { effect: 'observe', call: loadFilesContext },
+    /**
+     * `aip.udiffx.file_changes_instruction() → string`
+     * The text for a prompt that tells a model how to write file changes.
+     */
     file_changes_instruction: { effect: 'pure', call: () => [fileChangesInstruction] },
   },
 }

@@ -1,8 +1,9 @@
-import { BatonError, messageOf } from '../../base/error.ts'
+import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import type { HttpRequest, HttpResponse } from '../../base/http.ts'
 import { sendHttp, shownUrl } from '../../base/http.ts'
 import { parseStrictJson } from '../../base/jsonc.ts'
 import type { Place } from '../../event/effects.ts'
+import { notGranted } from '../../tool/guard.ts'
 import type { LuaValue } from '../engine.ts'
 import { argumentError, isTable, luaTypeName, text } from './arguments.ts'
 import { jsonText } from './json-text.ts'
@@ -17,6 +18,12 @@ const maxBytes = 32 * 1024 * 1024
 export const webModule: HostModule = {
   name: 'aip.web',
   functions: {
+    /**
+     * `aip.web.get(url, options?) → {success, status, url, content, content_type?, headers?, error?}`
+     * Fetches a page. Any status is an answer, and `success` says whether it was 2xx; no answer is an error. The
+     * options are `user_agent`, `headers`, `redirect_limit` (5), `timeout_ms` (2 minutes) and `parse`, with which an
+     * answer of type JSON becomes a table.
+     */
     get: {
       effect: 'act',
       call: async ([url, options], section, at) => {
@@ -26,6 +33,10 @@ export const webModule: HostModule = {
         return [await send(request, { name, section, at, parse: given.parse })]
       },
     },
+    /**
+     * `aip.web.post(url, data, options?) → {success, status, url, content, content_type?, headers?, error?}`
+     * Sends a text, or a table as JSON. Options and result are those of `aip.web.get`.
+     */
     post: {
       effect: 'act',
       call: async ([url, data, options], section, at) => {
@@ -40,11 +51,28 @@ export const webModule: HostModule = {
         ]
       },
     },
+    /**
+     * `aip.web.parse_url(url?) → {scheme, host, port, path, query?, fragment, username, password, url, page_url}?`
+     * Takes a URL apart; `query` is a table, `page_url` the URL without query and fragment. nil for nil; what is no URL
+     * is an error.
+     */
     parse_url: { effect: 'pure', call: ([url]) => [parseUrl(url)] },
+    /**
+     * `aip.web.resolve_href(href?, base) → string?`
+     * The URL that a link on a page leads to. nil for nil.
+     */
     resolve_href: { effect: 'pure', call: ([href, base]) => [resolveHref(href, base)] },
   },
   lua: {
     name: 'aip.web',
+    /**
+     * `aip.web.UA_AIPACK`
+     * The user agent `aipack`, which `user_agent = true` sends too.
+     */
+    /**
+     * `aip.web.UA_BROWSER`
+     * The user agent of a browser.
+     */
     text: `
 aip.web.UA_AIPACK = ${JSON.stringify(userAgents.aipack)}
 aip.web.UA_BROWSER = ${JSON.stringify(userAgents.browser)}
@@ -78,15 +106,22 @@ async function send(request: HttpRequest, { name, section, at, parse }: Sending)
   const { context } = section
   const { method, body } = request
   const url = shownUrl(request.url)
+  const check = (target: URL): void => {
+    const refused = context.rights?.connect(target)
+    if (refused !== undefined) throw notGranted(name, refused)
+  }
+  check(request.url)
   // headers are never recorded: they carry keys
   const recorded = { method, url, ...(body === undefined ? {} : { body }) }
-  const effect = { kind: 'http', request: recorded, repeat: method === 'GET' ? 'safe' : 'unsafe' } as const
+  const assumed = { status: 200, url, headers: {}, text: '' }
+  const effect = { kind: 'http', request: recorded, repeat: method === 'GET' ? 'safe' : 'unsafe', assumed } as const
   const response = await context.effects.perform(at, effect, async (stop) => {
     const signal = AbortSignal.any([stop, context.signal])
     try {
-      return await sendHttp(request, signal)
+      return await sendHttp({ ...request, check }, signal)
     } catch (error) {
       signal.throwIfAborted()
+      if (isBatonError(error)) throw error
       throw new BatonError('SCRIPT_FAILED', `${name}: ${url} failed: ${messageOf(error)}`, {
         hint: 'Check the address and the network, or let the script go on with pcall.',
         cause: error,

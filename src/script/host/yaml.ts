@@ -10,6 +10,11 @@ import { plainData } from './plain-data.ts'
 export const yamlModule: HostModule = {
   name: 'aip.yaml',
   functions: {
+    /**
+     * `aip.yaml.parse(text?) → list?`
+     * Reads YAML as the list of its documents, also when there is one. nil for nil; what cannot be read is an error
+     * that names the line.
+     */
     parse: {
       effect: 'act',
       call: async ([value]) => {
@@ -18,11 +23,19 @@ export const yamlModule: HostModule = {
         return [await readYaml({ text: content, what: 'the text', name: 'aip.yaml.parse failed' })]
       },
     },
+    /**
+     * `aip.yaml.stringify(value) → string`
+     * The value as one YAML document, keys sorted. Functions and NaN are errors.
+     */
     stringify: {
       effect: 'act',
       tables: 'data',
       call: async ([value]) => [await writeDocuments([value], 'aip.yaml.stringify')],
     },
+    /**
+     * `aip.yaml.stringify_multi_docs(documents) → string`
+     * The values of a list as YAML documents, with `---` between them.
+     */
     stringify_multi_docs: {
       effect: 'act',
       tables: 'data',

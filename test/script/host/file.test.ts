@@ -425,11 +425,12 @@ describe('from Lua', () => {
     mkdirSync(join(host.root, 'd'))
     await runLua(host, 'aip.text.trim("x") aip.file.load("a.txt") aip.file.save("b.txt", "B") aip.path.exists("b.txt")')
     expect(
-      host.records.flatMap((record) => ('p' in record && record.k !== 'done' ? [[record.k, record.p]] : [])),
+      host.records.flatMap((record) => ('p' in record && record.p.includes('#') ? [[record.k, record.p]] : [])),
     ).toEqual([
       ['obs', 'pre/0:agent/data#0'],
       ['started', 'pre/0:agent/data#1'],
       ['ended', 'pre/0:agent/data#1'],
+      ['call', 'pre/0:agent/data#1'],
       ['obs', 'pre/0:agent/data#2'],
     ])
   })

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
 import { sha256 } from '../../../src/base/hash.ts'
-import { isJsonObject } from '../../../src/base/json.ts'
 import type { RunContext } from '../../../src/event/context.ts'
 import { placeText } from '../../../src/event/effects.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
@@ -21,11 +20,18 @@ function meddled(context: RunContext, meddle: Meddling): RunContext {
     ...context,
     effects: {
       ...effects,
-      performSync: (at, effect, act) =>
-        effects.performSync(at, effect, () => {
-          const path = isJsonObject(effect.request) ? effect.request['path'] : undefined
-          meddle(typeof path === 'string' ? path : '')
-          return act()
+      changeFile: (at, asked, plan) =>
+        effects.changeFile(at, asked, () => {
+          const planned = plan()
+          if (planned === undefined) return undefined
+          const { record, act } = planned
+          return {
+            record,
+            act: (disk) => {
+              meddle(record.path)
+              act(disk)
+            },
+          }
         }),
     },
   }
@@ -234,7 +240,7 @@ describe('a write that fails', () => {
         effects: {
           ...effects,
           observe: (at, observation, read) => recall(at, () => effects.observe(at, observation, read)),
-          performSync: (at, effect, act) => recall(at, () => effects.performSync(at, effect, act)),
+          changeFile: (at, asked, plan) => recall(at, () => effects.changeFile(at, asked, plan)),
         },
       })
     }

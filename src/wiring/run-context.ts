@@ -1,35 +1,39 @@
 import { dirname, join } from 'node:path'
-import { createAgentExecutor } from './agent/executor.ts'
-import { checkModelNames, fatalProblem, refuseUnpriced } from './agent/check-models.ts'
-import { createModelChooser } from './agent/models.ts'
-import type { AgentParts } from './agent/parts.ts'
-import { systemClock } from './base/clock.ts'
-import { createPool, manyListeners } from './base/limit.ts'
-import { inheritedOptions } from './config/agent-options.ts'
-import { aipackBaseFolder } from './config/locate.ts'
-import type { Settings } from './config/settings.ts'
-import type { Bus } from './event/bus.ts'
-import type { RunContext } from './event/context.ts'
-import type { Meter } from './event/meter.ts'
-import { createSources } from './event/sources.ts'
-import { createEffects } from './journal/effects.ts'
-import { createBudget, type RunBudget } from './journal/run-budget.ts'
-import type { RunJournal } from './journal/journal.ts'
-import { createMask, type LiveMask } from './journal/secrets.ts'
-import type { ModelTimeouts } from './model/call.ts'
-import { createCoolDown } from './model/cool-down.ts'
-import { costOfAnswer, costOfFailedCall } from './model/estimate.ts'
-import type { PriceList } from './model/prices.ts'
-import { secretsOf } from './model/secrets-of.ts'
-import { listPacks } from './pack/find-pack.ts'
-import { resolveAgent } from './pack/resolve.ts'
-import { createPromptRunner } from './run/child-run.ts'
-import { placeModelError } from './run/model-place.ts'
-import type { SourceLog } from './run/source-log.ts'
-import type { Target } from './run/target.ts'
-import { createScriptLoader } from './script-loader.ts'
-import { createPathPolicy } from './tool/policy.ts'
-import { version } from './version.ts'
+import { createAgentExecutor } from '../agent/executor.ts'
+import { checkModelNames, fatalProblem, refuseUnpriced } from '../agent/check-models.ts'
+import { holdToPack } from '../agent/hold-to-pack.ts'
+import { createModelChooser } from '../agent/models.ts'
+import type { AgentParts } from '../agent/parts.ts'
+import { bothReads } from '../base/reads.ts'
+import { systemClock } from '../base/clock.ts'
+import { createPool, manyListeners } from '../base/limit.ts'
+import { inheritedOptions } from '../config/agent-options.ts'
+import { aipackBaseFolder } from '../config/locate.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Bus } from '../event/bus.ts'
+import type { RunContext } from '../event/context.ts'
+import type { Meter } from '../event/meter.ts'
+import { placeText } from '../event/effects.ts'
+import { createSources } from '../event/sources.ts'
+import { createBudget, type RunBudget } from '../journal/run-budget.ts'
+import type { RunJournal } from '../journal/journal.ts'
+import { createMask, type LiveMask } from '../journal/secrets.ts'
+import type { ModelTimeouts } from '../model/call.ts'
+import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
+import type { PriceList } from '../model/prices.ts'
+import { secretsOf } from '../model/secrets-of.ts'
+import { listPacks } from '../pack/find-pack.ts'
+import { resolveAgent } from '../pack/resolve.ts'
+import { createPromptRunner } from '../run/child-run.ts'
+import { recordChoices } from '../run/model-choices.ts'
+import { placeModelError } from '../run/model-place.ts'
+import type { SourceLog } from '../run/source-log.ts'
+import type { SourceRecorder } from '../run/stored-sources.ts'
+import type { Target } from '../run/target.ts'
+import { createScriptLoader } from '../agent/script-loader.ts'
+import { createPathPolicy } from '../tool/policy.ts'
+import { createRunEffects, type Past, recordShown, type Replay } from './run-effects.ts'
+import { version } from '../version.ts'
 
 /** Model requests of this process that may be under way at once, over all runs. */
 const modelPool = createPool(1024)
@@ -49,10 +53,19 @@ export interface RunParts {
   readonly signal: AbortSignal | undefined
   /** Keeps what is read and changed. */
   readonly log: SourceLog | undefined
+  /** Keeps what the run is made of. */
+  readonly sources: SourceRecorder
+  /** Told when an effect begins, and how it ended. */
+  readonly onEffect: () => void
+  /** Set when the run goes on. */
+  readonly past: Past | undefined
+  /** Set when a recorded run is run again without anything outside. */
+  readonly replay: Replay | undefined
 }
 
 export interface WiredRun {
-  readonly context: RunContext
+  /** What the target is run with: a prompt file of a pack is held to what that was granted. */
+  readonly context: () => Promise<RunContext>
   /** Rejects when a model that the main agent names cannot be asked, or has no price where dollars are limited. */
   readonly checkModels: () => Promise<void>
   /** Lowers the limits of what model calls may cost from now on; those of the run hold as well. */
@@ -73,19 +86,22 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const parts = agentParts(target, { ...run, signal })
   let { budget } = run
   const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
-  const effects = createEffects({
-    journal,
-    signal,
-    budget: { reserve: (effect, at) => budget.reserve(effect, at) },
-    costOf: ({ kind }, value) => (kind === 'model' ? costOfAnswer(value) : undefined),
-    costOfFailure: ({ kind }, error) => (kind === 'model' ? costOfFailedCall(error) : undefined),
-  })
+  const events = recordShown(journal, bus.send)
+  const effects =
+    run.replay?.effects ??
+    createRunEffects({
+      ...run,
+      budget: { reserve: (effect, at) => budget.reserve(effect, at) },
+      signal,
+      workspace,
+      events: bus.send,
+    })
   const context: RunContext = {
     runId: run.id,
     at: [],
     signal,
     workspace,
-    effects: log?.around(effects, workspace) ?? effects,
+    effects,
     ...(log === undefined ? {} : { reads: log }),
     policy: createPathPolicy({
       workspace,
@@ -94,13 +110,15 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       packFolders: () => listPacks(places).map(({ dir }) => dir),
     }),
     agents: createAgentExecutor(parts),
-    sources: createSources(executedFiles(target)),
+    sources: createSources(executedFiles(target), (at, { path, hash }) =>
+      journal.note({ k: 'use', p: placeText(at), path, hash }),
+    ),
     ancestors: [],
     options: inheritedOptions(target.agentSettings, target.configSettings),
     configOptions: inheritedOptions(target.configSettings, target.configSettings),
     places,
     meter: run.meter.add,
-    events: bus.send,
+    events,
     now: () => new Date(),
     version,
     surroundings: { cwd, env },
@@ -108,7 +126,8 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     ...(dry === undefined ? {} : { dry }),
   }
   return {
-    context,
+    context: async () =>
+      target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, context) : context,
     checkModels: () => checkModels(target, { parts, dry }),
     limitBudget: (limits) => (budget = createBudget(limits, run.budget)),
   }
@@ -144,29 +163,49 @@ function ownFolders(target: Target): readonly string[] {
 
 function agentParts(
   target: Target,
-  { bus, builtInDir, cwd, home, env, patienceMs, signal, log: reads }: RunParts & { readonly signal: AbortSignal },
+  {
+    bus,
+    builtInDir,
+    cwd,
+    home,
+    env,
+    patienceMs,
+    signal,
+    log,
+    sources,
+    past,
+    journal,
+    replay,
+  }: RunParts & { readonly signal: AbortSignal },
 ): AgentParts {
   const { settings } = target
   const clock = systemClock
+  const reads = bothReads(log, sources.reads)
   let prices: Promise<PriceList> | undefined
+  const choose = createModelChooser({
+    sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
+    timeouts: timeoutsOf(settings),
+    tableFile: join(builtInDir, 'models.toml'),
+    signal,
+    onNotice: (message) => bus.send([], { type: 'warning', message }),
+  })
   return {
+    agentRunsBefore: past?.index.agentRuns ?? 0,
     scripts: createScriptLoader(settings.lua),
-    chooseModel: createModelChooser({
-      sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
-      timeouts: timeoutsOf(settings),
-      tableFile: join(builtInDir, 'models.toml'),
-      signal,
-      onNotice: (message) => bus.send([], { type: 'warning', message }),
-    }),
+    chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),
     modelPool,
     retry: { policy: policyOf(settings), patienceMs, clock },
-    coolDown: createCoolDown({ clock }),
-    prices: () => (prices ??= import('./model/prices.ts').then(({ loadPrices }) => loadPrices())),
+    reads,
+    coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
     limitsCost: settings.budget.usd !== undefined,
     runPromptFile: createPromptRunner({ cwd, home, env, builtInDir, reads }),
     findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, reads }),
   }
 }
+
+/** In a replay models are tried as they are written: the record says which of them was not asked. */
+const restless: CoolDown = { rest: () => undefined, isResting: () => false }
 
 function timeoutsOf({ timeouts }: Settings): ModelTimeouts {
   const { connect_ms: connectMs, headers_ms: headersMs, stream_idle_ms: streamIdleMs, request_ms: requestMs } = timeouts

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Settings } from './config/settings.ts'
-import { createBindings } from './script/bindings.ts'
-import type { LuaEngine } from './script/engine.ts'
-import type { ScriptHost } from './script/section.ts'
+import type { Settings } from '../config/settings.ts'
+import { createBindings } from '../script/bindings.ts'
+import type { LuaEngine } from '../script/engine.ts'
+import type { ScriptHost } from '../script/section.ts'
 
 /** Gives the Lua engine with all host modules; loaded at the first call and shared by a run's sections. */
 export function createScriptLoader(lua: Settings['lua']): () => Promise<ScriptHost> {
@@ -16,7 +16,7 @@ export function createScriptLoader(lua: Settings['lua']): () => Promise<ScriptHo
   }
 
   async function load(): Promise<ScriptHost> {
-    const [engine, { hostModules }] = await Promise.all([loadEngine(lua), import('./script/host/index.ts')])
+    const [engine, { hostModules }] = await Promise.all([loadEngine(lua), import('../script/host/index.ts')])
     return { engine, bindings: createBindings(hostModules), limits }
   }
 
@@ -28,11 +28,11 @@ async function loadEngine({ engine, isolated }: Settings['lua']): Promise<LuaEng
   const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
   const { wasmFile, workerFile } = bundledFiles()
   if (isolated) {
-    const { createIsolatedEngine } = await import('./script/isolated/engine.ts')
+    const { createIsolatedEngine } = await import('../script/isolated/engine.ts')
     return createIsolatedEngine({ engine: chosen, ...wasmFile, ...workerFile })
   }
-  if (chosen === 'fengari') return (await import('./script/fengari/engine.ts')).loadFengari()
-  return (await import('./script/lua54/engine.ts')).loadLua54(wasmFile)
+  if (chosen === 'fengari') return (await import('../script/fengari/engine.ts')).loadFengari()
+  return (await import('../script/lua54/engine.ts')).loadLua54(wasmFile)
 }
 
 interface BundledFiles {

@@ -1,0 +1,19 @@
+// node resume-index.mjs <library> <folder>: what a resume does with the record of a run. Prints how many records count.
+const [library, folder] = process.argv.slice(2)
+const { openFileRecords } = await import(`${library}/journal/file-records.js`)
+const { indexRun } = await import(`${library}/journal/run-index.js`)
+const { noMask } = await import(`${library}/journal/secrets.js`)
+
+const source = openFileRecords(folder, { mask: noMask })
+const index = await indexRun(source, { use: { kind: 'resume' } })
+let answers = 0
+for (let number = 0; ; number += 1) {
+  const node = index.tree.find(`pre/0:walk/data#${number}`)
+  const location = node?.answer ?? node?.returned
+  if (location === undefined) break
+  // a script that goes on asks for each; here for some, so that the index is what is measured
+  if (number % 100 === 0 && source.at(location).status !== 'ok') throw new Error('not the record')
+  answers += 1
+}
+source.close()
+console.log(`${index.records('run.start').length} ${answers} ${index.tree.find('task/1')?.done !== undefined}`)

@@ -1,0 +1,74 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runNode } from './child.mjs'
+import { figure, interleave, quotients } from './rounds.mjs'
+
+const plain = `import { readFileSync } from 'node:fs'
+const lines = readFileSync(process.argv[2], 'utf8').trimEnd().split('\\n')
+console.log(lines.map((line) => JSON.parse(line)).filter(({ status }) => status === 'done').length)
+`
+
+/** `baton runs` of a workspace with many runs, against plain Node that reads and parses their index. */
+export async function runs({ command, folder, small }) {
+  const count = small ? 50 : 10_000
+  mkdirSync(join(folder, '.git'))
+  writeFileSync(join(folder, 'ask.md'), '+++\nmodel = "offline::extractive"\n+++\nWhat is this?\n')
+  writeFileSync(join(folder, 'plain.mjs'), plain)
+  await runNode([command, 'ask.md'], { folder })
+  const history = historyOf(folder)
+  const index = join(history, 'index.jsonl')
+  const lines = copyRun(history, count)
+  writeFileSync(index, lines)
+
+  async function listed(args, expected) {
+    const { ms, stdout } = await runNode([command, 'runs', ...args], { folder })
+    const printed = stdout.trimEnd().split('\n').length
+    if (printed !== expected) throw new Error(`baton runs printed ${printed} lines in place of ${expected}`)
+    return ms
+  }
+
+  async function read() {
+    const { ms, stdout } = await runNode(['plain.mjs', index], { folder })
+    if (stdout !== `${count}\n`) throw new Error(`the reference has read ${stdout.trim()} runs`)
+    return ms
+  }
+
+  async function rebuilt() {
+    rmSync(index)
+    return listed([], 21)
+  }
+
+  const results = await interleave(
+    { newest: () => listed([], 21), all: () => listed(['-n', '0', '--json'], count), rebuilt, read },
+    small ? 1 : 9,
+  )
+  const label = count.toLocaleString('en-US')
+  const of = 'reading and parsing their index'
+  return [
+    figure(`baton runs, ${label} runs`, { of, ratios: quotients(results.newest, results.read) }),
+    figure(`baton runs -n 0 --json, ${label} runs`, { of, ratios: quotients(results.all, results.read) }),
+    figure(`baton runs without its index, ${label} runs`, { of, ratios: quotients(results.rebuilt, results.read) }),
+  ]
+}
+
+function historyOf(folder) {
+  const all = join(folder, 'state/state/runs')
+  const [workspace] = readdirSync(all)
+  return join(all, workspace)
+}
+
+/** As many runs as the one that is there; gives the lines of their index. */
+function copyRun(history, count) {
+  const [first] = readdirSync(history).filter((name) => /^\d{8}-/.test(name))
+  const summary = JSON.parse(readFileSync(join(history, first, 'summary.json'), 'utf8'))
+  const journal = readFileSync(join(history, first, 'j-000001.jsonl'))
+  rmSync(join(history, first), { recursive: true })
+  return Array.from({ length: count }, (_, number) => {
+    const id = `20260101-000000-${number.toString(16).padStart(6, '0')}`
+    const line = `${JSON.stringify({ ...summary, id })}\n`
+    mkdirSync(join(history, id))
+    writeFileSync(join(history, id, 'summary.json'), line)
+    writeFileSync(join(history, id, 'j-000001.jsonl'), journal)
+    return line
+  }).join('')
+}

@@ -1,0 +1,47 @@
+import mammoth from 'mammoth'
+import { BatonError, messageOf } from './error.ts'
+import { checkSizes } from './archive-entry.ts'
+import { openZip, readZipEntry } from './zip.ts'
+
+/**
+ * Headings one level below those of the document, whose title is the first, as AIPack has it. Deeper ones than Markdown
+ * has stay at its last level.
+ */
+const styles: readonly string[] = [
+  "p[style-name='Title'] => h1:fresh",
+  "p[style-name='Subtitle'] => p > strong:fresh",
+  ...[1, 2, 3, 4, 5, 6].map((level) => `p[style-name='heading ${level}'] => h${Math.min(level + 1, 6)}:fresh`),
+]
+
+/**
+ * The text of a Word document as HTML: headings, lists, tables, links and emphasis; pictures are left out, and nothing
+ * it refers to is read. `name` is what it is called in messages. What is in it is checked first as archives are, because
+ * the library unpacks whatever it is given. Load this file at its first use.
+ * @throws BatonError FILE_FAILED for what is no Word document, is damaged, or too large
+ */
+export async function htmlFromDocx(content: Uint8Array, name: string): Promise<string> {
+  const zip = openZip(content, { archive: name })
+  checkSizes(zip.entries, zip)
+  for (const entry of zip.entries) readZipEntry(zip, entry)
+  if (!zip.entries.some((entry) => entry.name === '[Content_Types].xml')) {
+    throw docxFailed(name, 'is a zip archive, but not a Word document')
+  }
+  try {
+    const { value } = await mammoth.convertToHtml(
+      { buffer: Buffer.from(content.buffer, content.byteOffset, content.byteLength) },
+      {
+        styleMap: [...styles],
+        includeEmbeddedStyleMap: false,
+        externalFileAccess: false,
+        convertImage: mammoth.images.imgElement(async () => ({ src: '' })),
+      },
+    )
+    return value
+  } catch (error) {
+    throw docxFailed(name, `cannot be read as a Word document: ${messageOf(error)}`, error)
+  }
+}
+
+function docxFailed(name: string, problem: string, cause?: unknown): BatonError {
+  return new BatonError('FILE_FAILED', `${name} ${problem}`, { hint: 'Only .docx files can be read.', cause })
+}

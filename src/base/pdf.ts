@@ -1,0 +1,57 @@
+import { EncryptedPDFError, PDFDocument } from '@cantoo/pdf-lib'
+import { BatonError, messageOf } from './error.ts'
+
+/** A PDF that was read. Pages count from 0. */
+export interface PdfFile {
+  readonly pageCount: number
+  /** One page as a PDF of its own; the same bytes whenever it is asked for. */
+  readonly page: (index: number) => Promise<Uint8Array>
+}
+
+/** Behind this many bytes nothing of a whole PDF may follow. */
+const tailBytes = 2048
+
+/**
+ * Reads a PDF; `name` is what it is called in messages. One that only its owner's password protects is read as viewers
+ * do. The library goes on where something is damaged; when it has lost pages, or the end is missing, the file is refused.
+ * Load this file at its first use.
+ * @throws BatonError FILE_FAILED for what is no PDF, is damaged, or needs a password
+ */
+export async function openPdf(content: Uint8Array, name: string): Promise<PdfFile> {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  if (!bytes.subarray(0, tailBytes).includes('%PDF-')) throw pdfFailed(name, 'is not a PDF')
+  if (!bytes.subarray(-tailBytes).includes('%%EOF')) throw pdfFailed(name, 'is damaged or cut off: its end is missing')
+  try {
+    const source = await PDFDocument.load(content, { updateMetadata: false, password: '' })
+    const pageCount = source.getPageCount()
+    const declared = source.catalog.Pages().Count().asNumber()
+    if (pageCount !== declared) throw new Error(`it declares ${declared} pages, but ${pageCount} can be read`)
+    return { pageCount, page: (index) => pageOf(source, index, name) }
+  } catch (error) {
+    throw isLocked(error)
+      ? pdfFailed(name, 'is encrypted, and needs a password', { cause: error, hint: 'Save it without a password.' })
+      : pdfFailed(name, `is damaged: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+async function pageOf(source: PDFDocument, index: number, name: string): Promise<Uint8Array> {
+  try {
+    const single = await PDFDocument.create({ updateMetadata: false })
+    for (const page of await single.copyPages(source, [index])) single.addPage(page)
+    return await single.save()
+  } catch (error) {
+    throw pdfFailed(name, `is damaged in page ${index + 1}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof EncryptedPDFError || messageOf(error) === 'NEEDS PASSWORD'
+}
+
+function pdfFailed(
+  name: string,
+  problem: string,
+  details: { readonly hint?: string; readonly cause?: unknown } = {},
+): BatonError {
+  return new BatonError('FILE_FAILED', `${name} ${problem}`, details)
+}

@@ -1,0 +1,79 @@
+import { namesOf } from '../journal/place-tree.ts'
+import { answerText, promptText } from './prompt-text.ts'
+import { dataText } from './data-lines.ts'
+import { startedOf, viewPart, type PartView } from './part-view.ts'
+import { errorOf, valueOf } from './recorded.ts'
+import type { Part } from './run-tree.ts'
+import type { RecordSource } from '../journal/run-index.ts'
+
+/** A text of a part: what went in, what came out. */
+export interface DetailView {
+  readonly place: string
+  /** `prompt`, `answer`, `request`, `result`, `value` of a finished part, or a host call such as `aip.file.load("a")`. */
+  readonly title: string
+  readonly text: string
+}
+
+export interface PlaceView {
+  readonly part: PartView
+  readonly details: readonly DetailView[]
+}
+
+/** A part of a tree by its place; undefined when nothing is known of it. */
+export function findPart(root: Part, place: string): Part | undefined {
+  let part: Part | undefined = root
+  for (const name of namesOf(place)) part = part?.parts.get(name)
+  return part
+}
+
+/** A part whole: with every prompt and answer, request and result, and host call at and below it. */
+export function viewPlace(part: Part, source: RecordSource): PlaceView {
+  return { part: viewPart(part, source), details: detailsOf(part, source) }
+}
+
+function detailsOf(part: Part, source: RecordSource): readonly DetailView[] {
+  const { place, parts } = part
+  return [
+    ...effectDetails(part, source),
+    ...[...part.answers.entries()].map(([at, location]): DetailView => {
+      const record = source.at(location)
+      if (record.k !== 'obs' && record.k !== 'call') return { place: at, title: record.k, text: '' }
+      const args = valueOf(record.args, source)
+      const shown = Array.isArray(args) ? args.map((item) => JSON.stringify(item)).join(', ') : dataText(args)
+      const text = record.status === 'ok' ? dataText(unwrapped(valueOf(record.value, source))) : record.error.message
+      return { place: at, title: `${record.name}(${shown})`, text }
+    }),
+    ...[...parts.values()].flatMap((below) => detailsOf(below, source)),
+    ...valueDetails(part, place, source),
+  ]
+}
+
+/** Host functions return lists of values, mostly of one. */
+function unwrapped(value: unknown): unknown {
+  return Array.isArray(value) && value.length <= 1 ? (value[0] as unknown) : value
+}
+
+function effectDetails(part: Part, source: RecordSource): readonly DetailView[] {
+  const started = startedOf(part, source)
+  if (started === undefined) return []
+  const { place, ended } = part
+  const request = valueOf(started.request, source)
+  const isModel = started.kind === 'model'
+  const asked = {
+    place,
+    title: isModel ? 'prompt' : 'request',
+    text: isModel ? promptText(request) : dataText(request),
+  }
+  const record = ended === undefined ? undefined : source.at(ended)
+  if (record?.k !== 'ended') return [asked]
+  if (record.status !== 'ok') return [asked, { place, title: 'error', text: errorOf(record) ?? '' }]
+  const value = valueOf(record.value, source)
+  if (value === undefined) return [asked]
+  return [asked, { place, title: isModel ? 'answer' : 'result', text: isModel ? answerText(value) : dataText(value) }]
+}
+
+function valueDetails({ done }: Part, place: string, source: RecordSource): readonly DetailView[] {
+  const record = done === undefined ? undefined : source.at(done)
+  if (record?.k !== 'done' || record.value === undefined) return []
+  return [{ place, title: 'value', text: dataText(valueOf(record.value, source)) }]
+}

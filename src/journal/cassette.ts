@@ -1,0 +1,100 @@
+import { BatonError } from '../base/error.ts'
+import { sha256 } from '../base/hash.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type BlobReference, isBlobReference, readBlob } from './blobs.ts'
+import { nodeFiles, type FilePort } from './file-port.ts'
+import { createPathTokens, foldersOf } from './portable.ts'
+import { readRun } from './reader.ts'
+import { readValue } from './read-value.ts'
+import { encodeLine, type JournalRecord, type UnknownRecord } from './record.ts'
+import { noMask } from './secrets.ts'
+import type { TextMap } from './value.ts'
+
+/** Version of the cassette format. Additive changes keep it. */
+export const cassetteVersion = 1
+
+/**
+ * The lines of a cassette that are no records of the run: `e` is 0, `n` counts them. A blob stands before the first
+ * record that names it.
+ */
+export type CassetteEntry =
+  | { readonly k: 'cassette'; readonly v: number }
+  | { readonly k: 'blob'; readonly hash: string; readonly part: number; readonly parts: number; readonly text: string }
+  | { readonly k: 'cassette.end'; readonly records: number }
+
+/** Characters of a blob in one line: at most 1 MB, whatever they are. */
+const chunkCharacters = 256 * 1024
+/** Fields that name things of the journal itself. */
+const untouched: ReadonlySet<string> = new Set(['k', 'p', 'fp', 'hash', 'kind', 'status', 'repeat', 'key'])
+
+/**
+ * Writes a recorded run as one portable file (DESIGN 11 "Replay"): the lines of its journal, all epochs, with large values
+ * as lines of their own, the same line format, and the workspace and home as tokens. Secrets are tokens in the journal
+ * already. What the run was made of is left out: a replay runs what is on the disk, and config is a matter of its user.
+ * @throws BatonError JOURNAL_FAILED when a record or a large value is damaged, USAGE for a folder without a run
+ */
+export async function writeCassette(
+  folder: string,
+  write: (text: string) => void | Promise<void>,
+  files: FilePort = nodeFiles,
+): Promise<void> {
+  const written = new Map<string, BlobReference>()
+  let toTokens: TextMap | undefined
+  let own = 0
+  let records = 0
+  const writeOwn = (entry: CassetteEntry): void | Promise<void> =>
+    write(encodeLine(JSON.stringify({ e: 0, n: own++, t: 0, ...entry })))
+
+  async function copyBlob(reference: BlobReference, map: TextMap): Promise<BlobReference> {
+    const known = written.get(reference.$blob)
+    if (known !== undefined) return known
+    const text = JSON.stringify(mapped(await readBlob(folder, reference, files), map))
+    const copied = { $blob: sha256(text), bytes: Buffer.byteLength(text) }
+    const parts = Math.max(1, Math.ceil(text.length / chunkCharacters))
+    for (let part = 0; part < parts; part += 1) {
+      const chunk = text.slice(part * chunkCharacters, (part + 1) * chunkCharacters)
+      await writeOwn({ k: 'blob', hash: copied.$blob, part, parts, text: chunk })
+    }
+    written.set(reference.$blob, copied)
+    return copied
+  }
+
+  async function copyRecord(record: JournalRecord | UnknownRecord): Promise<void> {
+    if (toTokens === undefined && record.k === 'run.start') {
+      const facts = await readValue((record as JsonObject)['facts'], { folder, mask: noMask, files })
+      toTokens = createPathTokens(foldersOf(facts)).toTokens
+    }
+    const map = toTokens ?? ((text) => text)
+    const fields: [string, Json][] = []
+    for (const [name, value] of Object.entries(record as JsonObject)) {
+      // which process on which machine has written it is nobody's business
+      if (record.k === 'seg' && !['e', 'n', 't', 'k', 'v'].includes(name)) continue
+      if (untouched.has(name)) fields.push([name, value])
+      else fields.push([name, isBlobReference(value) ? await copyBlob(value, map) : mapped(value, map)])
+    }
+    records += 1
+    await write(encodeLine(JSON.stringify(Object.fromEntries(fields))))
+  }
+
+  await writeOwn({ k: 'cassette', v: cassetteVersion })
+  for await (const reading of readRun(folder, files)) {
+    if (reading.type === 'corrupt') {
+      const { file, offset, reason } = reading
+      throw new BatonError(
+        'JOURNAL_FAILED',
+        `${file} is damaged from byte ${offset} on (${reason}): no copy is made of it`,
+      )
+    }
+    if (reading.record.k !== 'source') await copyRecord(reading.record)
+  }
+  if (records === 0) throw new BatonError('USAGE', `there is no recorded run in ${folder}`)
+  await writeOwn({ k: 'cassette.end', records })
+}
+
+/** A value with all its texts and keys rewritten. */
+function mapped(value: Json, map: TextMap): Json {
+  if (typeof value === 'string') return map(value)
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapped(item, map))
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [map(key), mapped(item, map)]))
+}

@@ -1,0 +1,77 @@
+import { edgesOf } from './edges.ts'
+import { nodeFiles, type FilePort } from './file-port.ts'
+import { readLines } from './lines.ts'
+import { type OwnerPort, processOwners } from './owner.ts'
+import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
+import { epochsIn, segmentFile } from './segment.ts'
+import type { RunTimes } from './summary.ts'
+
+type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: Kind }>
+
+/** What the first and the last records of a run tell, whatever its length. */
+export interface Glance {
+  /** Undefined when the run broke off before it, or it cannot be read. */
+  readonly start: RecordOf<'run.start'> | undefined
+  /** Of the newest epoch. */
+  readonly end: RecordOf<'run.end'> | undefined
+  readonly times: RunTimes
+  /** The process of the newest epoch is alive and has not ended the run. */
+  readonly isRunning: boolean
+}
+
+export interface GlanceOptions {
+  readonly files?: FilePort
+  readonly owners?: OwnerPort
+}
+
+/** Looks at a run folder without reading what is between its edges; undefined when it has no journal. */
+export async function glance(
+  folder: string,
+  { files = nodeFiles, owners = processOwners }: GlanceOptions = {},
+): Promise<Glance | undefined> {
+  const epochs = epochsIn(folder, files)
+  const [oldest, newest] = [epochs[0], epochs.at(-1)]
+  if (oldest === undefined || newest === undefined) return undefined
+  const spans: Span[] = []
+  let last: JournalRecord | undefined
+  let owner: JournalRecord | undefined
+  for (const epoch of epochs) {
+    const file = segmentFile(folder, epoch)
+    const edges = await edgesOf(file, files)
+    if (edges.first !== undefined) spans.push({ from: edges.first.t, to: edges.last?.t ?? edges.first.t })
+    last = edges.last
+    owner = edges.first
+  }
+  const end = last?.k === 'run.end' ? last : undefined
+  const isRunning = end === undefined && owner?.k === 'seg' && (await owners.isAlive(owner))
+  const start = await startIn(segmentFile(folder, oldest), files)
+  return { start, end, times: timesOf(spans, { start, epochs: epochs.length }), isRunning }
+}
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** Clocks may have been set back: no time is negative. The header is written when the first record is on its way. */
+function timesOf(
+  spans: readonly Span[],
+  { start, epochs }: { readonly start: RecordOf<'run.start'> | undefined; readonly epochs: number },
+): RunTimes {
+  const started = start?.t ?? spans[0]?.from ?? 0
+  const whole = spans.map(({ from, to }, index) => to - (index === 0 ? started : from))
+  const worked = whole.reduce((sum, span) => sum + Math.max(0, span), 0)
+  return { started, ended: spans.at(-1)?.to ?? started, worked, epochs }
+}
+
+/** `run.start` is the second record; a writer that was killed may have left it out. */
+async function startIn(file: string, files: FilePort): Promise<RecordOf<'run.start'> | undefined> {
+  let looked = 0
+  for await (const { bytes } of readLines(file, files)) {
+    const record = decodeLine(bytes)
+    if (record !== undefined && isKnownRecord(record) && record.k === 'run.start') return record
+    looked += 1
+    if (looked === 3) return undefined
+  }
+  return undefined
+}

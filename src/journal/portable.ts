@@ -1,0 +1,52 @@
+import { isObject } from '../base/json.ts'
+import type { TextMap } from './value.ts'
+
+/** Folders by what they are to a run (`workspace`, `home`, `builtin`): absolute paths. */
+export type NamedFolders = Readonly<Record<string, string>>
+
+/** Writes the folders of one machine as tokens, and tokens as the folders of another one. */
+export interface PathTokens {
+  /** Each path of a folder becomes `«path:NAME»`, also inside longer text and in front of the rest of a path. */
+  readonly toTokens: TextMap
+  /** Undoes `toTokens`, with the folders of here. A name that is not known stays as it is written. */
+  readonly toPaths: TextMap
+}
+
+const opening = '«path:'
+/** Stands for the opening itself where text holds it. */
+const literalName = '='
+/** A shorter path is the root of the file system, which is part of everything. */
+const shortestPath = 2
+
+/**
+ * What makes a recorded run independent of where it was: its workspace and home may be elsewhere when it is replayed. A
+ * path counts only as a whole: `/work/app` is no part of `/work/app2`.
+ */
+export function createPathTokens(folders: NamedFolders): PathTokens {
+  const usable = Object.entries(folders).filter(([, path]) => path.length >= shortestPath)
+  const nameOf = new Map(usable.map(([name, path]) => [path, name]).toReversed() as [string, string][])
+  const paths = [...nameOf.keys()].toSorted((left, right) => right.length - left.length)
+  const whole = paths.map((path) => `${escapePattern(path)}(?<=(?:^|[^\\w.-])${escapePattern(path)})(?![\\w-]|\\.\\w)`)
+  const pattern = new RegExp([...whole, opening].join('|'), 'gu')
+  const written = new RegExp(`${opening}([^»]*)»`, 'gu')
+  const pathOf = new Map(usable)
+  return {
+    toTokens: (text) => text.replace(pattern, (found) => `${opening}${nameOf.get(found) ?? literalName}»`),
+    toPaths: (text) =>
+      text.replace(written, (found, name: string) => (name === literalName ? opening : (pathOf.get(name) ?? found))),
+  }
+}
+
+/** The folders a run was started with, from the facts of its `run.start` record. */
+export function foldersOf(facts: unknown): NamedFolders {
+  if (!isObject(facts)) return {}
+  const { workspace, folders } = facts
+  const named = { ...(isObject(folders) ? folders : {}), workspace }
+  return Object.fromEntries(
+    Object.entries(named).flatMap(([name, path]) => (typeof path === 'string' ? [[name, path]] : [])),
+  )
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
+}

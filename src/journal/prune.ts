@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { hasSystemCode } from '../base/error.ts'
+import { nodeFiles } from './file-port.ts'
+import { runIds } from './find-run.ts'
+import { glance } from './glance.ts'
+import { epochsIn, segmentFile } from './segment.ts'
+
+const dayMs = 86_400_000
+/** At most so many runs are removed at the end of one run; the rest waits for the next. */
+const mostAtOnce = 200
+/** When it was written runs were pruned last. */
+const markName = '.pruned'
+const removedPrefix = '.removed-'
+
+/**
+ * Removes runs that nobody has worked on for `keepMs` milliseconds (`[runs] keep`; less than a day counts as a day), at
+ * most once a day. Those that are running stay. Never rejects: it must not fail the run at whose end it happens.
+ */
+export async function pruneRuns(
+  runs: string,
+  { keepMs, now }: { readonly keepMs: number; readonly now: Date },
+): Promise<void> {
+  try {
+    const mark = join(runs, markName)
+    if (now.getTime() - (modified(mark) ?? 0) < dayMs) return
+    const before = now.getTime() - Math.max(keepMs, dayMs)
+    removeLeftovers(runs)
+    const old = runIds(runs).filter((id) => startedAt(id) < before && lastWork(join(runs, id)) < before)
+    // the oldest first
+    for (const id of old.toReversed().slice(0, mostAtOnce)) await removeRun(join(runs, id))
+    if (old.length <= mostAtOnce) writeFileSync(mark, '', { mode: 0o600 })
+  } catch {
+    // next time
+  }
+}
+
+/**
+ * Removes a run folder: it is gone at once, whatever happens meanwhile. False when the run is running, and stays.
+ * @throws the system error when it cannot be removed
+ */
+export async function removeRun(folder: string): Promise<boolean> {
+  if ((await glance(folder))?.isRunning === true) return false
+  const gone = join(folder, '..', `${removedPrefix}${randomBytes(6).toString('hex')}`)
+  try {
+    renameSync(folder, gone)
+  } catch (error) {
+    if (hasSystemCode(error, 'ENOENT')) return true
+    throw error
+  }
+  rmSync(gone, { recursive: true, force: true })
+  return true
+}
+
+/** What a process left that was killed while it removed a run. */
+function removeLeftovers(runs: string): void {
+  for (const name of readdirSync(runs)) {
+    if (name.startsWith(removedPrefix)) rmSync(join(runs, name), { recursive: true, force: true })
+  }
+}
+
+/** Milliseconds; from the id, which says the second in UTC. */
+export function startedAt(id: string): number {
+  const [, date = '', hour, minute, second] = /^(\d{8})-(\d\d)(\d\d)(\d\d)/.exec(id) ?? []
+  return Date.parse(`${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}T${hour}:${minute}:${second}Z`)
+}
+
+/** When the newest file of a run was written; a run without any counts as old. */
+export function lastWork(folder: string): number {
+  const newest = epochsIn(folder, nodeFiles).at(-1)
+  return newest === undefined ? 0 : (modified(segmentFile(folder, newest)) ?? 0)
+}
+
+function modified(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs
+}

@@ -1,0 +1,111 @@
+import { isObject, type JsonObject } from '../base/json.ts'
+import type { RunStopReason } from '../event/event.ts'
+
+/** How a run stands. `interrupted`: its process is gone and wrote no end; `running`: its process is alive. */
+export type RunStatus = Exclude<RunStopReason, 'error'> | 'failed' | 'interrupted' | 'running'
+
+export const runStatuses: readonly RunStatus[] = [
+  'done',
+  'skipped',
+  'failed',
+  'cancelled',
+  'budget',
+  'limit',
+  'interrupted',
+  'running',
+]
+
+/**
+ * What `summary.json` and a line of `index.jsonl` hold, and `baton runs --json` prints (spec/engines.md D3). Additive
+ * changes keep `v`.
+ */
+export interface RunSummary {
+  readonly v: 1
+  readonly id: string
+  /** Absolute; of a run of `-p` text the name it has in messages. */
+  readonly file: string
+  readonly target: 'prompt' | 'agent'
+  /** ISO 8601, UTC. `ended` is null for a run without an end. */
+  readonly started: string
+  readonly ended: string | null
+  /** Time in which a process worked on it: breaks between processes do not count. */
+  readonly duration_ms: number
+  readonly status: RunStatus
+  /** Null for a run without an end. */
+  readonly exit: number | null
+  readonly tasks: { readonly done: number; readonly failed: number; readonly skipped: number }
+  readonly calls: number
+  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number }
+  /** US dollars of the calls with a known price; null when there were calls and none has one. */
+  readonly cost_usd: number | null
+  readonly models: readonly string[]
+  /** How many processes worked on it. */
+  readonly epochs: number
+  /** Effects that were done again because nobody knew their end. */
+  readonly repeated: number
+}
+
+/** When a run was worked on, as its records say. Milliseconds. */
+export interface RunTimes {
+  readonly started: number
+  readonly ended: number
+  readonly worked: number
+  readonly epochs: number
+}
+
+/** What only the process that ends a run knows; see `createTally`. */
+export type RunResult = Pick<
+  RunSummary,
+  'id' | 'target' | 'status' | 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models' | 'repeated'
+> & { readonly exit: number }
+
+/** The summary of a run that has ended. */
+export function summaryOf(result: RunResult, file: string, times: RunTimes): RunSummary {
+  const { id, target, status, exit, tasks, calls, tokens, cost_usd, models, repeated } = result
+  return {
+    v: 1,
+    id,
+    file,
+    target,
+    started: new Date(times.started).toISOString(),
+    ended: new Date(times.ended).toISOString(),
+    duration_ms: times.worked,
+    status,
+    exit,
+    tasks,
+    calls,
+    tokens,
+    cost_usd,
+    models,
+    epochs: times.epochs,
+    repeated,
+  }
+}
+
+/** What a stop reason is called in the history. */
+export function statusOf(stop: string): RunStatus {
+  return stop === 'error' ? 'failed' : (runStatuses.find((status) => status === stop) ?? 'failed')
+}
+
+/** The summary of a text that was written by this or another version; undefined when it is none. */
+export function readSummary(text: string): RunSummary | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isSummary(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isSummary(value: unknown): value is RunSummary & JsonObject {
+  if (!isObject(value)) return false
+  const { id, file, started, ended, duration_ms, status, tasks, tokens, calls, models, epochs } = value
+  return (
+    [id, file, started, ended].every((text) => typeof text === 'string') &&
+    [duration_ms, calls, epochs].every((number) => typeof number === 'number') &&
+    runStatuses.some((known) => known === status) &&
+    isObject(tasks) &&
+    isObject(tokens) &&
+    Array.isArray(models)
+  )
+}

@@ -1,0 +1,58 @@
+import type { RunEvent } from '../event/event.ts'
+import { type RunResult, statusOf } from './summary.ts'
+
+/** Counts what a run came to while it goes. */
+export interface Tally {
+  readonly add: (event: RunEvent) => void
+  /** Names a model that an earlier process of the run has called. */
+  readonly addModel: (model: string) => void
+  /** Undefined before the last event of the run. */
+  readonly result: () => RunResult | undefined
+}
+
+/** Tasks of the run itself; those of agents are deeper. */
+const taskPlace = /^(?:redo\/\d+\/)?task\/\d+$/
+const taskEnds = { 'task.completed': 'done', 'task.failed': 'failed', 'task.skipped': 'skipped' } as const
+
+/** A listener for the events of one run, from the first to the last. A round that is redone does not count. */
+export function createTally(): Tally {
+  const models = new Set<string>()
+  const tasks = new Map<number, 'done' | 'failed' | 'skipped'>()
+  let target: RunResult['target'] = 'prompt'
+  let end: Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }> | undefined
+
+  function count(wanted: string): number {
+    return [...tasks.values()].filter((status) => status === wanted).length
+  }
+
+  return {
+    add(event) {
+      if (event.type === 'run.started') target = event.target
+      else if (event.type === 'usage') models.add(event.model)
+      else if (event.type === 'redo' && event.agent === '') tasks.clear()
+      else if (isTaskEnd(event) && taskPlace.test(event.agent)) tasks.set(event.index, taskEnds[event.type])
+      else if (event.type === 'run.completed' || event.type === 'run.failed') end = event
+    },
+    addModel: (model) => void models.add(model),
+    result() {
+      if (end === undefined) return undefined
+      const { run_id: id, stop_reason: stop, exit_code: exit, usage, cost_usd, repeated } = end
+      return {
+        id,
+        target,
+        status: statusOf(stop),
+        exit,
+        tasks: { done: count('done'), failed: count('failed'), skipped: count('skipped') },
+        calls: usage.calls,
+        tokens: { input: usage.input, output: usage.output, cached: usage.cached },
+        cost_usd,
+        models: [...models],
+        repeated: repeated.length,
+      }
+    },
+  }
+}
+
+function isTaskEnd(event: RunEvent): event is Extract<RunEvent, { readonly type: keyof typeof taskEnds }> {
+  return Object.hasOwn(taskEnds, event.type)
+}

@@ -1,0 +1,40 @@
+import { BatonError, messageOf } from '../base/error.ts'
+import { downloadBytes, shownUrl } from '../base/http.ts'
+import { packLimits } from './pack-limits.ts'
+
+/**
+ * The bytes at an http(s) URL.
+ * @throws BatonError FILE_FAILED saying what went wrong; the reason of the signal
+ */
+export async function downloadArchive(url: URL, signal: AbortSignal): Promise<Uint8Array> {
+  const shown = shownUrl(url)
+  const response = await get(url, signal)
+  if (response.status >= 200 && response.status < 300) return response.bytes
+  throw failed(shown, `the server answers with status ${response.status}`)
+}
+
+async function get(url: URL, signal: AbortSignal) {
+  try {
+    return await downloadBytes(
+      {
+        method: 'GET',
+        url,
+        headers: [['accept', 'application/zip, application/octet-stream, */*']],
+        redirectLimit: 5,
+        timeLimitMs: packLimits.downloadMs,
+        maxBytes: packLimits.archiveBytes,
+      },
+      signal,
+    )
+  } catch (error) {
+    signal.throwIfAborted()
+    throw failed(shownUrl(url), messageOf(error), error)
+  }
+}
+
+function failed(url: string, reason: string, cause?: unknown): BatonError {
+  return new BatonError('FILE_FAILED', `${url} cannot be downloaded: ${reason}`, {
+    hint: 'Check the address and the network; nothing was installed.',
+    cause,
+  })
+}

@@ -1,0 +1,171 @@
+import { isBatonError } from '../base/error.ts'
+import type { AgentRequest, PromptInput } from '../event/agent.ts'
+import { below, type RunContext } from '../event/context.ts'
+import { placeText } from '../event/effects.ts'
+import type { FileSet } from '../run/files.ts'
+import { maxRepairs } from '../run/repair.ts'
+import type { TaskPlan } from '../run/plan.ts'
+import type { PromptTarget } from '../run/prompt-target.ts'
+import { type Round, runTask } from '../run/task.ts'
+import { variableInput } from '../run/variable-input.ts'
+import type { ChainState } from '../stage/state.ts'
+import { type Ask, type Figures, figuresOf, joinAsks, planAsk } from './ask.ts'
+import { planChild } from './child.ts'
+import { decidedBy, type Drift, grown, isOpen } from './drift.ts'
+import type { AnswerPlan, StepPlan } from './plan.ts'
+import type { Planner } from './planner.ts'
+import { planScript } from './script.ts'
+import { type PlannedStage, planStage } from './stage.ts'
+
+export interface TaskCall {
+  readonly target: PromptTarget
+  readonly plan: TaskPlan
+  /** After the `pre` chain, as written. */
+  readonly state: ChainState
+  readonly files: FileSet
+  readonly given: PromptInput | undefined
+  readonly drift: Drift
+}
+
+export interface PlannedTask {
+  readonly before: PlannedStage
+  readonly answer: AnswerPlan
+  readonly after: PlannedStage
+  /** What its answer has at most; null: no limit is known. */
+  readonly answerTokens: number | null
+  readonly inputTokens: number | null
+  readonly problem: string | null
+}
+
+/**
+ * One task. What is asked is found by the code of real runs, with an executor that runs nothing.
+ * @throws BatonError that would end the run, when nothing can still change it
+ */
+export async function planTask(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedTask> {
+  const { target, plan, state, given } = call
+  const { index, count, label } = plan
+  const task = { ...variableInput(target), input: plan.input ?? given?.value ?? null, task: { index, count, label } }
+  const chain = { target, state } as const
+  const before = await planStage({ ...chain, stage: 'pre_task', extra: task, drift: call.drift }, planner, context)
+  const { request, problem } = await requestOf({ ...call, drift: before.drift }, planner, context)
+  const asked = await planAnswer({ ...call, request, drift: before.drift }, planner, below(context, 'ask'))
+  const drift =
+    asked.tokens === null
+      ? decidedBy(before.drift, placeText([...context.at, 'ask']))
+      : grown(before.drift, asked.tokens)
+  const extra = { ...task, ai_response: { content: '' }, file_changes: [] }
+  const after = await planStage({ ...chain, stage: 'post_task', extra, drift }, planner, context)
+  const isMain = request !== undefined && 'messages' in request
+  return {
+    before,
+    answer: asked.answer,
+    after: { ...after, drift: { ...after.drift, more: before.drift.more } },
+    answerTokens: asked.tokens,
+    inputTokens: isMain ? figuresOf(request).input : null,
+    problem,
+  }
+}
+
+interface Requested {
+  /** Undefined: none is sent. */
+  readonly request: AgentRequest | undefined
+  readonly problem: string | null
+}
+
+/** The first request of the task without its chains, as a run would send it. */
+async function requestOf(
+  { target, plan, state, files, given, drift }: TaskCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<Requested> {
+  const looking = planner.look(target.spec.workspace)
+  const alone = { ...target, spec: { ...target.spec, agents: [] } }
+  const round: Round = {
+    target: alone,
+    state,
+    redoCount: 0,
+    services: { findAgent: target.findAgent, checkParams: target.settingsFor },
+    given,
+    filesOf: () => files,
+  }
+  try {
+    await runTask(plan, round, { ...looking.context, effects: context.effects, at: context.at })
+  } catch (error) {
+    if (!isBatonError(error) || !isOpen(drift)) throw error
+    return { request: undefined, problem: error.message }
+  }
+  return { request: looking.taken()[0], problem: null }
+}
+
+interface Answering extends TaskCall {
+  readonly request: AgentRequest | undefined
+}
+
+const unasked = { by: 'model', asks: [], output_limit: 0, decided_by: [] } as const
+
+interface PlannedAnswer {
+  readonly answer: AnswerPlan
+  readonly tokens: number | null
+}
+
+async function planAnswer(call: Answering, planner: Planner, context: RunContext): Promise<PlannedAnswer> {
+  const { request, target, drift } = call
+  if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
+  if ('messages' in request) {
+    const options = { drift, tries: planner.tries, followUps: followUpsOf(target) }
+    const asks = await planAsk(request, options, planner.models)
+    const { output } = figuresOf(request)
+    return { answer: { by: 'model', asks, output_limit: output, decided_by: drift.by }, tokens: output }
+  }
+  const at = placeText(context.at)
+  const step = {
+    at,
+    name: request.agent.name,
+    enabled: true,
+    entry: {},
+    runs: 1,
+    changes: ['the answer'],
+    decided_by: drift.by,
+  }
+  if (request.agent.kind === 'prompt') {
+    const [given] = request.inputs as readonly PromptInput[]
+    if (given === undefined) throw new Error('a prompt file that answers has an input')
+    const { plan, answer } = await planChild(
+      { agent: request.agent, given, options: request.options, drift },
+      planner,
+      context,
+    )
+    return { answer: answeredBy({ ...step, agent: plan, decides: [], asks: plan.asks }), tokens: answer }
+  }
+  const { agent, inputs, options: given } = request as Extract<AgentRequest, { agent: { kind: 'aip' | 'lua' } }>
+  const options = { inherited: context.options, given }
+  const planned = await planScript({ agent, inputs, options, drift, at }, planner, context)
+  const decides = ['the answer', ...planned.decides]
+  return { answer: answeredBy({ ...step, agent: planned, decides, asks: planned.asks }), tokens: null }
+}
+
+function answeredBy(step: StepPlan): AnswerPlan {
+  return { by: 'agent', step }
+}
+
+/** Corrections of an answer that does not fit `[output]`; one more request where a file changed meanwhile. */
+function followUpsOf({ output, settings }: PromptTarget): (figures: Figures) => readonly number[] {
+  if (output !== undefined) {
+    return ({ output: limit }) => Array.from({ length: maxRepairs }, (_, index) => (index + 1) * 2 * limit)
+  }
+  if (!settings.write_mode) return () => []
+  return ({ input, output: limit }) => [limit + input]
+}
+
+/** How all tasks are answered: by one agent or model, with what all of them ask. */
+export function answerOf(tasks: readonly PlannedTask[]): AnswerPlan {
+  const [first] = tasks
+  if (first === undefined) return unasked
+  const asks = joinAsks(
+    tasks.flatMap(({ answer }): readonly Ask[] => (answer.by === 'model' ? answer.asks : answer.step.asks)),
+  )
+  const { answer } = first
+  return answer.by === 'model'
+    ? { ...answer, asks }
+    : { by: 'agent', step: { ...answer.step, runs: tasks.length, asks } }
+}

@@ -1,0 +1,155 @@
+import type { AgentRequest } from '../event/agent.ts'
+import { estimateOf } from '../model/estimate.ts'
+import type { TokenPrices } from '../model/prices.ts'
+import { type Drift, isOpen } from './drift.ts'
+import type { ModelPlanner, PlannedModel } from './models.ts'
+import { opened, plus, type Range } from './range.ts'
+
+/** Requests to one model. */
+export interface Ask {
+  /** For people, for example `openai::gpt-5-mini`. */
+  readonly model: string
+  /** `at_start`: decided when the run starts. `unknown`: nobody takes the name. */
+  readonly model_kind: PlannedModel['kind']
+  /** Those that may be paid for: tries of a host that does no work are not counted. */
+  readonly requests: Range
+  readonly input_tokens: Range
+  readonly output_tokens: Range
+  /** US dollars; null when the price is not known. */
+  readonly usd: Range | null
+  /** Whether a request sets no output limit, so that the usual one is assumed. */
+  readonly output_assumed: boolean
+}
+
+/** A request of a model agent, as a run would send it. */
+export type ModelAsk = Extract<AgentRequest, { readonly messages: unknown }>
+
+export interface AskOptions {
+  readonly drift: Drift
+  /** How many requests the code or the shape of the answer may add, by the input tokens they have on top of the first. */
+  readonly followUps: (figures: Figures) => readonly number[]
+  /** Tries of one request (`retry.max_attempts`). */
+  readonly tries: number
+}
+
+/** Tokens of one request. */
+export interface Figures {
+  readonly input: number
+  /** The most that it may answer. */
+  readonly output: number
+}
+
+/** What a run would estimate for this request, to the token (DESIGN 8 "Budget"). */
+export function figuresOf({ agent, messages }: ModelAsk): Figures {
+  const { model = '', ...settings } = agent.settings
+  const output = agent.output === undefined ? {} : { output: agent.output }
+  const { tokens = 0, output: limit } = estimateOf({ ...settings, ...output, messages, model }, undefined)
+  return { input: tokens, output: limit?.tokens ?? 0 }
+}
+
+/**
+ * What this request, and what may follow it, can cost: one ask for the model, and one for each that takes its place when
+ * it fails for good.
+ */
+export async function planAsk(request: ModelAsk, options: AskOptions, models: ModelPlanner): Promise<readonly Ask[]> {
+  const figures = figuresOf(request)
+  const { agent } = request
+  const asks: Ask[] = []
+  for (const [index, name] of [agent.settings.model, ...(agent.fallbackModels ?? [])].entries()) {
+    const model = await models.chooseOrNote(name)
+    const tokens = index === 0 ? tokensOf(figures, options) : instead(tokensOf(figures, options))
+    const usd = await usdOf(tokens, { model, figures, options }, models)
+    asks.push({
+      model: model.label,
+      model_kind: model.kind,
+      ...tokens,
+      usd,
+      output_assumed: agent.settings.max_tokens === undefined,
+    })
+  }
+  return asks
+}
+
+type Tokens = Pick<Ask, 'requests' | 'input_tokens' | 'output_tokens'>
+
+function tokensOf(figures: Figures, { drift, followUps, tries }: AskOptions): Tokens {
+  const { input, output } = figures
+  const most = [0, ...followUps(figures)].map((extra) => (input + drift.more + extra) * tries)
+  const tokens: Tokens = {
+    requests: { at_least: 1, as_written: 1, at_most: most.length * tries },
+    input_tokens: {
+      at_least: Math.max(0, input - drift.less),
+      as_written: input,
+      at_most: most.reduce((sum, each) => sum + each, 0),
+    },
+    output_tokens: { at_least: 0, as_written: output, at_most: most.length * tries * output },
+  }
+  return isOpen(drift) ? mapTokens(tokens, opened) : tokens
+}
+
+/** The figures of a model that is asked only when another one fails. */
+function instead(tokens: Tokens): Tokens {
+  return mapTokens(tokens, ({ at_most }) => ({ at_least: 0, as_written: 0, at_most }))
+}
+
+function mapTokens(tokens: Tokens, change: (range: Range) => Range): Tokens {
+  const { requests, input_tokens, output_tokens } = tokens
+  return { requests: change(requests), input_tokens: change(input_tokens), output_tokens: change(output_tokens) }
+}
+
+interface Pricing {
+  readonly model: PlannedModel
+  readonly figures: Figures
+  readonly options: AskOptions
+}
+
+async function usdOf(
+  { requests, input_tokens: input, output_tokens: output }: Tokens,
+  { model: { priced }, figures, options }: Pricing,
+  models: ModelPlanner,
+): Promise<Range | null> {
+  if (priced === undefined) return null
+  if (priced.isFree) return { at_least: 0, as_written: 0, at_most: 0 }
+  const prices = await models.prices()
+  const rate = prices.perToken(priced, figures.input)
+  const dearest = prices.perToken(
+    priced,
+    figures.input + options.drift.more + Math.max(0, ...options.followUps(figures)),
+  )
+  if (rate === undefined || dearest === undefined) return null
+  const cost = ({ input: forInput, output: forOutput }: TokenPrices, asked: number, answered: number): number =>
+    asked * forInput + answered * forOutput
+  // the least a host takes is for input that it still had
+  const cached = { calls: 1, input: input.at_least, cached: input.at_least, output: 0, reasoning: 0 }
+  return {
+    at_least: requests.at_least === 0 ? 0 : (prices.costOf(priced, cached) ?? 0),
+    as_written: cost(rate, input.as_written, output.as_written),
+    at_most: input.at_most === null || output.at_most === null ? null : cost(dearest, input.at_most, output.at_most),
+  }
+}
+
+/** Asks of the same model as one, in the order in which models first come. */
+export function joinAsks(asks: readonly Ask[]): readonly Ask[] {
+  const byModel = new Map<string, Ask>()
+  for (const ask of asks) {
+    const known = byModel.get(ask.model)
+    byModel.set(ask.model, known === undefined ? ask : joined(known, ask))
+  }
+  return [...byModel.values()]
+}
+
+function joined(left: Ask, right: Ask): Ask {
+  return {
+    ...left,
+    requests: plus(left.requests, right.requests),
+    input_tokens: plus(left.input_tokens, right.input_tokens),
+    output_tokens: plus(left.output_tokens, right.output_tokens),
+    usd: left.usd === null || right.usd === null ? null : plus(left.usd, right.usd),
+    output_assumed: left.output_assumed || right.output_assumed,
+  }
+}
+
+/** The same asks while something may still decide otherwise. */
+export function openAsk(ask: Ask): Ask {
+  return { ...ask, ...mapTokens(ask, opened), usd: ask.usd === null ? null : opened(ask.usd) }
+}

@@ -1,0 +1,88 @@
+import { isBatonError } from '../base/error.ts'
+import { checkModel } from '../check/models.ts'
+import type { Settings } from '../config/settings.ts'
+import { type Environment, type ModelChoice } from '../model/choice.ts'
+import type { PricedModel, PriceList } from '../model/prices.ts'
+import { offlineName, selectModel } from '../model/select.ts'
+import { loadModelTable, type ModelTable } from '../model/table.ts'
+
+/** The model a name leads to, as far as that is known without asking anybody. */
+export interface PlannedModel {
+  /** For people, for example `openai::gpt-5-mini`. */
+  readonly label: string
+  /** `at_start`: a server of this machine is looked for when the run starts. `unknown`: nobody takes the name. */
+  readonly kind: 'known' | 'at_start' | 'unknown'
+  /** What its price is looked up by; undefined for a name that nobody takes. */
+  readonly priced: PricedModel | undefined
+}
+
+export interface ModelPlanner {
+  /**
+   * The model of a name; undefined is the default one.
+   * @throws BatonError CONFIG_INVALID for a name that nobody takes
+   */
+  readonly choose: (name: string | undefined) => Promise<PlannedModel>
+  /** The same; a name that nobody takes is a note, because it is no mistake before it is asked. */
+  readonly chooseOrNote: (name: string | undefined) => Promise<PlannedModel>
+  /** Loads the prices at the first use. */
+  readonly prices: () => Promise<PriceList>
+}
+
+export interface ModelPlannerOptions {
+  readonly env: Environment
+  readonly settings: Settings
+  /** `agents/models.toml`, absolute. */
+  readonly tableFile: string
+  /** Told what would go wrong when a model is asked. */
+  readonly onNote: (note: string) => void
+}
+
+/** Looks up models as a run does, but asks no server (DESIGN 8, 13). */
+export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPlannerOptions): ModelPlanner {
+  const { providers, gateway, model_aliases: aliases } = settings
+  let table: Promise<ModelTable> | undefined
+  let prices: Promise<PriceList> | undefined
+
+  async function choose(name: string | undefined): Promise<PlannedModel> {
+    if (name?.trim() === offlineName) return { label: offlineName, kind: 'known', priced: offline }
+    const loaded = await (table ??= loadModelTable(tableFile))
+    const selection = selectModel(name, { env, providers, gateway, aliases }, loaded)
+    if (selection.kind === 'chosen') {
+      await noteKey(name, loaded)
+      return plannedOf(selection.choice)
+    }
+    const { role } = selection
+    const label = role === undefined ? `a local server, else ${offlineName}` : `${role} of a local server`
+    return { label, kind: 'at_start', priced: { ...offline, provider: 'local' } }
+  }
+
+  async function noteKey(name: string | undefined, loaded: ModelTable): Promise<void> {
+    if (name === undefined) return
+    const named = { name, placeOf: () => Promise.resolve({ file: name }) }
+    for (const { message, hint } of await checkModel(named, { env, settings, table: loaded })) {
+      onNote(`${message}: ${hint.charAt(0).toLowerCase()}${hint.slice(1)}`)
+    }
+  }
+
+  return {
+    choose,
+    async chooseOrNote(name) {
+      try {
+        return await choose(name)
+      } catch (error) {
+        if (!isBatonError(error)) throw error
+        onNote(error.message)
+        return { label: name ?? 'the default model', kind: 'unknown', priced: undefined }
+      }
+    },
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
+  }
+}
+
+const offline: PricedModel = { provider: 'offline', baseUrl: undefined, model: offlineName, isFree: true }
+
+function plannedOf({ provider, model, label }: ModelChoice): PlannedModel {
+  if (provider.kind === 'offline') return { label, kind: 'known', priced: offline }
+  const { name, baseUrl, isFree } = provider
+  return { label, kind: 'known', priced: { provider: name, baseUrl, model, isFree } }
+}

@@ -1,0 +1,144 @@
+import type { JsonObject } from '../base/json.ts'
+import type { Stage } from '../config/agent-config.ts'
+import type { Ask } from './ask.ts'
+import type { Range } from './range.ts'
+
+/** What a run is going to do and what it may cost, as written: the `--json` output of `baton plan` (DESIGN 13). */
+export interface Plan {
+  readonly schema: 1
+  readonly type: 'plan'
+  /** As it was named. */
+  readonly file: string
+  readonly target: PromptPlan | AgentPlan
+  readonly limits: Limits
+  /** All requests of the run, by model. */
+  readonly asks: readonly Ask[]
+  readonly total: Total
+  /** What scripts decide while the run goes on; empty: everything is known. */
+  readonly open: readonly Decision[]
+  /** What a person should know: what a run would warn of, keys that are missing, limits that refuse it. */
+  readonly notes: readonly string[]
+}
+
+export interface Total {
+  readonly requests: Range
+  readonly input_tokens: Range
+  readonly output_tokens: Range
+  /** Of the models with a known price. */
+  readonly usd: Range
+  /** Models without one that may be asked. */
+  readonly unpriced: readonly string[]
+}
+
+export interface Limits {
+  readonly budget: { readonly usd?: number; readonly tokens?: number; readonly calls?: number }
+  /** Tries of each request. */
+  readonly max_attempts: number
+  /** Tasks at once. */
+  readonly input_concurrency: number
+  readonly max_files_size_kb: number
+  /** How often the run may be done again from the start. */
+  readonly redo: number
+}
+
+/** Something that is decided only while the run goes on. */
+export interface Decision {
+  /** The place that decides it. */
+  readonly by: string
+  readonly what: readonly string[]
+}
+
+/** Files by kind. */
+export interface FileCount {
+  readonly count: number
+  readonly bytes: number
+}
+
+export interface PromptPlan {
+  readonly kind: 'prompt'
+  readonly file: string
+  /** The place of the file in the run; empty for the file that is run. */
+  readonly at: string
+  readonly files: {
+    readonly context: FileCount
+    readonly knowledge: FileCount
+    readonly working: FileCount
+    /** Paths only. */
+    readonly structure: number
+  }
+  /** Places that may still change files, tasks, model and instruction. */
+  readonly decided_by: readonly string[]
+  readonly tasks: TasksPlan
+  readonly stages: { readonly [stage in Stage]: readonly StepPlan[] }
+  /** Who answers the tasks: the built-in main agent, or the agent that `agent` names. */
+  readonly answer: AnswerPlan
+  readonly write_mode: boolean
+  /** All that it and the agents below it ask. */
+  readonly asks: readonly Ask[]
+  /** Why nothing is asked. */
+  readonly skipped: { readonly reason: string; readonly hint: string } | null
+}
+
+export interface TasksPlan {
+  readonly from: 'inputs' | 'working_globs' | 'file'
+  readonly list: readonly TaskPlanned[]
+}
+
+export interface TaskPlanned {
+  readonly label: string
+  readonly working: FileCount
+  /** Of the first request of the main agent, as written; null when it is not the main agent that is asked. */
+  readonly input_tokens: number | null
+  /** What would end the task before a model is asked, as written. */
+  readonly problem: string | null
+}
+
+export type AnswerPlan =
+  | {
+      readonly by: 'model'
+      readonly asks: readonly Ask[]
+      /** What one answer can have at most, in tokens. */
+      readonly output_limit: number
+      readonly decided_by: readonly string[]
+    }
+  | { readonly by: 'agent'; readonly step: StepPlan }
+
+/** A sub-agent of a chain. */
+export interface StepPlan {
+  readonly at: string
+  readonly name: string
+  readonly enabled: boolean
+  /** What its entry says besides its name, stage and `enabled`. */
+  readonly entry: JsonObject
+  /** Places that decide whether it is run, and with what. */
+  readonly decided_by: readonly string[]
+  /** How often it is run. */
+  readonly runs: number
+  /** Null: it is off, so nobody looked for it. */
+  readonly agent: AgentPlan | PromptPlan | null
+  /** What of the run its answer may change. */
+  readonly changes: readonly string[]
+  /** What of all this is known only once it is run. */
+  readonly decides: readonly string[]
+  /** All that it and the agents below it ask, over all its runs; `agent` shows the first of them. */
+  readonly asks: readonly Ask[]
+}
+
+/** An `.aip` or `.lua` agent. */
+export interface AgentPlan {
+  readonly kind: 'aip' | 'lua'
+  readonly name: string
+  readonly file: string
+  readonly source: 'built-in' | 'pack' | 'file'
+  /** Sections of an `.aip` file, in the order in which they act. */
+  readonly sections: readonly string[]
+  /** In force, where they differ from the defaults: its own, those of who runs it, those of the entry. */
+  readonly options: JsonObject
+  /** Inputs, as written. */
+  readonly inputs: number
+  readonly asks: readonly Ask[]
+  /** Agents that its code runs by name. */
+  readonly runs_agents: readonly string[]
+  /** What its own code decides while it runs. */
+  readonly decides: readonly string[]
+}

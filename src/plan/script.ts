@@ -1,0 +1,154 @@
+import { askAip } from '../agent/aip-prompt.ts'
+import { fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
+import { readOwnOptions } from '../agent/own-options.ts'
+import { isBatonError } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { throwIssues } from '../config/issue.ts'
+import { defaultLayer } from '../config/settings.ts'
+import type { ScriptAgent } from '../event/agent.ts'
+import type { RunContext } from '../event/context.ts'
+import type { ScriptFile } from '../pack/resolve.ts'
+import type { AipDocument } from '../prompt/aip.ts'
+import { type Ask, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
+import { decidedBy, type Drift, isOpen } from './drift.ts'
+import type { AgentPlan } from './plan.ts'
+import type { Planner } from './planner.ts'
+
+export interface ScriptCall {
+  readonly agent: ScriptAgent & Partial<Pick<ScriptFile, 'builtIn'>>
+  /** Null is "no inputs given". */
+  readonly inputs: readonly Json[] | null
+  /** What the agent starts from, and what its caller gives. */
+  readonly options: { readonly inherited: JsonObject; readonly given: JsonObject }
+  /** How far its inputs may differ when it is run. */
+  readonly drift: Drift
+  /** Where it is run. */
+  readonly at: string
+}
+
+/** What a script agent asks by itself: found by parsing, without running any Lua (DESIGN 13). */
+export async function planScript(call: ScriptCall, planner: Planner, context: RunContext): Promise<AgentPlan> {
+  const { agent, options: layers, at } = call
+  const { document, reach } = planner.factsOf(agent)
+  const options = await optionsOf(agent, document, layers)
+  const inputs = inputsOf(call, document)
+  const decides = document === undefined ? [] : decidesOf(document)
+  const drift = decides.length > 0 ? decidedBy(call.drift, at) : call.drift
+  const asks =
+    document === undefined ? [] : await asksOf({ ...call, drift, inputs, options, document }, planner, context)
+  return {
+    kind: agent.kind,
+    name: agent.name,
+    file: displayPath(context.workspace, agent.file),
+    source: agent.builtIn === true ? 'built-in' : agent.pack === undefined ? 'file' : 'pack',
+    sections: document === undefined ? [] : sectionsOf(document),
+    options: withoutDefaults(options),
+    inputs: inputs.length,
+    asks,
+    runs_agents: reach.names,
+    decides: [...decides, ...(reach.mayRunAgents ? ['the agents it runs'] : [])],
+  }
+}
+
+async function optionsOf(
+  agent: ScriptAgent,
+  document: AipDocument | undefined,
+  { inherited, given }: ScriptCall['options'],
+): Promise<JsonObject> {
+  if (document === undefined) return mergeOptions(inherited, given)
+  const own = await readOwnOptions(agent, document)
+  throwIssues(own.issues)
+  return mergeOptions(inherited, own.values, given)
+}
+
+function withoutDefaults(options: JsonObject): JsonObject {
+  const isDefault = ([key, value]: [string, Json]): boolean =>
+    value === defaultLayer.values[key] || (isJsonObject(value) && Object.keys(value).length === 0)
+  return Object.fromEntries(Object.entries(options).filter((entry) => !isDefault(entry)))
+}
+
+/** As an agent takes them: without any it works once, where it has a section for that. */
+function inputsOf({ inputs }: ScriptCall, document: AipDocument | undefined): readonly Json[] {
+  if (inputs !== null && inputs.length > 0) return inputs
+  const isTask = document === undefined || [document.data, document.output, document.parts[0]].some(Boolean)
+  return isTask ? [null] : []
+}
+
+/** What its code decides of its own requests. */
+function decidesOf({ beforeAll, data, parts }: AipDocument): readonly string[] {
+  if (parts.length === 0 && data === undefined) return []
+  return [
+    ...(beforeAll === undefined ? [] : ['its inputs']),
+    ...(beforeAll === undefined && data === undefined ? [] : ['its options', 'what its prompt holds']),
+    ...(data === undefined ? [] : ['which inputs it skips']),
+  ]
+}
+
+interface ScriptAsking extends Omit<ScriptCall, 'options' | 'inputs'> {
+  readonly inputs: readonly Json[]
+  readonly options: JsonObject
+  readonly document: AipDocument
+}
+
+/** The requests of its prompt sections, rendered with what is known: without what its code would give. */
+async function asksOf(
+  { agent, inputs, options, document, drift }: ScriptAsking,
+  planner: Planner,
+  context: RunContext,
+): Promise<readonly Ask[]> {
+  if (document.parts.length === 0) return []
+  const looking = planner.look(context.workspace)
+  const section = { context: looking.context, run: () => Promise.reject(new Error('a plan runs no section')) }
+  const request = { agent, inputs, options }
+  const asks: Ask[] = []
+  for (const input of inputs) {
+    const task = {
+      context: looking.context,
+      input,
+      options,
+      data: undefined,
+      beforeAll: undefined,
+      attachments: undefined,
+    }
+    try {
+      await askAip({ request, options, section }, document, task)
+    } catch (error) {
+      // a template may only work with what the code gives
+      if (!isBatonError(error) || !isOpen(drift)) throw error
+    }
+    const rendered = looking.taken().filter((asked) => 'messages' in asked)
+    const isLeftOpen = rendered.length === 0 && isOpen(drift)
+    for (const asked of isLeftOpen ? [unrendered(agent, options)] : rendered) {
+      asks.push(...(await planAsk(asked, { drift, tries: planner.tries, followUps: () => [] }, planner.models)))
+    }
+  }
+  return joinAsks(hasTexts(document) && isShifted(drift) ? asks.map(openAsk) : asks)
+}
+
+/** The request of a prompt that is nothing without what the code gives. */
+function unrendered({ name }: ScriptAgent, options: JsonObject): ModelAsk {
+  const agent = { kind: 'llm', name, settings: modelOf(options), fallbackModels: fallbackModels(options) } as const
+  return { agent, messages: [] }
+}
+
+function hasTexts({ parts }: AipDocument): boolean {
+  return parts.some(({ content, optionText = '' }) => `${optionText}${content}`.includes('{{'))
+}
+
+/** A template may use a text as often as it likes, so what a longer one costs is not known. */
+function isShifted({ less, more }: Drift): boolean {
+  return less > 0 || more > 0
+}
+
+function sectionsOf({ options, beforeAll, data, parts, output, afterAll }: AipDocument): readonly string[] {
+  const roles = { system: 'System', user: 'User', assistant: 'Assistant' } as const
+  return [
+    ...(options === undefined ? [] : ['Options']),
+    ...(beforeAll === undefined ? [] : ['Before All']),
+    ...(data === undefined ? [] : ['Data']),
+    ...new Set(parts.map(({ role }) => roles[role])),
+    ...(output === undefined ? [] : ['Output']),
+    ...(afterAll === undefined ? [] : ['After All']),
+  ]
+}

@@ -1,0 +1,107 @@
+import { resolve } from 'node:path'
+import { canonicalJson, isObject, type Json } from '../base/json.ts'
+import type { AskedCall, FileChangeRecord, PlannedChange } from '../event/effects.ts'
+import { entryHash } from '../tool/file-hash.ts'
+import { statusAt } from '../watch/status.ts'
+
+/** The files that a run has changed, with what was there when it ended; see `entryHash`. Absolute paths. */
+export type LeftFiles = ReadonlyMap<string, string | null>
+
+/** What a run leaves at these paths. */
+export function filesLeft(paths: readonly string[]): LeftFiles {
+  return new Map(paths.map((path) => [path, hashAt(path)]))
+}
+
+/** The files that an earlier run has changed itself: as long as they are as it left them, they count as unchanged. */
+export interface OwnFiles {
+  readonly isAsLeft: (path: string) => boolean
+  /** See `VerifyOptions`. */
+  readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
+  readonly whyChangeAgain: (record: FileChangeRecord, plan: () => PlannedChange | undefined) => string | undefined
+  /** Those that were found as they were left. */
+  readonly found: LeftFiles
+}
+
+export function createOwnFiles(left: LeftFiles, workspace: string): OwnFiles {
+  const found = new Map<string, string | null>()
+
+  function isAsLeft(path: string): boolean {
+    const hash = left.get(path)
+    if (hash === undefined || hashAt(path) !== hash) return false
+    found.set(path, hash)
+    return true
+  }
+
+  function whyChangeAgain(record: FileChangeRecord, plan: () => PlannedChange | undefined): string | undefined {
+    const { op, path } = record
+    const from = isText(record['from']) ? record['from'] : path
+    if (op === 'mkdir') return isFolder(resolve(workspace, path)) ? undefined : `${path} was removed since`
+    const changed = (op === 'move' ? [path, from] : [path]).find((one) => !isAsLeft(resolve(workspace, one)))
+    if (changed !== undefined) return `${changed} was changed since`
+    switch (op) {
+      case 'delete':
+      case 'move':
+        return undefined
+      case 'copy': {
+        const origin = resolve(workspace, from)
+        return hashAt(origin) === record.after || isAsLeft(origin) ? undefined : `${from} changed`
+      }
+      default:
+        return isSameChange(record, plan) ? undefined : `it writes something else to ${path}`
+    }
+  }
+
+  function isOwnRead(
+    { name, args }: AskedCall,
+    { before, now }: { readonly before: unknown; readonly now: unknown },
+  ): boolean {
+    const [first, ...others] = Array.isArray(args) ? (args as readonly Json[]) : []
+    const base = others.map((option) => (isObject(option) ? option['base_dir'] : undefined)).find(isText)
+    const at = (path: string): string => resolve(workspace, base ?? '', path)
+    if (lists.has(name)) {
+      const rest = (list: unknown): readonly unknown[] =>
+        filesIn(list).filter((file) => !(isObject(file) && isText(file['path']) && isAsLeft(at(file['path']))))
+      return canonicalJson(rest(before) as Json) === canonicalJson(rest(now) as Json)
+    }
+    return isText(first) && readers.test(name) && isAsLeft(at(first))
+  }
+
+  return { isAsLeft, isOwnRead, whyChangeAgain, found }
+}
+
+/** Observations of the one file that their first argument names. */
+const readers = /^(file\.read$|attachment$|aip\.(?:path|pdf|zip)\.|aip\.file\.(?!list|first$|stats$))/
+/** Observations whose value is one list of files with their paths. */
+const lists: ReadonlySet<string> = new Set(['aip.file.list', 'aip.file.list_load'])
+
+function filesIn(value: unknown): readonly unknown[] {
+  const [list] = Array.isArray(value) ? (value as readonly unknown[]) : []
+  return Array.isArray(list) ? list : []
+}
+
+/** Whether the same would be written. What is there before does not count. */
+function isSameChange(record: FileChangeRecord, plan: () => PlannedChange | undefined): boolean {
+  try {
+    const planned = plan()?.record
+    return planned?.path === record.path && planned.after === record.after && planned['mode'] === record['mode']
+  } catch {
+    return false
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statusAt(path)?.isDirectory() === true
+}
+
+function hashAt(path: string): string | null {
+  try {
+    return entryHash(path)
+  } catch {
+    // what cannot be read is told apart from everything that can be
+    return ''
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}

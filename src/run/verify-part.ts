@@ -1,0 +1,101 @@
+import { messageOf } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import { manyListeners } from '../base/limit.ts'
+import type { ReadLog } from '../base/reads.ts'
+import type { RunContext } from '../event/context.ts'
+import type { Part } from '../event/part.ts'
+import type { RunSources } from '../event/sources.ts'
+import type { RunJournal } from '../journal/journal.ts'
+import { createVerification, type FinishedPart, type Verification } from '../journal/verified-effects.ts'
+import { createOwnFiles, type LeftFiles, type OwnFiles } from './left-files.ts'
+
+/** A part of an earlier run, and what that run has left behind. */
+export interface EarlierPart extends FinishedPart {
+  /** The files that were executed: by place and path to the hash of their text. */
+  readonly uses: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly left: LeftFiles
+}
+
+export type Verified<T> =
+  /** `commit` records the part as done now and sends its events. */
+  | { readonly kind: 'unchanged'; readonly value: T; readonly commit: () => void; readonly relied: LeftFiles }
+  | { readonly kind: 'changed'; readonly reason: string }
+
+/**
+ * Does a part for a look: nothing is paid, written or sent while it is not known to be unchanged (see
+ * `createVerification`).
+ * @throws the reason of the context's signal
+ */
+export async function verifyPart<T>(
+  part: Part<T>,
+  { earlier, journal }: { readonly earlier: EarlierPart; readonly journal: RunJournal },
+  context: RunContext,
+): Promise<Verified<T>> {
+  const stop = new AbortController()
+  const own = createOwnFiles(earlier.left, context.workspace)
+  const { at, effects: live } = context
+  const { isOwnRead, whyChangeAgain } = own
+  const verification = createVerification({
+    earlier,
+    at,
+    journal,
+    live,
+    isOwnRead,
+    whyChangeAgain,
+    onDirty: (reason) => stop.abort(new DOMException(reason, 'AbortError')),
+  })
+  const inner = lookingContext(context, { verification, earlier, own, stop: stop.signal })
+  try {
+    const value = await inner.effects.boundary(at, () => part.work(inner), part)
+    if (part.isFinal?.(value) === false) return { kind: 'changed', reason: 'it comes to another end' }
+    return { kind: 'unchanged', value, commit: verification.commit, relied: own.found }
+  } catch (error) {
+    context.signal.throwIfAborted()
+    return { kind: 'changed', reason: verification.reason() ?? `it comes to another end: ${messageOf(error)}` }
+  }
+}
+
+interface Looking {
+  readonly verification: Verification
+  readonly earlier: EarlierPart
+  readonly own: OwnFiles
+  readonly stop: AbortSignal
+}
+
+function lookingContext(context: RunContext, { verification, earlier, own, stop }: Looking): RunContext {
+  const { earlier: _, sources, reads, events, ...rest } = context
+  return {
+    ...rest,
+    effects: verification.effects,
+    signal: manyListeners(AbortSignal.any([context.signal, stop])),
+    events: (at, event) => verification.later(() => events(at, event)),
+    ...(sources === undefined ? {} : { sources: lookingSources(sources, { verification, earlier, context }) }),
+    ...(reads === undefined ? {} : { reads: lookingReads(reads, own) }),
+  }
+}
+
+/** Executes what is the same as then, only. */
+function lookingSources(
+  sources: RunSources,
+  { verification, earlier, context }: Pick<Looking, 'verification' | 'earlier'> & { readonly context: RunContext },
+): RunSources {
+  return {
+    execute(file, use) {
+      sources.execute(file)
+      if (use === undefined) return
+      const hash = earlier.uses.get(verification.placeThen(use.at) ?? '')?.get(file)
+      const shown = displayPath(context.workspace, file)
+      if (hash === undefined) verification.refuse(`${shown} was not run before`)
+      if (hash !== sha256(use.text)) verification.refuse(`${shown} changed`)
+      verification.later(() => sources.execute(file, use))
+    },
+    change: (files) => verification.later(() => sources.change(files)),
+    executed: sources.executed,
+  }
+}
+
+/** What is watched of a file that the earlier run has changed is what that left, not the older text that is served. */
+function lookingReads(reads: ReadLog, { isAsLeft }: OwnFiles): ReadLog {
+  return { ...reads, file: (path, text) => (isAsLeft(path) ? reads.file(path) : reads.file(path, text)) }
+}

@@ -1,0 +1,102 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { BatonError, hasSystemCode } from '../base/error.ts'
+import { isInside, realPath } from '../base/files.ts'
+import { listFiles } from '../base/glob.ts'
+import type { TestCase } from './case.ts'
+
+/** A workspace of its own for one test. Paths are absolute, links resolved. */
+export interface WorkspaceCopy {
+  /** Holds everything of the test. */
+  readonly folder: string
+  readonly workspace: string
+  /** Where a path of the original workspace is in the copy. */
+  readonly at: (path: string) => string
+  /** The text of a file of the copy by its path in the workspace; undefined when there is none. */
+  readonly read: (path: string) => string | undefined
+  readonly remove: () => void
+}
+
+/** Where the original is, and what of it every test needs. */
+export interface CopiedFrom {
+  readonly workspace: string
+  readonly needed: readonly string[]
+  /** Where the copy is made. */
+  readonly within: string
+}
+
+/**
+ * Makes a temporary folder with what a test runs on (DESIGN 13). Whoever makes it removes it.
+ * @throws BatonError OUTSIDE_WORKSPACE for files that are not in the workspace, FILE_UNREADABLE for a glob that matches
+ * nothing
+ */
+export async function copyWorkspace(
+  test: Pick<TestCase, 'files' | 'placeOf'>,
+  { workspace: original, needed, within }: CopiedFrom,
+): Promise<WorkspaceCopy> {
+  const folder = realpathSync(mkdtempSync(join(within, 'baton-prompt-test-')))
+  const workspace = join(folder, 'workspace')
+  const at = (path: string): string => join(workspace, relative(original, path))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  const copy = (path: string): void => {
+    mkdirSync(dirname(at(path)), { recursive: true })
+    cpSync(path, at(path), { recursive: true, dereference: true })
+  }
+  try {
+    // makes it a workspace, and no glob finds it
+    mkdirSync(join(workspace, '.aipack'), { recursive: true })
+    for (const path of needed) copy(path)
+    if (isList(test.files)) for (const path of await listed(test, test.files, original)) copy(path)
+    else for (const [path, text] of Object.entries(test.files)) writeOwn(await ownPath(path, test, workspace), text)
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { folder, workspace, at, remove, read: (path) => readInside(resolve(workspace, path), workspace) }
+}
+
+function isList(files: TestCase['files']): files is readonly string[] {
+  return Array.isArray(files)
+}
+
+async function listed(
+  { placeOf }: Pick<TestCase, 'placeOf'>,
+  globs: readonly string[],
+  workspace: string,
+): Promise<readonly string[]> {
+  const list = (patterns: readonly string[]) => listFiles(patterns, { baseDir: workspace, root: workspace })
+  const found = list(globs)
+  for (const [index, glob] of globs.entries()) {
+    if (glob.startsWith('!') || found.some((file) => file.glob === index) || list([glob]).length > 0) continue
+    throw new BatonError('FILE_UNREADABLE', `no file of the workspace matches ${JSON.stringify(glob)}`, {
+      place: await placeOf(['files', index]),
+      hint: 'Paths in files are relative to the workspace.',
+    })
+  }
+  return found.map(({ absolute }) => absolute)
+}
+
+async function ownPath(path: string, { placeOf }: Pick<TestCase, 'placeOf'>, workspace: string): Promise<string> {
+  const absolute = resolve(workspace, path)
+  if (absolute !== workspace && isInside(workspace, realPath(absolute))) return absolute
+  throw new BatonError('OUTSIDE_WORKSPACE', `the file ${JSON.stringify(path)} of a test is outside the workspace`, {
+    place: await placeOf(['files', path]),
+    hint: 'Paths in files are relative to the workspace.',
+  })
+}
+
+function writeOwn(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
+
+/** What leads out of the copy is not there for a test. */
+function readInside(path: string, workspace: string): string | undefined {
+  if (!existsSync(path) || !isInside(workspace, realPath(path))) return undefined
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (hasSystemCode(error, 'EISDIR')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,207 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { conduct, type OpenedRun, type RunReport, type Surroundings } from './conduct.ts'
+import { findWorkspace } from '../config/locate.ts'
+import type { Listener } from '../event/bus.ts'
+import { openFileRecords } from '../journal/file-records.ts'
+import { createMemoryJournal } from '../journal/memory.ts'
+import { openCassette } from '../journal/open-cassette.ts'
+import { createPathTokens, foldersOf } from '../journal/portable.ts'
+import { indexReplay, type ReplayIndex } from '../journal/replay-index.ts'
+import { createReplayedEffects, type ReplayedEffects } from '../journal/replayed-effects.ts'
+import type { RecordSource } from '../journal/run-index.ts'
+import { createMask, type SecretMask } from '../journal/secrets.ts'
+import { environmentOf, type Invocation, invocationOf } from '../run/invocation.ts'
+import { createReplayedChooser } from '../run/model-choices.ts'
+import { recordedCost } from '../run/recorded-cost.ts'
+import { resultHash } from '../run/result-hash.ts'
+import { createScratch, type Scratch } from '../run/scratch.ts'
+import { createStoredSources } from '../run/stored-sources.ts'
+import type { Target } from '../run/target.ts'
+import { packageRoot } from '../package-root.ts'
+import { runFolders } from './run-folders.ts'
+
+/** A run that was recorded: its folder, or the one file that was made of it. */
+export type RecordedRun =
+  | { readonly kind: 'cassette'; readonly file: string }
+  | { readonly kind: 'run'; readonly folder: string }
+
+/** What may be given anew; all else is as in the recorded run. `overrides` are added to those of the record, and win. */
+export type Given = Partial<
+  Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'outputSchema'>
+>
+
+export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'signal'> {
+  readonly record: RecordedRun
+  /** Absolute: decides the workspace. */
+  readonly cwd: string
+  /**
+   * `recorded`: what was read comes from the record too, and file changes go to a scratch folder. `live-files`: files are
+   * read and changed where they are, which should be a copy; all else comes from the record.
+   */
+  readonly observations: 'recorded' | 'live-files'
+  readonly given?: Given
+  /** Changes what was loaded before it is run. */
+  readonly prepare?: (target: Target) => Target
+}
+
+export interface ReplayReport extends RunReport {
+  /** Effects that were answered from the record, by kind. */
+  readonly replayed: Readonly<Record<string, number>>
+  /** What the model calls of the record had cost, in US dollars; null when it is not known. */
+  readonly recordedCostUsd: number | null
+  /** How the recorded run ended; undefined when it never did. */
+  readonly recordedExit: number | undefined
+  /** Whether answers and outputs are those of the recorded run; undefined when the record does not say. */
+  readonly isSameResult: boolean | undefined
+  /** What was changed, and where; undefined with `live-files`, and when nothing was. */
+  readonly scratch: { readonly folder: string; readonly files: readonly string[] } | undefined
+}
+
+/**
+ * Runs what is on the disk as a recorded run was run, with the record in place of everything outside (DESIGN 11
+ * "Replay"): no model, command, network or key is needed, and nothing is recorded. The first difference is the error of
+ * the report: DIVERGED. `file` is left out for the one of the record.
+ * @throws BatonError USAGE, JOURNAL_FAILED for a record that cannot be replayed
+ */
+export async function replayRun(
+  file: string | undefined,
+  options: ReplayOptions,
+  listener: Listener,
+): Promise<ReplayReport> {
+  const workspace = findWorkspace(options)
+  const opened = await openRecord(options, workspace)
+  const { source, index } = opened
+  try {
+    const scratch = createScratch(workspace)
+    const replayed = createReplayedEffects({
+      index,
+      signal: options.signal,
+      files: options.observations === 'recorded' ? { kind: 'recorded', scratch } : { kind: 'live' },
+    })
+    const invocation = again(opened.invocation, { file, ...options })
+    const report = await conduct(
+      {
+        id: index.start?.run ?? '',
+        invocation,
+        sources: createStoredSources(),
+        isResumed: false,
+        prepare: (target) => withoutTranscript(options.prepare?.(target) ?? target),
+        open: async (target, { mask }): Promise<OpenedRun> => ({
+          journal: createMemoryJournal({ mask }),
+          replay: {
+            effects: replayed.effects,
+            chooseModel: chooserFor(target, index, options),
+            settle: (error) => settle(replayed, error),
+          },
+        }),
+      },
+      { ...options, env: environmentOf(invocation, options.env) },
+      listener,
+    )
+    return { ...report, canResume: false, ...(await summary({ index, replayed, scratch, report, workspace }, options)) }
+  } finally {
+    source.close()
+  }
+}
+
+interface OpenedRecord {
+  readonly source: RecordSource
+  readonly index: ReplayIndex
+  readonly invocation: Invocation
+}
+
+async function openRecord({ record, env, home }: ReplayOptions, workspace: string): Promise<OpenedRecord> {
+  const secrets = createMask(env, { names: Object.keys(env) })
+  const here = createPathTokens(runFolders({ workspace, home }))
+  // a cassette holds tokens in place of folders, a run folder the folders it was recorded in
+  let toTokens = (text: string): string => text
+  const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(secrets.unmask(text))) }
+  const source =
+    record.kind === 'cassette' ? openCassette(record.file, { mask }) : openFileRecords(record.folder, { mask })
+  try {
+    const index = await indexReplay(source)
+    const name = record.kind === 'cassette' ? record.file : record.folder
+    if (record.kind === 'run') {
+      const raw = openFileRecords(record.folder, { mask: secrets })
+      try {
+        toTokens = createPathTokens(foldersOf(index.start && raw.value(index.start.facts))).toTokens
+      } finally {
+        raw.close()
+      }
+    }
+    const invocation = index.start && invocationOf(source.value(index.start.facts))
+    if (invocation !== undefined) return { source, index, invocation }
+    throw new BatonError('USAGE', `${name} cannot be replayed: it does not say how its run was started`, {
+      hint: 'It broke off before its first step, or is of an older version. Record the run again.',
+    })
+  } catch (error) {
+    source.close()
+    throw error
+  }
+}
+
+/** How the run is started now. Relative names are of the folder it was started in, when there is such a one here. */
+function again(
+  recorded: Invocation,
+  { file, cwd, given = {} }: { readonly file: string | undefined; readonly cwd: string; readonly given?: Given },
+): Invocation {
+  const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given
+  const overrides = [...recorded.overrides, ...(own.overrides ?? [])]
+  const invocation = { ...recorded, ...own, overrides, cwd: existsSync(recorded.cwd) ? recorded.cwd : cwd }
+  if (own.inputs !== undefined && own.onFiles === undefined) return named({ ...invocation, onFiles: [] }, file, cwd)
+  if (own.onFiles !== undefined && own.inputs === undefined) return named({ ...invocation, inputs: [] }, file, cwd)
+  return named(invocation, file, cwd)
+}
+
+function named(invocation: Invocation, file: string | undefined, cwd: string): Invocation {
+  if (file === undefined) return invocation
+  const { text: _, ...others } = invocation
+  const path = resolve(cwd, file)
+  return { ...others, file: existsSync(path) ? path : file }
+}
+
+/** Answers below the `====` line are written by runs. */
+function withoutTranscript(target: Target): Target {
+  if (target.kind !== 'prompt') return target
+  const { transcriptLine: _, ...document } = target.spec.document
+  return { ...target, spec: { ...target.spec, document } }
+}
+
+function chooserFor({ settings }: Target, index: ReplayIndex, { env }: ReplayOptions) {
+  const { providers, gateway, model_aliases: aliases } = settings
+  return createReplayedChooser({
+    index,
+    sources: { env, providers, gateway, aliases },
+    tableFile: join(packageRoot(), 'agents', 'models.toml'),
+  })
+}
+
+/** What scripts caught is no less of a difference, and neither is what was left out. */
+function settle({ difference, leftOver }: ReplayedEffects, error: unknown): void {
+  const found = difference(error) ?? (error === undefined ? leftOver() : undefined)
+  if (found !== undefined) throw found
+}
+
+interface Replayed {
+  readonly index: ReplayIndex
+  readonly replayed: ReplayedEffects
+  readonly scratch: Scratch
+  readonly report: RunReport
+  readonly workspace: string
+}
+
+async function summary({ index, replayed, scratch, report, workspace }: Replayed, { home }: ReplayOptions) {
+  const { end, source } = index
+  const facts = end === undefined ? undefined : (source.value(end.facts) as { readonly result?: string } | undefined)
+  const { toTokens } = createPathTokens(runFolders({ workspace, home }))
+  const folder = scratch.folder()
+  return {
+    replayed: replayed.counts,
+    recordedCostUsd: recordedCost(index),
+    recordedExit: end?.exit,
+    isSameResult: facts?.result === undefined ? undefined : facts.result === resultHash(report, toTokens),
+    scratch: folder === undefined ? undefined : { folder, files: scratch.files() },
+  }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { loadCsvReader, loadCsvWriter } from '../../src/base/csv.ts'
+
+const plain = { delimiter: ',', quote: '"', escape: '"', trim: false }
+const read = await loadCsvReader()
+const write = await loadCsvWriter()
+
+describe('reading CSV', () => {
+  it('takes every kind of line end, also mixed, and none inside quotes', () => {
+    expect(read('a,b\r\n1,"x\r\ny"\n2,z\r3,""', plain)).toEqual([
+      ['a', 'b'],
+      ['1', 'x\r\ny'],
+      ['2', 'z'],
+      ['3', ''],
+    ])
+  })
+
+  it('leaves out a byte order mark and lines without any character, but not a quoted empty cell', () => {
+    expect(read('\uFEFFa\n\n""\n\r\nb\n', plain)).toEqual([['a'], [''], ['b']])
+    expect(read('', plain)).toEqual([])
+    expect(read('\uFEFF', plain)).toEqual([])
+  })
+
+  it('takes bytes as well as text', () => {
+    expect(read(new TextEncoder().encode('ü,"😀"'), plain)).toEqual([['ü', '😀']])
+  })
+
+  it('leaves quotes that do not begin a cell as they are', () => {
+    expect(read('5" disk,say "hi"\n"a"b,c', plain)).toEqual([
+      ['5" disk', 'say "hi"'],
+      ['"a"b', 'c'],
+    ])
+  })
+
+  it('takes comments at the begin of a line only', () => {
+    expect(read('# "note\na#b,#c\n"#d",e\n#end', { ...plain, comment: '#' })).toEqual([
+      ['a#b', '#c'],
+      ['#d', 'e'],
+    ])
+  })
+
+  it('trims cells, also around and inside quotes', () => {
+    expect(read(' a ,\t" b, c "\n\u00A0d,', { ...plain, trim: true })).toEqual([
+      ['a', 'b, c'],
+      ['d', ''],
+    ])
+  })
+
+  it('takes other characters, also beyond ASCII', () => {
+    const reading = { ...plain, delimiter: '→', quote: "'", escape: '\\' }
+    expect(read("a→'it\\'s → \\\\'", reading)).toEqual([['a', "it's → \\"]])
+  })
+
+  it('stops after as many rows as are wanted', () => {
+    expect(read('a\nb\n"never closed', { ...plain, most: 2 })).toEqual([['a'], ['b']])
+  })
+
+  it('names the line of a quote that is not closed', () => {
+    expect(() => read('a,b\n\n# x\n1,"two\nlines\n', plain)).toThrow('a quote is not closed (line 4)')
+    expect(() => read('\uFEFF"', plain)).toThrow('a quote is not closed (line 1)')
+    expect(() => read('x\r\n"a" b', { ...plain, trim: true })).toThrow('there is text behind a closing quote (line 2)')
+  })
+})
+
+describe('writing CSV', () => {
+  it('quotes what would be read otherwise, and nothing else', () => {
+    expect(write(['a', 'b,c', 'd "e"', 'f\ng', 'h\ri', ' j ', '#k', '=1+1', ''], plain)).toBe(
+      'a,"b,c","d ""e""","f\ng","h\ri", j ,#k,=1+1,',
+    )
+    expect(write(['a;b', "c'd"], { delimiter: ';', quote: "'", escape: '\\' })).toBe("'a;b';'c\\'d'")
+  })
+
+  it('writes no empty line', () => {
+    expect(write([''], plain)).toBe('""')
+    expect(write([], plain)).toBe('""')
+    expect(write(['', ''], plain)).toBe(',')
+  })
+
+  it.each([
+    { delimiter: ',', quote: '"', escape: '"' },
+    { delimiter: '\t', quote: "'", escape: '\\' },
+  ])('is read back as it was: %o', (dialect) => {
+    const rows = [['a', '"b"', "'c'", 'd\\', '\\"e', 'f\n\r\n', ',\t;'], [''], ['ü', '', '']]
+    expect(read(rows.map((row) => write(row, dialect)).join('\n'), { ...dialect, trim: false })).toEqual(rows)
+  })
+})

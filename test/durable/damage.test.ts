@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { root } from '../helpers/baton.ts'
+import { readJournal } from '../helpers/durable/journal-state.ts'
+import { bothReaders, cut, type Damage, flip, range, readingProblems } from './soak/damage.ts'
+
+// A part of F5 (spec/engines.md C) on a journal that a run of four stages has left; scripts/soak.mjs tries every byte.
+
+const kept = join(root, 'test/fixtures/journals/v1-nested')
+
+async function problemsOf(damages: (bytes: Buffer) => readonly Damage[]): Promise<readonly string[]> {
+  const journal = await readJournal({ workspace: kept, home: join(kept, 'home'), outside: kept })
+  const bytes = readFileSync(join(journal?.folder ?? '', 'j-000001.jsonl'))
+  const whole = await bothReaders(bytes)
+  expect(whole.stream.length).toBeGreaterThan(20)
+  const found = damages(bytes).map(async (damage) =>
+    readingProblems(damage, { whole, found: await bothReaders(damage.change(bytes)) }),
+  )
+  return (await Promise.all(found)).flat()
+}
+
+const some = (bytes: Buffer): readonly number[] => [...bytes.keys()].filter((position) => position % 41 === 0)
+
+it('reads what is left of a journal that was cut off at any byte', async () => {
+  expect(await problemsOf((bytes) => some(bytes).map(cut))).toEqual([])
+})
+
+it('loses no more than the lines that a flipped bit is in, and says so', async () => {
+  expect(await problemsOf((bytes) => some(bytes).map(flip))).toEqual([])
+})
+
+it('reads nothing that was not written after zeros or noise have been written over it', async () => {
+  const random = { random: steps() }
+  const damages = (bytes: Buffer): readonly Damage[] =>
+    Array.from({ length: 100 }, (_, index) => range(index % 2 === 0 ? 'zeros' : 'noise', random, bytes))
+  expect(await problemsOf(damages)).toEqual([])
+})
+
+/** Numbers from 0 to below 1 that seem random, the same ones each time. */
+function steps(): () => number {
+  let state = 0.5
+  return () => (state = (state * 997 + 0.123) % 1)
+}

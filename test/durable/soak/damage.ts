@@ -1,0 +1,167 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openFileRecords } from '../../../src/journal/file-records.ts'
+import { nodeFiles, type FilePort } from '../../../src/journal/file-port.ts'
+import { readRun } from '../../../src/journal/reader.ts'
+import { noMask } from '../../../src/journal/secrets.ts'
+import { violations } from '../../helpers/durable/checker.ts'
+import { finishedIn } from '../../helpers/durable/finished.ts'
+import { readJournal } from '../../helpers/durable/journal-state.ts'
+import { play } from '../../helpers/durable/play.ts'
+import { makeWorld } from '../../helpers/durable/scenario.ts'
+import { refusalProblems, startOver } from '../../helpers/durable/trial.ts'
+import { atOnce, type Fault, numbersTo, type Point, type SoakContext } from './fault.ts'
+
+/** Changes the bytes of a journal file. */
+export interface Damage {
+  readonly at: string
+  readonly change: (bytes: Buffer) => Buffer
+  /** How many records may be lost at most; the others must be as they were. */
+  readonly mayLose: number
+}
+
+export const cut = (position: number): Damage => ({
+  at: `cut at ${position}`,
+  change: (bytes) => bytes.subarray(0, position),
+  mayLose: Infinity,
+})
+
+export const flip = (position: number): Damage => ({
+  at: `bit flipped at ${position}`,
+  change(bytes) {
+    const changed = Buffer.from(bytes)
+    changed[position] = (changed[position] ?? 0) ^ (1 << (position % 8))
+    return changed
+  },
+  // a flipped line feed glues two lines
+  mayLose: 2,
+})
+
+export function range(kind: 'zeros' | 'noise', { random }: Pick<SoakContext, 'random'>, bytes: Buffer): Damage {
+  const start = Math.floor(random() * bytes.length)
+  const end = Math.min(bytes.length, start + 1 + Math.floor(random() * 600))
+  const fill = Buffer.from(bytes.subarray(start, end)).map(() => (kind === 'zeros' ? 0 : Math.floor(random() * 256)))
+  return {
+    at: `${kind} from ${start} to ${end}`,
+    change: (whole) => Buffer.concat([whole.subarray(0, start), fill, whole.subarray(end)]),
+    mayLose: Infinity,
+  }
+}
+
+/** What both readers make of a damaged journal: records as they were, or none; never others. */
+export const damagedJournal: Fault = {
+  id: 'F5',
+  name: 'cut at every byte, a bit flipped in every byte, zeros and noise: read',
+  async points(context) {
+    const bytes = await killedJournal(context)
+    const ranges = numbersTo(2000).map((number) => range(number % 2 === 0 ? 'zeros' : 'noise', context, bytes))
+    const positions = [...bytes.keys()]
+    const points: Point[] = []
+    const whole = await bothReaders(bytes)
+    for (const damage of [...positions.map(cut), ...positions.map(flip), ...ranges]) {
+      const problems = readingProblems(damage, { whole, found: await bothReaders(damage.change(bytes)) })
+      points.push({ at: damage.at, problems, isHit: true })
+      if (problems.length > 0) context.onPoint({ at: damage.at, problems, isHit: true })
+    }
+    return points
+  },
+}
+
+async function killedJournal({ server }: SoakContext): Promise<Buffer> {
+  const world = makeWorld()
+  await play(['run', 'ask.md', '--json'], { world, url: server.account().url, disturb: { at: 30, when: 'after' } })
+  const journal = await readJournal(world)
+  if (journal === undefined) throw new Error('the scenario has left no journal')
+  return readFileSync(join(journal.folder, 'j-000001.jsonl'))
+}
+
+interface ReadRecords {
+  readonly stream: readonly string[]
+  readonly heads: readonly string[]
+  readonly reported: number
+}
+
+/** The stream of records, and the heads an index is made of. */
+export async function bothReaders(bytes: Buffer): Promise<ReadRecords> {
+  const files = oneFile(bytes)
+  const stream: string[] = []
+  const heads: string[] = []
+  let reported = 0
+  for await (const reading of readRun('/run', files)) {
+    if (reading.type === 'corrupt') reported += 1
+    else stream.push(JSON.stringify(reading.record))
+  }
+  const source = openFileRecords('/run', { mask: noMask, files })
+  const damages = await source.scan((head) => heads.push(JSON.stringify([head.e, head.n, head.k, head.p])))
+  source.close()
+  return { stream, heads, reported: Math.min(reported, damages.length) }
+}
+
+export function readingProblems(
+  { at, mayLose }: Damage,
+  { whole, found }: { readonly whole: ReadRecords; readonly found: ReadRecords },
+): readonly string[] {
+  const problems = (['stream', 'heads'] as const).flatMap((kind) => {
+    const known = new Set(whole[kind])
+    const invented = found[kind].filter((record) => !known.has(record))
+    const lost = whole[kind].length - found[kind].length
+    return [
+      ...(invented.length > 0 ? [`I2: ${at}: ${kind} reads ${invented[0]}`] : []),
+      ...(lost > mayLose ? [`I1: ${at}: ${kind} has lost ${lost} records`] : []),
+    ]
+  })
+  const isPrefix = found.stream.every((record, index) => record === whole.stream[index])
+  return isPrefix || found.reported > 0 ? problems : [...problems, `I1: ${at}: damage in the middle is not reported`]
+}
+
+/** A folder with one journal file that is only in memory. */
+function oneFile(bytes: Buffer): FilePort {
+  const read = (target: Uint8Array, position: number): number => bytes.copy(target, 0, position)
+  return {
+    ...nodeFiles,
+    openToRead: () => 1,
+    close: () => undefined,
+    list: () => ['j-000001.jsonl'],
+    size: () => bytes.length,
+    read: (_, target, position) => Promise.resolve(read(target, position)),
+    readNow: (_, target, position) => read(target, position),
+  }
+}
+
+/** A run goes on with a damaged journal: a torn end costs what it held; damage elsewhere is refused until `--repair`. */
+export const resumedDamage: Fault = {
+  id: 'F5',
+  name: 'cut, flipped, overwritten: resumed, with --repair where it is refused',
+  async points(context) {
+    const bytes = await killedJournal(context)
+    const some = numbersTo(20).map(() => Math.floor(context.random() * bytes.length))
+    const ranges = numbersTo(20).map((number) => range(number % 2 === 0 ? 'zeros' : 'noise', context, bytes))
+    return atOnce([...some.map(cut), ...some.map(flip), ...ranges], context, (damage) => resumeDamaged(damage, context))
+  },
+}
+
+async function resumeDamaged({ at, change }: Damage, { server, reference }: SoakContext): Promise<Point> {
+  const world = makeWorld()
+  const account = server.account()
+  const options = { world, url: account.url }
+  await play(['run', 'ask.md', '--json'], { ...options, disturb: { at: 30, when: 'after' } })
+  const before = await readJournal(world)
+  const [name] = before === undefined ? [] : readdirSync(before.folder).filter((file) => file.startsWith('j-'))
+  if (before === undefined || name === undefined)
+    return { at, problems: ['the scenario has left no journal'], isHit: false }
+  const file = join(before.folder, name)
+  writeFileSync(file, change(readFileSync(file)))
+
+  let played = await startOver(world, options)
+  const isRefused = played.stderr.includes('--repair')
+  if (isRefused) played = await startOver(world, { ...options, more: ['--repair'] })
+  const journal = await readJournal(world)
+  if (journal === undefined) return { at, problems: ['I1: the journal is gone'], isHit: true }
+  const finished = finishedIn(world, played)
+  // file changes whose records are lost may be in the way: then the run fails and says so
+  if (finished.code !== 0) return { at, problems: refusalProblems(finished), isHit: true }
+  const evidence = { reference, stops: [], journal, finished, calls: account.calls, concurrency: 4 }
+  // what was recorded and is lost is paid again, and cannot be told; after --repair nor can what was shown
+  const lost = isRefused ? /^I[35](?!: shown)/ : /^I[35]/
+  return { at, problems: violations(evidence).filter((problem) => lost.test(problem)), isHit: true }
+}

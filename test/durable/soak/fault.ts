@@ -1,0 +1,55 @@
+import { mapLimit } from '../../../src/base/limit.ts'
+import { type Trial, type TrialContext, type Try, tryWith } from '../../helpers/durable/trial.ts'
+
+/** One row of the fault list (spec/engines.md C). */
+export interface Fault {
+  /** `F1` … `F13`. */
+  readonly id: string
+  readonly name: string
+  /** Tries it at every point; gives what was wrong at each. */
+  readonly points: (context: SoakContext) => Promise<readonly Point[]>
+}
+
+/** What came of a fault at one point. */
+export interface Point {
+  readonly at: string
+  readonly problems: readonly string[]
+  /** False when the run came to its end all the same: the point lies behind it. */
+  readonly isHit: boolean
+}
+
+export interface SoakContext extends TrialContext {
+  /** How many operations on the journal a run takes that is left alone. */
+  readonly operations: number
+  /** Gives numbers from 0 to below 1, the same ones for the same seed. */
+  readonly random: () => number
+  readonly signal: AbortSignal
+  /** Told of each point. */
+  readonly onPoint: (point: Point) => void
+}
+
+/** Two at once: the machine has two cores, and they wait for the disk a lot. */
+export function atOnce<T>(
+  items: readonly T[],
+  { signal, onPoint }: SoakContext,
+  work: (item: T) => Promise<Point>,
+): Promise<readonly Point[]> {
+  return mapLimit(items, { limit: 2, signal }, async (item) => {
+    const point = await work(item)
+    onPoint(point)
+    return point
+  })
+}
+
+/** Runs the scenario once for each try, and checks every promise. */
+export function trials(tries: readonly Try[], context: SoakContext): Promise<readonly Point[]> {
+  return atOnce(tries, context, async ({ at, starts }) => pointOf(at, await tryWith(starts, context)))
+}
+
+function pointOf(at: string, { problems, stops }: Trial): Point {
+  return { at, problems, isHit: stops > 0 }
+}
+
+export function numbersTo(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index + 1)
+}

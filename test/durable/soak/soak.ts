@@ -1,0 +1,79 @@
+import { startCountingServer } from '../../helpers/durable/server.ts'
+import { uninterrupted } from '../../helpers/durable/trial.ts'
+import { jumpingClock } from './clock.ts'
+import { contenders, resumedAlive } from './contenders.ts'
+import { damagedJournal, resumedDamage } from './damage.ts'
+import { failingDisk, fullDisk } from './disk.ts'
+import type { Fault, Point } from './fault.ts'
+import { everyFilePoint, everyPoint, pairs } from './kills.ts'
+import { randomKills, stopSignals } from './signals.ts'
+import { systemCalls } from './strace.ts'
+
+const faults: readonly Fault[] = [
+  everyPoint,
+  everyFilePoint,
+  systemCalls,
+  pairs,
+  randomKills,
+  failingDisk,
+  fullDisk,
+  damagedJournal,
+  resumedDamage,
+  jumpingClock,
+  contenders,
+  resumedAlive,
+  stopSignals,
+]
+
+export interface SoakOptions {
+  /** Only faults whose id and name hold this text. */
+  readonly only: string
+  readonly seed: number
+  readonly write: (text: string) => void
+}
+
+/** Tries every fault at every point and writes a table; the number of promises that did not hold. */
+export async function soak({ only, seed, write }: SoakOptions): Promise<number> {
+  const server = await startCountingServer()
+  const stop = new AbortController()
+  let broken = 0
+  try {
+    const reference = await uninterrupted(server)
+    const random = createRandom(seed)
+    write(`seed ${seed}, ${reference.operations} operations on the journal\n`)
+    write(row('fault', 'points', 'hit', 'violations', 'seconds', ''))
+    for (const fault of faults.filter(({ id, name }) => `${id} ${name}`.includes(only))) {
+      const start = Date.now()
+      const onPoint = (point: Point): void => write(point.problems.length > 0 ? describe(point) : '')
+      const context = { server, reference, operations: reference.operations, random, signal: stop.signal, onPoint }
+      const points = await fault.points(context)
+      const bad = points.filter(({ problems }) => problems.length > 0).length
+      broken += bad
+      const hit = points.filter(({ isHit }) => isHit).length
+      write(row(fault.id, points.length, hit, bad, Math.round((Date.now() - start) / 1000), fault.name))
+    }
+  } finally {
+    await server.close()
+  }
+  return broken
+}
+
+function row(...cells: readonly (string | number)[]): string {
+  const widths = [7, 8, 8, 12, 9]
+  return `${cells.map((cell, index) => String(cell).padEnd(widths[index] ?? 0)).join('')}\n`
+}
+
+function describe({ at, problems }: Point): string {
+  return `  ${at}\n${problems.map((problem) => `    ${problem}\n`).join('')}`
+}
+
+/** Mulberry32: the same numbers for the same seed. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

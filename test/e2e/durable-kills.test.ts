@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import type { Disturbance } from '../helpers/durable/play.ts'
+import type { Try } from '../helpers/durable/trial.ts'
+import { useTrials } from '../helpers/durable/use-trials.ts'
+
+// A fixed sample of what scripts/soak.mjs tries in full (issue E): a run of four stages and 20 tasks is killed by SIGKILL
+// at one operation on its journal, resumed, and compared with a run that was left alone.
+
+const modes = ['before', 'half', 'after'] as const
+
+/** Spread over all operations of a run; see the test of their number. */
+const spread: readonly Disturbance[] = Array.from({ length: 28 }, (_, index) => ({
+  at: 1 + Math.floor(index * 3.7),
+  when: modes[index % modes.length] ?? 'before',
+}))
+
+/** Where a kill leaves something that cannot be told from the journal alone. */
+const delicate: readonly Disturbance[] = [
+  { match: '"k":"run.start"', at: 1, when: 'half' },
+  { match: '"op":"delete"', at: 1, when: 'after' },
+  { match: '"op":"append"', at: 1, when: 'after' },
+  { match: '"op":"append"', at: 21, when: 'after' },
+  { match: '"op":"write"', at: 7, when: 'after' },
+  { match: '"kind":"command"', at: 1, when: 'before' },
+  { match: '"kind":"command"', at: 1, when: 'after' },
+  { match: '"kind":"command"', at: 2, when: 'before' },
+  { match: '"kind":"command"', at: 2, when: 'half' },
+  { match: '"kind":"command"', at: 2, when: 'after' },
+  { match: '"k":"run.end"', at: 1, when: 'before' },
+  { match: '"k":"run.end"', at: 1, when: 'half' },
+]
+
+const points = [...spread, ...delicate].map((disturb): Try => ({ at: JSON.stringify(disturb), starts: [{ disturb }] }))
+const trials = useTrials(points)
+
+it('spreads its points over all operations on the journal', () => {
+  expect(points).toHaveLength(40)
+  const last = spread.at(-1)?.at ?? 0
+  expect(last).toBeLessThan(trials.operations())
+  expect(last).toBeGreaterThan(trials.operations() * 0.75)
+})
+
+it.each(points)('keeps every promise when it is killed at $at', async ({ at }) => {
+  const { problems, stops } = await trials.of(at)
+  expect({ problems, stops }).toEqual({ problems: [], stops: 1 })
+})

@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { baton, jsonLines } from '../helpers/baton.ts'
+import { inTerminal } from '../helpers/pty.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const files = {
+  'notes/pack.toml':
+    '[pack]\nnamespace = "demo"\nname = "notes"\nversion = "1.0.0"\n\n[capabilities]\nread = ["docs/**"]\n',
+  'notes/main.aip': '# Output\n\n```lua\nreturn "notes of " .. CTX.PACK_IDENTITY\n```\n',
+}
+
+describe('installing on the command line', () => {
+  it('installs into the project and verifies it, as JSON lines', async () => {
+    const cwd = tempTree({ ...files, '.git/HEAD': '' })
+    const installed = await baton(['install', 'notes', '--workspace', '-y', '--json'], { cwd })
+    expect([installed.code, installed.stderr]).toEqual([0, ''])
+    expect(jsonLines(installed.stdout)).toEqual([
+      {
+        pack: 'demo@notes',
+        version: '1.0.0',
+        outcome: 'installed',
+        folder: join(cwd, '.baton/packs/demo/notes'),
+        source: join(cwd, 'notes'),
+        digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+        capabilities: { read: ['docs/**'], write: [], hosts: [], commands: [], env: [], models: [] },
+      },
+    ])
+    expect(JSON.parse(readFileSync(join(cwd, '.baton/packs.lock'), 'utf8'))).toMatchObject({
+      packs: { 'demo@notes': { source: { kind: 'folder', path: 'notes' } } },
+    })
+    expect(await baton(['install'], { cwd })).toMatchObject({ code: 0, stdout: 'demo@notes 1.0.0: verified\n' })
+  })
+
+  it('asks on a terminal, and installs nothing when the answer is no', async () => {
+    const cwd = tempTree({ ...files, '.git/HEAD': '' })
+    const answered: string[] = []
+    const { output } = await inTerminal(
+      'baton install notes --workspace; echo "exit $?"; baton install notes --workspace',
+      {
+        cwd,
+        onScreen: (terminal, type) => {
+          const questions = terminal.everything().join('\n').split('[y/N]').length - 1
+          if (questions <= answered.length) return
+          answered.push(questions === 1 ? 'n' : 'y')
+          type(questions === 1 ? '\n' : 'y\n')
+        },
+      },
+    )
+    expect(output).toContain('nothing was installed')
+    expect(output).toContain('exit 1')
+    expect(output).toContain('demo@notes 1.0.0: installed')
+    expect(existsSync(join(cwd, '.baton/packs/demo/notes/main.aip'))).toBe(true)
+  })
+
+  it('leaves nothing behind when a download is stopped by Ctrl-C', async () => {
+    const cwd = tempTree({ '.git/HEAD': '' })
+    const stop: { now?: () => void } = {}
+    const server = createServer((_, response) => {
+      response.write('PK')
+      stop.now?.()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const { code } = await inTerminal(`echo go; baton install http://127.0.0.1:${port}/x.aipack --workspace -y`, {
+        cwd,
+        onScreen: (_, type) => void (stop.now ??= () => type('\u0003')),
+      })
+      expect(code).toBe(130)
+      expect(existsSync(join(cwd, '.baton'))).toBe(false)
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+})

@@ -1,0 +1,115 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { hasSystemCode } from '../../../src/base/error.ts'
+import { formatVersion } from '../../../src/journal/record.ts'
+import { root } from '../baton.ts'
+import { type Finished, finishedIn } from './finished.ts'
+import { readJournal } from './journal-state.ts'
+import { type Disturbance, play } from './play.ts'
+import { type Shape, shapes } from './golden-shapes.ts'
+import { makeWorldOf, type World } from './scenario.ts'
+import { type CountingServer, startCountingServer } from './server.ts'
+
+/** What a resumed golden run has to give. */
+type Expected = Pick<Finished, 'answers' | 'shown' | 'files'> & { readonly outputs: readonly unknown[] }
+
+const kept = join(root, 'test/fixtures/journals')
+
+/** The golden journals there are, by their folder: `v1-chain` … */
+export function goldenNames(): readonly string[] {
+  return readdirSync(kept)
+}
+
+/** Journals name absolute paths, also within hashes: a run is resumed where it was. */
+const places = '/tmp/baton-golden-journals'
+
+/** Runs a shape to its end, for what is expected, and once more up to its stop, and keeps what that has left. */
+export async function writeGolden(shapeName: string): Promise<void> {
+  const shape = shapes[shapeName]
+  if (shape === undefined) throw new Error(`there is no shape ${shapeName}`)
+  const name = `v${formatVersion}-${shapeName}`
+  const server = await startCountingServer()
+  try {
+    const expected = await inPlace(name, async (place) => expectedOf(await playShape(shape, { place, server })))
+    await inPlace(name, async (place) => {
+      await playShape(shape, { place, server, disturb: shape.stop })
+      const folder = join(kept, name)
+      rmSync(folder, { recursive: true, force: true })
+      mkdirSync(dirname(folder), { recursive: true })
+      for (const part of ['work', 'home']) cpSync(join(place, part), join(folder, part), { recursive: true })
+      writeFileSync(join(folder, 'expected.json'), `${JSON.stringify(expected, undefined, 2)}\n`)
+    })
+  } finally {
+    await server.close()
+  }
+}
+
+/** Resumes a copy of a golden journal: what it gave, what is expected, and how many model calls were made. */
+export function resumeGolden(
+  name: string,
+  { server, change = (text) => text }: { readonly server: CountingServer; readonly change?: (text: string) => string },
+): Promise<{
+  readonly code: number | null
+  readonly given: Expected
+  readonly expected: Expected
+  readonly calls: number
+}> {
+  return inPlace(name, async (place) => {
+    const folder = join(kept, name)
+    for (const part of ['work', 'home']) cpSync(join(folder, part), join(place, part), { recursive: true })
+    const world = makeWorldOf({}, place)
+    const journal = await readJournal(world)
+    if (journal === undefined) throw new Error(`${folder} holds no run`)
+    const file = join(journal.folder, 'j-000001.jsonl')
+    writeFileSync(file, change(readFileSync(file, 'utf8')))
+    const account = server.account()
+    const played = await play(['resume', journal.run, '--json'], { world, url: account.url })
+    const finished = finishedIn(world, played)
+    const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected
+    return { code: finished.code, given: expectedOf(finished), expected, calls: account.calls.length }
+  })
+}
+
+async function playShape(
+  { files, args }: Shape,
+  {
+    place,
+    server,
+    disturb = {},
+  }: { readonly place: string; readonly server: CountingServer; readonly disturb?: Disturbance },
+): Promise<Finished> {
+  const world: World = makeWorldOf(files, place)
+  return finishedIn(world, await play([...args, '--json'], { world, url: server.account().url, disturb }))
+}
+
+function expectedOf({ answers, shown, files, last }: Finished): Expected {
+  return { answers, shown, files, outputs: last?.outputs ?? [] }
+}
+
+/** Works in the one folder of a shape; another process that does so is waited for. */
+async function inPlace<T>(name: string, work: (place: string) => Promise<T>): Promise<T> {
+  const place = join(places, name)
+  await take(place)
+  try {
+    return await work(place)
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+/** Nobody works this long in one; who was killed in it has left it. */
+const staleMs = 60_000
+
+async function take(place: string): Promise<void> {
+  mkdirSync(dirname(place), { recursive: true })
+  for (;;) {
+    try {
+      return mkdirSync(place)
+    } catch (error) {
+      if (!hasSystemCode(error, 'EEXIST')) throw error
+    }
+    const began = statSync(place, { throwIfNoEntry: false })?.birthtimeMs ?? Date.now()
+    if (Date.now() - began > staleMs) rmSync(place, { recursive: true, force: true })
+    else await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,106 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { sha256 } from '../../../src/base/hash.ts'
+import { readRun } from '../../../src/journal/reader.ts'
+import type { World } from './scenario.ts'
+
+/** What the end of a model call says about its cost. */
+export interface Used {
+  readonly usage: { readonly calls: number; readonly input: number; readonly output: number }
+  readonly usd: number | null
+}
+
+/** A record as it stands in the file: what the checker needs of it. */
+export interface Noted {
+  readonly e: number
+  readonly n: number
+  readonly k: string
+  readonly p?: string
+  readonly kind?: string
+  readonly s?: number
+  readonly status?: string
+  readonly used?: Used
+  readonly request?: { readonly messages?: readonly { readonly content: string }[]; readonly [key: string]: unknown }
+  readonly [field: string]: unknown
+}
+
+interface JournalFile {
+  readonly name: string
+  readonly inode: number
+  readonly bytes: number
+  readonly hash: string
+}
+
+/** The journal of a world's run as it is on the disk, read without the product's reader. */
+export interface JournalState {
+  readonly folder: string
+  readonly run: string
+  readonly files: readonly JournalFile[]
+  readonly records: readonly Noted[]
+  /** Whole lines that are not as they were written; empty unless somebody damaged the disk. */
+  readonly damaged: readonly string[]
+  /** What the product's reader says: how many records it gives, and how many damaged parts. */
+  readonly reader: { readonly records: number; readonly corrupt: number }
+}
+
+/** Undefined when the run has left no folder. */
+export async function readJournal({ home }: World): Promise<JournalState | undefined> {
+  const folder = runFolderOf(join(home, 'state/runs'))
+  if (folder === undefined) return undefined
+  const names = readdirSync(folder).filter((name) => /^j-\d+\.jsonl$/.test(name))
+  const read = names.toSorted().map((name) => readFile(folder, name))
+  return {
+    folder,
+    run: folder.slice(folder.lastIndexOf('/') + 1),
+    files: read.map(({ file }) => file),
+    records: read.flatMap(({ records }) => records),
+    damaged: read.flatMap(({ damaged }) => damaged),
+    reader: await countReadings(folder),
+  }
+}
+
+/** The newest run: one that was stopped before it recorded anything is begun anew. */
+function runFolderOf(runs: string): string | undefined {
+  if (!existsSync(runs)) return undefined
+  const age = (path: string): number => statSync(path).birthtimeMs
+  return foldersIn(runs)
+    .flatMap(foldersIn)
+    .toSorted((left, right) => age(left) - age(right))
+    .at(-1)
+}
+
+function foldersIn(path: string): readonly string[] {
+  const entries = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return entries.map(({ name }) => join(path, name))
+}
+
+interface ReadFile {
+  readonly file: JournalFile
+  readonly records: readonly Noted[]
+  readonly damaged: readonly string[]
+}
+
+function readFile(folder: string, name: string): ReadFile {
+  const path = join(folder, name)
+  const bytes = readFileSync(path)
+  const lines = bytes.toString('utf8').split('\n')
+  const isWhole = (line: string): boolean => line.startsWith(`${crc32(line.slice(9)).toString(16).padStart(8, '0')} `)
+  // a write that was cut off right before its line feed has left a whole record
+  const last = lines.pop() ?? ''
+  return {
+    file: { name, inode: statSync(path).ino, bytes: bytes.length, hash: sha256(bytes) },
+    records: [...lines, last].filter(isWhole).map((line) => JSON.parse(line.slice(9)) as Noted),
+    damaged: lines.filter((line) => !isWhole(line)),
+  }
+}
+
+async function countReadings(folder: string): Promise<JournalState['reader']> {
+  let records = 0
+  let corrupt = 0
+  for await (const reading of readRun(folder)) {
+    if (reading.type === 'corrupt') corrupt += 1
+    else records += 1
+  }
+  return { records, corrupt }
+}

@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../baton.ts'
+import type { WarmCommand } from '../warm-command.ts'
+import type { World } from './scenario.ts'
+
+export const command = join(root, 'dist/bin/baton.js')
+const preload = join(import.meta.dirname, 'kill-at.mjs')
+
+/** What goes wrong while the command runs; the meaning of each `when` stands in kill-at.mjs. */
+export interface Disturbance {
+  /** Only writes that hold this text count. */
+  readonly match?: string
+  /** The file operation, from 1. */
+  readonly at?: number
+  readonly when?: 'before' | 'half' | 'after' | 'fail' | 'failing' | 'short'
+  readonly code?: string
+  /** Milliseconds the wall clock jumps by at each file operation, used one after another. */
+  readonly shifts?: readonly number[]
+  /** `journal`, the default: operations on the folder of runs. `workspace`: on the files of the person. */
+  readonly scope?: 'journal' | 'workspace'
+}
+
+export interface PlayOptions {
+  readonly world: World
+  /** Address of the model. */
+  readonly url: string
+  readonly disturb?: Disturbance
+  /** Processes that run the command when it is not disturbed: starting one costs more than half of a run. */
+  readonly warm?: readonly WarmCommand[]
+  /** A program that starts the command, with its arguments. */
+  readonly through?: readonly string[]
+  /** Called when the process has started: to send signals. */
+  readonly onStart?: (child: RunningCommand) => void
+  /** Called with all that stdout got so far. */
+  readonly onOutput?: (stdout: string, child: RunningCommand) => void
+}
+
+interface RunningCommand {
+  readonly kill: (signal: NodeJS.Signals) => void
+  /** Nobody reads stdout any more. */
+  readonly hangUp: () => void
+}
+
+/** For `onOutput`: does something once, when stdout holds a text for the first time. */
+export function once(text: string, work: (child: RunningCommand) => void): NonNullable<PlayOptions['onOutput']> {
+  let isDone = false
+  return (stdout, child) => {
+    if (isDone || !stdout.includes(text)) return
+    isDone = true
+    work(child)
+  }
+}
+
+export interface Played {
+  /** Null when it was killed. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+  /** Name and path, below the folder that is looked at, of each file operation. */
+  readonly operations: readonly (readonly [string, string])[]
+  /** Bytes written to files of that folder, by inode. */
+  readonly sizes: Readonly<Record<string, number>>
+}
+
+/** These processes are short: compiling well and collecting garbage in parallel does not pay. */
+const lean = ['--no-warnings', '--liftoff-only', '--no-opt', '--single-threaded-gc']
+
+/** Runs the built command in a world, disturbed if that is asked for. */
+export async function play(args: readonly string[], options: PlayOptions): Promise<Played> {
+  const { world, url, disturb, through, onStart, onOutput, warm = [] } = options
+  const cwd = world.workspace
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: world.home,
+    BATON_HOME: world.home,
+    BATON_LOCAL_SERVERS: 'off',
+    BATON_GATEWAY_URL: url,
+    BATON_GATEWAY_KEY: 'key-of-the-gateway',
+    NO_COLOR: '1',
+  }
+  const isPlain = [disturb, through, onStart, onOutput].every((disturbance) => disturbance === undefined)
+  for (const command of isPlain ? warm : []) {
+    const ended = command.run({ args, cwd, env })
+    if (ended !== undefined) return { ...(await ended), operations: [], sizes: {} }
+  }
+  return playAlone(args, options, env)
+}
+
+function playAlone(
+  args: readonly string[],
+  { world, disturb = {}, through = [], onStart, onOutput }: PlayOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<Played> {
+  const report = join(world.outside, `report-${randomUUID()}.json`)
+  const { scope: what = 'journal', ...disturbance } = disturb
+  const scope = what === 'journal' ? join(world.home, 'state/runs') : world.workspace
+  const [program, ...rest] = [...through, process.execPath, ...lean, '--import', preload, command]
+  const child = spawn(program, [...rest, ...args], {
+    cwd: world.workspace,
+    env: {
+      ...env,
+      // strace counts the calls of each thread by itself
+      ...(through.length > 0 && { UV_THREADPOOL_SIZE: '1' }),
+      DISTURB: JSON.stringify({ ...disturbance, scope, report }),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const running = {
+    kill: (signal: NodeJS.Signals) => void child.kill(signal),
+    hangUp: () => void child.stdout.destroy(),
+  }
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    onOutput?.(stdout, running)
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  onStart?.(running)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr, ...readReport(report) }))
+  })
+}
+
+/** A process that is killed from outside leaves none. */
+function readReport(file: string): Pick<Played, 'operations' | 'sizes'> {
+  if (!existsSync(file)) return { operations: [], sizes: {} }
+  return JSON.parse(readFileSync(file, 'utf8')) as Pick<Played, 'operations' | 'sizes'>
+}

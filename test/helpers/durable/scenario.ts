@@ -1,0 +1,118 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { tempTree } from '../temp.ts'
+
+/** How many tasks the scenario of issue E has; each changes one file by one model call. */
+const taskCount = 20
+
+/** Model calls of an uninterrupted run: one before the tasks, one for each task, one after them. */
+export const callCount = taskCount + 2
+
+/** Where one run of the scenario happens. `outside` is not compared: the command leaves its traces there. */
+export interface World {
+  readonly workspace: string
+  readonly home: string
+  readonly outside: string
+}
+
+const numbers = Array.from({ length: taskCount }, (_, index) => String(index).padStart(2, '0'))
+
+const sources: Readonly<Record<string, string>> = Object.fromEntries(
+  numbers.map((number) => [`src/f${number}.txt`, `name: f${number}\nstate: raw\n`]),
+)
+
+/**
+ * Four stages and 20 tasks, four at once (issue E, "Must be shown"). `take` loads and deletes a file before it pays for
+ * a call; `finish` appends, runs a command and pays for a call in one section; the main agent changes a file in each
+ * task, and `log` appends a line for it.
+ */
+export const scenarioFiles: Readonly<Record<string, string>> = {
+  ...sources,
+  'baton.toml': '',
+  'inbox/wish.txt': 'blue paint',
+  'ask.md': `+++
+model = "gpt-5-mini"
+input_concurrency = 4
+write_mode = true
+working_globs = ["src/*.txt"]
+sub_agents = [
+  { name = "agents/take.lua", stage = "pre" },
+  { name = "agents/each.lua", stage = "pre_task" },
+  { name = "agents/log.lua", stage = "post_task" },
+  { name = "agents/finish.lua", stage = "post" },
+]
++++
+Set the state.
+`,
+  'agents/take.lua': `
+local wish = aip.file.load("inbox/wish.txt").content
+aip.file.delete("inbox/wish.txt")
+print("took " .. wish)
+local answer = aip.agent.run("think.aip", { input = "wish " .. wish })
+return { coder_params_patch = { plan = answer.outputs[1] } }
+`,
+  'agents/think.aip': `# Options
+
+\`\`\`toml
+model = "gpt-5-mini"
+\`\`\`
+
+# User
+
+Think about: {{input}}
+
+# Output
+
+\`\`\`lua
+return ai_response.content
+\`\`\`
+`,
+  'agents/each.lua': `
+return { coder_prompts_append = "Plan: " .. input.coder_params.plan .. ". Task " .. input.task.label .. "." }
+`,
+  'agents/log.lua': `
+aip.file.append("out/log.txt", input.task.label .. "\\n")
+aip.task.set_label("logged " .. input.task.label)
+return { agent_result = input.task.index }
+`,
+  'agents/finish.lua': `
+aip.file.append("out/finished.txt", #input.coder_responses .. " answers\\n")
+aip.cmd.exec("sh", { "-c", "echo ran >> ../outside/commands.txt" })
+local sum = aip.agent.run("think.aip", { input = "the sum" })
+aip.file.save("out/report.txt", sum.outputs[1])
+print("finished")
+return { agent_result = sum.outputs[1] }
+`,
+}
+
+/** A fresh copy of the scenario. */
+export function makeWorld(): World {
+  return makeWorldOf(scenarioFiles, tempTree())
+}
+
+/** A workspace with these files below a folder. */
+export function makeWorldOf(files: Readonly<Record<string, string>>, root: string): World {
+  const world = { workspace: join(root, 'work'), home: join(root, 'home'), outside: join(root, 'outside') }
+  for (const folder of [world.outside, world.home]) mkdirSync(folder, { recursive: true })
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(world.workspace, path)), { recursive: true })
+    writeFileSync(join(world.workspace, path), content)
+  }
+  return world
+}
+
+/** What the model says to a prompt: it depends on nothing but the prompt. */
+export function answerTo(prompt: string): string {
+  const thought = /Think about: (.*)/.exec(prompt)?.[1]
+  if (thought !== undefined) return `thought of ${thought}`
+  const [, plan = '', name = ''] = /Plan: (.*)\. Task \S*?(f\d\d)\S*\./.exec(prompt) ?? []
+  return `I painted ${name}.
+
+<FILE_CHANGES>
+<FILE_PATCH file_path="src/${name}.txt">
+@@
+-state: raw
++state: ${plan}
+</FILE_PATCH>
+</FILE_CHANGES>`
+}

@@ -1,0 +1,112 @@
+import { type Evidence, type Stop, violations } from './checker.ts'
+import { type Finished, finishedIn } from './finished.ts'
+import { type JournalState, readJournal } from './journal-state.ts'
+import { play, type Played, type PlayOptions } from './play.ts'
+import { callCount, makeWorld, type World } from './scenario.ts'
+import type { WarmCommand } from '../warm-command.ts'
+import type { CountingServer } from './server.ts'
+
+/** How one start of the command is disturbed. */
+export type Start = Omit<PlayOptions, 'world' | 'url' | 'warm'>
+
+/** How the starts of one trial are disturbed, and its name. */
+export interface Try {
+  readonly at: string
+  readonly starts: readonly Start[]
+}
+
+export interface Trial {
+  /** What was wrong; nothing when every promise held. */
+  readonly problems: readonly string[]
+  /** How many starts did not finish the run. */
+  readonly stops: number
+}
+
+export interface Reference extends Finished {
+  /** How many operations on the journal it took. */
+  readonly operations: number
+}
+
+/** A run that is left alone: what all others are compared with. */
+export async function uninterrupted(server: CountingServer): Promise<Reference> {
+  const world = makeWorld()
+  const account = server.account()
+  const played = await play(['run', 'ask.md', '--json'], { world, url: account.url })
+  const finished = finishedIn(world, played)
+  const keys = new Set(account.calls.map(({ key }) => key))
+  if (finished.code !== 0 || keys.size !== callCount || account.calls.length !== callCount) {
+    throw new Error(
+      `the scenario itself fails: exit ${finished.code}, ${account.calls.length} calls\n${finished.stderr}`,
+    )
+  }
+  return { ...finished, operations: played.operations.length }
+}
+
+export interface TrialContext {
+  readonly server: CountingServer
+  readonly reference: Finished
+  /** Processes for starts that are left alone. */
+  readonly warm?: readonly WarmCommand[]
+}
+
+/**
+ * Runs the scenario and resumes it until it ends, each start disturbed as `starts` say, the one after them left alone;
+ * then checks every promise.
+ */
+export async function tryWith(
+  starts: readonly Start[],
+  { server, reference, warm = [] }: TrialContext,
+  world: World = makeWorld(),
+): Promise<Trial> {
+  const account = server.account()
+  const stops: Stop[] = []
+  const problems: string[] = []
+  let count = 0
+  for (const start of [...starts, undefined]) {
+    const played = await startOver(world, { world, url: account.url, warm, ...start })
+    const finished = finishedIn(world, played)
+    const journal = await readJournal(world)
+    if (finished.code === 0 && finished.last?.type === 'run.completed' && journal !== undefined) {
+      const evidence: Evidence = { reference, stops, finished, journal, calls: account.calls, concurrency: 4 }
+      return { problems: [...problems, ...violations(evidence)], stops: count }
+    }
+    count += 1
+    if (start === undefined) problems.push(`I5: ends with exit ${played.code}: ${played.stderr}`)
+    else problems.push(...refusalProblems(finished))
+    // what was stopped before it recorded anything is begun anew, as another run
+    if (isBegun(journal)) stops.push({ journal, written: played.sizes })
+    else if (account.calls.length > 0) problems.push('I1: calls were made by a run that cannot be resumed')
+  }
+  return { problems, stops: count }
+}
+
+export interface StartOverOptions extends PlayOptions {
+  /** Arguments of `baton resume`. */
+  readonly more?: readonly string[]
+}
+
+/** The first start, or a resume; one that asks about the command gets its choice by what the command has left. */
+export async function startOver(world: World, { more = [], ...options }: StartOverOptions): Promise<Played> {
+  const before = await readJournal(world)
+  if (!isBegun(before)) return play(['run', 'ask.md', '--json'], options)
+  const resume = ['resume', before.run, '--json', ...more]
+  const played = await play(resume, options)
+  // of files the disk tells what has happened: nobody is to be asked
+  const id = played.code === 5 ? /(\d+\.\d+) +command\(/.exec(played.stderr)?.[1] : undefined
+  if (id === undefined) return played
+  const { commandRuns } = finishedIn(world, played)
+  return play([...resume, '--uncertain', `${id}=${commandRuns === 0 ? 'redo' : 'done'}`], options)
+}
+
+/** A run that was stopped before it recorded anything is begun anew: nothing was paid. */
+function isBegun(journal: JournalState | undefined): journal is JournalState {
+  return journal?.records.some(({ k }) => k === 'run.start') === true
+}
+
+/** I7 what ends without being killed says why and what to do. */
+export function refusalProblems({ code, last, stderr }: Finished): readonly string[] {
+  // nobody may be there any more to read what it says
+  if (code === null || code === 0 || code >= 128) return []
+  const { message, hint } = last?.error ?? {}
+  return message !== undefined && hint !== undefined ? [] : [`I7: exit ${code} without a reason or a hint: ${stderr}`]
+}

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll } from 'vitest'
+import { mapLimit } from '../../../src/base/limit.ts'
+import { createWarmCommand } from '../warm-command.ts'
+import { command } from './play.ts'
+import { type CountingServer, startCountingServer } from './server.ts'
+import { type Reference, type Trial, type Try, tryWith, uninterrupted } from './trial.ts'
+
+export interface Trials {
+  /** Of a run that is left alone: how many operations on the journal it takes. */
+  readonly operations: () => number
+  /** What came of a try. */
+  readonly of: (at: string) => Promise<Trial>
+}
+
+/** Tries in the background, two at once, what the tests of a file then look at one by one. */
+export function useTrials(tries: readonly Try[]): Trials {
+  const stop = new AbortController()
+  const warm = [createWarmCommand(command), createWarmCommand(command)]
+  const found = new Map<string, Promise<Trial>>()
+  let server: CountingServer
+  let reference: Reference
+
+  beforeAll(async () => {
+    server = await startCountingServer()
+    reference = await uninterrupted(server)
+    const settle = new Map<string, (trial: Promise<Trial>) => void>()
+    for (const { at } of tries) found.set(at, new Promise((resolve) => settle.set(at, resolve)))
+    void mapLimit(tries, { limit: 2, signal: stop.signal }, async ({ at, starts }) => {
+      const trial = tryWith(starts, { server, reference, warm })
+      settle.get(at)?.(trial)
+      // the test that looks at it tells
+      await trial.catch(() => undefined)
+    })
+  })
+  afterAll(async () => {
+    stop.abort()
+    await Promise.all(warm.map(({ end }) => end()))
+    await server.close()
+  })
+
+  return {
+    operations: () => reference.operations,
+    of: (at) => found.get(at) ?? Promise.reject(new Error(`nothing was tried at ${at}`)),
+  }
+}

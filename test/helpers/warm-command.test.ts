@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { tempTree } from './temp.ts'
+import { type CommandCall, createWarmCommand } from './warm-command.ts'
+
+const entry = `
+import { basename } from 'node:path'
+import { runs } from './runs.mjs'
+runs.push(1)
+process.on('SIGINT', () => {})
+process.stdout.on('error', () => {})
+const [what, ...rest] = process.argv.slice(2)
+let input = ''
+for await (const piece of process.stdin) input += piece
+if (what === 'exit') process.exit(7)
+if (what === 'throw') throw new Error('broken')
+if (what === 'stay') setInterval(() => {}, 1000)
+if (what === 'fail') process.exitCode = 3
+const counts = [process.listenerCount('SIGINT'), process.stdout.listenerCount('error'), input.length, process.exitCode]
+console.log(JSON.stringify([what, ...rest, basename(process.cwd()), process.env.ONE ?? null, runs.length, ...counts]))
+console.error('said by ' + what)
+`
+const folder = tempTree({ 'entry.mjs': entry, 'runs.mjs': 'export const runs = []\n', 'a/x': '', 'b/x': '' })
+const command = join(folder, 'entry.mjs')
+
+function call(cwd: string, args: readonly string[], env: CommandCall['env'] = {}): CommandCall {
+  return { cwd: join(folder, cwd), args, env: { PATH: process.env['PATH'], ...env } }
+}
+
+it('runs a command again in the same process, with nothing left of the run before', async () => {
+  const warm = createWarmCommand(command)
+  const ends = [
+    await warm.run(call('a', ['fail', 'x y'], { ONE: '1' })),
+    await warm.run(call('b', ['second'], { ONE: undefined })),
+  ]
+  await warm.end()
+  expect(ends).toEqual([
+    { code: 3, stdout: '["fail","x y","a","1",1,1,1,0,3]\n', stderr: 'said by fail\n' },
+    { code: 0, stdout: '["second","b",null,2,1,1,0,null]\n', stderr: 'said by second\n' },
+  ])
+})
+
+it('has one run at a time', async () => {
+  const warm = createWarmCommand(command)
+  const first = warm.run(call('a', ['first']))
+  expect(warm.run(call('a', ['second']))).toBeUndefined()
+  await first
+  expect(await warm.run(call('a', ['third']))).toMatchObject({ code: 0 })
+  await warm.end()
+})
+
+it('gives the end of a run that takes the process with it, and goes on in another one', async () => {
+  const warm = createWarmCommand(command)
+  expect(await warm.run(call('a', ['exit']))).toEqual({ code: 7, stdout: '', stderr: '' })
+  expect(await warm.run(call('a', ['throw']))).toMatchObject({ code: 1, stderr: expect.stringContaining('broken') })
+  expect(await warm.run(call('a', ['third']))).toMatchObject({ code: 0, stderr: 'said by third\n' })
+  await warm.end()
+})
+
+it('notices a run that has left something open', async () => {
+  const warm = createWarmCommand(command, { patienceMs: 300 })
+  await warm.run(call('a', ['stay']))
+  await expect(warm.end()).rejects.toThrow('a run has left something open')
+})
+
+it('ends without a run', async () => {
+  await expect(createWarmCommand(command).end()).resolves.toBeUndefined()
+})

@@ -1,0 +1,90 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createEffects } from '../../src/journal/effects.ts'
+import type { Effects, Place } from '../../src/event/effects.ts'
+import type { RunJournal } from '../../src/journal/journal.ts'
+import { openRun } from '../../src/journal/store.ts'
+import type { OwnerPort } from '../../src/journal/owner.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+/** A process that is gone. */
+const dead: OwnerPort = {
+  self: () => ({ pid: 2 ** 22 + 1, start: 'ticks:1', boot: 'another', host: 'host' }),
+  isAlive: () => Promise.resolve(false),
+}
+
+export interface MadeRun {
+  readonly folder: string
+  readonly journal: RunJournal
+  readonly effects: Effects
+  /** Writes the end of the run and closes it. */
+  readonly end: (stop?: string, exit?: number) => Promise<void>
+}
+
+export interface MadeOptions {
+  readonly runs?: string
+  readonly id?: string
+  readonly file?: string
+  /** The run is written by this process, which is alive. */
+  readonly isAlive?: true
+  /** Milliseconds; each record comes one later. */
+  readonly from?: number
+}
+
+/** A journal with real records, made by the effects that make those of runs. */
+export async function makeRun(options: MadeOptions = {}): Promise<MadeRun> {
+  const {
+    runs = tempTree(),
+    id = '20261122-054821-6780e1',
+    file = '/w/ask.md',
+    isAlive,
+    from = 1_800_000_000_000,
+  } = options
+  const folder = join(runs, id)
+  mkdirSync(runs, { recursive: true })
+  let time = from
+  const journal = await openRun({
+    folder,
+    now: () => new Date((time += 1)),
+    ...(isAlive === undefined ? { owners: dead } : {}),
+  })
+  if (journal.epoch === 1) journal.note({ k: 'run.start', run: id, file, hash: 'h', version: '0.1.0', facts: {} })
+  const effects = createEffects({
+    journal,
+    signal: new AbortController().signal,
+    usedBy: ({ kind }, value) => (kind === 'model' ? { ...(value as { used: object }).used } : undefined),
+  })
+  return {
+    folder,
+    journal,
+    effects,
+    async end(stop = 'done', exit = 0) {
+      journal.note({ k: 'run.end', exit, stop })
+      await journal.close()
+    },
+  }
+}
+
+/** A model call that asks `question` and gives `answer`. */
+export function ask(
+  { effects }: MadeRun,
+  at: Place,
+  { question, answer }: { readonly question: string; readonly answer: string },
+): Promise<unknown> {
+  const usage = { calls: 1, input: 100, output: 10, cached: 0, reasoning: 0 }
+  const used = { model: 'test::small', usage, usd: 0.01 }
+  const request = { provider: 'test::small', messages: [{ role: 'user', content: question }] }
+  return effects.perform(at, { kind: 'model', repeat: 'safe', request }, () =>
+    Promise.resolve({ text: answer, toolCalls: [], used }),
+  )
+}
+
+/** A whole task: a boundary with a file that is read and a model call. */
+export function makeTask(run: MadeRun, index: number, answer: string): Promise<unknown> {
+  const at = ['task', String(index)]
+  return run.effects.boundary(at, async () => {
+    run.effects.observe([...at, 'ask', 'read'], { name: 'file.read', args: ['a.txt'] }, () => 'text of a')
+    await ask(run, [...at, 'ask#0'], { question: `question ${index}`, answer })
+    return { status: 'done', index, label: `label ${index}` }
+  })
+}

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest'
+import { compareRuns, openSide } from '../../src/history/run-diff.ts'
+import { ask, makeRun, makeTask } from './fixtures.ts'
+
+async function differences(before: string, after: string) {
+  const sides = [await openSide(before), await openSide(after)] as const
+  const found = [...compareRuns(...sides)]
+  for (const { source } of sides) source.close()
+  return found
+}
+
+it('finds no difference between two runs that did the same at other times', async () => {
+  const [one, other] = [await makeRun(), await makeRun({ from: 1_900_000_000_000 })]
+  for (const run of [one, other]) {
+    run.effects.observe(['pre', '0:a.lua', 'seed'], { name: 'math.randomseed', args: [] }, () => (run === one ? 1 : 2))
+    run.effects.observe(['pre', '0:a.lua', 'chunk#0'], { name: 'aip.time.now_iso_utc', args: [] }, () => [
+      String(run === one),
+    ])
+    const info = { _type: 'FileInfo', path: 'a', mtime: run === one ? 1 : 2, ctime: 3 }
+    run.effects.observe(['pre', '0:a.lua', 'chunk#1'], { name: 'aip.file.info', args: ['a'] }, () => [info])
+    await makeTask(run, 0, 'same')
+    await run.end()
+  }
+  expect(await differences(one.folder, other.folder)).toEqual([])
+})
+
+it('finds sources, prompts, answers and host calls that differ, by place', async () => {
+  const [one, other] = [await makeRun(), await makeRun()]
+  for (const run of [one, other]) {
+    const word = run === one ? 'red' : 'blue'
+    run.journal.note({
+      k: 'source',
+      name: 'prompt',
+      path: '/w/ask.md',
+      hash: word,
+      value: { prompt: `Say ${word}.\n` },
+    })
+    run.effects.observe(['files', 'context'], { name: 'file.list', args: ['*'] }, () => [word])
+    await ask(run, ['task', '0', 'ask#0'], { question: `Say ${word}.`, answer: `It is ${word}.` })
+    await run.end()
+  }
+  expect(await differences(one.folder, other.folder)).toEqual([
+    { kind: 'source', place: 'prompt', before: 'Say red.\n', after: 'Say blue.\n' },
+    { kind: 'call', place: 'files/context', before: 'file.list("*") = ["red"]', after: 'file.list("*") = ["blue"]' },
+    {
+      kind: 'prompt',
+      place: 'task/0/ask#0',
+      before: '[model]\ntest::small\n\n[user]\nSay red.',
+      after: '[model]\ntest::small\n\n[user]\nSay blue.',
+    },
+    { kind: 'answer', place: 'task/0/ask#0', before: 'It is red.', after: 'It is blue.' },
+  ])
+})
+
+it('names a part that only one run has, with its calls, and not what is in it', async () => {
+  const [one, other] = [await makeRun(), await makeRun()]
+  await makeTask(one, 0, 'a')
+  await makeTask(other, 0, 'a')
+  await makeTask(other, 1, 'b')
+  for (const run of [one, other]) await run.end()
+
+  expect(await differences(one.folder, other.folder)).toEqual([
+    { kind: 'part', place: 'task/1', before: null, after: '1 model call' },
+  ])
+})

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest'
+import { omittedIn, viewParts } from '../../src/history/part-view.ts'
+import { findPart, viewPlace } from '../../src/history/place-detail.ts'
+import { readTree, type TreeOptions } from '../../src/history/run-tree.ts'
+import { openFileRecords } from '../../src/journal/file-records.ts'
+import { noMask } from '../../src/journal/secrets.ts'
+import { ask, makeRun, makeTask } from './fixtures.ts'
+
+async function treeOf(folder: string, options: Partial<TreeOptions> = {}) {
+  const source = openFileRecords(folder, { mask: noMask })
+  const tree = await readTree(source, { most: 40, keepsAnswers: false, ...options })
+  return { ...tree, source }
+}
+
+describe('the tree of a run', () => {
+  it('shows tasks with their label, model calls, cost, reads and time', async () => {
+    const run = await makeRun()
+    await makeTask(run, 0, 'forty')
+    await run.end()
+    const { root, source } = await treeOf(run.folder)
+
+    expect(viewParts(root, source)).toMatchObject([
+      {
+        place: 'task/0',
+        kind: 'task',
+        text: 'label 0',
+        status: 'done',
+        duration_ms: 5,
+        calls: 1,
+        tokens: { input: 100, output: 10 },
+        cost_usd: 0.01,
+        uses: { 'file.read': 1 },
+        parts: [
+          { place: 'task/0/ask#0', kind: 'model', text: 'test::small', status: 'done', cost_usd: 0.01, parts: [] },
+        ],
+      },
+    ])
+  })
+
+  it('shows prints, pins and labels where they were shown', async () => {
+    const run = await makeRun()
+    const at = ['pre', '0:a.aip', 'data']
+    await run.effects.boundary(at, async () => {
+      const pin = { type: 'pin', scope: 'run', id: 'x', priority: 1, label: 'Files:', content: '3 of 20' }
+      run.journal.note({ k: 'show', p: at.join('/'), event: pin })
+      run.journal.note({ k: 'show', p: at.join('/'), event: { type: 'print', name: 'a.aip', text: 'hello' } })
+      run.journal.note({ k: 'show', p: at.join('/'), event: { type: 'label', scope: 'task', label: 'Fix it' } })
+    })
+    await run.end()
+    const { root, source } = await treeOf(run.folder)
+
+    expect(viewParts(root, source)).toMatchObject([
+      {
+        place: 'pre/0:a.aip/data',
+        kind: 'section',
+        shows: [
+          { type: 'pin', label: 'Files:', text: '3 of 20' },
+          { type: 'print', label: 'a.aip', text: 'hello' },
+          { type: 'label', label: 'task', text: 'Fix it' },
+        ],
+      },
+    ])
+  })
+
+  it('says what failed and where, up to the part that did not finish', async () => {
+    const run = await makeRun()
+    const at = ['pre', '0:a.aip']
+    const failing = run.effects.boundary(at, () =>
+      run.effects.perform(
+        [...at, 'data#0'],
+        { kind: 'command', repeat: 'unsafe', request: { command: 'make', args: ['all'] } },
+        () => Promise.reject(new Error('no rule to make target')),
+      ),
+    )
+    await expect(failing).rejects.toThrow('no rule')
+    await run.end('error', 1)
+    const { root, source } = await treeOf(run.folder)
+
+    expect(viewParts(root, source)).toMatchObject([
+      {
+        status: 'failed',
+        error: null,
+        parts: [{ kind: 'command', text: 'make all', status: 'failed', error: 'no rule to make target' }],
+      },
+    ])
+  })
+
+  it('shows an error that a script went on after only at the call', async () => {
+    const run = await makeRun()
+    const at = ['pre', '0:a.lua', 'chunk']
+    await run.effects.boundary(at, async () => {
+      const load = (): never => {
+        throw new Error('there is no file b')
+      }
+      expect(() =>
+        run.effects.observe([...at.slice(0, 2), 'chunk#0'], { name: 'aip.file.load', args: ['b'] }, load),
+      ).toThrow()
+    })
+    await run.end()
+    const { root, source } = await treeOf(run.folder)
+
+    expect(viewParts(root, source)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
+  })
+
+  it('shows what was done afresh once, and counts what was paid for both', async () => {
+    const run = await makeRun()
+    await makeTask(run, 0, 'first')
+    await makeTask(run, 0, 'second')
+    await run.end()
+    const { root, source } = await treeOf(run.folder)
+
+    const [task, ...others] = viewParts(root, source)
+    expect(others).toEqual([])
+    expect(task).toMatchObject({ calls: 2, cost_usd: 0.02, uses: { 'file.read': 1 } })
+    expect(task?.parts).toHaveLength(1)
+  })
+
+  it('keeps so many finished parts and all that are not finished', async () => {
+    const run = await makeRun()
+    for (let index = 0; index < 20; index += 1) {
+      if (index !== 17) await makeTask(run, index, 'yes')
+      else run.journal.note({ k: 'begin', p: 'task/17', key: {} })
+    }
+    await run.end('error', 1)
+    const { root, source } = await treeOf(run.folder, { most: 3 })
+
+    expect(viewParts(root, source).map(({ place }) => place)).toEqual(['task/0', 'task/1', 'task/2', 'task/17'])
+    expect(omittedIn(root)).toBe(16)
+    expect(root.paid.calls).toBe(19)
+  })
+
+  it('leaves out damaged records and says how many parts are', async () => {
+    const { writeFileSync, readFileSync } = await import('node:fs')
+    const run = await makeRun()
+    await makeTask(run, 0, 'a')
+    await makeTask(run, 1, 'b')
+    await run.end()
+    const file = `${run.folder}/j-000001.jsonl`
+    writeFileSync(file, readFileSync(file, 'utf8').replace('question 0', 'question X'))
+    const { root, source, damages } = await treeOf(run.folder)
+
+    expect(damages).toBe(1)
+    expect(viewParts(root, source)).toMatchObject([{ place: 'task/0', parts: [] }, { place: 'task/1' }])
+  })
+})
+
+describe('one part of a run', () => {
+  it('has its prompts and answers, host calls with their results, and its value', async () => {
+    const run = await makeRun()
+    await makeTask(run, 0, 'forty')
+    await makeTask(run, 1, 'two')
+    await run.end()
+    const { root, source } = await treeOf(run.folder, { keepsAnswers: true, within: 'task/1' })
+    const part = findPart(root, 'task/1')
+    expect(findPart(root, 'task/0')).toBeUndefined()
+
+    expect(part && viewPlace(part, source).details).toMatchObject([
+      { place: 'task/1/ask/read', title: 'file.read("a.txt")', text: 'text of a' },
+      { place: 'task/1/ask#0', title: 'prompt', text: '[model]\ntest::small\n\n[user]\nquestion 1' },
+      { place: 'task/1/ask#0', title: 'answer', text: 'two\n'.trimEnd() },
+      { place: 'task/1', title: 'value' },
+    ])
+  })
+
+  it('says where a large value is lost, and shows the rest', async () => {
+    const { rmSync } = await import('node:fs')
+    const run = await makeRun()
+    await ask(run, ['task', '0', 'ask#0'], { question: 'x'.repeat(100_000), answer: 'short' })
+    await run.end()
+    rmSync(`${run.folder}/blobs`, { recursive: true })
+    const { root, source } = await treeOf(run.folder, { keepsAnswers: true })
+    const part = findPart(root, 'task/0/ask#0')
+
+    const details = part ? viewPlace(part, source).details : []
+    expect(details.map(({ title, text }) => `${title}: ${text}`)).toEqual([
+      expect.stringMatching(/^prompt: \(.*is missing\)$/),
+      'answer: short',
+    ])
+  })
+})

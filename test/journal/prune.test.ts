@@ -1,0 +1,107 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { lastWork, pruneRuns, removeRun, startedAt } from '../../src/journal/prune.ts'
+import { openRun } from '../../src/journal/store.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { makeRun } from '../history/fixtures.ts'
+
+const dayMs = 86_400_000
+const now = new Date()
+
+/** The id of a run that began so many days ago. */
+function idAt(days: number, end: string): string {
+  const [day, time] = new Date(now.getTime() - days * dayMs).toISOString().replaceAll(/[-:]/g, '').split(/[T.]/)
+  return `${day}-${time}-${end}`
+}
+
+/** A run that was worked on last so many days before `now`. */
+function oldRun(runs: string, id: string, days: number): void {
+  const file = join(runs, id, 'j-000001.jsonl')
+  mkdirSync(join(runs, id), { recursive: true })
+  writeFileSync(file, '')
+  const at = new Date(now.getTime() - days * dayMs)
+  utimesSync(file, at, at)
+}
+
+function idsIn(runs: string): readonly string[] {
+  return readdirSync(runs)
+    .filter((name) => !name.startsWith('.'))
+    .toSorted()
+}
+
+describe('pruning', () => {
+  it('removes runs that nobody has worked on for longer than is wanted', async () => {
+    const runs = tempTree()
+    oldRun(runs, idAt(52, 'aaaaaa'), 52)
+    oldRun(runs, idAt(51, 'bbbbbb'), 3) // gone on with three days ago
+    oldRun(runs, idAt(2, 'cccccc'), 2)
+    await pruneRuns(runs, { keepMs: 30 * dayMs, now })
+    expect(idsIn(runs)).toEqual([idAt(51, 'bbbbbb'), idAt(2, 'cccccc')])
+  })
+
+  it('happens once a day', async () => {
+    const runs = tempTree()
+    oldRun(runs, idAt(52, 'aaaaaa'), 52)
+    await pruneRuns(runs, { keepMs: 30 * dayMs, now })
+    oldRun(runs, idAt(52, 'bbbbbb'), 52)
+    await pruneRuns(runs, { keepMs: 30 * dayMs, now })
+    expect(idsIn(runs)).toEqual([idAt(52, 'bbbbbb')])
+    await pruneRuns(runs, { keepMs: 30 * dayMs, now: new Date(now.getTime() + 2 * dayMs) })
+    expect(idsIn(runs)).toEqual([])
+  })
+
+  it('takes less than a day as a day, so that no file can make a run forget the others', async () => {
+    const runs = tempTree()
+    oldRun(runs, idAt(0.5, 'aaaaaa'), 0.5)
+    await pruneRuns(runs, { keepMs: 1, now })
+    expect(idsIn(runs)).toHaveLength(1)
+  })
+
+  it('keeps what is running and what is no run, and takes away what an earlier one left', async () => {
+    const runs = tempTree({ 'notes/a': 'x', '.removed-000/blobs/b': 'x' })
+    const id = idAt(52, 'aaaaaa')
+    const run = await makeRun({ runs, id, isAlive: true })
+    await run.journal.flush()
+    const at = new Date(now.getTime() - 52 * dayMs)
+    utimesSync(join(runs, id, 'j-000001.jsonl'), at, at)
+    await pruneRuns(runs, { keepMs: 30 * dayMs, now })
+    expect(idsIn(runs)).toEqual([id, 'notes'])
+    expect(existsSync(join(runs, '.removed-000'))).toBe(false)
+    await run.journal.close()
+  })
+
+  it('does nothing for a folder that does not exist', async () => {
+    const runs = join(tempTree(), 'none')
+    await pruneRuns(runs, { keepMs: dayMs, now })
+    expect(existsSync(runs)).toBe(false)
+  })
+})
+
+describe('removing a run', () => {
+  it('removes everything of it, and refuses while it is running', async () => {
+    const runs = tempTree()
+    const ended = await makeRun({ runs, id: idAt(52, 'aaaaaa') })
+    await ended.end()
+    const going = await openRun({ folder: join(runs, idAt(52, 'bbbbbb')), now: () => now })
+    going.note({ k: 'begin', p: 'task/0', key: {} })
+    await going.flush()
+
+    expect(await removeRun(ended.folder)).toBe(true)
+    expect(await removeRun(join(runs, idAt(52, 'bbbbbb')))).toBe(false)
+    expect(readdirSync(runs)).toEqual([idAt(52, 'bbbbbb')])
+    await going.close()
+  })
+
+  it('is done when the run is gone already', async () => {
+    expect(await removeRun(join(tempTree(), idAt(52, 'aaaaaa')))).toBe(true)
+  })
+})
+
+it('reads the start of a run from its id', () => {
+  expect(new Date(startedAt('20261122-054821-6780e1')).toISOString()).toBe('2026-11-22T05:48:21.000Z')
+})
+
+it('counts a run without files as never worked on', () => {
+  expect(lastWork(tempTree())).toBe(0)
+})

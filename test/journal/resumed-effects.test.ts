@@ -1,0 +1,347 @@
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/base/json.ts'
+import type { EffectRequest, Effects, PlannedChange } from '../../src/event/effects.ts'
+import { createEffects } from '../../src/journal/effects.ts'
+import { boundaryKey, fingerprint } from '../../src/journal/fingerprint.ts'
+import { createMemoryJournal } from '../../src/journal/memory.ts'
+import type { Entry, JournalRecord } from '../../src/journal/record.ts'
+import { createResumedEffects, type ResumeOptions } from '../../src/journal/resumed-effects.ts'
+import { createMask, noMask, type SecretMask } from '../../src/journal/secrets.ts'
+import { begin, call, done, ended, failed, failure, indexOf, obs, started } from './fixtures/records.ts'
+
+interface Resumed {
+  readonly effects: Effects
+  /** What the new process has recorded. */
+  readonly records: readonly JournalRecord[]
+  /** Effects that are done again. */
+  readonly repeated: readonly string[]
+  readonly shown: readonly unknown[]
+  /** What was really done, by the functions below. */
+  readonly acts: string[]
+}
+
+interface Setup extends Partial<Pick<ResumeOptions, 'stateOf' | 'usesCurrent'>> {
+  readonly mask?: SecretMask
+}
+
+async function resume(
+  epochs: readonly (readonly Entry[])[],
+  { mask = noMask, usesCurrent = false, stateOf = () => 'before' }: Setup = {},
+): Promise<Resumed> {
+  const use = usesCurrent ? ({ kind: 'everything' } as const) : ({ kind: 'resume' } as const)
+  const index = await indexOf(epochs, { mask, use })
+  const records: JournalRecord[] = []
+  const repeated: string[] = []
+  const shown: unknown[] = []
+  const journal = createMemoryJournal({ epoch: epochs.length + 1, mask, keep: (record) => records.push(record) })
+  const live = createEffects({ journal, signal: new AbortController().signal })
+  const effects = createResumedEffects({
+    index,
+    journal,
+    live,
+    stateOf,
+    usesCurrent,
+    onRepeat: ({ id, place, kind }) => repeated.push(`${id} ${kind} ${place}`),
+    onShow: ({ event }) => shown.push(event),
+  })
+  return { effects, records, repeated, shown, acts: [] }
+}
+
+const at = ['s#0']
+const time = { name: 'time', args: [] }
+const run = { name: 'run', args: [] }
+const model: EffectRequest = { kind: 'model', request: { ask: 1 }, repeat: 'safe' }
+const command: EffectRequest = { kind: 'command', request: 'rm', repeat: 'unsafe', assumed: 'assumed' }
+const change = { op: 'write', path: 'a.md' }
+const print = (request: Json): { readonly fp: string } => ({ fp: fingerprint(request, noMask) })
+const modelStart = started('s#0', print(model.request))
+const commandStart = started('s#0', { kind: 'command', repeat: 'unsafe', ...print('rm') })
+const fileStart = started('s#0', { kind: 'file', ...print(change), request: { ...change, before: null, after: 'ff' } })
+const choice = (word: 'redo' | 'done' | 'fail' | 'found'): Entry => ({
+  k: 'choice',
+  p: 's#0',
+  of: [1, 1],
+  choice: word,
+})
+const obsError: Entry = { k: 'obs', p: 's#0', name: 'time', args: [], status: 'error', error: failure }
+const callError: Entry = { ...obsError, k: 'call', name: 'run' }
+const later = obs('s#1')
+
+const observe = ({ effects, acts }: Resumed): unknown => effects.observe(at, time, () => acts.push('read') && 'live')
+const callIt = ({ effects, acts }: Resumed): unknown => effects.call(at, run, () => acts.push('called') && 'live')
+const performing =
+  (effect: EffectRequest) =>
+  ({ effects, acts }: Resumed) =>
+    effects.perform(at, effect, async () => acts.push('acted') && 'live')
+const plan =
+  ({ acts }: Resumed) =>
+  (): PlannedChange => ({
+    record: { ...change, before: null, after: 'ff' },
+    act: () => void acts.push('written'),
+  })
+const write = (one: Resumed): unknown => one.effects.changeFile(at, change, plan(one))
+
+type Row = readonly [what: string, epochs: readonly (readonly Entry[])[], expected: unknown, acts: readonly string[]]
+
+function table(name: string, ask: (one: Resumed) => unknown, rows: readonly Row[]): void {
+  describe(name, () => {
+    it.each(rows)('%s', async (_, epochs, expected, acts) => {
+      const one = await resume(epochs)
+      const given = await (async () => ask(one))().catch((error: unknown) => {
+        const { code, message } = error as { readonly code?: string; readonly message: string }
+        return code ?? message
+      })
+      expect([given, one.acts]).toEqual([expected, acts])
+    })
+  })
+}
+
+table('an observation', observe, [
+  ['is the recorded one', [[obs('s#0')]], 's#0', []],
+  ['may have been nothing', [[{ k: 'obs', p: 's#0', ...time, status: 'ok' }]], undefined, []],
+  ['is made where the record has none', [[begin('s')]], 'live', ['read']],
+  ['fails as recorded where the script went on', [[obsError, later]], 'no', []],
+  ['is made again where it failed last', [[obsError]], 'live', ['read']],
+  ['is the newest of several', [[obs('s#0', 'old')], [obs('s#0', 'new')]], 'new', []],
+  ['is made in a call that is made again', [[callError]], 'live', ['read']],
+  ['diverges by its name', [[{ ...obs('s#0'), name: 'date' } as Entry]], 'DIVERGED', []],
+  ['diverges by its arguments', [[{ ...obs('s#0'), args: [1] } as Entry]], 'DIVERGED', []],
+  ['diverges where a call had returned', [[call('s#0')]], 'DIVERGED', []],
+  ['diverges where an effect had begun', [[modelStart]], 'DIVERGED', []],
+])
+
+table('a call of a script', callIt, [
+  ['is the recorded one', [[call('s#0')]], 's#0', []],
+  ['is made when it has not returned, whatever it did', [[obs('s#0'), modelStart, obs('s#0/x')]], 'live', ['called']],
+  ['fails as recorded where the script went on', [[callError, later]], 'no', []],
+  ['is made again where it failed last', [[callError]], 'live', ['called']],
+  ['diverges by its name', [[{ ...call('s#0'), name: 'date' } as Entry]], 'DIVERGED', []],
+  ['diverges by its arguments', [[{ ...call('s#0'), args: [1] } as Entry]], 'DIVERGED', []],
+])
+
+table('a model call', performing(model), [
+  ['is the recorded one', [[modelStart, ended('s#0', 1)]], 's#0', []],
+  ['is made where the record has none', [[begin('s')]], 'live', ['acted']],
+  ['is made again when its end is not known', [[modelStart]], 'live', ['acted']],
+  ['is made again when it failed', [[modelStart, failed('s#0', 1)]], 'live', ['acted']],
+  ['fails as recorded where the script went on', [[modelStart, failed('s#0', 1), later]], 'no', []],
+  ['is the recorded one in a call that failed after it', [[modelStart, ended('s#0', 1), callError]], 's#0', []],
+  ['is made in a call that failed before it', [[callError]], 'live', ['acted']],
+  ['is the late one of an overtaken writer', [[modelStart, ended('s#0', 1)], [modelStart]], 's#0', []],
+  ['diverges by its request', [[started('s#0', print('other'))]], 'DIVERGED', []],
+  ['diverges by its kind', [[started('s#0', { ...print(model.request), kind: 'http' })]], 'DIVERGED', []],
+  ['diverges where something was read', [[obs('s#0')]], 'DIVERGED', []],
+])
+
+table('a command', performing(command), [
+  ['is the recorded one', [[commandStart, ended('s#0', 1)]], 's#0', []],
+  ['needs a choice when its end is not known', [[commandStart]], 'UNCERTAIN', []],
+  ['needs a choice when it failed', [[commandStart, failed('s#0', 1)]], 'UNCERTAIN', []],
+  ['fails as recorded where the script went on', [[commandStart, failed('s#0', 1), later]], 'no', []],
+  ['is run again by choice', [[commandStart], [choice('redo')]], 'live', ['acted']],
+  ['is run again by choice after it failed', [[commandStart, failed('s#0', 1)], [choice('redo')]], 'live', ['acted']],
+  ['counts as done by choice', [[commandStart], [choice('done')]], 'assumed', []],
+  ['counts as failed by choice', [[commandStart], [choice('fail')]], 'SCRIPT_FAILED', []],
+  ['needs another choice when it was begun again', [[commandStart], [choice('redo'), commandStart]], 'UNCERTAIN', []],
+])
+
+table('a command that cannot be assumed', performing({ kind: 'command', request: 'rm', repeat: 'unsafe' }), [
+  ['needs another choice than done', [[commandStart], [choice('done')]], 'UNCERTAIN', []],
+])
+
+table('a change of a file', write, [
+  ['was made', [[fileStart, ended('s#0', 1)]], true, []],
+  ['is made where the record has none', [[begin('s')]], true, ['written']],
+  ['is made again when it failed', [[fileStart, failed('s#0', 1)]], true, ['written']],
+  ['fails as recorded where the script went on', [[fileStart, failed('s#0', 1), later]], 'no', []],
+  ['was not needed', [[{ k: 'obs', p: 's#0', name: 'file.change', args: change, status: 'ok' }]], false, []],
+  [
+    'is made when it was refused last',
+    [[{ ...obsError, name: 'file.change', args: change } as Entry]],
+    true,
+    ['written'],
+  ],
+  ['is made in a call that failed before it', [[callError]], true, ['written']],
+  [
+    'was made after it had been refused',
+    [
+      [{ ...obsError, name: 'file.change', args: change } as Entry, callError],
+      [fileStart, ended('s#0', 1)],
+    ],
+    true,
+    [],
+  ],
+  ['counts as done by choice', [[fileStart], [choice('done')]], true, []],
+  ['counts as done when it was found so', [[fileStart], [choice('found')]], true, []],
+  ['counts as failed by choice', [[fileStart], [choice('fail')]], 'SCRIPT_FAILED', []],
+  ['diverges by its path', [[started('s#0', { kind: 'file', ...print({ op: 'write', path: 'b' }) })]], 'DIVERGED', []],
+  ['diverges where something else was read', [[obs('s#0')]], 'DIVERGED', []],
+])
+
+describe('a change of a file whose end is not known', () => {
+  it.each([
+    ['before', true, ['written'], ['1.1 file s#0'], ['started', 'ended']],
+    ['after', true, [], [], ['choice']],
+  ] as const)('with the files as %s it', async (state, given, acts, repeated, kinds) => {
+    const one = await resume([[fileStart]], { stateOf: () => state })
+    expect(write(one)).toBe(given)
+    expect([one.acts, one.repeated, one.records.map(({ k }) => k)]).toEqual([acts, repeated, kinds])
+  })
+
+  it('needs a choice when the files are as neither', async () => {
+    const one = await resume([[fileStart]], { stateOf: () => 'neither' })
+    expect(() => write(one)).toThrow(expect.objectContaining({ code: 'UNCERTAIN' }))
+    expect(one.acts).toEqual([])
+  })
+})
+
+it('lists what is done again, and nothing else', async () => {
+  for (const [records, repeated] of [
+    [[modelStart], ['1.1 model s#0']],
+    [[modelStart, failed('s#0', 1)], []],
+    [[modelStart, { ...failed('s#0', 1), status: 'cancelled' } as Entry], ['1.1 model s#0']],
+    [[modelStart, ended('s#0', 1)], []],
+  ] as const) {
+    const one = await resume([records])
+    await performing(model)(one)
+    expect(one.repeated).toEqual(repeated)
+  }
+})
+
+describe('a boundary', () => {
+  const work = ({ effects, acts }: Resumed, inputs = {}): Promise<unknown> =>
+    effects.boundary(['s'], async () => [acts.push('worked'), effects.observe(at, time, () => 'live')][1], { inputs })
+
+  it('is read back when it is finished, and shows again what it has shown', async () => {
+    const show: Entry = { k: 'show', p: 's/x', event: { type: 'print', text: 'hi' } }
+    const one = await resume([[begin('s'), show, done('s', { text: 'A' })]])
+    expect(await work(one)).toEqual({ text: 'A' })
+    expect([one.acts, one.shown, one.records]).toEqual([[], [{ type: 'print', text: 'hi' }], []])
+  })
+
+  it('goes on where it broke off, and is finished in the new record', async () => {
+    const one = await resume([[begin('s'), obs('s#0')]])
+    expect(await work(one)).toBe('s#0')
+    expect(one.records).toMatchObject([{ k: 'done', p: 's', value: 's#0' }])
+  })
+
+  it.each([
+    ['changed', { code: 'new' }],
+    ['gone', {}],
+    ['new', { code: 'old', data: 1 }],
+  ])('is done afresh, with all in it, when an input is %s', async (_, inputs) => {
+    const key = boundaryKey({ code: 'old' }, noMask)
+    const one = await resume([[{ k: 'begin', p: 's', key }, obs('s#0'), done('s')]])
+    expect(await work(one, inputs)).toBe('live')
+    expect(one.records.map(({ k }) => k)).toEqual(['begin', 'obs', 'done'])
+    const same = await resume([[{ k: 'begin', p: 's', key }, obs('s#0'), done('s')]])
+    expect(await work(same, { code: 'old', data: undefined })).toBe('s')
+  })
+
+  it('keeps what is finished in it when it is not', async () => {
+    const one = await resume([[begin('s'), begin('s/a'), done('s/a'), begin('s/b')]])
+    const inner = (name: string): Promise<string> => one.effects.boundary(['s', name], async () => `live ${name}`)
+    expect(await one.effects.boundary(['s'], async () => [await inner('a'), await inner('b')])).toEqual([
+      's/a',
+      'live b',
+    ])
+  })
+
+  it('is not finished by a value that is not final', async () => {
+    const one = await resume([[begin('s')]])
+    await one.effects.boundary(['s'], async () => 'bad', { isFinal: () => false })
+    expect(one.records).toEqual([])
+  })
+})
+
+describe('an error that stops the run', () => {
+  it.each([
+    ['DIVERGED', obs('s#0', 1)],
+    ['UNCERTAIN', started('s#0', { kind: 'command', repeat: 'unsafe', ...print('rm') })],
+  ])('%s comes out of every later call, and nothing is finished any more', async (code, record) => {
+    const one = await resume([[begin('s'), record, begin('old'), done('old')]])
+    const { effects, acts } = one
+    const swallowed = (work: () => unknown): void => {
+      expect(work).toThrow(expect.objectContaining({ code }))
+    }
+    const caught = effects.boundary(['s'], async () => {
+      await expect(effects.perform(at, command, async () => acts.push('acted'))).rejects.toMatchObject({ code })
+      swallowed(() => effects.observe(['s#1'], time, () => acts.push('read')))
+      swallowed(() => effects.call(['s#1'], run, () => acts.push('called')))
+      swallowed(() => effects.changeFile(['s#1'], change, plan(one)))
+      await expect(effects.boundary(['old'], async () => acts.push('worked'))).rejects.toMatchObject({ code })
+      return 'caught'
+    })
+    await expect(caught).rejects.toMatchObject({ code })
+    expect([acts, one.records]).toEqual([[], []])
+  })
+
+  it('leaves calls and new boundaries that catch it, or run beside it, without an end', async () => {
+    const one = await resume([[begin('s'), obs('s#0', 1)]])
+    const { effects } = one
+    let goOn = (): void => undefined
+    const beside = effects.boundary(['new'], async () => {
+      await new Promise<void>((resolve) => (goOn = resolve))
+      return 'wrong'
+    })
+    const outer = effects.call(['s#0'], run, async () => {
+      await effects.perform(at, model, async () => 1).catch(() => undefined)
+      return 'wrong'
+    })
+    await expect(outer).rejects.toMatchObject({ code: 'DIVERGED' })
+    goOn()
+    await expect(beside).rejects.toMatchObject({ code: 'DIVERGED' })
+    expect(one.records).toMatchObject([{ k: 'begin', p: 'new' }])
+  })
+
+  it('names both calls and the part that can be done afresh', async () => {
+    const one = await resume([
+      [begin('a'), begin('a/s'), { ...obs('a/s#0'), name: 'aip.file.load', args: ['old.md'] } as Entry],
+    ])
+    expect(() => one.effects.observe(['a', 's#0'], { name: 'aip.file.load', args: ['new.md'] }, () => 1)).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining(
+          'at a/s#0 it calls aip.file.load("new.md"), and the record has aip.file.load("old.md")',
+        ),
+        hint: expect.stringContaining('--from a/s;'),
+      }),
+    )
+  })
+})
+
+describe('values', () => {
+  const large = 'large '.repeat(20_000)
+
+  it('come back with their secrets, bytes and odd numbers, and are compared with them', async () => {
+    const mask = createMask({ OPENAI_API_KEY: 'sk-secret-0123' })
+    const value = { key: 'sk-secret-0123', bytes: new Uint8Array([0, 255]), list: [undefined, -0, 2n ** 70n] }
+    const asked = { name: 'load', args: ['sk-secret-0123', large] }
+    const records: Entry[] = [
+      { k: 'obs', p: 's#0', ...asked, status: 'ok', value },
+      started('s#1', { fp: fingerprint(['sk-secret-0123'], mask) }),
+      ended('s#1', 2, value),
+    ]
+    const one = await resume([records], { mask })
+    expect(one.effects.observe(at, asked, () => 1)).toEqual(value)
+    expect(await one.effects.perform(['s#1'], { ...model, request: ['sk-secret-0123'] }, async () => 1)).toEqual(value)
+  })
+})
+
+describe('with the sources of now', () => {
+  it('a call outside of boundaries that is another one goes live; inside it diverges', async () => {
+    const free = await resume([[obs('s#0', 1), obs('s#1')]], { usesCurrent: true })
+    expect(free.effects.observe(at, { name: 'other', args: [] }, () => 'live')).toBe('live')
+    expect(free.effects.observe(['s#1'], time, () => 'live')).toBe('s#1')
+    const bound = await resume([[begin('s'), obs('s#0', 1)]], { usesCurrent: true })
+    expect(() => bound.effects.observe(at, { name: 'other', args: [] }, () => 1)).toThrow(
+      expect.objectContaining({ code: 'DIVERGED' }),
+    )
+  })
+
+  it('the next resume takes what was recorded then', async () => {
+    const old = [modelStart, ended('s#0', 1, 'old')]
+    const now = [started('s#0', print('now')), ended('s#0', 1, 'now')]
+    const one = await resume([old, now])
+    expect(await one.effects.perform(at, { ...model, request: 'now' }, async () => 'live')).toBe('now')
+  })
+})

@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import type { Entry } from '../../src/journal/record.ts'
+import { spentBefore } from '../../src/journal/spent-before.ts'
+import { begin, done, ended, failed, failure, indexOf, started } from './fixtures/records.ts'
+
+const estimate = { tokens: 10, usd: 0.25, output: { tokens: 6, usdPerToken: 0.125, least: 1 } }
+const most = { calls: 1, tokens: 16, usd: 1 }
+const open = (p: string): Entry => started(p, { estimate })
+const good = (p: string, s: number, cost?: object): Entry => ({ ...ended(p, s), ...(cost && { cost }) }) as Entry
+
+async function spent(...epochs: readonly (readonly Entry[])[]): Promise<unknown> {
+  return spentBefore(await indexOf(epochs)).spent
+}
+
+it('counts what calls did cost, also in boundaries that are finished or began again', async () => {
+  const cost = { calls: 2, tokens: 5, usd: 0.5 }
+  const records = [begin('a'), open('a/model'), good('a/model', 2, cost), done('a')]
+  expect(await spent(records)).toEqual(cost)
+  expect(await spent(records, [begin('a')])).toEqual(cost)
+})
+
+it('counts the estimate of a call whose end is not known, also when it was made again or its boundary began again', async () => {
+  expect(await spent([open('a')])).toEqual(most)
+  expect(await spent([open('a')], [open('a'), good('a', 1, { calls: 1, tokens: 1, usd: 1 })])).toEqual({
+    calls: 2,
+    tokens: 17,
+    usd: 2,
+  })
+  expect(await spent([begin('a'), open('a/model')], [begin('a')])).toEqual(most)
+})
+
+it('counts a call that failed as it did cost, and by its estimate what is not known of that', async () => {
+  const cancelled = (cost: object): Entry =>
+    ({ k: 'ended', p: 'a', s: 1, kind: 'model', status: 'cancelled', error: failure, ...cost }) as Entry
+  expect(await spent([open('a'), cancelled({})])).toEqual(most)
+  expect(await spent([open('a'), failed('a', 1)])).toEqual(most)
+  expect(await spent([open('a'), cancelled({ cost: { calls: 3, tokens: 2 } })])).toEqual({
+    calls: 3,
+    tokens: 2,
+    usd: 1,
+  })
+  expect(await spent([open('a'), cancelled({ cost: { calls: 1, tokens: 0, usd: 0 } })])).toEqual({
+    calls: 1,
+    tokens: 0,
+    usd: 0,
+  })
+})
+
+it('counts no other effects, whatever their values look like', async () => {
+  const http = { kind: 'http', estimate } as const
+  const answer = { k: 'ended', p: 'a', s: 1, kind: 'http', status: 'ok', value: { kind: 'model' } } as const
+  expect(await spent([started('a', http), answer, started('b', http)])).toEqual({ calls: 0, tokens: 0, usd: 0 })
+})
+
+it('gives the calls that were answered, in the order of their ends', async () => {
+  const used = (model: string): object => ({ used: { model, usage: { input: 1 }, usd: null } })
+  const index = await indexOf([
+    [
+      open('a'),
+      open('b'),
+      { ...good('b', 2), ...used('p::two') },
+      { ...good('a', 1), ...used('p::one') },
+      good('c', 9),
+    ],
+  ])
+  expect(spentBefore(index).calls).toEqual([
+    { model: 'p::two', usage: { input: 1 }, costUsd: null },
+    { model: 'p::one', usage: { input: 1 }, costUsd: null },
+  ])
+})

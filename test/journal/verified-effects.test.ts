@@ -1,0 +1,336 @@
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import type { Effects, FileChangeRecord, Place } from '../../src/event/effects.ts'
+import { createEffects } from '../../src/journal/effects.ts'
+import { openFileRecords } from '../../src/journal/file-records.ts'
+import type { RunJournal } from '../../src/journal/journal.ts'
+import { createMemoryEffects, createMemoryJournal } from '../../src/journal/memory.ts'
+import type { JournalRecord } from '../../src/journal/record.ts'
+import { indexRun } from '../../src/journal/run-index.ts'
+import { noMask } from '../../src/journal/secrets.ts'
+import { openRun } from '../../src/journal/store.ts'
+import { createVerification, type Verification, type VerifyOptions } from '../../src/journal/verified-effects.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+type Work = (effects: Effects, at: (...names: readonly string[]) => Place) => unknown
+
+interface Looked extends Verification {
+  /** What the look came to. */
+  readonly value: unknown
+  readonly error: unknown
+  /** What was told of the first difference. */
+  readonly told: readonly string[]
+  readonly liveReads: readonly string[]
+  readonly committed: () => readonly JournalRecord[]
+}
+
+type Hooks = Partial<Pick<VerifyOptions, 'isOwnRead' | 'whyChangeAgain'>>
+
+/** Does `then` as the part `task/3` of a run, and looks whether `now` is the same as the part `task/1` of a later one. */
+async function look(then: Work, now: Work, hooks: Hooks = {}): Promise<Looked> {
+  const folder = join(tempTree(), 'run')
+  const first = await openRun({ folder, now: () => new Date(0) })
+  await part(createEffects({ journal: first, signal: new AbortController().signal }), '3', then)
+  await first.close()
+
+  const source = openFileRecords(folder, { mask: noMask })
+  onTestFinished(() => source.close())
+  const index = await indexRun(source, { use: { kind: 'everything' } })
+  const records: JournalRecord[] = []
+  const journal: RunJournal = createMemoryJournal({ keep: (record) => records.push(record) })
+  const live = createMemoryEffects()
+  const told: string[] = []
+  const verification = createVerification({
+    earlier: { index, place: 'task/3' },
+    at: ['task', '1'],
+    journal,
+    live,
+    isOwnRead: () => false,
+    whyChangeAgain: () => undefined,
+    onDirty: (reason) => told.push(reason),
+    ...hooks,
+  })
+  const result = await part(verification.effects, '1', now).then(
+    (value) => ({ value, error: undefined }),
+    (error: unknown) => ({ value: undefined, error }),
+  )
+  return {
+    ...verification,
+    ...result,
+    told,
+    liveReads: live.records.flatMap((record) => (record.k === 'obs' ? [record.p] : [])),
+    committed() {
+      expect(records).toEqual([])
+      verification.commit()
+      return records
+    },
+  }
+}
+
+function part(effects: Effects, task: string, work: Work): Promise<unknown> {
+  const at = (...names: readonly string[]): Place => ['task', task, ...names]
+  return effects.boundary(at(), async () => (await work(effects, at)) ?? null)
+}
+
+const reading =
+  (value: unknown, name = 'aip.file.load', args: readonly string[] = ['a.txt']): Work =>
+  (effects, at) =>
+    effects.observe(at('read#0'), { name, args }, () => value)
+
+const asking =
+  (prompt: string, answer: () => unknown): Work =>
+  (effects, at) =>
+    effects.perform(
+      at('ask#0'),
+      { kind: 'model', request: { provider: 'openai::m', prompt }, repeat: 'safe' },
+      async () => answer(),
+    )
+
+const changing =
+  (path: string, record: FileChangeRecord | undefined): Work =>
+  (effects, at) =>
+    effects.changeFile(at('save#0'), { op: 'write', path }, () => record && { record, act: () => {} })
+
+const mustNot = (): never => {
+  throw new Error('nothing is done for a look')
+}
+
+describe('what a part reads', () => {
+  it('is read, and may be what it was', async () => {
+    const seen: string[] = []
+    const { value, reason } = await look(reading('one'), (effects, at) =>
+      effects.observe(at('read#0'), { name: 'aip.file.load', args: ['a.txt'] }, () => {
+        seen.push('read')
+        return 'one'
+      }),
+    )
+    expect([value, reason(), seen]).toEqual(['one', undefined, ['read']])
+  })
+
+  it.each([
+    ['another value', reading('two'), 'a.txt changed'],
+    ['nothing', reading(undefined), 'a.txt changed'],
+    ['an error', reading('one'), 'a.txt changed'],
+    ['something else', reading('one', 'aip.file.load', ['b.txt']), 'b.txt is new to it'],
+    ['it in another way', reading('one', 'aip.file.info'), 'a.txt is new to it'],
+  ])('makes it dirty when it is %s', async (what, now, expected) => {
+    const fails: Work = (effects, at) =>
+      effects.observe(at('read#0'), { name: 'aip.file.load', args: ['a.txt'] }, () => {
+        throw new BatonError('FILE_FAILED', 'gone')
+      })
+    const { reason, told } = await look(reading('one'), what === 'an error' ? fails : now)
+    expect([reason(), told]).toEqual([expected, [expected]])
+  })
+
+  it('may fail as it did', async () => {
+    const failing =
+      (message: string): Work =>
+      (effects, at) => {
+        try {
+          return effects.observe(at('read#0'), { name: 'aip.file.load', args: ['a.txt'] }, () => {
+            throw new BatonError('FILE_FAILED', message)
+          })
+        } catch (error) {
+          return `caught ${(error as Error).message}`
+        }
+      }
+    expect(await look(failing('gone'), failing('gone'))).toMatchObject({ value: 'caught gone', error: undefined })
+    expect((await look(failing('gone'), failing('locked'))).reason()).toBe('a.txt changed')
+  })
+
+  it('is what it was where the run itself has changed it', async () => {
+    const { value, committed } = await look(reading('one'), reading('two'), {
+      isOwnRead: ({ args }, readings) => {
+        expect([args, readings]).toEqual([['a.txt'], { before: 'one', now: 'two' }])
+        return true
+      },
+    })
+    expect(value).toBe('one')
+    expect(committed()).toContainEqual(expect.objectContaining({ k: 'obs', p: 'task/1/read#0', value: 'one' }))
+  })
+
+  it.each(['math.randomseed', 'run.number', 'file_changes', 'file_before', 'file_undo'])(
+    'is taken from the record where it is %s',
+    async (name) => {
+      expect((await look(reading(7, name), reading(8, name))).value).toBe(7)
+    },
+  )
+
+  it('counts as read now where it is not within the part, whatever becomes of that', async () => {
+    const { liveReads, value } = await look(
+      () => 'x',
+      (effects) => effects.observe(['module', 'lua', 'words'], { name: 'require', args: ['words'] }, () => 'text'),
+    )
+    expect([value, liveReads]).toEqual(['text', ['module/lua/words']])
+  })
+
+  it('is compared by what the call made of it where both have one place', async () => {
+    const loading =
+      (text: string): Work =>
+      (effects, at) => {
+        const call = { name: 'aip.file.load_toml', args: ['a.toml'] }
+        return effects.call(at('x#0'), call, async () => [effects.observe(at('x#0'), call, () => text).length])
+      }
+    expect(await look(loading('a=1'), loading('a=1'))).toMatchObject({ value: [3], told: [] })
+    expect((await look(loading('a=1'), loading('a=1000'))).reason()).toBe('a.toml changed')
+  })
+})
+
+describe('what a part asks a model', () => {
+  it('has the recorded answer while it is the same, for nothing', async () => {
+    const { value, committed } = await look(
+      asking('hi', () => ({ text: 'hello' })),
+      asking('hi', mustNot),
+    )
+    expect(value).toEqual({ text: 'hello' })
+    const records = committed()
+    const started = records.find(({ k }) => k === 'started')
+    expect(started).toMatchObject({ p: 'task/1/ask#0', kind: 'model', request: { prompt: 'hi' } })
+    expect(records.find(({ k }) => k === 'ended')).toMatchObject({
+      p: 'task/1/ask#0',
+      s: started?.n,
+      status: 'ok',
+      value: { text: 'hello' },
+      cost: { calls: 0, tokens: 0, usd: 0 },
+    })
+  })
+
+  it('makes it dirty when it is another request, or was none', async () => {
+    const then = asking('hi', () => 'hello')
+    expect((await look(then, asking('ho', mustNot))).reason()).toBe('its request to openai::m differs')
+    expect((await look(() => 1, asking('ho', mustNot))).reason()).toBe('it asks openai::m anew')
+  })
+
+  it('fails as it did where another model was asked then, and makes it dirty where none was', async () => {
+    const ladder =
+      (answer: () => unknown, isCaught = true): Work =>
+      async (effects, at) => {
+        const ask = (number: number, act: () => unknown): Promise<unknown> =>
+          effects.perform(
+            at(`ask#${number}`),
+            { kind: 'model', request: { provider: `m${number}` }, repeat: 'safe' },
+            async () => act(),
+          )
+        const fail = (): never => {
+          throw new BatonError('MODEL_FAILED', 'overloaded')
+        }
+        const first = await ask(0, fail).catch((error: unknown) => (error as Error).message)
+        return isCaught ? [first, await ask(1, answer)] : first
+      }
+    expect(
+      await look(
+        ladder(() => 'yes'),
+        ladder(mustNot),
+      ),
+    ).toMatchObject({ value: ['overloaded', 'yes'], told: [] })
+    expect(
+      (
+        await look(
+          ladder(() => 'yes', false),
+          ladder(mustNot, false),
+        )
+      ).reason(),
+    ).toBe('m0 had failed')
+  })
+})
+
+describe('what a part changes', () => {
+  const record = { op: 'write', path: 'out.txt', before: null, after: 'abc' }
+
+  it('is not changed again while it stands, and recorded as it was', async () => {
+    const plan = (): never => mustNot()
+    const { value, committed } = await look(changing('out.txt', record), (effects, at) =>
+      effects.changeFile(at('save#0'), { op: 'write', path: 'out.txt' }, plan),
+    )
+    expect(value).toBe(true)
+    const records = committed()
+    const started = records.find(({ k }) => k === 'started')
+    expect(started).toMatchObject({ kind: 'file', request: record })
+    expect(records.find(({ k }) => k === 'ended')).toMatchObject({ s: started?.n, kind: 'file', status: 'ok' })
+  })
+
+  it('makes it dirty for the reason that is given', async () => {
+    const hooks: Hooks = {
+      whyChangeAgain(given) {
+        expect(given).toEqual(record)
+        return 'out.txt was changed since'
+      },
+    }
+    const { reason } = await look(changing('out.txt', record), changing('out.txt', record), hooks)
+    expect(reason()).toBe('out.txt was changed since')
+  })
+
+  it('makes it dirty when it is another file', async () => {
+    const { reason } = await look(changing('out.txt', record), changing('new.txt', record))
+    expect(reason()).toBe('it changes new.txt, which it did not before')
+  })
+
+  it('may be nothing, as it was, and no more than that', async () => {
+    const nothing = changing('out.txt', undefined)
+    expect(await look(nothing, nothing)).toMatchObject({ value: false, told: [] })
+    expect((await look(nothing, changing('out.txt', record))).reason()).toBe('out.txt was changed since')
+  })
+})
+
+describe('a part that does anything else', () => {
+  it.each([
+    ['command', 'it runs a command'],
+    ['http', 'it asks the web'],
+    ['tool', 'it uses a tool'],
+    ['git', 'it uses git'],
+  ] as const)('is dirty: %s', async (kind, expected) => {
+    const work =
+      (act: () => unknown): Work =>
+      (effects, at) =>
+        effects.perform(at('x#0'), { kind, request: null, repeat: 'safe' }, async () => act())
+    expect(
+      (
+        await look(
+          work(() => 1),
+          work(mustNot),
+        )
+      ).reason(),
+    ).toBe(expected)
+  })
+
+  it('stays dirty for the first reason, though a script catches the error', async () => {
+    const hiding =
+      (text: string): Work =>
+      (effects, at) => {
+        for (const number of [0, 1]) {
+          try {
+            effects.observe(at(`read#${number}`), { name: 'aip.file.load', args: [`${number}.txt`] }, () => text)
+          } catch {
+            // as pcall does
+          }
+        }
+        return 'fine'
+      }
+    const { reason, told, error } = await look(hiding('one'), hiding('two'))
+    expect([reason(), told]).toEqual(['0.txt changed', ['0.txt changed']])
+    expect(error).toMatchObject({ name: 'AbortError' })
+  })
+})
+
+describe('the record of a part that is unchanged', () => {
+  it('is that of a part that was done now, with its calls, its events and its end in order', async () => {
+    const inner: Work = (effects, at) =>
+      effects.boundary(at('chunk'), async () =>
+        effects.call(at('chunk#0'), { name: 'print', args: ['x'] }, () => reading('one')(effects, at)),
+      )
+    const looked = await look(inner, inner)
+    const shown: string[] = []
+    looked.later(() => shown.push('event'))
+    expect(shown).toEqual([])
+    expect(looked.committed().map(({ k, ...rest }) => [k, 'p' in rest ? rest.p : ''])).toEqual([
+      ['begin', 'task/1'],
+      ['begin', 'task/1/chunk'],
+      ['obs', 'task/1/read#0'],
+      ['call', 'task/1/chunk#0'],
+      ['done', 'task/1/chunk'],
+      ['done', 'task/1'],
+    ])
+    expect(shown).toEqual(['event'])
+  })
+})

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { agentWorld, aip } from '../helpers/agents.ts'
+import { createMeasuredProvider } from './provider.ts'
+
+interface Limits {
+  /** `input_concurrency` of the outermost agent, and of the one that it runs. */
+  readonly outer: number
+  readonly inner: number
+  /** Places for model requests, of all agents together. */
+  readonly places: number
+}
+
+const count = 200
+
+/** The first inputs make the agent below as busy as it may be; the others have one input for it, so that this is quick. */
+function nestedInputs({ outer, inner }: Limits): readonly (readonly string[])[] {
+  return Array.from({ length: count }, (_, index) =>
+    Array.from({ length: index < outer ? inner : 1 }, (__, item) => `${index}.${item}`),
+  )
+}
+
+/** Runs agents that run agents that ask a model, and tells what came out and how many requests were under way at once. */
+async function runNested(limits: Limits, peak: number): Promise<{ readonly outputs: unknown; readonly peak: number }> {
+  const provider = createMeasuredProvider(peak)
+  const { run } = agentWorld(
+    {
+      'outer.aip': aip({
+        Options: `input_concurrency = ${limits.outer}`,
+        Output: 'return aip.agent.run("middle", { inputs = input }).outputs',
+      }),
+      'middle.aip': aip({
+        Options: `input_concurrency = ${limits.inner}`,
+        Output: 'return aip.agent.run("leaf", { input = input }).outputs[1]',
+      }),
+      'leaf.aip': '# User\n\n{{input}}\n',
+    },
+    { provider, requestsAtOnce: limits.places },
+  )
+  const { outputs } = await run(
+    'outer',
+    nestedInputs(limits).map((items) => [...items]),
+  )
+  return { outputs, peak: provider.peak() }
+}
+
+// issue F: three levels, 200 inputs
+describe('agents that run agents that run agents', () => {
+  it.each([
+    { outer: 1, inner: 1, places: 1024, peak: 1 },
+    { outer: 1, inner: 8, places: 1024, peak: 8 },
+    { outer: 3, inner: 1, places: 1024, peak: 3 },
+    { outer: 3, inner: 8, places: 1024, peak: 24 },
+    { outer: 40, inner: 1, places: 1024, peak: 40 },
+    { outer: 40, inner: 8, places: 1024, peak: 320 },
+    { outer: 3, inner: 8, places: 1, peak: 1 },
+    { outer: 40, inner: 8, places: 16, peak: 16 },
+  ])(
+    'end with $outer and $inner inputs at once and $places places: at most $peak requests at once, outputs in order',
+    async ({ peak, ...limits }) => {
+      const expected = nestedInputs(limits).map((items) => items.map((item) => `<${item}>`))
+      expect(await runNested(limits, peak)).toEqual({ outputs: expected, peak })
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { isWider, readCapabilities, type Capabilities } from '../../src/pack/capabilities.ts'
+import type { Json } from '../../src/base/json.ts'
+
+function capabilities(value: Json): Capabilities {
+  const read = readCapabilities(value)
+  if ('problem' in read) throw new Error(read.problem.message)
+  return read.capabilities
+}
+
+describe('[capabilities]', () => {
+  it('names nothing that is not written', () => {
+    const none = { read: [], write: [], hosts: [], commands: [], env: [], models: [] }
+    expect(capabilities({})).toEqual(none)
+    expect(capabilities({ hosts: ['api.example', '*.example', 'localhost:8080', '[::1]:80', '*'] }).hosts).toHaveLength(
+      5,
+    )
+  })
+
+  it.each<readonly [string, Json, string]>([
+    ['no table', ['x'], 'must be a table'],
+    ['an unknown key', { reads: ['x'] }, 'no capability "reads"'],
+    ['no list', { read: 'src/**' }, '"capabilities.read" must be a list'],
+    ['a list of numbers', { read: [1] }, '"capabilities.read" must be a list'],
+    ['an empty text', { commands: [''] }, '"capabilities.commands" must be a list'],
+    ['an absolute glob', { read: ['/etc/**'] }, 'which it cannot hold'],
+    ['a glob below the home folder', { read: ['~/x'] }, 'which it cannot hold'],
+    ['a glob that climbs', { write: ['a/../../b'] }, 'which it cannot hold'],
+    ['a glob that climbs in braces', { write: ['a/{..,b}/c'] }, 'which it cannot hold'],
+    ['an excluding glob', { read: ['!src/**'] }, 'which it cannot hold'],
+    ['a glob that is none', { read: ['a/{b'] }, 'which it cannot hold'],
+    ['a URL for a host', { hosts: ['https://x.example'] }, 'which it cannot hold'],
+    ['a host with a star inside', { hosts: ['a.*.example'] }, 'which it cannot hold'],
+    ['a variable with a blank', { env: ['A B'] }, 'which it cannot hold'],
+    ['a character that turns text round', { commands: ['\u202Etig'] }, 'which it cannot hold'],
+    ['an escape sequence', { models: ['\u001b[2J'] }, 'which it cannot hold'],
+  ])('refuses %s', (_, value, message) => {
+    const read = readCapabilities(value)
+    expect('problem' in read ? read.problem.message : 'nothing').toContain(message)
+  })
+
+  it('is wider when it names something new, and when the table is gone', () => {
+    const some = capabilities({ read: ['a', 'b'], commands: ['git'] })
+    expect(isWider(capabilities({ read: ['b'] }), some)).toBe(false)
+    expect(isWider(capabilities({ read: ['a', 'b', 'c'] }), some)).toBe(true)
+    expect(isWider(capabilities({ hosts: ['x'] }), some)).toBe(true)
+    expect(isWider(undefined, some)).toBe(true)
+    expect(isWider(some, undefined)).toBe(false)
+    expect(isWider(undefined, undefined)).toBe(false)
+  })
+})

@@ -1,0 +1,451 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { writeZip } from '../../src/base/zip-write.ts'
+import { contentDigest } from '../../src/pack/digest.ts'
+import { type FetchedPack, fetchPack } from '../../src/pack/fetch-pack.ts'
+import { install, type InstallPlace, installPlace, planInstall, presentPack } from '../../src/pack/install.ts'
+import { readLock } from '../../src/pack/lock-file.ts'
+import { makeArchive } from '../../src/pack/make-archive.ts'
+import { packStatus } from '../../src/pack/pack-status.ts'
+import { readPackFiles } from '../../src/pack/pack-files.ts'
+import { parseSource } from '../../src/pack/source.ts'
+import { installLocked } from '../../src/pack/verify.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const context = { env: { PATH: process.env['PATH'], HOME: tempTree() }, signal: new AbortController().signal }
+
+function manifest(version = '1.0.0', more = ''): string {
+  return `# a comment\n[pack]\nnamespace = "demo"\nname = "notes"\nversion = "${version}"\n${more}`
+}
+
+function packTree(version?: string, more?: string): string {
+  const folder = tempTree({
+    'pack.toml': manifest(version, more),
+    'main.aip': '# Output\n',
+    'lua/wörter.lua': 'return {}\n',
+    'bin/run.sh': '#!/bin/sh\n',
+    'node_modules/x/index.js': 'left out',
+    '.git/HEAD': 'left out',
+    '.DS_Store': 'left out',
+  })
+  chmodSync(join(folder, 'bin/run.sh'), 0o755)
+  return folder
+}
+
+function place(): InstallPlace {
+  return installPlace(join(tempTree(), 'packs'))
+}
+
+function get(source: string): Promise<FetchedPack> {
+  const read = parseSource(source, { cwd: '/', home: '/' })
+  if (read.kind === 'identity') throw new Error('no source')
+  return fetchPack(read, context)
+}
+
+async function put(source: string, to: InstallPlace): Promise<FetchedPack> {
+  const pack = await get(source)
+  install(pack, to, { now: new Date('2026-01-02T03:04:05.678Z') })
+  return pack
+}
+
+async function serve<T>(answer: RequestListener, use: (url: string) => Promise<T>): Promise<T> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+function git(cwd: string, ...args: readonly string[]): string {
+  const own = ['-c', 'user.name=t', '-c', 'user.email=t@t.example', '-c', 'init.defaultBranch=main']
+  const env = { PATH: process.env['PATH'], HOME: cwd, GIT_CONFIG_GLOBAL: '/dev/null' }
+  return execFileSync('git', [...own, ...args], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim()
+}
+
+describe('installing packs', () => {
+  it('puts a folder in place, says so in pack.toml, and locks it', async () => {
+    const [folder, to] = [packTree(), place()]
+    const { digest } = await put(folder, to)
+    const target = join(to.root, 'demo/notes')
+    expect(readdirSync(target).toSorted()).toEqual(['bin', 'lua', 'main.aip', 'pack.toml'])
+    expect(statSync(join(target, 'bin/run.sh')).mode & 0o111).not.toBe(0)
+    expect(readFileSync(join(target, 'pack.toml'), 'utf8')).toBe(
+      `${manifest()}\n[installed]\ntime = "2026-01-02T03:04:05Z"\nsource = "${folder}"\n`,
+    )
+    expect(readLock(to.lockFile).get('demo@notes')).toEqual({
+      version: '1.0.0',
+      origin: { kind: 'folder', path: folder },
+      digest,
+      capabilities: undefined,
+      installed: '2026-01-02T03:04:05Z',
+    })
+    expect(await presentPack('demo@notes', to)).toMatchObject({ state: 'locked', version: '1.0.0' })
+    expect(readdirSync(to.root)).toEqual(['demo'])
+  })
+
+  it('gives the same digest for the folder, the archive, the installed pack and one installed again', async () => {
+    const [folder, to] = [packTree('1.0.0', '\n[installed]\ntime = "2020-01-01"\nsource = "/elsewhere"\n'), place()]
+    const pack = await put(folder, to)
+    const archive = join(tempTree(), 'x.aipack')
+    writeFileSync(archive, await makeArchive(readPackFiles(join(to.root, 'demo/notes'))))
+    const digests = [await get(archive), await get(join(to.root, 'demo/notes')), await get(folder)].map(
+      ({ digest }) => digest,
+    )
+    expect(digests).toEqual([pack.digest, pack.digest, pack.digest])
+    expect(await makeArchive(pack.files)).toEqual(
+      await makeArchive(readPackFiles(folder).map((file) => pack.files.find(({ path }) => path === file.path) ?? file)),
+    )
+  })
+
+  it.each<readonly [string, (folder: string) => void]>([
+    ['another content', (folder) => writeFileSync(join(folder, 'main.aip'), 'x')],
+    ['another mode', (folder) => chmodSync(join(folder, 'main.aip'), 0o755)],
+    ['one file more', (folder) => writeFileSync(join(folder, 'more.aip'), '')],
+    ['one file less', (folder) => rmSync(join(folder, 'main.aip'))],
+    ['a link', (folder) => symlinkSync('main.aip', join(folder, 'link.aip'))],
+    [
+      'more rights in pack.toml',
+      (folder) => writeFileSync(join(folder, 'pack.toml'), `${manifest()}\n[capabilities]\n`),
+    ],
+  ])('sees %s as a change', async (_, change) => {
+    const to = place()
+    await put(packTree(), to)
+    change(join(to.root, 'demo/notes'))
+    expect((await presentPack('demo@notes', to)).state).toBe('changed')
+    expect(await packStatus({ identity: 'demo@notes', dir: join(to.root, 'demo/notes') }, to.root)).toMatchObject({
+      integrity: 'changed',
+    })
+    await expect(installLocked(to, { force: false, now: () => new Date() }, context)).rejects.toMatchObject({
+      code: 'UNTRUSTED',
+    })
+    await expect(planInstall(await get(packTree('2.0.0')), to, { force: false })).rejects.toThrow('was changed since')
+  })
+
+  it.each([
+    ['1.0.1', 'install'],
+    ['1.0.0', 'up to date'],
+    ['0.9.9', 'is older than 1.0.0'],
+    ['1.0.0-rc.1', 'is older than 1.0.0'],
+    ['1.1.0-alpha', 'is a pre-release without a number'],
+    ['1.1.0-alpha.1', 'install'],
+  ])('decides about %s over 1.0.0: %s', async (version, outcome) => {
+    const to = place()
+    await put(packTree(), to)
+    const decided = planInstall(await get(packTree(version)), to, { force: false }).then(
+      ({ kind }): string => kind,
+      (error: Error) => error.message,
+    )
+    expect(await decided).toContain(outcome)
+    expect(await planInstall(await get(packTree(version)), to, { force: true })).toMatchObject({ kind: 'install' })
+  })
+
+  it('refuses other content under the same version, and what was put there by hand', async () => {
+    const to = place()
+    await put(packTree(), to)
+    const other = packTree('1.0.0', 'license = "MIT"\n')
+    await expect(planInstall(await get(other), to, { force: false })).rejects.toThrow('is not the 1.0.0')
+    const byHand = place()
+    mkdirSync(join(byHand.root, 'demo/notes'), { recursive: true })
+    await expect(planInstall(await get(other), byHand, { force: false })).rejects.toThrow('not put there by')
+  })
+
+  it('asks when it is new, wider, or from elsewhere, and not when it is narrower', async () => {
+    const to = place()
+    const asks = async (folder: string): Promise<unknown> => planInstall(await get(folder), to, { force: false })
+    const first = packTree('1.0.0', '[capabilities]\nread = ["a", "b"]\n')
+    expect(await asks(first)).toMatchObject({ asks: 'new' })
+    await put(first, to)
+    writeFileSync(join(first, 'pack.toml'), manifest('1.0.1', '[capabilities]\nread = ["b"]\n'))
+    expect(await asks(first)).toMatchObject({ asks: undefined })
+    writeFileSync(join(first, 'pack.toml'), manifest('1.0.1', '[capabilities]\nread = ["b"]\nhosts = ["*"]\n'))
+    expect(await asks(first)).toMatchObject({ asks: 'wider' })
+    writeFileSync(join(first, 'pack.toml'), manifest('1.0.1'))
+    expect(await asks(first)).toMatchObject({ asks: 'wider' })
+    expect(await asks(packTree('1.0.1', '[capabilities]\nread = ["b"]\n'))).toMatchObject({ asks: 'source' })
+  })
+
+  it('keeps what was there when the new one cannot be written', async () => {
+    const to = place()
+    await put(packTree(), to)
+    const pack = await get(packTree('2.0.0'))
+    const bad = {
+      ...pack,
+      files: [...pack.files, { path: 'main.aip/x', isExecutable: false, bytes: new Uint8Array() }],
+    }
+    expect(() => install(bad, to, { now: new Date() })).toThrow('cannot be written')
+    expect(await presentPack('demo@notes', to)).toMatchObject({ state: 'locked', version: '1.0.0' })
+    expect(readdirSync(to.root)).toEqual(['demo'])
+  })
+
+  it('replaces a link itself, not the folder it leads to', async () => {
+    const [to, mine] = [place(), tempTree({ 'pack.toml': manifest(), 'mine.txt': 'kept' })]
+    mkdirSync(join(to.root, 'demo'), { recursive: true })
+    symlinkSync(mine, join(to.root, 'demo/notes'))
+    expect(await planInstall(await get(packTree()), to, { force: true })).toMatchObject({ kind: 'install' })
+    await put(packTree(), to)
+    expect([lstatSync(join(to.root, 'demo/notes')).isDirectory(), existsSync(join(mine, 'mine.txt'))]).toEqual([
+      true,
+      true,
+    ])
+  })
+
+  it('refuses a lock that it has not written', async () => {
+    const to = place()
+    for (const text of ['', '[]', '{"version":2,"packs":{}}', '{"version":1,"packs":{"a@b":{"version":1}}}']) {
+      mkdirSync(join(to.root, '..'), { recursive: true })
+      writeFileSync(to.lockFile, text)
+      await expect(presentPack('demo@notes', to)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    }
+  })
+})
+
+describe('packs over the network', () => {
+  it('downloads an archive, follows redirects, and locks no password', async () => {
+    const bytes = await makeArchive((await get(packTree())).files)
+    await serve(
+      ({ url = '', headers }, response) => {
+        if (url === '/a.aipack') return void response.writeHead(302, { location: '/b' }).end()
+        response.writeHead(headers.authorization === undefined ? 401 : 200).end(bytes)
+      },
+      async (url) => {
+        const to = place()
+        await put(`${url.replace('//', '//me:geheim@')}/a.aipack`, to)
+        expect(readLock(to.lockFile).get('demo@notes')?.origin).toEqual({ kind: 'url', url: `${url}/a.aipack` })
+        expect(readFileSync(join(to.root, 'demo/notes/pack.toml'), 'utf8')).not.toContain('geheim')
+        const answer = await get(`${url}/a.aipack`).catch((error: unknown) => error)
+        expect(answer).toMatchObject({ code: 'FILE_FAILED', message: expect.stringContaining('status 401') })
+      },
+    )
+  })
+
+  it.each<readonly [string, RequestListener, string]>([
+    ['no archive', (_, response) => void response.end('<html>'), 'is not a zip archive'],
+    [
+      'half an archive',
+      (_, response) => void response.writeHead(200, { 'content-length': '99' }).write('PK', () => response.destroy()),
+      'cannot be downloaded',
+    ],
+    [
+      'a redirect to a file',
+      (_, response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+      'file: is not http',
+    ],
+    [
+      'redirects without end',
+      (_, response) => void response.writeHead(302, { location: '/x.aipack' }).end(),
+      'redirects more than',
+    ],
+  ])('refuses %s', async (_, answer, message) => {
+    await serve(answer, async (url) => {
+      await expect(get(`${url}/x.aipack`)).rejects.toMatchObject({
+        code: 'FILE_FAILED',
+        message: expect.stringContaining(message),
+      })
+    })
+  })
+
+  it('stops a download when it is cancelled', async () => {
+    const stop = new AbortController()
+    await serve(
+      (_, response) => {
+        response.write('PK')
+        stop.abort(new Error('stopped by a test'))
+      },
+      async (url) => {
+        const source = { kind: 'url', url: new URL(`${url}/x.aipack`) } as const
+        await expect(fetchPack(source, { ...context, signal: stop.signal })).rejects.toThrow('stopped by a test')
+      },
+    )
+  })
+})
+
+describe('packs in git', () => {
+  function repository(): { readonly folder: string; readonly url: string } {
+    const folder = tempTree({ 'packs/notes/pack.toml': manifest(), 'packs/notes/main.aip': 'one\n' })
+    git(folder, 'init', '-q')
+    git(folder, 'add', '.')
+    git(folder, 'commit', '-qm', 'one')
+    git(folder, 'tag', '-am', 'v1', 'v1')
+    return { folder, url: `git+file://${folder}` }
+  }
+
+  function commitMore(folder: string, files: { readonly [path: string]: string }): string {
+    for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text)
+    git(folder, 'add', '.')
+    git(folder, 'commit', '-qm', 'more')
+    return git(folder, 'rev-parse', 'HEAD')
+  }
+
+  it('takes a tag, a branch or a commit, in a folder of the repository, without running anything of it', async () => {
+    const { folder, url } = repository()
+    const first = git(folder, 'rev-parse', 'HEAD')
+    const second = commitMore(folder, { 'packs/notes/main.aip': 'two\n', 'packs/notes/pack.toml': manifest('1.1.0') })
+    const found = async (ref: string): Promise<unknown> => {
+      const { origin, manifest: read } = await get(`${url}${ref}#packs/notes`)
+      return [origin.kind === 'git' ? origin.commit : '', read.version]
+    }
+    expect(await found('')).toEqual([second, '1.1.0'])
+    expect(await found('@v1')).toEqual([first, '1.0.0'])
+    expect(await found(`@${first}`)).toEqual([first, '1.0.0'])
+    expect(await found(`@${first.slice(0, 10)}`)).toEqual([first, '1.0.0'])
+    expect(await found('@main')).toEqual([second, '1.1.0'])
+  })
+
+  it('installs the commit of the lock again, and nothing else', async () => {
+    const { folder, url } = repository()
+    const to = place()
+    await put(`${url}@main#packs/notes`, to)
+    commitMore(folder, { 'packs/notes/main.aip': 'two\n' })
+    rmSync(to.root, { recursive: true })
+    const again = (): Promise<unknown> => installLocked(to, { force: false, now: () => new Date() }, context)
+    expect(await again()).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'installed' }])
+    expect(readFileSync(join(to.root, 'demo/notes/main.aip'), 'utf8')).toBe('one\n')
+    expect(await again()).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'verified' }])
+
+    rmSync(to.root, { recursive: true })
+    writeFileSync(to.lockFile, readFileSync(to.lockFile, 'utf8').replace(/sha256:./, 'sha256:_'))
+    await expect(again()).rejects.toMatchObject({
+      code: 'UNTRUSTED',
+      message: expect.stringContaining('that was locked'),
+    })
+    expect(existsSync(to.root)).toBe(false)
+  })
+
+  it('refuses a lock that grants more than the pack asks for', async () => {
+    const to = place()
+    await put(packTree('1.0.0', '[capabilities]\ncommands = ["git"]\n'), to)
+    rmSync(to.root, { recursive: true })
+    writeFileSync(to.lockFile, readFileSync(to.lockFile, 'utf8').replace('"git"', '"git", "sh"'))
+    await expect(installLocked(to, { force: false, now: () => new Date() }, context)).rejects.toThrow(
+      'other capabilities',
+    )
+  })
+
+  it.each([
+    ['a branch that is not there', '@nope#packs/notes', "couldn't find remote ref nope"],
+    ['a folder that is not there', '#packs/other', 'there is no folder'],
+    ['a repository without a pack', '', 'There is one in packs/notes/pack.toml'],
+    ['a link in the pack', '@link#packs/notes', 'is a link'],
+    ['a link that leads out', '@link#out', 'leads out of the repository'],
+  ])('refuses %s', async (_, ref, message) => {
+    const { folder, url } = repository()
+    git(folder, 'checkout', '-qb', 'link')
+    symlinkSync('/etc/passwd', join(folder, 'packs/notes/passwd.lua'))
+    symlinkSync('/', join(folder, 'out'))
+    commitMore(folder, {})
+    git(folder, 'checkout', '-q', 'main')
+    const error = (await get(`${url}${ref}`).catch((thrown: unknown) => thrown)) as { message: string; hint?: string }
+    expect(`${error.message} ${error.hint ?? ''}`).toContain(message)
+    expect(error.message).not.toContain('baton-pack-')
+  })
+})
+
+describe('hostile packs', () => {
+  const bytes = (text: string): Uint8Array => Buffer.from(text)
+  const file = (path: string, text = ''): Parameters<typeof writeZip>[0] extends Iterable<infer E> ? E : never => ({
+    kind: 'file',
+    path,
+    content: bytes(text),
+    isExecutable: false,
+  })
+
+  it.each([
+    '../up.lua',
+    'a/../../up.lua',
+    '/etc/cron.d/x',
+    'C:/x.lua',
+    'a\\..\\..\\x.lua',
+    'nul.lua',
+    'a\u0000b',
+    'x\u202Eaul.exe',
+    `${'d/'.repeat(70)}x`,
+    'x'.repeat(300),
+    'PACK.TOML',
+    'pack.toml/x',
+  ])('refuses an archive with %j, and writes nothing', async (path) => {
+    const folder = tempTree({ 'x.aipack': writeZip([file('pack.toml', manifest()), file(path, 'x')]) })
+    const to = place()
+    await expect(put(join(folder, 'x.aipack'), to)).rejects.toMatchObject({ code: 'FILE_FAILED' })
+    expect([readdirSync(folder), existsSync(to.root)]).toEqual([['x.aipack'], false])
+  })
+
+  it('refuses an archive that grows beyond all measure', async () => {
+    const bomb = writeZip([
+      file('pack.toml', manifest()),
+      { ...file('big.bin'), content: new Uint8Array(4 * 1024 * 1024) } as never,
+    ])
+    const folder = tempTree({ 'x.aipack': bomb })
+    await expect(get(join(folder, 'x.aipack'))).rejects.toThrow('it looks like a zip bomb')
+  })
+
+  it.each([
+    ['no pack.toml', {}, 'has no pack.toml'],
+    [
+      'a namespace that climbs',
+      { 'pack.toml': manifest().replace('demo', '../..') },
+      '"pack.namespace" cannot be "../.."',
+    ],
+    ['a name with a slash', { 'pack.toml': manifest().replace('notes', 'a/b') }, '"pack.name" cannot be "a/b"'],
+    ['no version', { 'pack.toml': '[pack]\nnamespace = "a"\nname = "b"\n' }, 'does not say "version"'],
+    ['a version with an escape', { 'pack.toml': manifest('1.0.0\\u001b[2J') }, '"pack.version" cannot be'],
+    ['what is no TOML', { 'pack.toml': '[pack' }, 'is not valid TOML'],
+    ['what is no text', { 'pack.toml': Buffer.from([0xff, 0xfe, 0]) }, 'is not UTF-8'],
+    [
+      'capabilities that are wrong',
+      { 'pack.toml': manifest('1.0.0', '[capabilities]\nread = ["../.."]\n') },
+      'which it cannot hold',
+    ],
+    [
+      '[installed] in a text',
+      { 'pack.toml': `${manifest()}x = """\n[installed]\n"""\n[installed]\ntime = 1\n` },
+      '"installed" in',
+    ],
+  ])('refuses a folder with %s', async (_, files, message) => {
+    await expect(get(tempTree(files))).rejects.toThrow(message)
+  })
+
+  it('refuses links and pipes in a folder', async () => {
+    const folder = packTree()
+    symlinkSync('/etc/passwd', join(folder, 'passwd.lua'))
+    await expect(get(folder)).rejects.toThrow('passwd.lua is a link')
+    rmSync(join(folder, 'passwd.lua'))
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    await expect(get(folder)).rejects.toThrow('is no ordinary file')
+  })
+
+  it('tells contents apart whose names and texts run into each other', () => {
+    const one = (path: string, text: string) => ({ path, isExecutable: false, bytes: bytes(text) })
+    const digests = [
+      contentDigest([one('a', 'b'), one('c', 'd')]),
+      contentDigest([one('a', 'bc'), one('', 'd')]),
+      contentDigest([one('a', 'd'), one('c', 'b')]),
+      contentDigest([one('ac', 'bd')]),
+      contentDigest([]),
+    ]
+    expect(new Set(digests).size).toBe(5)
+    expect(contentDigest([one('c', 'd'), one('a', 'b')])).toBe(digests[0])
+  })
+})

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest'
+import { loadPrices } from '../../src/model/prices.ts'
+import { planIn, planPromptIn, workspaceOf } from './helpers.ts'
+
+const offline = 'model = "offline::extractive"\n'
+const prompt = (front: string, text = 'Explain.'): string => `+++\n${front}\n+++\n${text}\n`
+const lua = 'return { agent_result = 1 }\n'
+
+describe('what is sure and what is at most', () => {
+  it('is everything when no script is there: each try and each second ask counts at most', async () => {
+    const folder = workspaceOf({
+      'ask.md': prompt(`${offline}write_mode = true\nmax_tokens = 100\n[retry]\nmax_attempts = 2`),
+    })
+    const { total, open } = await planIn(folder)
+    const input = total.input_tokens.as_written
+    expect(open).toEqual([])
+    expect(total.requests).toEqual({ at_least: 1, as_written: 1, at_most: 4 })
+    expect(total.output_tokens).toEqual({ at_least: 0, as_written: 100, at_most: 400 })
+    expect(total.input_tokens).toEqual({
+      at_least: input,
+      as_written: input,
+      at_most: 2 * (input + input + input + 100),
+    })
+  })
+
+  it('is priced per model, from cached input at least to the dearest rate', async () => {
+    const folder = workspaceOf({ 'ask.md': prompt('model = "openai::gpt-5-mini"\nmax_tokens = 1000') })
+    const { total, asks } = await planIn(folder, { env: { OPENAI_API_KEY: 'k' } })
+    const model = { provider: 'openai', baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', isFree: false }
+    const rate = (await loadPrices()).perToken(model, total.input_tokens.as_written)
+    expect(rate).toBeDefined()
+    expect(asks).toMatchObject([{ model: 'openai::gpt-5-mini', output_assumed: false }])
+    expect(total.usd.as_written).toBeCloseTo(
+      total.input_tokens.as_written * (rate?.input ?? 0) + 1000 * (rate?.output ?? 0),
+      12,
+    )
+    expect(total.usd.at_most).toBeCloseTo(3 * total.usd.as_written, 12)
+    expect(total.usd.at_least).toBeGreaterThan(0)
+    expect(total.usd.at_least).toBeLessThan(total.usd.as_written)
+  })
+
+  it('has no upper limit and nothing sure behind a pre script', async () => {
+    const folder = workspaceOf({ 'ask.md': prompt(`${offline}sub_agents = ["a.lua"]`), 'a.lua': lua })
+    const { total, open, target } = await planPromptIn(folder)
+    expect(total.requests).toEqual({ at_least: 0, as_written: 1, at_most: null })
+    expect(open).toEqual([
+      { by: 'pre/0:a.lua', what: ['params', 'files', 'model', 'instruction', 'the agents after it'] },
+    ])
+    expect(target).toMatchObject({ decided_by: ['pre/0:a.lua'], answer: { decided_by: ['pre/0:a.lua'] } })
+  })
+
+  it('leaves the model to nobody where a flag names it', async () => {
+    const folder = workspaceOf({ 'ask.md': prompt('sub_agents = ["a.lua"]'), 'a.lua': lua })
+    const { open } = await planIn(folder, { model: 'offline::extractive' })
+    expect(open[0]?.what).not.toContain('model')
+  })
+
+  it('is sure of what was asked before a script, and of the tasks before a post script, which may begin again', async () => {
+    const agents = `sub_agents = ["./p.md", { name = "a.lua", stage = "post" }]`
+    const files = { 'ask.md': prompt(`${offline}${agents}`), 'p.md': prompt(offline, 'Plan.'), 'a.lua': lua }
+    const { total, limits } = await planIn(workspaceOf(files))
+    expect(total.requests).toEqual({ at_least: 2, as_written: 2, at_most: null })
+    expect(limits.redo).toBe(20)
+  })
+
+  it('adds the longest answer of a prompt file to what is asked after it', async () => {
+    const plan = (as: string): Promise<Awaited<ReturnType<typeof planPromptIn>>> =>
+      planPromptIn(
+        workspaceOf({
+          'ask.md': prompt(`${offline}sub_agents = [{ name = "./p.md", as = "${as}" }]\n[retry]\nmax_attempts = 1`),
+          'p.md': prompt(`${offline}max_tokens = 70`, 'Plan.'),
+        }),
+      )
+    const main = ({ target }: Awaited<ReturnType<typeof planPromptIn>>) =>
+      target.answer.by === 'model' ? target.answer.asks[0]?.input_tokens : undefined
+    const [appended, replaced, result, params] = await Promise.all(['append', 'replace', 'result', 'params'].map(plan))
+    const written = appended?.target.tasks.list[0]?.input_tokens ?? 0
+    expect(written).toBeGreaterThan(0)
+    expect(appended && main(appended)).toEqual({ at_least: written, as_written: written, at_most: written + 70 })
+    const instruction = 3
+    expect(replaced && main(replaced)).toEqual({
+      at_least: written - instruction,
+      as_written: written,
+      at_most: written + 70,
+    })
+    expect(result && main(result)).toEqual({ at_least: written, as_written: written, at_most: written })
+    expect(params && main(params)).toEqual({ at_least: 0, as_written: written, at_most: null })
+    expect(params?.open).toEqual([{ by: 'pre/0:.%2Fp.md', what: ['params', 'files', 'model'] }])
+  })
+
+  it('may ask fallback models, at most', async () => {
+    const folder = workspaceOf({ 'ask.md': prompt(`${offline}fallback_models = ["ollama::x"]`) })
+    const { asks } = await planIn(folder)
+    expect(asks.map(({ model, requests }) => [model, requests])).toEqual([
+      ['offline::extractive', { at_least: 1, as_written: 1, at_most: 3 }],
+      ['ollama::x', { at_least: 0, as_written: 0, at_most: 3 }],
+    ])
+  })
+})
+
+describe('the tree', () => {
+  it('holds the agents of all stages in order, those that are off too, over all tasks', async () => {
+    const agents = `sub_agents = [
+  { name = "off.lua", enabled = false },
+  { name = "a.lua", stage = ["pre_task", "post"], depth = 2 },
+  { name = "./note.md", stage = "post_task" },
+]`
+    const folder = workspaceOf({
+      'ask.md': prompt(`${offline}working_globs = ["src/*"]\n${agents}`),
+      'a.lua': lua,
+      'note.md': prompt(offline, 'Note it.'),
+      'src/1': 'one',
+      'src/2': 'two',
+    })
+    const { target } = await planPromptIn(folder)
+    const { pre, pre_task, post_task, post } = target.stages
+    expect(pre).toMatchObject([{ at: 'pre/0:off.lua', enabled: false, runs: 0, agent: null }])
+    expect(pre_task).toMatchObject([{ at: 'task/*/pre_task/0:a.lua', runs: 2, entry: { depth: 2 } }])
+    expect(post_task).toMatchObject([{ runs: 2, agent: { kind: 'prompt' }, asks: [{ requests: { as_written: 2 } }] }])
+    expect(post).toMatchObject([{ at: 'post/0:a.lua', runs: 1 }])
+    expect(target.tasks).toMatchObject({ from: 'working_globs', list: [{ label: 'src/1' }, { label: 'src/2' }] })
+  })
+
+  it('says what the code of an agent leaves open, and what it runs by name', async () => {
+    const folder = workspaceOf({
+      'say.aip':
+        '# Before All\n\n```lua\naip.agent.run("a.lua")\n```\n\n# User\n\nSay {{before_all.x.y}}.\n\n# Output\n\n```lua\nreturn 1\n```\n',
+      'a.lua': lua,
+    })
+    const { target, total } = await planIn(folder, { file: 'say.aip', model: 'offline::extractive' })
+    expect(target).toMatchObject({
+      kind: 'aip',
+      sections: ['Before All', 'User', 'Output'],
+      options: { model: 'offline::extractive' },
+      runs_agents: ['a.lua'],
+      decides: ['its inputs', 'its options', 'what its prompt holds', 'the agents it runs'],
+    })
+    expect(total.requests).toEqual({ at_least: 0, as_written: 1, at_most: null })
+  })
+
+  it('counts the request of a prompt that is nothing without its code', async () => {
+    const code = '# Data\n\n```lua\nreturn { text = "x" }\n```\n\n# User\n\n{{data.text}}\n'
+    const folder = workspaceOf({ 'say.aip': code })
+    const { total } = await planIn(folder, { file: 'say.aip', model: 'offline::extractive', inputs: ['a', 'b'] })
+    expect(total.requests).toEqual({ at_least: 0, as_written: 2, at_most: null })
+  })
+
+  it('is sure of an agent without prompt sections that it asks nobody', async () => {
+    const folder = workspaceOf({ 'a.aip': '# Output\n\n```lua\nreturn aip.text.trim(input or "")\n```\n' })
+    const { total, open } = await planIn(folder, { file: 'a.aip', inputs: ['x', 'y'] })
+    expect({ open, requests: total.requests }).toEqual({
+      open: [],
+      requests: { at_least: 0, as_written: 0, at_most: 0 },
+    })
+  })
+})
+
+describe('what stands in the way', () => {
+  it('is skipped without an instruction, unless an agent may write one', async () => {
+    const empty = await planPromptIn(workspaceOf({ 'ask.md': prompt(offline, '') }))
+    expect(empty.target.skipped).toMatchObject({ reason: 'the instruction is empty' })
+    expect(empty.total.requests.at_most).toBe(0)
+    const files = { 'ask.md': prompt(`${offline}sub_agents = ["a.lua"]`, ''), 'a.lua': lua }
+    const open = await planPromptIn(workspaceOf(files))
+    expect(open.target.skipped).toBeNull()
+    expect(open.total.requests).toMatchObject({ at_least: 0, at_most: null })
+  })
+
+  it('fails as the run would, where no script can change it, else says so', async () => {
+    const big = { 'big.txt': 'x'.repeat(3000) }
+    const front = `${offline}context_globs = ["*.txt"]\nmax_files_size_kb = 1\n`
+    await expect(planIn(workspaceOf({ ...big, 'ask.md': prompt(front) }))).rejects.toMatchObject({ code: 'LIMIT' })
+    const folder = workspaceOf({ ...big, 'ask.md': prompt(`${front}sub_agents = ["a.lua"]`), 'a.lua': lua })
+    const { target } = await planPromptIn(folder)
+    expect(target.tasks.list).toMatchObject([{ problem: expect.stringContaining('max_files_size_kb') }])
+  })
+
+  it('refuses a model that nobody takes at its place, and notes one of an agent', async () => {
+    const wrong = workspaceOf({ 'ask.md': prompt('model = "nobody::x"') })
+    await expect(planIn(wrong)).rejects.toMatchObject({ code: 'CONFIG_INVALID', place: { line: 2 } })
+    const folder = workspaceOf({
+      'ask.md': prompt(`${offline}sub_agents = [{ name = "./p.md", options = { model = "nobody::x" } }]`),
+      'p.md': 'Plan.\n',
+    })
+    const { notes, asks } = await planIn(folder)
+    expect(notes).toEqual([expect.stringContaining('nobody')])
+    expect(asks[0]).toMatchObject({ model: 'nobody::x', model_kind: 'unknown', usd: null })
+  })
+
+  it('asks no server for a model when none is named', async () => {
+    const { asks, total } = await planIn(workspaceOf({ 'ask.md': 'Hi\n' }))
+    expect(asks).toMatchObject([{ model: 'a local server, else offline::extractive', model_kind: 'at_start' }])
+    expect(total.usd.at_most).toBe(0)
+  })
+
+  it('notes a missing key, and a budget in dollars that an unpriced model cannot keep', async () => {
+    const folder = workspaceOf({ 'ask.md': prompt('model = "openai::no-such-model"') })
+    const { notes } = await planIn(folder, { overrides: ['budget.usd=1'] })
+    expect(notes).toEqual([
+      expect.stringContaining('OPENAI_API_KEY is not set'),
+      'no price is known for openai::no-such-model: budget.usd refuses it',
+    ])
+  })
+})

@@ -1,0 +1,174 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { isBatonError } from '../src/base/error.ts'
+import type { RunEvent } from '../src/event/event.ts'
+import { replayRun, type ReplayOptions, type ReplayReport } from '../src/wiring/replay.ts'
+import { startRun } from '../src/runner.ts'
+import { moveAway, recordedFiles, startRecordedRun } from './helpers/recorded-run.ts'
+import { tempTree } from './helpers/temp.ts'
+
+const home = tempTree()
+let cwd: string
+let folder: string
+let answers: readonly string[]
+
+const answersOf = (events: readonly RunEvent[]): readonly string[] =>
+  events.flatMap((event) => (event.type === 'answer' ? [event.text] : []))
+
+beforeAll(async () => {
+  const run = await startRecordedRun()
+  const events: RunEvent[] = []
+  const env = { ...run.env, BATON_HOME: join(home, 'baton'), PATH: process.env['PATH'] }
+  const onRecord = (kept: string): void => void (folder = kept)
+  const report = await startRun('ask.md', { cwd: run.cwd, env, home, onRecord }, (event) => events.push(event))
+  expect(report.exitCode).toBe(0)
+  await run.end()
+  answers = answersOf(events)
+  cwd = moveAway(run.cwd)
+})
+
+const scratches: string[] = []
+afterEach(() => {
+  for (const [path, text] of Object.entries(recordedFiles)) {
+    if (!path.startsWith('src/')) writeFileSync(join(cwd, path), text)
+  }
+  for (const scratch of scratches.splice(0)) rmSync(scratch, { recursive: true, force: true })
+})
+
+function edit(path: string, before: string, after: string): void {
+  const text = readFileSync(join(cwd, path), 'utf8')
+  expect(text).toContain(before)
+  writeFileSync(join(cwd, path), text.replace(before, after))
+}
+
+async function replay(options: Partial<ReplayOptions> = {}): Promise<{
+  readonly report: ReplayReport
+  readonly events: readonly RunEvent[]
+  readonly message: string
+  readonly diff: string
+}> {
+  const events: RunEvent[] = []
+  const record = { kind: 'run', folder } as const
+  const report = await replayRun(
+    undefined,
+    { record, cwd, home, env: { PATH: '' }, observations: 'recorded', ...options },
+    (event) => events.push(event),
+  )
+  if (report.scratch !== undefined) scratches.push(report.scratch.folder)
+  const { error } = report
+  return {
+    report,
+    events,
+    message: isBatonError(error) ? error.message : '',
+    diff: (isBatonError(error) && error.diff) || '',
+  }
+}
+
+it('gives the recorded answers from a run folder, with nothing of then left, and costs nothing', async () => {
+  const { report, events } = await replay()
+  expect([report.exitCode, report.isSameResult, answersOf(events)]).toEqual([0, true, answers])
+  expect(report.replayed).toEqual({ http: 1, command: 1, model: 2, file: 5 })
+  expect([report.usage.calls, report.canResume, report.recordedExit]).toEqual([0, false, 0])
+  expect(report.scratch?.files).toEqual(['made/a.txt', 'made/b.txt', 'out/report.txt'])
+})
+
+describe('a change is named where it first shows', () => {
+  it.each([
+    ['a parameter', 'ask.md', 'tone = "calm"', 'tone = "loud"', /^task\/[01]\/ask#0$/, /^\+.* tone loud$/m],
+    [
+      'the model',
+      'ask.md',
+      'openai::mock-coder',
+      'openai::mock-other',
+      /^task\/[01]\/ask#0$/,
+      /^\+ +provider: openai::mock-other$/m,
+    ],
+    ['an agent', 'agents/look.aip', '{ "src/a.txt" }', '{ "src/b.txt" }', /^pre\/0.*data#\d+$/, /^\+ +- src\/b.txt$/m],
+    ['a module', 'agents/lua/names.lua', 'Seen:', 'Found:', /^task\/[01]\/ask#0$/, /^\+.*Found: page one/m],
+    [
+      'the name of a file',
+      'agents/log.aip',
+      '.append("out/report',
+      '.append("out/other',
+      /^post\/0.*output#\d+$/,
+      /^\+ +- out\/other.txt$/m,
+    ],
+    ['the content of a file', 'agents/log.aip', 'answers: ', 'count: ', /^post\/0.*output#\d+$/, /^\+ +count: 2$/m],
+    [
+      'the globs',
+      'ask.md',
+      'working_globs = ["src/*.txt"]',
+      'working_globs = ["src/a.*"]',
+      /^files\/working%2F0$/,
+      /^\+ +- src\/a\.\*$/m,
+    ],
+  ])('%s', async (_, path, before, after, place, line) => {
+    edit(path, before, after)
+    const { report, message, diff } = await replay()
+    expect([report.exitCode, isBatonError(report.error) && report.error.code]).toEqual([5, 'DIVERGED'])
+    expect(/ at (\S+) /.exec(message)?.[1]).toMatch(place)
+    expect(diff).toMatch(line)
+  })
+
+  it('a call that was not made then', async () => {
+    edit('agents/log.aip', 'print("reported")', 'print("reported")\naip.cmd.exec("touch", { "never" })')
+    const { message } = await replay()
+    expect(message).toMatch(/at post\/0.*output#\d+ it calls command\(.*"touch".*the record has nothing there/)
+  })
+
+  it('a call that is not made any more', async () => {
+    edit('agents/log.aip', 'aip.file.delete("src/b.txt")\n', '')
+    const { message } = await replay()
+    expect(message).toMatch(/it ended without a call that was recorded:\n {2}file\(delete src\/b.txt\) at post\/0/)
+  })
+
+  it('also when a script catches it', async () => {
+    edit(
+      'agents/look.aip',
+      'local shell = aip.cmd.exec("cat", { "src/a.txt" })',
+      'local shell = { stdout = "" }\npcall(aip.cmd.exec, "cat", { "src/c.txt" })',
+    )
+    const { report, message } = await replay()
+    expect([report.exitCode, message]).toEqual([5, expect.stringContaining('src/c.txt')])
+  })
+})
+
+it('takes flags of its own for what is given anew', async () => {
+  const { message, diff } = await replay({ given: { overrides: ['model="openai::mock-third"'] } })
+  expect([message, diff]).toEqual([expect.stringContaining('mock-third'), expect.stringContaining('mock-coder')])
+})
+
+it('notes an answer that is another one although all that was asked is the same', async () => {
+  edit(
+    'ask.md',
+    '  { name = "agents/log.aip"',
+    '  { name = "agents/more.lua", stage = "post_task" },\n  { name = "agents/log.aip"',
+  )
+  writeFileSync(join(cwd, 'agents/more.lua'), 'return { ai_response = input.ai_response.content .. "!" }')
+  const { report } = await replay()
+  rmSync(join(cwd, 'agents/more.lua'))
+  expect([report.exitCode, report.isSameResult]).toEqual([0, false])
+})
+
+it('reads and changes the files of a copy when it is told to', async () => {
+  const copy = tempTree({ ...recordedFiles, 'page.url': readUrl() })
+  const same = await replay({ cwd: copy, observations: 'live-files' })
+  expect([same.report.exitCode, same.report.scratch]).toEqual([0, undefined])
+  expect(readFileSync(join(copy, 'made/a.txt'), 'utf8')).toBe('made a\n')
+
+  const other = tempTree({ ...recordedFiles, 'page.url': readUrl(), 'src/a.txt': 'alpha and more\n' })
+  const { report, diff } = await replay({ cwd: other, observations: 'live-files' })
+  expect([report.exitCode, diff]).toEqual([5, expect.stringContaining('alpha and more')])
+})
+
+/** The address that the record asked. */
+function readUrl(): string {
+  return /"kind":"http".*?"url":"([^"]+)"/.exec(readFileSync(join(folder, 'j-000001.jsonl'), 'utf8'))?.[1] ?? ''
+}
+
+it('refuses what is no record', async () => {
+  const cassette = { kind: 'cassette', file: join(cwd, 'ask.md') } as const
+  await expect(replay({ record: cassette })).rejects.toThrow('is not a cassette')
+  await expect(replay({ record: { kind: 'run', folder: tempTree() } })).rejects.toThrow('cannot be replayed')
+})

@@ -1,0 +1,116 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { fingerprint } from '../src/journal/fingerprint.ts'
+import type { Entry } from '../src/journal/record.ts'
+import { noMask } from '../src/journal/secrets.ts'
+import { openRun } from '../src/journal/store.ts'
+import { resumeRun, type ResumeOptions } from '../src/wiring/resume.ts'
+import { tempTree } from './helpers/temp.ts'
+
+const end: Entry = { k: 'run.end', exit: 1, stop: 'failed' }
+const command: Entry = {
+  k: 'started',
+  p: 'task/0/pre_task/0:a/data#0',
+  kind: 'command',
+  repeat: 'unsafe',
+  fp: fingerprint('rm', noMask),
+  request: ['rm', 'a.md'],
+}
+
+/** A folder with a run of one writer, and a resume of it that is expected to do nothing. */
+async function recorded(entries: readonly Entry[]): Promise<{
+  readonly folder: string
+  readonly refusal: (options?: Partial<ResumeOptions>) => Promise<unknown>
+}> {
+  const home = tempTree({ 'a.md': 'Say hello.\n' })
+  const folder = join(home, 'runs/20251122-000000-aaaaaa')
+  const journal = await openRun({ folder, now: () => new Date(0) })
+  const invocation = {
+    file: 'a.md',
+    cwd: home,
+    inputs: [],
+    onFiles: [],
+    overrides: [],
+    vars: [],
+    patienceMs: 0,
+    env: {},
+  }
+  const facts = { invocation, workspace: home }
+  journal.note({ k: 'run.start', run: '20251122-000000-aaaaaa', file: 'a.md', hash: 'ff', version: '1', facts })
+  for (const entry of entries) journal.note(entry)
+  await journal.close()
+  const events: unknown[] = []
+  return {
+    folder,
+    async refusal(options = {}) {
+      const refused = await resumeRun({ folder, env: {}, home, ...options }, (event) => events.push(event)).catch(
+        (error: unknown) => error,
+      )
+      expect(events).toEqual([])
+      return refused
+    },
+  }
+}
+
+describe('a resume does nothing and says why', () => {
+  it('while the process of the run is alive', async () => {
+    const { refusal } = await recorded([])
+    expect(await refusal()).toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining(`is being executed by process ${process.pid}`),
+    })
+  })
+
+  it('when records are damaged that others follow', async () => {
+    const { folder, refusal } = await recorded([{ k: 'begin', p: 'task/0', key: {} }, end])
+    const file = join(folder, 'j-000001.jsonl')
+    writeFileSync(file, readFileSync(file, 'utf8').replace('task/0', 'task/1'))
+    const damaged = { code: 'JOURNAL_FAILED', message: expect.stringContaining(`${file} is damaged`) }
+    expect(await refusal()).toMatchObject(damaged)
+    expect(await refusal()).toMatchObject(damaged)
+  })
+
+  it('when the record does not say how the run was started', async () => {
+    const folder = join(tempTree(), 'run')
+    const journal = await openRun({ folder, now: () => new Date(0) })
+    journal.note(end)
+    await journal.close()
+    await expect(resumeRun({ folder, env: {}, home: folder }, () => undefined)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: `the run in ${folder} cannot be resumed: its record does not say how it was started`,
+    })
+  })
+
+  it('when there is no part to do afresh, and names those there are', async () => {
+    const parts = ['task/0', 'task/1'].map((p): Entry => ({ k: 'begin', p, key: {} }))
+    const { refusal } = await recorded([...parts, end])
+    expect(await refusal({ from: 'task/2' })).toMatchObject({
+      code: 'USAGE',
+      message: '--from task/2: this run has no such part',
+      hint: 'Parts are: task/0, task/1. See baton runs show.',
+    })
+    expect(await (await recorded([end])).refusal({ from: 'x' })).toMatchObject({ hint: 'Nothing of it was begun.' })
+  })
+
+  it('when nobody has decided about an effect, and names it', async () => {
+    const { refusal } = await recorded([command, end])
+    const undecided = { code: 'UNCERTAIN', message: expect.stringContaining('1.2  command("rm", "a.md") at task/0') }
+    expect(await refusal()).toMatchObject({ ...undecided, hint: expect.stringContaining('--uncertain 1.2=redo') })
+    expect(await refusal()).toMatchObject(undecided)
+  })
+
+  it.each([
+    ['1.2', 'is not a choice'],
+    ['1.2=again', 'is not a choice'],
+    ['=redo', 'is not a choice'],
+    ['9.9=redo', 'this run has no such effect'],
+    ['1.1=done', 'this run has no such effect'],
+  ])('when %s is no choice of the run', async (choice, reason) => {
+    const { refusal } = await recorded([command, end])
+    expect(await refusal({ uncertain: [choice] })).toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining(reason),
+    })
+  })
+})

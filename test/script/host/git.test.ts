@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { LuaValue } from '../../../src/script/engine.ts'
+import { gitModule } from '../../../src/script/host/git.ts'
+import { tempTree } from '../../helpers/temp.ts'
+import { hostSection, type HostSectionOptions } from './host-section.ts'
+import { runLua } from './lua-host.ts'
+
+const env = { PATH: process.env['PATH'], HOME: '/nowhere' }
+
+/** A repository with all files committed. `sub` is the workspace within it. */
+function repository(files: Readonly<Record<string, string>>, sub = '.'): string {
+  const folder = tempTree(files)
+  const git = (...args: readonly string[]): void => {
+    const { status, stderr } = spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+      env,
+    })
+    if (status !== 0) throw new Error(stderr)
+  }
+  git('init', '-q')
+  git('add', '-A')
+  git('commit', '-qm', 'first')
+  return join(folder, sub)
+}
+
+function restore(workspace: string, path: LuaValue, options: HostSectionOptions = {}): Promise<LuaValue> {
+  const surroundings = { cwd: workspace, env }
+  return hostSection(workspace, { surroundings, ...options }).wait(gitModule, 'restore', path)
+}
+
+describe('aip.git.restore', () => {
+  it('brings back a file that was changed or deleted, and no other', async () => {
+    const folder = repository({ 'a.txt': 'a', 'ü b/*.txt': 'star', 'ü b/x.txt': 'x' })
+    for (const path of ['a.txt', 'ü b/*.txt', 'ü b/x.txt']) writeFileSync(join(folder, path), 'changed')
+    expect(await restore(folder, 'ü b/*.txt')).toBe('')
+    rmSync(join(folder, 'a.txt'))
+    expect(await restore(folder, join(folder, 'a.txt'))).toBe('')
+    const contents = ['a.txt', 'ü b/*.txt', 'ü b/x.txt'].map((path) => readFileSync(join(folder, path), 'utf8'))
+    expect(contents).toEqual(['a', 'star', 'changed'])
+  })
+
+  it('restores folders, and the whole workspace, but nothing beside it', async () => {
+    const folder = repository({ 'in/a.txt': 'a', 'in/deep/b.txt': 'b', 'out.txt': 'o' }, 'in')
+    const change = (): void => {
+      for (const path of ['a.txt', 'deep/b.txt', '../out.txt']) writeFileSync(join(folder, path), 'changed')
+    }
+    const contents = (): readonly string[] =>
+      ['a.txt', 'deep/b.txt', '../out.txt'].map((path) => readFileSync(join(folder, path), 'utf8'))
+    change()
+    await restore(folder, 'deep')
+    expect(contents()).toEqual(['changed', 'b', 'changed'])
+    change()
+    await restore(folder, '.')
+    expect(contents()).toEqual(['a', 'b', 'changed'])
+  })
+
+  it('says which files came back, and is recorded as an effect that is never repeated unasked', async () => {
+    const folder = repository({ 'a.txt': 'a', 'b.txt': 'b' })
+    writeFileSync(join(folder, 'b.txt'), 'changed')
+    const host = hostSection(folder, { surroundings: { cwd: folder, env } })
+    await host.wait(gitModule, 'restore', '.')
+    expect(host.events).toEqual([{ type: 'file.changed', op: 'restore', path: 'b.txt' }])
+    expect(host.records).toMatchObject([
+      { k: 'started', kind: 'git', repeat: 'unsafe', request: { command: 'restore', path: '.' } },
+      { k: 'ended', kind: 'git', status: 'ok' },
+    ])
+  })
+
+  it('refuses what lies outside, in .git, or is a pattern or an option', async () => {
+    const folder = repository({ 'in/a.txt': 'a', 'out.txt': 'o' }, 'in')
+    writeFileSync(join(folder, '../out.txt'), 'changed')
+    await expect(restore(folder, '../out.txt')).rejects.toThrow('outside the workspace')
+    await expect(restore(folder, '.git/config')).rejects.toThrow('belongs to git')
+    for (const path of [':/', ':(top)out.txt', '*', '--source=HEAD~1', '-h']) {
+      await expect(restore(folder, path)).rejects.toThrow('cannot be restored')
+    }
+    expect(readFileSync(join(folder, '../out.txt'), 'utf8')).toBe('changed')
+  })
+
+  it('restores a link itself, refuses one that leads outside, and restores nothing of a folder with such a file', async () => {
+    const folder = repository({ 'dir/a.txt': 'a', 'dir/b.txt': 'b' })
+    const outside = tempTree({ 'x.txt': 'x' })
+    writeFileSync(join(folder, 'dir/a.txt'), 'changed')
+    rmSync(join(folder, 'dir/b.txt'))
+    symlinkSync(join(outside, 'x.txt'), join(folder, 'dir/b.txt'))
+    await expect(restore(folder, 'dir/b.txt')).rejects.toThrow('outside the workspace through the link')
+    await expect(restore(folder, 'dir')).rejects.toThrow('outside the workspace through the link')
+    expect(readFileSync(join(folder, 'dir/a.txt'), 'utf8')).toBe('changed')
+    rmSync(join(folder, 'dir/b.txt'))
+    symlinkSync('a.txt', join(folder, 'dir/b.txt'))
+    await restore(folder, 'dir/b.txt')
+    expect(lstatSync(join(folder, 'dir/b.txt')).isSymbolicLink()).toBe(false)
+    expect(readFileSync(join(folder, 'dir/a.txt'), 'utf8')).toBe('changed')
+  })
+
+  it('fails with what git says: an unknown file, no repository, no git', async () => {
+    const folder = repository({ 'a.txt': 'a' })
+    mkdirSync(join(folder, 'empty'))
+    await expect(restore(folder, 'nope.txt')).rejects.toThrow(
+      "aip.git.restore: nope.txt cannot be restored: error: pathspec 'nope.txt' did not match",
+    )
+    await expect(restore(tempTree({ 'a.txt': 'a' }), 'a.txt')).rejects.toThrow('cannot be restored')
+    const surroundings = { cwd: folder, env: { PATH: join(folder, 'empty') } }
+    await expect(restore(folder, 'a.txt', { surroundings })).rejects.toThrow('git cannot be run')
+  })
+
+  it('refuses nil, tables and NUL', async () => {
+    const folder = tempTree()
+    await expect(restore(folder, undefined)).rejects.toThrow('aip.git.restore: the path must be a string, but was nil')
+    await expect(restore(folder, {})).rejects.toThrow('but was table')
+    await expect(restore(folder, 'a\0b')).rejects.toThrow('NUL')
+  })
+
+  it('is called from Lua, and its errors can be caught', async () => {
+    const folder = repository({ 'a.txt': 'a' })
+    rmSync(join(folder, 'a.txt'))
+    const host = hostSection(folder, { surroundings: { cwd: folder, env } })
+    const code = `
+      local ok, problem = pcall(aip.git.restore, "nope")
+      return { aip.git.restore("a.txt"), ok, tostring(problem):find("did not match", 1, true) ~= nil }`
+    expect(await runLua(host, code)).toEqual(['', false, true])
+    expect(existsSync(join(folder, 'a.txt'))).toBe(true)
+  })
+})

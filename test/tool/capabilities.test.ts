@@ -1,0 +1,161 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Granted, holdTo } from '../../src/tool/capabilities.ts'
+import { guard } from '../../src/tool/guard.ts'
+import { createPathPolicy } from '../../src/tool/policy.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const nothing: Granted = { read: [], write: [], hosts: [], commands: [], env: [], models: [] }
+
+function world(granted: Partial<Granted>) {
+  const workspace = tempTree({
+    'src/a.ts': '',
+    'src/deep/b.ts': '',
+    'secret.md': '',
+    'baton.toml': '',
+    'pack/main.aip': '',
+    'kept/x.txt': '',
+  })
+  const context = { workspace, policy: createPathPolicy({ workspace, readable: [] }) }
+  const pack = {
+    identity: 'demo@notes',
+    granted: { ...nothing, ...granted },
+    ownFolders: [join(workspace, 'pack')],
+    keptFolders: [join(workspace, 'kept')],
+  }
+  const held = { workspace, ...holdTo(pack, context) }
+  const may = (kind: 'read' | 'write' | 'delete', path: string): boolean => {
+    try {
+      guard(kind, join(workspace, path), held)
+      return true
+    } catch {
+      return false
+    }
+  }
+  return { workspace, pack, held, may }
+}
+
+describe('what a pack is held to', () => {
+  it.each([
+    ['read', 'src/a.ts', true],
+    ['read', 'src/deep/b.ts', true],
+    ['read', 'src', true],
+    ['read', '.', true],
+    ['read', 'secret.md', false],
+    ['read', 'src/../secret.md', false],
+    ['read', '../outside', false],
+    ['read', 'pack/main.aip', true],
+    ['read', 'kept/x.txt', true],
+    ['read', 'out/new.txt', true],
+    ['write', 'out/new.txt', true],
+    ['write', 'out/deep/new.txt', false],
+    ['write', 'src/a.ts', false],
+    ['write', 'kept/x.txt', true],
+    ['write', 'pack/main.aip', false],
+    ['delete', 'out/new.txt', true],
+    ['delete', 'src/a.ts', false],
+  ] as const)('%s %s: %s', (kind, path, allowed) => {
+    expect(world({ read: ['src/**'], write: ['out/*.txt'] }).may(kind, path)).toBe(allowed)
+  })
+
+  it('looks at where a link leads', () => {
+    const { workspace, may } = world({ read: ['src/**'], write: ['src/**'] })
+    symlinkSync('../secret.md', join(workspace, 'src/link.md'))
+    symlinkSync('..', join(workspace, 'src/up'))
+    expect([may('read', 'src/link.md'), may('write', 'src/link.md'), may('read', 'src/up/secret.md')]).toEqual([
+      false,
+      false,
+      false,
+    ])
+  })
+
+  it.each([
+    'baton.toml',
+    '.baton/packs/demo/notes/pack.toml',
+    '.baton/packs.lock',
+    'a/.BATON/x',
+    '.mcp.json',
+    '.aipack/config.toml',
+    '.aipack/pack/custom/a/b/main.aip',
+    '.git/hooks/x',
+  ])('never writes %s, whatever it was granted', (path) => {
+    const { workspace, may } = world({ write: ['**'], read: ['**'] })
+    mkdirSync(join(workspace, '.baton'))
+    expect([may('write', path), may('write', 'src/a.ts'), may('write', '.aipack/.prompt/x.md')]).toEqual([
+      false,
+      true,
+      true,
+    ])
+  })
+
+  it('never allows more than agents have anyway', () => {
+    const { workspace, may } = world({ read: ['**'], write: ['**'] })
+    expect([may('read', '../x'), may('write', '../x'), may('write', '.git/config')]).toEqual([false, false, false])
+    expect(workspace).not.toBe('')
+  })
+
+  it.each([
+    [['api.example'], 'https://api.example/x', true],
+    [['api.example'], 'https://API.example./x', true],
+    [['api.example'], 'https://api.example.evil/x', false],
+    [['api.example'], 'https://evil/api.example', false],
+    [['api.example'], 'https://api.example@evil/', false],
+    [['*.example'], 'https://a.b.example/', true],
+    [['*.example'], 'https://example/', false],
+    [['*.example'], 'https://badexample/', false],
+    [['localhost:8080'], 'http://localhost:8080/', true],
+    [['localhost:8080'], 'http://localhost/', false],
+    [['h.example:443'], 'https://h.example/', true],
+    [['h.example:443'], 'http://h.example/', false],
+    [['[::1]'], 'http://[::1]:99/', true],
+    [['*'], 'http://anything/', true],
+    [['*:443'], 'http://anything/', false],
+    [[], 'http://anything/', false],
+  ])('with hosts %j: %s is %s', (hosts, url, allowed) => {
+    const { rights } = world({ hosts }).held
+    expect(rights.connect(new URL(url)) === undefined).toBe(allowed)
+  })
+
+  it.each([
+    [['gpt-5-mini'], true],
+    [['openai::gpt-5-mini'], true],
+    [['openai::*'], true],
+    [['*-mini'], true],
+    [['gpt*mini'], true],
+    [['*'], true],
+    [['gpt-5'], false],
+    [['anthropic::*'], false],
+    [['gpt-5-mini*mini'], false],
+    [[], false],
+  ])('with models %j, openai::gpt-5-mini is %s', (models, allowed) => {
+    const { rights } = world({ models }).held
+    expect(rights.model({ model: 'gpt-5-mini', label: 'openai::gpt-5-mini' }) === undefined).toBe(allowed)
+  })
+
+  it('runs only programs that are named, as they are named', () => {
+    const { rights } = world({ commands: ['git'] }).held
+    expect(rights.command('git')).toBeUndefined()
+    expect(rights.command('/tmp/git')).toBe('demo@notes may not run /tmp/git: its capabilities do not name it')
+    expect(world({ commands: ['*'] }).held.rights.command('sh')).toBeUndefined()
+  })
+
+  it('holds a pack that another one runs to both', () => {
+    const { held, pack } = world({ read: ['src/**', 'secret.md'], commands: ['git', 'npm'], env: ['CI'], hosts: ['*'] })
+    const inner = holdTo(
+      {
+        ...pack,
+        identity: 'b@b',
+        ownFolders: [],
+        keptFolders: [],
+        granted: { ...nothing, read: ['**'], commands: ['npm', 'sh'], env: ['CI', 'CC'] },
+      },
+      held,
+    )
+    const check = (path: string) => inner.policy.check({ kind: 'read', path: join(held.workspace, path) }).kind
+    expect([check('src/a.ts'), check('baton.toml')]).toEqual(['allow', 'deny'])
+    expect(['git', 'npm', 'sh'].map((name) => inner.rights.command(name) === undefined)).toEqual([false, true, false])
+    expect(['CI', 'CC'].map(inner.rights.passes)).toEqual([true, false])
+    expect(inner.rights.connect(new URL('http://x/'))).toContain('b@b may not')
+  })
+})

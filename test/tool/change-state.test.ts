@@ -1,0 +1,122 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { sha256 } from '../../src/base/hash.ts'
+import type { FileChangeRecord } from '../../src/event/effects.ts'
+import { settleChange } from '../../src/tool/change-state.ts'
+import {
+  appendToFile,
+  copyFile,
+  deleteEntry,
+  type FileCall,
+  makeFolder,
+  makeLink,
+  moveEntry,
+  saveFile,
+  setMode,
+} from '../../src/tool/workspace-files.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { hostSection } from '../script/host/host-section.ts'
+
+type Change = (at: (path: string) => string, call: FileCall) => void
+
+const changes: { readonly [what: string]: Change } = {
+  'a new file': (at, call) => saveFile(at('new/x.md'), 'X', call),
+  'a file written over': (at, call) => saveFile(at('a.md'), 'X', call),
+  'an appended line': (at, call) => appendToFile(at('a.md'), 'more\n', call),
+  'a line appended to a new file': (at, call) => appendToFile(at('new.md'), 'more\n', call),
+  'a copy': (at, call) => copyFile({ source: at('a.md'), destination: at('b.md'), overwrite: true }, call),
+  'a moved file': (at, call) => moveEntry({ source: at('a.md'), destination: at('to/c.md'), overwrite: false }, call),
+  'a file moved over another': (at, call) =>
+    moveEntry({ source: at('a.md'), destination: at('b.md'), overwrite: true }, call),
+  'a moved folder': (at, call) => moveEntry({ source: at('dir'), destination: at('moved'), overwrite: false }, call),
+  'a moved link that leads nowhere': (at, call) =>
+    moveEntry({ source: at('gone'), destination: at('link'), overwrite: false }, call),
+  'a deleted file': (at, call) => void deleteEntry(at('a.md'), call),
+  'a deleted folder': (at, call) => void deleteEntry(at('dir'), call),
+  'a new folder': (at, call) => void makeFolder(at('one/two'), call),
+  'a mode': (at, call) => setMode(at('a.md'), 0o700, call),
+  'a link': (at, call) => makeLink(at('to-a'), 'a.md', call),
+}
+
+function workspace() {
+  const root = tempTree({ 'a.md': 'A\n', 'b.md': 'B\n', 'dir/x.md': 'X', 'dir/sub/y.md': 'Y' })
+  chmodSync(join(root, 'a.md'), 0o644)
+  symlinkSync('nowhere', join(root, 'gone'))
+  const { section, records } = hostSection(root)
+  const call: FileCall = { context: section.context, at: ['s#0'] }
+  const at = (path: string): string => join(root, path)
+  const state = (record: FileChangeRecord) => settleChange(record, root)
+  const recorded = (): FileChangeRecord => {
+    const started = (records as readonly { readonly k: string; readonly request?: unknown }[]).findLast(
+      ({ k }) => k === 'started',
+    )
+    return started?.request as FileChangeRecord
+  }
+  return { root, at, call, state, recorded }
+}
+
+describe('a change of a file that a killed process had begun', () => {
+  it.each(Object.entries(changes))('%s is found as before it, and as it leaves the files', (_, change) => {
+    const done = workspace()
+    change(done.at, done.call)
+    const record = done.recorded()
+    expect(done.state(record)).toBe('after')
+    expect(workspace().state(record)).toBe('before')
+  })
+
+  it.each(['a new file', 'a file written over', 'a copy', 'a file moved over another'])(
+    '%s is neither when somebody has written something else since',
+    (what) => {
+      const done = workspace()
+      changes[what]?.(done.at, done.call)
+      const record = done.recorded()
+      writeFileSync(done.at(record.path), 'something else')
+      expect(done.state(record)).toBe('neither')
+    },
+  )
+
+  it('an appended line is found when others have added behind it, and is neither when it is there by half', () => {
+    const { at, call, state, recorded } = workspace()
+    appendToFile(at('a.md'), 'more\n', call)
+    const record = recorded()
+    for (const [text, expected] of [
+      ['A\nmore\nand more\n', 'after'],
+      ['A\nmo', 'neither'],
+      ['A\nother words\n', 'neither'],
+      ['A\n', 'before'],
+      ['', 'neither'],
+    ] as const) {
+      writeFileSync(at('a.md'), text)
+      expect([text, state(record)]).toEqual([text, expected])
+    }
+  })
+
+  it('a moved file is neither when it is nowhere, or at both places', () => {
+    const { at, call, state, recorded } = workspace()
+    moveEntry({ source: at('a.md'), destination: at('c.md'), overwrite: false }, call)
+    const record = recorded()
+    writeFileSync(at('a.md'), 'A\n')
+    expect(state(record)).toBe('neither')
+    rmSync(at('a.md'))
+    renameSync(at('c.md'), at('d.md'))
+    expect(state(record)).toBe('neither')
+  })
+
+  it('a deleted folder is neither when a part of it is gone', () => {
+    const { at, call, state, recorded } = workspace()
+    deleteEntry(at('dir'), call)
+    mkdirSync(at('dir'))
+    writeFileSync(at('dir/x.md'), 'X')
+    expect(state(recorded())).toBe('neither')
+  })
+
+  it('leaves no temporary file behind, and removes none but its own', () => {
+    const { at, state } = workspace()
+    const temp = '.a.md.0123456789ab.tmp'
+    for (const name of [temp, 'other.tmp']) writeFileSync(at(name), 'half')
+    const record = { op: 'write', path: 'a.md', before: sha256('A\n'), after: sha256('X'), temp }
+    expect(state(record)).toBe('before')
+    expect([existsSync(at(temp)), existsSync(at('other.tmp'))]).toEqual([false, true])
+  })
+})
