@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { aip } from './aip.mjs'
 import { changes } from './changes.mjs'
 import { check } from './check.mjs'
 import { durable } from './durable.mjs'
@@ -16,7 +17,7 @@ import { start } from './start.mjs'
 import { streams } from './streams.mjs'
 import { watch } from './watch.mjs'
 
-const benchmarks = { start, inputs, streams, lua, cpu, changes, watch, check, durable, resume, runs }
+const benchmarks = { start, inputs, streams, lua, cpu, aip, changes, watch, check, durable, resume, runs }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')
 const command = join(dist, 'bin/baton.js')

@@ -19,6 +19,7 @@ it('runs every benchmark in its small mode and prints figures against a named re
     'streams',
     'lua',
     'cpu',
+    'aip',
     'changes',
     'watch',
     'check',
@@ -32,6 +33,6 @@ it('refuses a benchmark that does not exist, naming those that do', async () => 
   await expect(runFile(process.execPath, [bench, 'speed'])).rejects.toMatchObject({
     code: 2,
     stderr:
-      'no benchmark speed; there are start, inputs, streams, lua, cpu, changes, watch, check, durable, resume, runs\n',
+      'no benchmark speed; there are start, inputs, streams, lua, cpu, aip, changes, watch, check, durable, resume, runs\n',
   })
 })

@@ -145,6 +145,9 @@ const covered: { readonly [vectors: string]: Files } = {
   },
 }
 
+/** Vectors whose tests ask for something else than the specification: DESIGN 6, the policy, texts of errors. */
+const different: readonly number[] = [14, 49, 63]
+
 /** `32-34` as 32, 33 and 34. */
 function numbersOf(vectors: string): readonly number[] {
   const [first = 0, last = first] = vectors.split('-').map(Number)
@@ -165,6 +168,12 @@ it('every vector of the format has a test', () => {
   expect(numbers.toSorted((left, right) => left - right)).toEqual(
     Array.from({ length: count }, (_, index) => index + 1),
   )
+})
+
+it('docs/compat.md names the vectors in which something is different', () => {
+  const section = readFileSync(join(root, 'docs/compat.md'), 'utf8').split('### In numbers')[1]?.split('\n## ')[0] ?? ''
+  expect(section).toContain(`${count} vectors`)
+  expect([...section.matchAll(/^\| (\d+) \|/gm)].map(([, number]) => Number(number))).toEqual(different)
 })
 
 it('the tests of the vectors exist', () => {

@@ -1,16 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-const made: string[] = []
-process.on('exit', () => {
-  for (const folder of made) rmSync(folder, { recursive: true, force: true })
-})
+/** The same for all threads of a test run. */
+export const tempPrefix = `baton-test-${process.pid}-`
 
-/** A fresh folder with these files, links resolved; removed when the tests of this thread are over. */
+/** A fresh folder with these files, links resolved; removed when the tests are over. */
 export function tempTree(files: { readonly [path: string]: string | Uint8Array } = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'baton-test-')))
-  made.push(folder)
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), tempPrefix)))
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), content)

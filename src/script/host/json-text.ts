@@ -1,13 +1,15 @@
 import { compareBytes } from '../../base/byte-order.ts'
 import type { LuaValue } from '../engine.ts'
 import { isTable, luaTypeName, type LuaTable } from './arguments.ts'
+import { isOrderable, ordered } from './json-ordered.ts'
 
 /**
  * JSON text of a Lua value read as `data` (spec/aipack.md 6.0): keys in byte order, nil and null as null, big integers
- * with all digits. `indent` is the number of spaces per level; without it the text is one line.
+ * with all digits. `indent` is the number of spaces per level, up to 10; without it the text is one line.
  * @throws Error for NaN, infinity and text that is not UTF-8, saying where
  */
 export function jsonText(value: LuaValue, { indent = 0 }: { readonly indent?: number } = {}): string {
+  if (isOrderable(value)) return JSON.stringify(ordered(value), undefined, indent)
   return write(value, { indent, level: 0, where: 'the value' })
 }
 

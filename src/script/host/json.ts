@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/error.ts'
-import { parseJsonc, parseStrictJson } from '../../base/jsonc.ts'
 import type { LuaValue } from '../engine.ts'
 import { argumentError, optionalText } from './arguments.ts'
+import { readRelaxedJson, readStrictJson } from './json-read.ts'
 import { jsonText } from './json-text.ts'
 import type { HostModule, ModuleFunction } from './module.ts'
 
@@ -59,7 +59,7 @@ function writer(name: string, indent: number): ModuleFunction {
 function parse(content: string | undefined): LuaValue {
   if (content === undefined) return undefined
   try {
-    return withoutTopNull(parseJsonc(content))
+    return withoutTopNull(readRelaxedJson(content))
   } catch (error) {
     throw argumentError('aip.json.parse failed', messageOf(error))
   }
@@ -82,7 +82,7 @@ export function parseJsonLines(content: string, what: string): readonly LuaValue
   return content.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return []
     try {
-      return [parseStrictJson(line)]
+      return [readStrictJson(line)]
     } catch (error) {
       throw argumentError(what, `line ${index + 1} is not JSON: ${messageOf(error)}`)
     }
