@@ -198,8 +198,10 @@ function ownText(part: string): string {
 }
 
 function hasFailed(rest: string, location: Location, source: RecordSource): boolean {
-  const seen = /,"status":"(ok|error|cancelled)"/.exec(rest)?.[1]
-  if (seen !== undefined) return seen !== 'ok'
+  // arguments and results may hold the same words
+  const seen = [...rest.matchAll(/"status":"(ok|error|cancelled)"/g)]
+  const first = seen.length === 1 ? seen[0]?.[1] : undefined
+  if (first === 'ok') return false
   const record = source.at(location)
   return (record.k === 'obs' || record.k === 'call') && record.status !== 'ok'
 }

@@ -1,5 +1,5 @@
 import type { Difference } from '../history/run-diff.ts'
-import { unifiedDiff } from '../history/unified-diff.ts'
+import { unifiedDiff } from '../base/unified-diff.ts'
 import { formatCount } from './format.ts'
 import { harmless } from './harmless.ts'
 import type { Paint } from './style.ts'
@@ -23,7 +23,9 @@ export function differenceText({ kind, place, before, after }: Difference, { pai
 
 function changesOf(before: string, after: string): readonly string[] {
   const isShort = !before.includes('\n') && !after.includes('\n')
-  return isShort ? [`-${before}`, `+${after}`] : unifiedDiff(before, after)
+  if (isShort) return [`-${before}`, `+${after}`]
+  // what the texts are is said above them
+  return unifiedDiff(before, after, { from: '', to: '' }).trimEnd().split('\n').slice(2)
 }
 
 function only(which: string, kind: Difference['kind'], text: string | null): string {
