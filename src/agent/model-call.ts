@@ -47,7 +47,7 @@ export interface ModelCall {
 export async function callModel(call: ModelCall, parts: AgentParts, context: RunContext): Promise<CallOutcome> {
   const { chosen, request, at, itemId } = call
   let isNew = false
-  const perToken = parts.limitsCost ? await pricesPerToken(call, parts) : undefined
+  const perToken = parts.limitsCost() ? await pricesPerToken(call, parts) : undefined
   const answer = await context.effects.perform(
     at,
     {

@@ -45,7 +45,7 @@ export interface AgentParts {
   /** Loads the prices at their first use. */
   readonly prices: () => Promise<PriceList>
   /** Whether prices are needed before a call, because what it may cost is limited. */
-  readonly limitsCost: boolean
+  readonly limitsCost: () => boolean
   readonly findAgent: (name: string, baseDir: string) => AgentFile
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentExecutor } from './agent.ts'
-import type { Effects, Place } from './effects.ts'
+import type { BudgetLimits, Effects, Place } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Usage } from './message.ts'
 import type { EarlierParts } from './part.ts'
@@ -96,6 +96,8 @@ export interface RunContext {
   readonly dry?: 'req' | 'res'
   /** False: the prompt file that runs this writes no files, so none below it may (DESIGN 9). Left out: nothing is said. */
   readonly mayWrite?: boolean
+  /** Limits what model calls at and below this place may cost together. Left out: only the run has limits. */
+  readonly limitBelow?: (at: Place, limits: BudgetLimits) => void
   /** Told what is read. Left out: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. Left out: nothing is noted. */

@@ -49,6 +49,17 @@ export interface Estimate extends Cost {
   readonly output?: { readonly tokens: number; readonly usdPerToken?: number; readonly least: number }
 }
 
+/** Limits of model calls; what is left out is not limited. */
+export interface BudgetLimits {
+  /** US dollars, kept to a billionth. */
+  readonly usd?: number
+  /** Input and output together. */
+  readonly tokens?: number
+  readonly calls?: number
+  /** What a limit in `usd` says to a call without a known price: refused, or let through uncounted. */
+  readonly unpriced: 'deny' | 'allow'
+}
+
 /** What the budget gave: the output limit is sent along when one is in force. */
 export interface Grant {
   readonly outputTokens?: number

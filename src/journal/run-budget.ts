@@ -1,20 +1,11 @@
 import { manyListeners } from '../base/limit.ts'
-import type { Cost, EffectRequest } from '../event/effects.ts'
+import type { BudgetLimits, Cost, EffectRequest } from '../event/effects.ts'
 import { budgetSpent, budgetUnpriced } from './budget-error.ts'
 import { createLine, type Account, type Line, type Waiter } from './budget-line.ts'
 import { noBudget, type Budget, type Reservation } from './budget.ts'
 import { amountOf, hold, leftOf, openLedger, settle, usdOf, wantedOf, type Measure, type Wanted } from './ledger.ts'
 
-/** Limits of model calls; what is left out is not limited. */
-export interface BudgetLimits {
-  /** US dollars, kept to a billionth. */
-  readonly usd?: number
-  /** Input and output together. */
-  readonly tokens?: number
-  readonly calls?: number
-  /** What a limit in `usd` says to a call without a known price: refused, or let through uncounted. */
-  readonly unpriced: 'deny' | 'allow'
-}
+export type { BudgetLimits } from '../event/effects.ts'
 
 /** Lives as long as what it limits: a session, with all its redo rounds and watched runs. */
 export interface RunBudget extends Budget {

@@ -14,12 +14,13 @@ export interface SpentBefore {
 
 /**
  * What older epochs of a run have paid for. A call whose end is not known, or that failed at a cost nobody knows, counts
- * as much as was estimated, because it may have been paid for (spec/engines.md I6).
+ * as much as was estimated, because it may have been paid for (spec/engines.md I6). `below`: only calls of this place.
  */
-export function spentBefore({ modelCalls, source }: RunIndex): SpentBefore {
+export function spentBefore({ modelCalls, source }: RunIndex, below?: string): SpentBefore {
   const calls: MeteredCall[] = []
   const spent = { calls: 0, tokens: 0, usd: 0 }
   for (const { ended, started } of modelCalls()) {
+    if (below !== undefined && !isBelow(ended?.p ?? started()?.p ?? '', below)) continue
     const call = ended && meteredCall(source.value(ended.used))
     if (call !== undefined) calls.push(call)
     const { tokens, usd, calls: count } = costOf(ended, () => started()?.estimate)
@@ -28,6 +29,10 @@ export function spentBefore({ modelCalls, source }: RunIndex): SpentBefore {
     spent.usd += usd
   }
   return { calls, spent }
+}
+
+function isBelow(place: string, above: string): boolean {
+  return place.startsWith(above) && ['', '/', '#'].includes(place.charAt(above.length))
 }
 
 function meteredCall(used: unknown): MeteredCall | undefined {

@@ -106,6 +106,8 @@ async function runOnce({ agent, target: loaded, given }: Execution, context: Run
     emit(context, { type: 'warning', message: `a dry run leaves out ${agent.name}: what comes after it may differ` })
     return { kind: 'skipped', reason: 'a dry run asks no model' }
   }
+  // a budget of its own; those around it hold as well
+  if (target.spec.frontMatter['budget'] !== undefined) context.limitBelow?.(context.at, target.settings.budget)
   const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, context)
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer

@@ -1,4 +1,3 @@
-import { BatonError } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
@@ -32,14 +31,13 @@ export interface CallerRights {
 
 /**
  * The target as its caller runs it.
- * @throws BatonError CONFIG_INVALID for options that are wrong, NOT_AVAILABLE for a budget of its own
+ * @throws BatonError CONFIG_INVALID for options that are wrong
  */
 export function asChild(
   target: PromptTarget,
   agent: Pick<PromptAgent, 'name' | 'file'>,
   { options, mayWrite, inherited = {} }: CallerRights,
 ): PromptTarget {
-  refuseBudget(target, agent)
   const layer: Layer = { origin: { kind: 'flag', name: 'options' }, values: readChildOptions(options, agent) }
   const { layers } = target.spec
   const run: Layer = { origin: { kind: 'default' }, values: inherited }
@@ -62,19 +60,6 @@ function restricted(settings: Settings, mayWrite: boolean): Settings {
 function asked(name: string, aliases: Settings['model_aliases']): Pick<Settings, 'model' | 'reasoning_effort'> {
   const { model, reasoningEffort } = askedModel(name, aliases)
   return { model, ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }) }
-}
-
-/** A limit that nobody watches must not be read as one that holds. */
-function refuseBudget({ spec }: PromptTarget, { name, file }: Pick<PromptAgent, 'name' | 'file'>): void {
-  if (spec.frontMatter['budget'] === undefined) return
-  throw new BatonError(
-    'NOT_AVAILABLE',
-    `"budget" in "${name}", which is run as an agent, is not available in this version`,
-    {
-      place: { file },
-      hint: 'Set [budget] in the file that is run, or --max-cost: it holds for all agents together.',
-    },
-  )
 }
 
 /** Keys of the front matter that are decided once for the whole run, by the file that was started. */

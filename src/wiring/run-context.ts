@@ -15,7 +15,9 @@ import type { RunContext } from '../event/context.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/effects.ts'
 import { createSources } from '../event/sources.ts'
-import { createBudget, type RunBudget } from '../journal/run-budget.ts'
+import { createPlacedBudgets } from '../journal/placed-budgets.ts'
+import type { RunBudget } from '../journal/run-budget.ts'
+import { spentBefore } from '../journal/spent-before.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import type { ModelTimeouts } from '../model/call.ts'
@@ -83,15 +85,15 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const { workspace } = target
   const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
   const signal = manyListeners(AbortSignal.any(stops))
-  const parts = agentParts(target, { ...run, signal })
-  let { budget } = run
+  const budgets = createPlacedBudgets(run.budget, target.settings.budget)
+  const parts = agentParts(target, { ...run, signal, limitsCost: budgets.limitsCost })
   const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
   const events = recordShown(journal, bus.send)
   const effects =
     run.replay?.effects ??
     createRunEffects({
       ...run,
-      budget: { reserve: (effect, at) => budget.reserve(effect, at) },
+      budget: budgets,
       signal,
       workspace,
       events: bus.send,
@@ -118,6 +120,8 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     configOptions: inheritedOptions(target.configSettings, target.configSettings),
     places,
     meter: run.meter.add,
+    limitBelow: (at, limits) =>
+      budgets.limitPlace(at, limits, run.past && spentBefore(run.past.index, placeText(at)).spent),
     events,
     now: () => new Date(),
     version,
@@ -129,7 +133,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     context: async () =>
       target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, context) : context,
     checkModels: () => checkModels(target, { parts, dry }),
-    limitBudget: (limits) => (budget = createBudget(limits, run.budget)),
+    limitBudget: budgets.limitRun,
   }
 }
 
@@ -176,7 +180,8 @@ function agentParts(
     past,
     journal,
     replay,
-  }: RunParts & { readonly signal: AbortSignal },
+    limitsCost,
+  }: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
 ): AgentParts {
   const { settings } = target
   const clock = systemClock
@@ -198,7 +203,7 @@ function agentParts(
     reads,
     coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
     prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
-    limitsCost: settings.budget.usd !== undefined,
+    limitsCost,
     runPromptFile: createPromptRunner({ cwd, home, env, builtInDir, reads }),
     findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, reads }),
   }

@@ -56,7 +56,7 @@ export function agentWorld(
     retry: { policy: defaultRetryPolicy, patienceMs: 0, clock: systemClock },
     coolDown: createCoolDown({ clock: systemClock }),
     prices: loadPrices,
-    limitsCost: false,
+    limitsCost: () => false,
     findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots }),
     runPromptFile: createPromptRunner({
       cwd: folder,

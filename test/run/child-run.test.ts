@@ -260,11 +260,6 @@ describe('rights', () => {
     expect(free.context.sent.filter(({ type }) => type === 'warning')).toEqual([])
   })
 
-  it('of money are those of the run: a budget of its own is refused', async () => {
-    const { run } = world({ 'a.lua': 'aip.agent.run("p.md")', 'p.md': '+++\n[budget]\nusd = 1\n+++\nHi\n' })
-    await expect(run('a.lua')).rejects.toThrow('"budget" in "p.md", which is run as an agent, is not available')
-  })
-
   it('and keys that count for the whole run are named when they have no effect', async () => {
     const { run, context } = world({
       'a.lua': 'aip.agent.run("p.md")\naip.agent.run("p.md")',
