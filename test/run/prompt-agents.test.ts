@@ -63,14 +63,6 @@ describe('the agents a prompt file names', () => {
       'ask.md',
       3,
     ],
-    [
-      'sub_agents = ["a.md"]',
-      { 'a.md': '+++\n[budget]\nusd = 1\n+++\nA\n' },
-      'NOT_AVAILABLE',
-      '"budget" in "a.md"',
-      'a.md',
-      undefined,
-    ],
   ] as const)('are checked before anything runs: %s', async (keys, files, code, message, file, line) => {
     await expect(load({ 'ask.md': `+++\n${keys}\n+++\nHi\n`, ...files })).rejects.toMatchObject({
       code,
