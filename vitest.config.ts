@@ -9,7 +9,6 @@ const longest = [
   'test/e2e/durable-kills.test.ts',
   'test/e2e/watch.test.ts',
   'test/script/isolated.test.ts',
-  'test/bench.test.ts',
   'test/e2e/mini-coder.test.ts',
   'test/e2e/mini-coder-fengari.test.ts',
   'test/e2e/durable-faults.test.ts',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** A process that runs longer hangs. */
-const limitMs = 300_000
+export const limitMs = 300_000
 
 /** What a measured process sees of this machine: nothing that could make it another program. */
 export function cleanEnv(folder, more = {}) {

@@ -17,8 +17,9 @@ const server = createServer((request, response) => {
   round.firstAt ??= performance.timeOrigin + performance.now()
   request.resume().once('end', () => {
     round.waiting.push(response)
-    // all answers begin together, so that all of them are under way at once
-    if (round.waiting.length === round.streams) for (const ready of round.waiting) void answer(ready, round.pieces)
+    // all answers begin together, so that all of them are under way at once; a request that is made again is late
+    const due = round.waiting.length > round.streams ? [response] : round.waiting
+    if (round.waiting.length >= round.streams) for (const ready of due) void answer(ready, round.pieces)
   })
 })
 

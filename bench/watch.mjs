@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cleanEnv } from './child.mjs'
+import { cleanEnv, limitMs } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 
 const prompt = `+++
@@ -19,7 +19,7 @@ export async function watch({ command, folder, small }) {
   const watchers = Object.fromEntries(worlds.map(([name, world]) => [name, startWatcher(args, world)]))
   watchers.alone = startWatcher([alone, join(folder, 'few/src')], join(folder, 'few'))
   try {
-    for (const watcher of Object.values(watchers)) await watcher.says('watching', 1)
+    for (const watcher of Object.values(watchers)) await watcher.isReady()
     let saves = 0
     const time = (name, world) => async () => {
       saves += 1
@@ -63,14 +63,14 @@ function worldOf(folder, count) {
 /** A process that says `watching` when it is at rest and `changed` when it has noticed something. */
 function startWatcher(args, cwd) {
   const child = spawn(process.execPath, args, { cwd, env: cleanEnv(cwd), stdio: ['ignore', 'ignore', 'pipe'] })
-  const seen = { watching: 0, changed: 0 }
+  let said = []
   let text = ''
   let failure
   let told = () => {}
   child.stderr.setEncoding('utf8').on('data', (piece) => {
     text += piece
     // lines that begin with it: others may name what has changed
-    for (const word of Object.keys(seen)) seen[word] = text.match(new RegExp(`^${word}`, 'gm'))?.length ?? 0
+    said = text.match(/^(?:watching|changed)/gm) ?? []
     told()
   })
   child.once('exit', () => {
@@ -78,21 +78,35 @@ function startWatcher(args, cwd) {
     told()
   })
 
-  async function says(word, times) {
-    while (seen[word] < times) {
+  async function until(condition) {
+    const started = performance.now()
+    while (!condition()) {
       if (failure !== undefined) throw failure
-      await new Promise((resolve) => (told = resolve))
+      const left = limitMs - (performance.now() - started)
+      if (left <= 0) throw new Error(`${args.join(' ')} says nothing more: ${text}`)
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, left)
+        told = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
     }
     return performance.now()
   }
 
+  const changes = () => said.filter((word) => word === 'changed').length
+
   return {
-    says,
-    next: () => says('changed', seen.changed + 1),
-    // chokidar alone says once that it is at rest
+    isReady: () => until(() => said.includes('watching')),
+    next: () => {
+      const before = changes()
+      return until(() => changes() > before)
+    },
+    // changes that follow each other may have one end; chokidar alone says only once that it is at rest
     rests: async () => {
       await new Promise((resolve) => setTimeout(resolve, 150))
-      if (args.includes('--watch')) await says('watching', seen.changed + 1)
+      if (args.includes('--watch')) await until(() => said.at(-1) === 'watching')
     },
     stop: () => child.kill(),
   }
