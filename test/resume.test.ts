@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fingerprint } from '../src/journal/fingerprint.ts'
@@ -44,10 +44,11 @@ async function recorded(entries: readonly Entry[]): Promise<{
   return {
     folder,
     async refusal(options = {}) {
+      const before = readdirSync(folder)
       const refused = await resumeRun({ folder, env: {}, home, ...options }, (event) => events.push(event)).catch(
         (error: unknown) => error,
       )
-      expect(events).toEqual([])
+      expect([events, readdirSync(folder)]).toEqual([[], before])
       return refused
     },
   }
@@ -113,4 +114,11 @@ describe('a resume does nothing and says why', () => {
       message: expect.stringContaining(reason),
     })
   })
+})
+
+it('leaves the record as it was when the program cannot be loaded', async () => {
+  const { folder } = await recorded([end])
+  const before = readdirSync(folder)
+  const report = await resumeRun({ folder, env: {}, home: folder, overrides: ['budget.usd=much'] }, () => undefined)
+  expect([report.exitCode, readdirSync(folder)]).toEqual([2, before])
 })

@@ -126,9 +126,23 @@ function usageMessage(message: string, args: readonly string[]): string {
 }
 
 function usageHint(args: readonly string[]): string {
-  const names = commandTable.map(({ name }) => name)
-  const command = args.find((arg) => names.includes(arg))
-  if (command !== undefined) return `See baton ${command} --help.`
-  const meant = nearest(args[0] ?? '', names)
-  return meant === undefined ? 'See baton --help.' : `Did you mean baton ${meant}? See baton --help.`
+  const command = commandTable.find(({ name }) => args.includes(name))
+  const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
+  const [flag] = args.flatMap((arg) => meantFlag(arg, command ?? commandTable[0]))
+  if (flag !== undefined) return `Did you mean --${flag}? ${help}`
+  if (command !== undefined) return help
+  const meant = nearest(
+    args[0] ?? '',
+    commandTable.map(({ name }) => name),
+  )
+  return meant === undefined ? help : `Did you mean baton ${meant}? ${help}`
+}
+
+/** The flag of a command that was probably meant by an argument that is none of its flags. */
+function meantFlag(arg: string, command: CommandSpec | undefined): readonly string[] {
+  const name = /^--([^=]+)/.exec(arg)?.[1]
+  const names = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...command?.flags })]
+  if (name === undefined || names.includes(name)) return []
+  const meant = nearest(name, names)
+  return meant === undefined ? [] : [meant]
 }

@@ -1,5 +1,5 @@
 import { isObject } from '../base/json.ts'
-import { type Location, namesOf, placeOfNames } from '../journal/place-tree.ts'
+import { isAround, type Location, namesOf, placeOfNames } from '../journal/place-tree.ts'
 import type { RecordSource } from '../journal/run-index.ts'
 import type { Head } from '../journal/head.ts'
 import { addPaid, noPaid, type Paid } from './paid.ts'
@@ -62,11 +62,6 @@ export async function readTree(source: RecordSource, options: TreeOptions): Prom
 
 function isWanted(place: string, within: string | undefined): boolean {
   return within === undefined || isAround(place, within) || isAround(within, place)
-}
-
-/** Whether a place is another one, or holds it. */
-function isAround(outer: string, place: string): boolean {
-  return place.startsWith(outer) && ['', '/', '#'].includes(place.charAt(outer.length))
 }
 
 function emptyPart(place: string): Part {

@@ -38,7 +38,6 @@ export function openFileRecords(
   }
 
   return {
-    newestEpoch: epochs.at(-1) ?? 0,
     async scan(visit) {
       const damages: Damage[] = []
       for (const epoch of epochs) {

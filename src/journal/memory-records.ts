@@ -17,7 +17,6 @@ export function openMemoryRecords(records: readonly JournalRecord[], { unmask }:
   const byLocation = new Map(ordered.map((record) => [locationOf(record), record]))
 
   return {
-    newestEpoch,
     async scan(visit) {
       for (const [location, record] of byLocation) visit(headOf(record), location, record.e === newestEpoch)
       return []

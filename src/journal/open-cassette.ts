@@ -21,7 +21,6 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
   const descriptor = openNow()
   /** Where the parts of each large value are. */
   const blobs = new Map<string, number[]>()
-  let newestEpoch = 0
 
   function openNow(): number {
     try {
@@ -50,9 +49,6 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
   }
 
   return {
-    get newestEpoch() {
-      return newestEpoch
-    },
     async scan(visit) {
       blobs.clear()
       let number = 0
@@ -69,7 +65,6 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
             continue
           }
           if (head.k === 'seg') assertReadable(line.bytes, file)
-          newestEpoch = Math.max(newestEpoch, head.e)
           records += 1
           visit(head, line.offset, false)
         }

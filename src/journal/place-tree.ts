@@ -12,6 +12,11 @@ export function placeOfNames(names: readonly string[]): string {
   return names.join('/').replaceAll('/#', '#')
 }
 
+/** Whether a place is another one, or holds it. */
+export function isAround(outer: string, place: string): boolean {
+  return place.startsWith(outer) && ['', '/', '#'].includes(place.charAt(outer.length))
+}
+
 export interface PlaceTree {
   /** The node of a place, undefined when nothing is known of it. */
   find(place: string): PlaceNode | undefined

@@ -4,12 +4,10 @@ import type { Head } from './head.ts'
 import { createCallList, type RecordedCall } from './call-list.ts'
 import type { JournalRecord, UncertainChoice } from './record.ts'
 import { forgetStart, lastReturned, type Location, type PlaceNode, showsBelow } from './place-node.ts'
-import { createPlaceTree, type PlaceTree } from './place-tree.ts'
+import { createPlaceTree, isAround, type PlaceTree } from './place-tree.ts'
 
 /** The records of a run as an index needs them: heads in the order of (epoch, number), single ones on demand. */
 export interface RecordSource {
-  /** The newest epoch. */
-  readonly newestEpoch: number
   /** Visits each record; `isLast` tells that no later writer has added to the run. Gives the damaged parts. */
   scan(visit: (head: Head, location: Location, isLast: boolean) => void): Promise<readonly Damage[]>
   /** One record, parsed. Synchronous, because observations are. */
@@ -132,11 +130,6 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
     modelCalls: () => calls.read(source),
     shows: (node) => showsBelow(node).map((location) => source.at(location)),
   }
-}
-
-/** Whether a boundary is that of a place, or one around it. */
-function isAround(boundary: string, place: string): boolean {
-  return place.startsWith(boundary) && ['', '/', '#'].includes(place.charAt(boundary.length))
 }
 
 /** A writer that was overtaken may have ended what a later one has begun again: what is paid is paid. */

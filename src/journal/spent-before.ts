@@ -3,6 +3,7 @@ import type { MeteredCall } from '../event/context.ts'
 import type { Cost, Estimate } from '../event/effects.ts'
 import { amountOf, usdOf, wantedOf } from './ledger.ts'
 import type { JournalRecord } from './record.ts'
+import { isAround } from './place-tree.ts'
 import type { RunIndex } from './run-index.ts'
 
 export interface SpentBefore {
@@ -20,7 +21,7 @@ export function spentBefore({ modelCalls, source }: RunIndex, below?: string): S
   const calls: MeteredCall[] = []
   const spent = { calls: 0, tokens: 0, usd: 0 }
   for (const { ended, started } of modelCalls()) {
-    if (below !== undefined && !isBelow(ended?.p ?? started()?.p ?? '', below)) continue
+    if (below !== undefined && !isAround(below, ended?.p ?? started()?.p ?? '')) continue
     const call = ended && meteredCall(source.value(ended.used))
     if (call !== undefined) calls.push(call)
     const { tokens, usd, calls: count } = costOf(ended, () => started()?.estimate)
@@ -29,10 +30,6 @@ export function spentBefore({ modelCalls, source }: RunIndex, below?: string): S
     spent.usd += usd
   }
   return { calls, spent }
-}
-
-function isBelow(place: string, above: string): boolean {
-  return place.startsWith(above) && ['', '/', '#'].includes(place.charAt(above.length))
 }
 
 function meteredCall(used: unknown): MeteredCall | undefined {

@@ -5,15 +5,15 @@ import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surrounding
 import type { Bus, Listener } from '../event/bus.ts'
 import { openFileRecords } from '../journal/file-records.ts'
 import type { RunJournal } from '../journal/journal.ts'
+import { refuseRun } from '../journal/ownership.ts'
 import { choose, type IndexOptions, indexRun, type RecordSource, type RunIndex } from '../journal/run-index.ts'
 import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { spentBefore } from '../journal/spent-before.ts'
-import { openRun } from '../journal/store.ts'
+import { nextTurn } from '../journal/store.ts'
 import { readChoice, refuseUncertain, type Uncertain, uncertainEffects } from '../journal/uncertain.ts'
 import { changedSources } from '../run/changed-sources.ts'
 import { type StoredSources, storedSources } from '../run/read-sources.ts'
-import { failedEnding } from '../run/ending.ts'
-import { recordEnd, recordSources } from '../run/record.ts'
+import { recordSources } from '../run/record.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { environmentOf, type Invocation, invocationOf } from '../run/invocation.ts'
 import { settleChange } from '../tool/change-state.ts'
@@ -47,19 +47,18 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
     hide: (text) => mask.hide(text),
     unmask: (text) => mask.unmask(text),
   }
-  const journal = await openRun({ folder, now: () => new Date(), mask: lateMask })
-  const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch })
+  const turn = await nextTurn({ folder, now: () => new Date(), mask: lateMask })
+  const source = openFileRecords(folder, { mask: lateMask, before: turn.epoch })
+  let journal: RunJournal | undefined
   try {
-    const { plan, ...past } = await planResume(source, options).catch((error: unknown) => {
-      // gives the run back to whoever decides now
-      recordEnd(journal, failedEnding(error, options.signal))
-      throw error
-    })
+    const { plan, ...past } = await planResume(source, options)
     return await conduct(
       {
         ...plan,
         async open(target, parts): Promise<OpenedRun> {
           mask = parts.mask
+          // a run that nobody can go on with stays as it is
+          journal = turn.take() ?? refuseRun(folder)
           recordSources(journal, target, plan.sources)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           await recordChoices(past.choices, journal, past.index)
@@ -72,7 +71,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   } finally {
     source.close()
     // an error of closing has ended the run already
-    await journal.close().catch(() => undefined)
+    await journal?.close().catch(() => undefined)
   }
 }
 
@@ -145,17 +144,17 @@ interface RunStart {
   readonly workspace: string
 }
 
-function startOf({ records, source }: RunIndex, folder: string): RunStart {
+function startOf({ records, source, damages }: RunIndex, folder: string): RunStart {
   const start = records('run.start')[0]
   const facts = start?.k === 'run.start' ? source.value(start.facts) : undefined
   const invocation = invocationOf(facts)
   if (start?.k !== 'run.start' || invocation === undefined) {
+    const why =
+      damages.length > 0 ? 'What said it is damaged' : 'It broke off before its first step, or is of an older version'
     throw new BatonError(
       'USAGE',
       `the run in ${folder} cannot be resumed: its record does not say how it was started`,
-      {
-        hint: 'It broke off before its first step, or is of an older version. Run the file again.',
-      },
+      { hint: `${why}. Run the file again.` },
     )
   }
   return { id: start.run, invocation, workspace: (facts as { readonly workspace: string }).workspace }

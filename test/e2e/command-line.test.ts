@@ -32,6 +32,8 @@ describe('baton', () => {
     [['run'], 'name a file to run'],
     [[], 'name a file to run'],
     [['run', 'a.md', '--nope'], 'Unknown argument'],
+    [['a.md', '--modle', 'x'], 'hint: Did you mean --model? See baton --help.'],
+    [['resume', '--lats'], 'hint: Did you mean --last? See baton resume --help.'],
     [['a.md', '-m'], 'Not enough arguments following: m'],
     [['a.md', '-v', '-q'], 'mutually exclusive'],
     [['a.md', '-m', ''], '-m is empty'],

@@ -108,6 +108,9 @@ it('says of a run that was killed what is uncertain and how to go on, and keeps 
   expect((await runs('show', id)).stdout).toMatch(
     /under way when it ended\n(1\.\d+) {2}command sh .*\n {2}end not known; a resume needs a choice: --uncertain \1=redo, =done or =fail\n/,
   )
+
+  expect((await baton(['resume', 'last'], { cwd, env })).code).toBe(5)
+  expect(jsonLines((await runs('--json')).stdout)).toEqual([listed])
 })
 
 async function begun(file: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
-import { findRun, runIds } from '../../journal/find-run.ts'
+import { findRun } from '../../journal/find-run.ts'
 import { harmless } from '../../render/harmless.ts'
 import { type Given, type RecordedRun, replayRun, type ReplayReport } from '../../wiring/replay.ts'
 import { surroundings } from '../environment.ts'
@@ -42,9 +42,8 @@ async function recordOf(replay: string, flags: RunFlags, io: CommandIo): Promise
   const file = resolve(surroundings(flags, io).cwd, replay)
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return { kind: 'cassette', file }
   const folder = await runsFolderOf({ ...flags, config: [] }, io)
-  const [newest] = replay === 'last' ? runIds(folder) : []
   try {
-    return { kind: 'run', folder: newest === undefined ? findRun(folder, replay) : join(folder, newest) }
+    return { kind: 'run', folder: findRun(folder, replay) }
   } catch (error) {
     if (!/[./]/.test(replay)) throw error
     throw new BatonError('USAGE', `--replay ${replay}: there is no such file, and no such run`, {

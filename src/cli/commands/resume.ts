@@ -50,8 +50,9 @@ async function askedRun(folder: string, { run, isLast }: Pick<ResumeFlags, 'run'
   if (run !== undefined && isLast) {
     throw new BatonError('USAGE', '--last and a run are both given', { hint: 'Leave one of them out.' })
   }
-  if (run !== undefined) return findRun(folder, run)
-  if (!isLast) throw new BatonError('USAGE', 'name a run, or say --last', { hint: 'See baton runs.' })
+  if (run !== undefined && run !== 'last') return findRun(folder, run)
+  if (run === undefined && !isLast)
+    throw new BatonError('USAGE', 'name a run, or say last', { hint: 'See baton runs.' })
   for (const id of runIds(folder)) {
     const edges = await runEdges(join(folder, id))
     const end = edges?.last

@@ -1,11 +1,11 @@
 import { openSide, compareRuns } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
+import { findRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { differenceText } from '../../render/run-diff.ts'
 import { runHeader } from '../../render/run-tree.ts'
 import { expectWords, type RunsContext, type RunsFlags } from './runs.ts'
-import { askedRun } from './runs-filter.ts'
 
 /** Lines of one difference that are shown without `--all`. */
 const usualLines = 60
@@ -14,10 +14,7 @@ const usualLines = 60
 export async function diffRunsCommand(flags: RunsFlags, context: RunsContext): Promise<number> {
   expectWords(flags, { least: 2, most: 2, shape: 'A B' })
   const { io, paint, workspace } = context
-  const folders = [
-    askedRun(context.folder, flags.runs[0] ?? ''),
-    askedRun(context.folder, flags.runs[1] ?? ''),
-  ] as const
+  const folders = [findRun(context.folder, flags.runs[0] ?? ''), findRun(context.folder, flags.runs[1] ?? '')] as const
   const runs = await Promise.all(folders.map((folder) => readRunSummary(folder, { known: summaryIn(folder) })))
   const [before, after] = runs as [RunSummary, RunSummary]
   if (flags.json) io.out(`${JSON.stringify({ kind: 'runs', before, after })}\n`)

@@ -3,13 +3,13 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from '
 import { randomBytes } from 'node:crypto'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { writeCassette } from '../../journal/cassette.ts'
+import { findRun } from '../../journal/find-run.ts'
 import { expectWords, type RunsContext, type RunsFlags } from './runs.ts'
-import { askedRun } from './runs-filter.ts'
 
 /** `baton runs export RUN [FILE]`: everything that was recorded as one file, whole or not at all; else on stdout. */
 export async function exportRunCommand(flags: RunsFlags, { io, folder, cwd }: RunsContext): Promise<number> {
   expectWords(flags, { least: 1, most: 2, shape: 'RUN [FILE]' })
-  const run = askedRun(folder, flags.runs[0] ?? '')
+  const run = findRun(folder, flags.runs[0] ?? '')
   const [, name] = flags.runs
   if (name === undefined) {
     await writeCassette(run, (text) => {

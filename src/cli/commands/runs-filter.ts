@@ -1,8 +1,6 @@
-import { basename, join, resolve } from 'node:path'
-import { BatonError } from '../../base/error.ts'
+import { basename, resolve } from 'node:path'
 import { displayPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
-import { findRun, runIds } from '../../journal/find-run.ts'
 import type { ListOptions } from '../../history/run-list.ts'
 import type { RunsContext, RunsFlags } from './runs.ts'
 
@@ -20,12 +18,4 @@ export function fitsFlags(
       run.file === resolve(cwd, file) || [shown, basename(run.file)].some((name) => name === file || glob.matches(name))
     )
   }
-}
-
-/** The folder of a run by its id, the beginning of it, or `last`. @throws BatonError USAGE */
-export function askedRun(folder: string, asked: string): string {
-  if (asked !== 'last') return findRun(folder, asked)
-  const [newest] = runIds(folder)
-  if (newest !== undefined) return join(folder, newest)
-  throw new BatonError('USAGE', 'there is no run of this workspace yet', { hint: 'baton run FILE makes one.' })
 }

@@ -1,12 +1,13 @@
 import { basename, join } from 'node:path'
 import { BatonError } from '../../base/error.ts'
+import { findRun } from '../../journal/find-run.ts'
 import { parseDuration } from '../../config/duration.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { lastWork, removeRun } from '../../journal/prune.ts'
 import type { RunStatus } from '../../journal/summary.ts'
 import { expectWords, type RunsContext, type RunsFlags } from './runs.ts'
-import { askedRun, fitsFlags } from './runs-filter.ts'
+import { fitsFlags } from './runs-filter.ts'
 
 /** A run that may be removed, and how it stands. */
 interface Candidate {
@@ -46,7 +47,7 @@ async function namedRuns(flags: RunsFlags, { folder }: RunsContext): Promise<rea
   if (older !== undefined || failed || file !== undefined || status !== undefined) {
     throw new BatonError('USAGE', 'runs and flags that choose runs are both given', { hint: 'Leave one of them out.' })
   }
-  const folders = new Set(runs.map((run) => askedRun(folder, run)))
+  const folders = new Set(runs.map((run) => findRun(folder, run)))
   const found = [...folders].map(async (run): Promise<Candidate> => {
     const summary = await readRunSummary(run, { known: summaryIn(run) })
     return { folder: run, status: summary?.status ?? 'interrupted' }

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { BatonError } from '../../base/error.ts'
+import { findRun } from '../../journal/find-run.ts'
 import { omittedIn, viewParts, viewShows } from '../../history/part-view.ts'
 import { pendingEffects } from '../../history/pending.ts'
 import { findPart, viewPlace } from '../../history/place-detail.ts'
@@ -12,7 +13,6 @@ import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { detailLines, partLines, pendingLines, runHeader, type TreeOptions } from '../../render/run-tree.ts'
 import { expectWords, type RunsContext, type RunsFlags } from './runs.ts'
-import { askedRun } from './runs-filter.ts'
 
 /** Parts of one part, and lines of one text, that are shown without `--all`. */
 const usualLines = 40
@@ -20,7 +20,7 @@ const usualLines = 40
 /** `baton runs show RUN`: the run as a tree; with `--place` one part with its prompts and answers. */
 export async function showRunCommand(flags: RunsFlags, context: RunsContext): Promise<number> {
   expectWords(flags, { least: 1, most: 1, shape: 'RUN' })
-  const folder = askedRun(context.folder, flags.runs[0] ?? '')
+  const folder = findRun(context.folder, flags.runs[0] ?? '')
   const run = await readRunSummary(folder, { known: summaryIn(folder) })
   if (run === undefined) return 0
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines

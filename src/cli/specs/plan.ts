@@ -1,6 +1,6 @@
 import { BatonError } from '../../base/error.ts'
-import { runSpec } from './run.ts'
-import { type CommandSpec, type FlagSpec, globalFlags, listFlag, textFlag } from './spec.ts'
+import { askedOf, runSpec } from './run.ts'
+import { type CommandSpec, type FlagSpec, globalFlags } from './spec.ts'
 
 /** Those of `baton run` that decide what is asked. */
 const inputFlags = ['prompt', 'input', 'on-files', 'var', 'model', 'output-schema', 'max-cost'] as const
@@ -13,25 +13,11 @@ export const planSpec: CommandSpec = {
     inputFlags.map((name): [string, FlagSpec] => [name, runSpec.flags[name] ?? { kind: 'text' }]),
   ),
   async run({ words, flags }, io) {
-    const file = words[0] ?? ''
-    const prompt = textFlag(flags['prompt'])
-    if (file === '' && prompt === undefined) {
+    const asked = askedOf(words, flags)
+    if (asked.file === '' && asked.prompt === undefined) {
       throw new BatonError('USAGE', 'name a file to plan', { hint: 'See baton plan --help.' })
     }
     const { planCommand } = await import('../commands/plan.ts')
-    return planCommand(
-      {
-        ...globalFlags(flags),
-        file,
-        prompt,
-        vars: listFlag(flags['var']),
-        outputSchema: textFlag(flags['output-schema']),
-        inputs: listFlag(flags['input']),
-        onFiles: listFlag(flags['on-files']),
-        model: textFlag(flags['model']),
-        maxCost: textFlag(flags['max-cost']),
-      },
-      io,
-    )
+    return planCommand({ ...globalFlags(flags), ...asked }, io)
   },
 }

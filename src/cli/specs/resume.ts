@@ -3,7 +3,9 @@ import { type CommandSpec, globalFlags, listFlag, textFlag } from './spec.ts'
 export const resumeSpec: CommandSpec = {
   name: 'resume',
   summary: 'go on with a run that broke off or failed',
-  words: [{ name: 'run', count: 'optional', describe: 'id of the run, or the beginning of it' }],
+  words: [
+    { name: 'run', count: 'optional', describe: 'id of the run, or the beginning of it; last is the same as --last' },
+  ],
   flags: {
     last: { kind: 'switch', describe: 'the newest run of this workspace that has not succeeded' },
     from: { kind: 'text', describe: 'do this part of the run again; baton runs show names the parts' },

@@ -1,6 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import type { RunFlags } from '../options.ts'
-import { type CommandSpec, globalFlags, listFlag, textFlag } from './spec.ts'
+import { type CommandSpec, type FlagValues, globalFlags, listFlag, textFlag } from './spec.ts'
 
 export const runSpec: CommandSpec = {
   name: 'run',
@@ -37,23 +37,15 @@ export const runSpec: CommandSpec = {
     open: { kind: 'switch', short: 'o', hidden: true, describe: 'open the file in the editor, then run' },
   },
   async run({ words, flags }, io) {
-    const file = words[0] ?? ''
-    const prompt = textFlag(flags['prompt'])
+    const asked = askedOf(words, flags)
     const replay = textFlag(flags['replay'])
-    if (file === '' && prompt === undefined && replay === undefined) {
+    if (asked.file === '' && asked.prompt === undefined && replay === undefined) {
       throw new BatonError('USAGE', 'name a file to run, or a command', { hint: 'See baton --help.' })
     }
     const given: RunFlags = {
       ...globalFlags(flags),
-      file,
-      prompt,
-      vars: listFlag(flags['var']),
+      ...asked,
       output: textFlag(flags['output']),
-      outputSchema: textFlag(flags['output-schema']),
-      inputs: listFlag(flags['input']),
-      onFiles: listFlag(flags['on-files']),
-      model: textFlag(flags['model']),
-      maxCost: textFlag(flags['max-cost']),
       open: flags['open'] === true,
       watch: flags['watch'] === true,
       dry: textFlag(flags['dry']) as 'req' | 'res' | undefined,
@@ -62,4 +54,20 @@ export const runSpec: CommandSpec = {
     if (replay !== undefined) return (await import('../commands/replay.ts')).replayCommand(given, replay, io)
     return (await import('../commands/run.ts')).runCommand(given, io)
   },
+}
+
+type Asked = Pick<RunFlags, 'file' | 'prompt' | 'vars' | 'outputSchema' | 'inputs' | 'onFiles' | 'model' | 'maxCost'>
+
+/** What is asked, as `baton run` and `baton plan` are told. */
+export function askedOf(words: readonly string[], flags: FlagValues): Asked {
+  return {
+    file: words[0] ?? '',
+    prompt: textFlag(flags['prompt']),
+    vars: listFlag(flags['var']),
+    outputSchema: textFlag(flags['output-schema']),
+    inputs: listFlag(flags['input']),
+    onFiles: listFlag(flags['on-files']),
+    model: textFlag(flags['model']),
+    maxCost: textFlag(flags['max-cost']),
+  }
 }
