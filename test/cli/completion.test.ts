@@ -26,10 +26,10 @@ while IFS= read -r COMP_LINE; do
   (IFS='|'; printf '%s\\n' "\${COMPREPLY[*]}")
 done`,
   })
-  // stands for the command: it only has to name agents
-  writeFileSync(join(folder, 'baton'), '#!/bin/sh\nprintf "finder\\ndemo@short\\ndemo@short/check\\n"\n', {
-    mode: 0o755,
-  })
+  // stands for the command: it only has to name agents and runs
+  const names =
+    'if [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\n"; fi'
+  writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
 
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ['baton ch', ['check']],
@@ -60,6 +60,11 @@ done`,
     ['baton schema ', ['prompt', 'config', 'events']],
     ['baton completion ', ['bash', 'zsh']],
     ['baton init a', ['agents']],
+    ['baton resume ', ['last', '20261122-1', '20261121-9']],
+    ['baton runs diff 20261121', ['20261121-9']],
+    ['baton runs sh', ['show']],
+    ['baton resume last --from ', []],
+    ['baton run --replay n', ['notes.txt']],
   ]
 
   const { stdout, stderr } = spawnSync('bash', ['--norc', '--noprofile', 'try.bash'], {

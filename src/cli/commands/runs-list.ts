@@ -7,16 +7,16 @@ import { fitsFlags } from './runs-filter.ts'
 
 const usualLimit = 20
 
-/** `baton runs`: a table, the newest first; with `--json` one summary a line. */
+/** `baton runs`: a table, the newest first; with `--json` one summary a line, with `--ids` one id. */
 export async function listRunsCommand(flags: RunsFlags, context: RunsContext): Promise<number> {
   expectWords(flags, { least: 0, most: 0, shape: '' })
   const { io, folder, paint, workspace } = context
   const limit = limitOf(flags.limit)
   const fits = fitsFlags(flags, context)
   // one more than is shown tells whether there are more
-  const listed = listRuns(folder, { limit: flags.json ? limit : limit + 1, fits })
-  if (flags.json) {
-    for await (const run of listed) io.out(`${JSON.stringify(run)}\n`)
+  const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits })
+  if (flags.json || flags.ids) {
+    for await (const run of listed) io.out(`${flags.json ? JSON.stringify(run) : run.id}\n`)
     return 0
   }
   const runs: RunSummary[] = []

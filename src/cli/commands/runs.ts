@@ -11,6 +11,7 @@ export interface RunsFlags extends GlobalFlags {
   readonly action: 'list' | 'show' | 'diff' | 'export' | 'rm'
   /** The words behind the action. */
   readonly runs: readonly string[]
+  readonly ids: boolean
   readonly limit: string | undefined
   readonly file: string | undefined
   readonly status: RunStatus | undefined
@@ -33,6 +34,7 @@ export interface RunsContext {
 
 /** Flags by the actions they belong to. */
 const owners: { readonly [flag: string]: readonly RunsFlags['action'][] } = {
+  ids: ['list'],
   limit: ['list'],
   file: ['list', 'rm'],
   status: ['list', 'rm'],
@@ -71,8 +73,8 @@ export async function runsCommand(flags: RunsFlags, io: CommandIo): Promise<numb
 }
 
 function refuseForeignFlags(flags: RunsFlags): void {
-  const { limit, file, status, place, all, older, failed, dryRun, action } = flags
-  const given = { limit, file, status, place, all, older, failed, 'dry-run': dryRun }
+  const { ids, limit, file, status, place, all, older, failed, dryRun, action } = flags
+  const given = { ids, limit, file, status, place, all, older, failed, 'dry-run': dryRun }
   const foreign = Object.entries(given).find(
     ([name, value]) => value !== undefined && value !== false && owners[name]?.includes(action) !== true,
   )

@@ -35,6 +35,10 @@ _baton_targets() {
   esac
 }
 
+_baton_runs() {
+  _baton_words "last $("$program" runs --ids 2>/dev/null)"
+}
+
 _baton() {
   local line=\${COMP_LINE:0:COMP_POINT} program cur word='' flag='' command=''
   local -i given=0 last
@@ -137,6 +141,8 @@ function actionOf(values: Values): string {
       return `_baton_words ${quoted(values.words)}`
     case 'targets':
       return '_baton_targets'
+    case 'runs':
+      return '_baton_runs'
     case 'files':
     case 'folders':
       return `_baton_files ${values.kind}`

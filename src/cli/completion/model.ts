@@ -1,9 +1,12 @@
 import { type CommandSpec, type FlagSpec, globalFlagSpecs } from '../specs/spec.ts'
 
-/** What may stand at a place: words that are known, files that can be run and agents, any file, a folder, or nothing known. */
+/**
+ * What may stand at a place: words that are known, files that can be run and agents, runs of the workspace, any file, a
+ * folder, or nothing known.
+ */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'targets' | 'files' | 'folders' | 'unknown' }
+  | { readonly kind: 'targets' | 'runs' | 'files' | 'folders' | 'unknown' }
 
 export interface CompletedFlag {
   /** `--model`, `-m`. */
@@ -35,9 +38,10 @@ export interface CompletionModel {
   readonly withValue: readonly string[]
 }
 
-/** The command table as completion scripts need it. Hidden flags are left out. */
-export function completionModel(table: readonly CommandSpec[], pipelines: readonly string[]): CompletionModel {
+/** The command table as completion scripts need it, `from` for `baton new --from`. Hidden flags are left out. */
+export function completionModel(table: readonly CommandSpec[], from: readonly string[]): CompletionModel {
   const commands = table.map(({ name, summary, flags, words }): CompletedCommand => {
+    const pipelines = name === 'new' ? from : []
     const shown = Object.entries({ ...flags, ...globalFlagSpecs }).filter(([, { hidden }]) => hidden !== true)
     return {
       name,
@@ -77,10 +81,13 @@ const known: { readonly [name: string]: Exclude<Values['kind'], 'words'> } = {
   'env-file': 'files',
   output: 'files',
   'output-schema': 'files',
+  record: 'files',
+  replay: 'files',
+  run: 'runs',
 }
 
 function valuesOf(name: string, choices: readonly string[] | undefined, pipelines: readonly string[]): Values {
   if (choices !== undefined) return { kind: 'words', words: choices }
-  if (name === 'from') return { kind: 'words', words: pipelines }
+  if (name === 'from' && pipelines.length > 0) return { kind: 'words', words: pipelines }
   return { kind: known[name] ?? 'unknown' }
 }

@@ -12,6 +12,12 @@ _baton_names() {
   compadd "$@" -a names
 }
 
+_baton_runs() {
+  local -a ids
+  ids=(last \${(f)"$(_call_program runs \${(q)_baton_program} runs --ids 2>/dev/null)"})
+  compadd "$@" -a ids
+}
+
 _baton_targets() {
   _alternative 'files:file:_files -g "*.(md|aip|lua)(-.)"' 'agents:agent:_baton_names'
 }
@@ -96,6 +102,8 @@ function actionOf(values: Values): string {
       return `(${values.words.join(' ')})`
     case 'targets':
       return '_baton_targets'
+    case 'runs':
+      return '_baton_runs'
     case 'files':
       return '_files'
     case 'folders':

@@ -20,6 +20,7 @@ export const runsSpec: CommandSpec = {
     },
   ],
   flags: {
+    ids: { kind: 'switch', describe: 'list: print the ids only' },
     limit: { kind: 'text', short: 'n', describe: 'list: at most so many runs (20; 0: all)' },
     file: { kind: 'text', describe: 'list, rm: runs of this file only; a name, a path or a glob' },
     status: { kind: 'text', choices: runStatuses, describe: 'list, rm: runs with this status only' },
@@ -45,6 +46,7 @@ export const runsSpec: CommandSpec = {
         ...globalFlags(flags),
         action,
         runs: words.slice(1),
+        ids: flags['ids'] === true,
         limit: textFlag(flags['limit']),
         file: textFlag(flags['file']),
         status: runStatuses.find((known) => known === textFlag(flags['status'])),
