@@ -21,6 +21,8 @@ export interface RunFlags extends GlobalFlags {
   readonly inputs: readonly string[]
   readonly onFiles: readonly string[]
   readonly open: boolean
+  /** Nobody is asked anything. */
+  readonly noInput: boolean
   /** Run again whenever something that was read changes. */
   readonly watch: boolean
   readonly model: string | undefined

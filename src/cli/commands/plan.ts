@@ -11,7 +11,7 @@ import { planText } from '../plan-text.ts'
 import { costLimit } from '../present-run.ts'
 import { promptSource } from '../prompt-source.ts'
 
-export type PlanFlags = Omit<RunFlags, 'output' | 'open' | 'watch' | 'dry'>
+export type PlanFlags = Omit<RunFlags, 'output' | 'open' | 'watch' | 'dry' | 'noInput'>
 
 /** `baton plan FILE`: what a run will do and cost at most, as text or as one JSON line; 0, or throws what a run would. */
 export async function planCommand(flags: PlanFlags, io: CommandIo): Promise<number> {

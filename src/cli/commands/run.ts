@@ -13,6 +13,9 @@ import type { ResultSink } from '../result-file.ts'
 /** How long a person's run waits for an overloaded host (DESIGN 8). */
 const defaultPatienceMs = 10 * 60_000
 
+/** The exit code of a run that was refused for want of trust (DESIGN 12). */
+const untrusted = 6
+
 /** `baton run FILE`: the result on stdout, everything else on stderr; gives the exit code. */
 export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number> {
   refuseBadNames(flags)
@@ -24,7 +27,7 @@ export async function runCommand(flags: RunFlags, io: CommandIo): Promise<number
   }
   const prepared = { flags, source, cwd, env }
   if (flags.record !== undefined) return runAndRecord({ ...prepared, result }, flags.record, io)
-  if (!flags.watch) return (await runOnce({ ...prepared, result }, io)).exitCode
+  if (!flags.watch) return (await runTrusted({ ...prepared, result }, io)).exitCode
   const { watchCommand } = await import('./watch.ts')
   return watchCommand(prepared, io, (each, ownIo) =>
     runOnce({ ...prepared, ...each, result: openResult(flags, { ...io, cwd }) }, ownIo),
@@ -37,6 +40,18 @@ interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget' | 'reuse' 
   readonly cwd: string
   readonly env: CommandIo['env']
   readonly result: ResultSink
+}
+
+/** Runs again when files were not trusted and a person at the terminal says that they are. */
+async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
+  const { flags, cwd, env } = run
+  for (let { result } = run; ; result = openResult(flags, { ...io, cwd })) {
+    const report = await runOnce({ ...run, result }, io)
+    if (report.exitCode !== untrusted || report.canResume) return report
+    const [{ askForTrust }, { trustPlaces }] = await Promise.all([import('../trust-question.ts'), import('./trust.ts')])
+    const places = trustPlaces({ cwd, env, home: io.home })
+    if (!(await askForTrust(report.error, { flags, places }, io))) return report
+  }
 }
 
 async function runOnce(
@@ -73,7 +88,7 @@ async function runAndRecord(run: PreparedRun, record: string, io: CommandIo): Pr
   const file = resolve(run.cwd, record)
   checkCassettePlace(file)
   let folder: string | undefined
-  const { exitCode, stopReason } = await runOnce({ ...run, onRecord: (kept) => void (folder = kept) }, io)
+  const { exitCode, stopReason } = await runTrusted({ ...run, onRecord: (kept) => void (folder = kept) }, io)
   if (stopReason === 'cancelled' || folder === undefined) return exitCode
   await writeCassetteFile(file, folder)
   return exitCode

@@ -5,8 +5,15 @@ import { sha256 } from '../../base/hash.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { parseToml } from '../../base/toml.ts'
 import { checkTrust, guardedKeys } from '../../config/trust.ts'
-import { promptTrustHash, readTrusted, type TrustedFile, trustFile, writeTrusted } from '../../config/trust-store.ts'
-import { userConfigFile } from '../../config/locate.ts'
+import {
+  promptTrustHash,
+  readTrusted,
+  type TrustedFile,
+  type TrustedFiles,
+  trustFile,
+  writeTrusted,
+} from '../../config/trust-store.ts'
+import { type Surroundings, userConfigFile } from '../../config/locate.ts'
 import { parsePrompt } from '../../prompt/document.ts'
 import { surroundings } from '../environment.ts'
 import { harmless } from '../../render/harmless.ts'
@@ -21,26 +28,39 @@ export interface TrustFlags extends GlobalFlags {
 /** `baton trust [FILE…]`: notes the content of files that set guarded keys, so that they may (DESIGN 3 "Trust"). */
 export async function trustCommand(flags: TrustFlags, io: CommandIo): Promise<number> {
   const { cwd, env } = surroundings(flags, io)
-  const around: Around = {
-    cwd,
-    store: trustFile({ env, home: io.home }),
-    userFile: userConfigFile({ env, home: io.home }),
-  }
+  const around = trustPlaces({ cwd, env, home: io.home })
   if (flags.remove) return removeTrust(flags, around, io)
   return flags.files.length === 0 ? listTrust(flags, around, io) : addTrust(flags, around, io)
 }
 
-interface Around {
+export interface TrustPlaces {
+  /** Files are named relative to it. */
   readonly cwd: string
+  /** Where it is kept what is trusted. */
   readonly store: string
   readonly userFile: string
 }
 
-/** All files are looked at before the first is noted. */
-async function addTrust({ files, json, level }: TrustFlags, around: Around, io: CommandIo): Promise<number> {
+export function trustPlaces({ cwd, env, home }: Surroundings): TrustPlaces {
+  return { cwd, store: trustFile({ env, home }), userFile: userConfigFile({ env, home }) }
+}
+
+/**
+ * What is to be noted of files so that they are trusted as they are now; all are looked at before the first is noted.
+ * @throws BatonError for a file that cannot be read, cannot be trusted, or needs no trust
+ */
+export async function trustable(files: readonly string[], places: TrustPlaces): Promise<TrustedFiles> {
   const since = new Date().toISOString()
-  const looked = await Promise.all(files.map((file) => look(file, since, around)))
-  writeTrusted(around.store, new Map([...readTrusted(around.store), ...looked]))
+  return new Map(await Promise.all(files.map((file) => look(file, since, places))))
+}
+
+export function noteTrusted(files: TrustedFiles, { store }: TrustPlaces): void {
+  writeTrusted(store, new Map([...readTrusted(store), ...files]))
+}
+
+async function addTrust({ files, json, level }: TrustFlags, around: TrustPlaces, io: CommandIo): Promise<number> {
+  const looked = await trustable(files, around)
+  noteTrusted(looked, around)
   for (const [path, { keys }] of looked) {
     if (json) io.out(`${JSON.stringify({ file: path, trusted: true, keys })}\n`)
     else io.out(`${harmless(displayPath(around.cwd, path))}: trusted with ${keys.join(', ')}\n`)
@@ -49,7 +69,11 @@ async function addTrust({ files, json, level }: TrustFlags, around: Around, io: 
   return 0
 }
 
-async function look(name: string, since: string, { cwd, userFile }: Around): Promise<readonly [string, TrustedFile]> {
+async function look(
+  name: string,
+  since: string,
+  { cwd, userFile }: TrustPlaces,
+): Promise<readonly [string, TrustedFile]> {
   const path = resolve(cwd, name)
   const { data, hash } = await read(path, displayPath(cwd, path))
   const keys = guardedKeys(data)
@@ -79,7 +103,7 @@ async function read(path: string, file: string): Promise<{ readonly data: JsonOb
 }
 
 /** Also files that are not there any more. */
-function removeTrust({ files, json, level }: TrustFlags, { cwd, store }: Around, io: CommandIo): number {
+function removeTrust({ files, json, level }: TrustFlags, { cwd, store }: TrustPlaces, io: CommandIo): number {
   if (files.length === 0) throw new BatonError('USAGE', '--remove needs files', { hint: 'baton trust lists them.' })
   const trusted = new Map(readTrusted(store))
   let missing = 0
@@ -95,7 +119,7 @@ function removeTrust({ files, json, level }: TrustFlags, { cwd, store }: Around,
   return missing === 0 ? 0 : 1
 }
 
-async function listTrust({ json, level }: TrustFlags, { cwd, store }: Around, io: CommandIo): Promise<number> {
+async function listTrust({ json, level }: TrustFlags, { cwd, store }: TrustPlaces, io: CommandIo): Promise<number> {
   const trusted = readTrusted(store)
   for (const [path, { keys, hash, since }] of trusted) {
     const state = await stateOf(path, hash)
