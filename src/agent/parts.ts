@@ -22,12 +22,15 @@ export interface ChosenModel {
   readonly priced: PricedModel
 }
 
+/** `isInstalled`: for an agent of a pack that came from an archive, git or a URL. */
+export type LoadScripts = (agent: { readonly isInstalled: boolean }) => Promise<ScriptHost>
+
 /** What executors are made of: handed down by runner.ts, so that each can be tested with fakes. */
 export interface AgentParts {
   /** Agent runs of older epochs of a run that goes on: their numbers are taken. */
   readonly agentRunsBefore: number
   /** Loads the Lua engine at its first use. */
-  readonly scripts: () => Promise<ScriptHost>
+  readonly scripts: LoadScripts
   /** Undefined asks for the default of DESIGN 8 "No model named anywhere". */
   readonly chooseModel: (name: string | undefined) => Promise<ChosenModel>
   /** Process-wide places for model requests. */

@@ -5,26 +5,38 @@ import type { Settings } from '../config/settings.ts'
 import { createBindings } from '../script/bindings.ts'
 import type { LuaEngine } from '../script/engine.ts'
 import type { ScriptHost } from '../script/section.ts'
+import type { LoadScripts } from './parts.ts'
 
-/** Gives the Lua engine with all host modules; loaded at the first call and shared by a run's sections. */
-export function createScriptLoader(lua: Settings['lua']): () => Promise<ScriptHost> {
-  let host: Promise<ScriptHost> | undefined
+/**
+ * Gives the Lua engine with all host modules; loaded at the first call and shared by a run's sections. Without a setting
+ * the scripts of installed packs are isolated (DESIGN 7).
+ */
+export function createScriptLoader(lua: Settings['lua']): LoadScripts {
+  const hosts = new Map<boolean, Promise<ScriptHost>>()
   const limits = {
     timeMs: lua.timeout_ms,
     instructions: lua.instructions,
     memoryBytes: lua.memory_mb * 1024 * 1024,
   }
 
-  async function load(): Promise<ScriptHost> {
-    const [engine, { hostModules }] = await Promise.all([loadEngine(lua), import('../script/host/index.ts')])
+  async function load(isolated: boolean): Promise<ScriptHost> {
+    const [engine, { hostModules }] = await Promise.all([
+      loadEngine(lua.engine, isolated),
+      import('../script/host/index.ts'),
+    ])
     return { engine, bindings: createBindings(hostModules), limits }
   }
 
-  return () => (host ??= load())
+  return ({ isInstalled }) => {
+    const isolated = lua.isolated === 'installed' ? isInstalled : lua.isolated
+    const host = hosts.get(isolated) ?? load(isolated)
+    hosts.set(isolated, host)
+    return host
+  }
 }
 
 /** The engine that is configured. Without WebAssembly (`node --jitless`) it is the one that needs none (DESIGN 7). */
-async function loadEngine({ engine, isolated }: Settings['lua']): Promise<LuaEngine> {
+async function loadEngine(engine: Settings['lua']['engine'], isolated: boolean): Promise<LuaEngine> {
   const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
   const { wasmFile, workerFile } = bundledFiles()
   if (isolated) {

@@ -61,7 +61,7 @@ export function createSectionRunner(
         runAgent: (name, call, place) => runChild({ name, call, place }, section, parts),
       }
       return runSection(
-        await parts.scripts(),
+        await parts.scripts({ isInstalled: context.isInstalled === true }),
         { chunk: { name: chunkName, text: code.text }, fileText: agent.text, variables: shown(code.variables) },
         section,
       )

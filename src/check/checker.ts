@@ -42,7 +42,7 @@ export function createCheckParts({
       const known = compilers.get(lua.engine)
       if (known !== undefined) return known
       // nothing is run, so nothing has to be stopped from outside
-      const made = createScriptLoader({ ...lua, isolated: false })().then(createCompiler)
+      const made = createScriptLoader({ ...lua, isolated: false })({ isInstalled: false }).then(createCompiler)
       compilers.set(lua.engine, made)
       return made
     },

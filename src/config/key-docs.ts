@@ -123,7 +123,8 @@ export const innerKeyDocs: { readonly [path: string]: string } = {
   'budget.calls': 'Calls of models.',
   'budget.unpriced': 'What a limit in dollars says to a model without a known price.',
   'lua.engine': 'lua54 is the faster one, fengari needs no WebAssembly.',
-  'lua.isolated': 'Run scripts in threads of their own, which can be ended at any moment.',
+  'lua.isolated':
+    'Run scripts in threads of their own, which can be ended at any moment: all, none, or those of "installed" packs that came from an archive, git or a URL.',
   'lua.timeout': 'How long the Lua code of one section may run.',
   'lua.memory_mb': 'Memory of one Lua state, in MB.',
   'lua.instructions': 'Steps of the Lua machine.',

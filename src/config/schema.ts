@@ -92,7 +92,7 @@ const settingShape = {
   }),
   lua: table({
     engine: oneOf('lua54', 'fengari'),
-    isolated: flag,
+    isolated: z.union([z.boolean(), z.literal('installed')], { error: 'true, false or "installed"' }),
     timeout: duration,
     memory_mb: integer(1, 4096),
     instructions: integer(1),

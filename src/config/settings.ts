@@ -52,7 +52,8 @@ export interface Settings {
   readonly lua: {
     readonly engine: 'lua54' | 'fengari'
     /** Scripts run in threads of their own, which can be ended at any moment. */
-    readonly isolated: boolean
+    /** `installed`: only those of packs that came from an archive, git or a URL. */
+    readonly isolated: boolean | 'installed'
     readonly timeout_ms: number
     readonly memory_mb: number
     readonly instructions: number
@@ -110,7 +111,7 @@ export const defaultLayer: Layer = {
     },
     timeouts: { connect: '10s', headers: '30s', stream_idle: '5m' },
     budget: { unpriced: 'deny' },
-    lua: { engine: 'lua54', isolated: false, timeout: '60s', memory_mb: 256, instructions: 1e12 },
+    lua: { engine: 'lua54', isolated: 'installed', timeout: '60s', memory_mb: 256, instructions: 1e12 },
   },
 }
 
@@ -157,7 +158,7 @@ function joined<T>(...lists: readonly (readonly T[] | undefined)[]): readonly T[
 }
 
 function luaOf({ lua = {} }: SettingValues): Settings['lua'] {
-  const { engine = 'lua54', isolated = false, timeout = '', memory_mb = 0, instructions = 0 } = lua
+  const { engine = 'lua54', isolated = 'installed', timeout = '', memory_mb = 0, instructions = 0 } = lua
   return { engine, isolated, timeout_ms: parseDuration(timeout) ?? 0, memory_mb, instructions }
 }
 

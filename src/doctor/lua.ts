@@ -6,12 +6,18 @@ import { type Check, checksOf, type Patient } from './check.ts'
 export async function checkLua({ lua }: Settings, { signal }: Patient): Promise<readonly Check[]> {
   const name = 'lua'
   try {
-    const { engine, limits } = await createScriptLoader(lua)()
+    const { engine, limits } = await createScriptLoader(lua)({ isInstalled: false })
     const state = engine.createState({ functions: [], modules: [], limits, seed: () => 0 })
     try {
       const [value] = await state.run({ name: 'doctor', text: 'return 6 * 7' }, {}, signal)
       if (value === 42) {
-        return [{ name, status: 'ok', message: `${engine.name} runs${lua.isolated ? ', in threads of its own' : ''}` }]
+        return [
+          {
+            name,
+            status: 'ok',
+            message: `${engine.name} runs${lua.isolated === true ? ', in threads of its own' : ''}`,
+          },
+        ]
       }
       return [{ name, status: 'fail', message: `${engine.name} computes 6 * 7 wrongly`, hint: otherEngine(lua) }]
     } finally {

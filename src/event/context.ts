@@ -76,6 +76,8 @@ export interface RunContext {
   readonly policy: Policy
   /** Left out: programs, hosts and models are not limited. Children have no more than their parent. */
   readonly rights?: Rights
+  /** The agent, or one that runs it, is of a pack that came from an archive, git or a URL. */
+  readonly isInstalled?: true
   /** Runs any agent: the call that goes up, handed down (DESIGN 2 rule 1). */
   readonly agents: AgentExecutor
   readonly ancestors: readonly Ancestor[]

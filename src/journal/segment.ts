@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
-import type { FilePort } from './file-port.ts'
+import { type FilePort, nodeFiles } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
 
@@ -54,6 +54,11 @@ export function claimEpoch({ epoch, header, sync }: ClaimOptions, context: Claim
     attempt(() => files.remove(temporary))
     throw error
   }
+}
+
+/** Gives back an epoch that this process has won and recorded nothing in. @throws errors of the file system */
+export function withdrawEpoch(folder: string, epoch: number, files: FilePort = nodeFiles): void {
+  files.remove(segmentFile(folder, epoch))
 }
 
 function tryLink(files: FilePort, from: string, to: string): 'won' | 'lost' | 'unsupported' {

@@ -42,22 +42,6 @@ export function createFileStore(root: string, options: StoreOptions): JournalSto
  * @throws BatonError USAGE when its writer is alive and has not ended it, JOURNAL_FAILED when the folder fails
  */
 export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
-  for (;;) {
-    const journal = (await nextTurn(options)).take()
-    if (journal !== undefined) return journal
-  }
-}
-
-/** The right to try to be the next writer of a run. Nothing is written before it is taken. */
-export interface Turn {
-  /** Of the journal that `take` gives. */
-  readonly epoch: number
-  /** Undefined when another process has taken it. @throws BatonError JOURNAL_FAILED */
-  take(): RunJournal | undefined
-}
-
-/** Like `openRun` for whoever wants to look into older records first. @throws BatonError as `openRun` */
-export async function nextTurn(options: OpenRunOptions): Promise<Turn> {
   const { folder, now, mask = noMask, files = nodeFiles, owners = processOwners } = options
   const pending = createPendingSyncs(files)
 
@@ -71,23 +55,16 @@ export async function nextTurn(options: OpenRunOptions): Promise<Turn> {
     return createRunJournal({ folder, epoch, files, pending, mask, now, file })
   }
 
-  function takeNext(epoch: number): RunJournal | undefined {
-    try {
-      const descriptor = claim(epoch, 'durable')
-      return descriptor === undefined ? undefined : journalOf(epoch, { type: 'open', descriptor })
-    } catch (error) {
-      throw journalFailure(folder, error)
-    }
-  }
-
   try {
-    const newest = epochsIn(folder, files).at(-1)
-    if (newest === undefined) {
-      const open = (): number => claim(1, 'lazy') ?? refuseRun(folder)
-      return { epoch: 1, take: () => journalOf(1, { type: 'lazy', open }) }
+    for (;;) {
+      const newest = epochsIn(folder, files).at(-1)
+      if (newest === undefined) {
+        return journalOf(1, { type: 'lazy', open: () => claim(1, 'lazy') ?? refuseRun(folder) })
+      }
+      await refuseWhileOwned(segmentFile(folder, newest), { folder, files, owners })
+      const descriptor = claim(newest + 1, 'durable')
+      if (descriptor !== undefined) return journalOf(newest + 1, { type: 'open', descriptor })
     }
-    await refuseWhileOwned(segmentFile(folder, newest), { folder, files, owners })
-    return { epoch: newest + 1, take: () => takeNext(newest + 1) }
   } catch (error) {
     throw journalFailure(folder, error)
   }

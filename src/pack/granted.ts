@@ -39,23 +39,27 @@ function packBelow(root: string, file: string): Omit<OwningPack, 'root'> | undef
   return { namespace, name, identity: `${namespace}@${name}`, dir: join(root, namespace, name) }
 }
 
-/**
- * What the agents of a pack are held to: what was granted when it was installed, as the lock says, else its own
- * `[capabilities]`. Undefined: nothing, as for every pack without that table.
- * @throws BatonError CONFIG_INVALID for a table that is wrong: then nothing of the pack is run
- */
-export async function grantedCapabilities(
-  { identity, dir, root }: OwningPack,
-  reads: ReadLog | undefined,
-): Promise<Capabilities | undefined> {
+export interface PackGrant {
+  /**
+   * What the agents of the pack are held to: what was granted when it was installed, as the lock says, else its own
+   * `[capabilities]`. Undefined: nothing, as for every pack without that table.
+   */
+  readonly granted: Capabilities | undefined
+  /** It came from an archive, git or a URL: others wrote it, and nobody here may have read it. */
+  readonly isInstalled: boolean
+}
+
+/** @throws BatonError CONFIG_INVALID for a table that is wrong: then nothing of the pack is run */
+export async function packGrant({ identity, dir, root }: OwningPack, reads: ReadLog | undefined): Promise<PackGrant> {
   const lockFile = lockFileOf(root)
   const locked = lockFile === undefined ? undefined : readLock(lockFile, reads).get(identity)
-  if (locked !== undefined) return locked.capabilities
+  if (locked !== undefined) return { granted: locked.capabilities, isInstalled: locked.origin.kind !== 'folder' }
   const file = join(dir, manifestName)
-  if (!sourceExists(file, reads)) return undefined
+  if (!sourceExists(file, reads)) return { granted: undefined, isInstalled: false }
   const text = readSource(file, reads)
   // nearly no pack has the table, and TOML is not loaded for those
-  return /capabilities/.test(text) ? ownCapabilities(text, file) : undefined
+  const granted = /capabilities/.test(text) ? await ownCapabilities(text, file) : undefined
+  return { granted, isInstalled: false }
 }
 
 async function ownCapabilities(text: string, file: string): Promise<Capabilities | undefined> {

@@ -5,11 +5,11 @@ import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surrounding
 import type { Bus, Listener } from '../event/bus.ts'
 import { openFileRecords } from '../journal/file-records.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { refuseRun } from '../journal/ownership.ts'
 import { choose, type IndexOptions, indexRun, type RecordSource, type RunIndex } from '../journal/run-index.ts'
 import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { spentBefore } from '../journal/spent-before.ts'
-import { nextTurn } from '../journal/store.ts'
+import { withdrawEpoch } from '../journal/segment.ts'
+import { openRun } from '../journal/store.ts'
 import { readChoice, refuseUncertain, type Uncertain, uncertainEffects } from '../journal/uncertain.ts'
 import { changedSources } from '../run/changed-sources.ts'
 import { type StoredSources, storedSources } from '../run/read-sources.ts'
@@ -47,9 +47,9 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
     hide: (text) => mask.hide(text),
     unmask: (text) => mask.unmask(text),
   }
-  const turn = await nextTurn({ folder, now: () => new Date(), mask: lateMask })
-  const source = openFileRecords(folder, { mask: lateMask, before: turn.epoch })
-  let journal: RunJournal | undefined
+  const journal = await openRun({ folder, now: () => new Date(), mask: lateMask })
+  const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch })
+  let isRefused = true
   try {
     const { plan, ...past } = await planResume(source, options)
     return await conduct(
@@ -57,8 +57,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
         ...plan,
         async open(target, parts): Promise<OpenedRun> {
           mask = parts.mask
-          // a run that nobody can go on with stays as it is
-          journal = turn.take() ?? refuseRun(folder)
+          isRefused = false
           recordSources(journal, target, plan.sources)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           await recordChoices(past.choices, journal, past.index)
@@ -71,7 +70,9 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   } finally {
     source.close()
     // an error of closing has ended the run already
-    await journal?.close().catch(() => undefined)
+    await journal.close().catch(() => undefined)
+    // a run that cannot go on stays as it was
+    if (isRefused) withdrawEpoch(folder, journal.epoch)
   }
 }
 

@@ -17,7 +17,7 @@ import { testContext, type TestContext } from './context.ts'
 import { tempTree } from './temp.ts'
 
 /** Limits as they are without any config. */
-const defaultLua = { engine: 'lua54', isolated: false, timeout_ms: 60_000, memory_mb: 256, instructions: 1e12 } as const
+const defaultLua = { engine: 'lua54', isolated: 'installed', timeout_ms: 60_000, memory_mb: 256, instructions: 1e12 } as const
 
 export const builtInDir = join(import.meta.dirname, '../../agents')
 
