@@ -2,11 +2,11 @@ import { isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import { canonicalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
 import { realPath } from '../base/files.ts'
 import { createInOrder, type InOrder } from '../base/in-order.ts'
-import { mapLimit } from '../base/limit.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
+import { placeText } from '../event/effects.ts'
 import { type Part, runPart } from '../event/part.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
@@ -15,7 +15,10 @@ import { type FileSet, listFileSet } from './files.ts'
 import { failureOf } from './given-answer.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { createLocalQueue } from './local-queue.ts'
+import { mapQueued, type QueuedWork } from './queued.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './rounds.ts'
+import type { TaskQueue } from './task-queue.ts'
 import { variableInput } from './variable-input.ts'
 import { emptyInstruction, type Round, runTask, type TaskOutcome, valueOf } from './task.ts'
 
@@ -79,7 +82,11 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   const held = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
   const deliver = createInOrder((outcome: TaskOutcome) => run.onOutcome(outcome, plans.length), { held })
   try {
-    const outcomes = await runTasks(plans, { round, settings, deliver, onFailure: run.onFailure }, context)
+    const outcomes = await runTasks(
+      plans,
+      { round, settings, deliver, onFailure: run.onFailure, queue: createLocalQueue() },
+      context,
+    )
     const post = await runChain(
       { ...call, stage: 'post', state, extra: { ...variableInput(target), ...postInput(outcomes, files) } },
       services,
@@ -129,17 +136,26 @@ interface Tasks {
   readonly settings: Settings
   readonly deliver: InOrder<TaskOutcome>
   readonly onFailure: PromptRun['onFailure']
+  readonly queue: TaskQueue
 }
 
 function runTasks(
   plans: readonly TaskPlan[],
-  { round, settings, deliver, onFailure }: Tasks,
+  { round, settings, deliver, onFailure, queue }: Tasks,
   context: RunContext,
 ): Promise<TaskOutcome[]> {
   const limit = settings.input_concurrency
   emit(context, { type: 'tasks.planned', count: plans.length, concurrency: limit })
-  return mapLimit(plans, { limit, signal: context.signal }, async (plan, index, signal) => {
-    const at = below({ ...context, signal }, 'task', String(index))
+  const placeOfTask = (index: number): RunContext => below(context, 'task', String(index))
+  const queued: QueuedWork<TaskPlan> = {
+    queue,
+    run: context.runId,
+    taskOf: ({ input }, index) => ({ place: placeText(placeOfTask(index).at), input }),
+    limit,
+    signal: context.signal,
+  }
+  return mapQueued(plans, queued, async (plan, index, signal) => {
+    const at = { ...placeOfTask(index), signal }
     const { label, count } = plan
     emit(at, { type: 'task.started', index, label, count })
     const part: Part<TaskOutcome> = {
