@@ -9,14 +9,14 @@ import { resumeRun, type ResumeOptions } from '../src/wiring/resume.ts'
 import { tempTree } from './helpers/temp.ts'
 
 const end: Entry = { k: 'run.end', exit: 1, stop: 'failed' }
-const command: Entry = {
+const command = {
   k: 'started',
   p: 'task/0/pre_task/0:a/data#0',
   kind: 'command',
   repeat: 'unsafe',
   fp: fingerprint('rm', noMask),
   request: ['rm', 'a.md'],
-}
+} satisfies Entry
 
 /** A folder with a run of one writer, and a resume of it that is expected to do nothing. */
 async function recorded(entries: readonly Entry[]): Promise<{
@@ -99,6 +99,11 @@ describe('a resume does nothing and says why', () => {
     const undecided = { code: 'UNCERTAIN', message: expect.stringContaining('1.2  command("rm", "a.md") at task/0') }
     expect(await refusal()).toMatchObject({ ...undecided, hint: expect.stringContaining('--uncertain 1.2=redo') })
     expect(await refusal()).toMatchObject(undecided)
+  })
+
+  it('when the script has died of an effect that was said to have failed', async () => {
+    const { refusal } = await recorded([command, { k: 'choice', p: command.p, of: [1, 2], choice: 'fail' }, end])
+    expect(await refusal()).toMatchObject({ code: 'UNCERTAIN', message: expect.stringContaining('1.2  command') })
   })
 
   it.each([

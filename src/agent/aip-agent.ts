@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { mapLimit } from '../base/limit.ts'
 import type { AgentResult } from '../event/agent.ts'
 import { below } from '../event/context.ts'
+import { givenWithoutLimits } from '../event/limits.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type AipTaskResult, runAipTask } from './aip-task.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
@@ -90,7 +91,12 @@ async function runTasks(run: ScriptRun, document: AipDocument, start: Started): 
         inputs.length === 1
           ? await work()
           : await context.effects.boundary(at.at, work, {
-              inputs: { input, before_all: start.beforeAll, options: start.options, agent: run.request.agent.text },
+              inputs: givenWithoutLimits({
+                input,
+                before_all: start.beforeAll,
+                options: start.options,
+                agent: run.request.agent.text,
+              }),
               isFinal: ({ failed }) => !failed,
             })
       run.request.onOutput?.(result.output, index)

@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path'
 import { displayPath } from '../base/files.ts'
 import { checkFileName } from './new-name.ts'
-import { shellWord, type Starter } from './starter.ts'
+import { shellWord } from '../base/shell-word.ts'
+import type { Starter } from './starter.ts'
 
 /**
  * An agent at the path `name`, relative to `cwd`; a name without a folder goes into `agents/` of the workspace. It is

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { displayPath } from '../base/files.ts'
 import { readPackName } from './new-name.ts'
 import { checkAgent, example, mainAgent, manifest, readme, wordsModule } from './pack-text.ts'
-import { shellWord, type Starter } from './starter.ts'
+import { shellWord } from '../base/shell-word.ts'
+import type { Starter } from './starter.ts'
 
 /** What is made, and the folder it is made in, which must not exist. */
 export interface PackStarter extends Starter {

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { displayPath } from '../base/files.ts'
 import { checkFileName } from './new-name.ts'
-import { type NextStep, shellWord, type Starter } from './starter.ts'
+import { shellWord } from '../base/shell-word.ts'
+import type { NextStep, Starter } from './starter.ts'
 
 interface PromptOptions {
   readonly cwd: string

@@ -13,8 +13,3 @@ export interface Starter {
 export type NextStep =
   | { readonly kind: 'command'; readonly command: string; readonly note?: string }
   | { readonly kind: 'text'; readonly text: string }
-
-/** A word as a shell takes it. */
-export function shellWord(word: string): string {
-  return /^[\w./@:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
-}

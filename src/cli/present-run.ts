@@ -1,4 +1,5 @@
 import { BatonError } from '../base/error.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { closedPipe, StopSignal } from '../base/stop.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import type { Listener } from '../event/bus.ts'
@@ -11,7 +12,7 @@ import { openResultFile, type ResultSink } from './result-file.ts'
 import { createScreen } from './screen.ts'
 
 export interface Presentation {
-  readonly flags: Pick<GlobalFlags, 'json' | 'level'>
+  readonly flags: GlobalFlags
   readonly env: CommandIo['env']
   readonly result: ResultSink
 }
@@ -55,7 +56,18 @@ function tellEnd(report: RunReport, { flags, env }: Omit<Presentation, 'result'>
     hint(harmless(skipped.hint))
   }
   if (exitCode !== 0 && report.canResume && !isQuiet)
-    io.err(`${paint('cyan', 'go on')}: baton resume ${report.runId}\n`)
+    io.err(`${paint('cyan', 'go on')}: ${goOnCommand(report.runId, flags)}\n`)
+}
+
+/** What goes on with a run from the same place: with what decides where its record is and which secrets there are. */
+function goOnCommand(runId: string, { chdir, envFile, config }: GlobalFlags): string {
+  const place = config.filter((setting) => setting.startsWith('runs.dir='))
+  const flags = [
+    ...(chdir === undefined ? [] : ['-C', chdir]),
+    ...(envFile === undefined ? [] : ['--env-file', envFile]),
+    ...place.flatMap((setting) => ['-c', setting]),
+  ]
+  return ['baton resume', runId, ...flags.map(shellWord)].join(' ')
 }
 
 /** `--max-cost` as the setting it stands for. @throws BatonError USAGE */

@@ -46,6 +46,8 @@ type RecordBody<Value> =
       /** Name of each source the run executes to the hash of its content. */
       readonly pins?: Value
     }
+  /** Goes on with the run. `overrides`: settings from here on, besides those it has; `-c key=value` each. */
+  | { readonly k: 'run.resume'; readonly overrides: Value }
   | {
       readonly k: 'source'
       readonly name: string
@@ -118,6 +120,7 @@ export type UnknownRecord = RecordHead & { readonly k: string; readonly [field: 
 const kinds: Readonly<Record<Entry['k'], true>> = {
   seg: true,
   'run.start': true,
+  'run.resume': true,
   source: true,
   obs: true,
   started: true,

@@ -39,7 +39,7 @@ export interface RunIndex {
   readonly tree: PlaceTree
   readonly source: RecordSource
   /** Records about the run as a whole, in order. */
-  readonly records: (kind: 'run.start' | 'source' | 'run.end' | 'use') => readonly JournalRecord[]
+  readonly records: (kind: 'run.start' | 'run.resume' | 'source' | 'run.end' | 'use') => readonly JournalRecord[]
   /** Every model call that was ever begun, also where its boundary has begun again: ended ones first. One at a time. */
   readonly modelCalls: () => Iterable<RecordedCall>
   /** The events shown below a boundary that is read back. */
@@ -113,6 +113,7 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
       case 'show':
         return noteShow(tree.make(p), { epoch: e, location })
       case 'run.start':
+      case 'run.resume':
       case 'source':
       case 'run.end':
       case 'use':

@@ -92,6 +92,12 @@ function isInside(position: number, text: string, whole: RegExp | undefined): bo
   return found.some(({ index, 0: { length } }) => index < position && position < index + length)
 }
 
+/** The names of the secrets in masked text; `mask` writes nothing else that looks like one. */
+export function secretNames(masked: string): readonly string[] {
+  const names = [...masked.matchAll(new RegExp(`${opening}([^»]*)»`, 'g'))].map(([, name = '']) => name)
+  return [...new Set(names)].filter((name) => name !== literalName)
+}
+
 /** Hides nothing. */
 export const noMask: SecretMask = createMask({})
 

@@ -41,6 +41,14 @@ function isGood(record: JournalRecord): boolean {
   return record.k === 'call' && record.status === 'ok'
 }
 
+/** An effect that was said to have failed, and that its script died of, is open again: nothing was built on the choice. */
+export function askAgain({ tree }: RunIndex): void {
+  tree.visit((node, place) => {
+    if (node.choice === 'fail' && !tree.goesOn(place)) delete node.choice
+    return undefined
+  })
+}
+
 /** Those of them that need a choice. `stateOf` looks at the files of a change; what it says is kept. */
 export function uncertainEffects(
   index: RunIndex,

@@ -6,6 +6,7 @@ import type { Json } from '../base/json.ts'
 import { mapLimit } from '../base/limit.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import type { AgentResult, PromptAgent, PromptInput, PromptRequest } from '../event/agent.ts'
+import { givenWithoutLimits } from '../event/limits.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { type ChildAnswer, childAnswer } from './child-answer.ts'
 import type { ChildSurroundings } from './child-target.ts'
@@ -78,7 +79,7 @@ async function runChildPrompt(
     if (inputs.length === 1) return runOnce({ agent, target, given }, at)
     const place = below(at, 'task', String(index))
     return place.effects.boundary(place.at, () => runOnce({ agent, target, given }, place), {
-      inputs: { given, options, agent: agent.text },
+      inputs: givenWithoutLimits({ given, options, agent: agent.text }),
     })
   })
   const { usage, costUsd } = spent()

@@ -7,6 +7,7 @@ import type { PromptInput } from '../event/agent.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { placeText } from '../event/effects.ts'
+import { withoutLimits } from '../event/limits.ts'
 import { type Part, runPart } from '../event/part.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
@@ -178,16 +179,16 @@ function runTasks(
 }
 
 /**
- * What decides the work of a task. Limits and retries decide only whether it comes to an end; sizes of files only count
- * for a limit. `position` is not part of what a task is: a later run may have more of them.
+ * What decides the work of a task: limits do not, nor sizes of files, which only count for a limit. `position` is not part of what a task is: a later run may have more of them.
  */
 function taskInputs(
   { index, count, label, input, working }: TaskPlan,
   { target, state, given, redoCount }: Round,
   settings: Settings,
 ) {
-  const { budget: _, retry: __, timeouts: ___, runs: ____, ...deciding } = settings
-  const { params, prompts } = state
+  const deciding = withoutLimits(settings as unknown as JsonObject)
+  const params = withoutLimits(state.params)
+  const { prompts } = state
   const { spec, vars } = target
   const plan = { label, input, working: working.map(({ path }) => path) }
   const position = { index, count }

@@ -1,11 +1,14 @@
 import type { Json } from '../base/json.ts'
 import type { JournalRecord } from '../journal/record.ts'
+import { secretNames } from '../journal/secrets.ts'
 import { type ChangedByRun, hashOfEntry, lastSource, readSourceValue, type Source } from './source-records.ts'
 
 /** A source as it was stored. */
 export interface StoredSource extends Source {
-  /** False: it holds a secret that the environment does not give back, so the text is not the one that was read. */
+  /** False: it holds a secret that is another one now, or in no variable, so the text is not the one that was read. */
   readonly isWhole: boolean
+  /** The secrets it holds, as far as they are known by name. */
+  readonly secrets: readonly string[]
 }
 
 /** What a run was made of, by absolute path. */
@@ -71,5 +74,6 @@ function openSource(
   const source = readSourceValue(value(field))
   if (source === undefined) return undefined
   if ('changed' in source) return { path, changed: true }
-  return { ...source, path, hash, isWhole: hashOfEntry(source.entry, source.part) === hash }
+  const isWhole = hashOfEntry(source.entry, source.part) === hash
+  return { ...source, path, hash, isWhole, secrets: secretNames(JSON.stringify(field)) }
 }

@@ -1,5 +1,6 @@
 import { BatonError, isBatonError, messageOf, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
+import { givenWithoutLimits } from '../event/limits.ts'
 import { bindFunctions, type HostBindings } from './bindings.ts'
 import { callLines, isSameLine } from './call-lines.ts'
 import { type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
@@ -49,7 +50,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
       state.close()
     }
   }
-  const inputs = { code: source.chunk.text, ...source.variables }
+  const inputs = givenWithoutLimits({ code: source.chunk.text, ...source.variables })
   return context.effects.boundary(context.at, work, { inputs })
 }
 

@@ -1,6 +1,5 @@
-import { BatonError, isBatonError } from '../base/error.ts'
-import { displayPath, readSourceFile } from '../base/files.ts'
-import { sha256 } from '../base/hash.ts'
+import { BatonError } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 import type { Bus, Listener } from '../event/bus.ts'
 import { openFileRecords } from '../journal/file-records.ts'
@@ -10,12 +9,14 @@ import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { spentBefore } from '../journal/spent-before.ts'
 import { withdrawEpoch } from '../journal/segment.ts'
 import { openRun } from '../journal/store.ts'
-import { readChoice, refuseUncertain, type Uncertain, uncertainEffects } from '../journal/uncertain.ts'
+import { askAgain, readChoice, refuseUncertain, type Uncertain, uncertainEffects } from '../journal/uncertain.ts'
 import { changedSources } from '../run/changed-sources.ts'
+import { reopenChanged } from '../run/reopen-changed.ts'
 import { type StoredSources, storedSources } from '../run/read-sources.ts'
 import { recordSources } from '../run/record.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { environmentOf, type Invocation, invocationOf } from '../run/invocation.ts'
+import { refuseChangedSecrets, strictMask } from './resume-secrets.ts'
 import { settleChange } from '../tool/change-state.ts'
 
 export interface ResumeOptions extends Surroundings {
@@ -29,7 +30,7 @@ export interface ResumeOptions extends Surroundings {
   readonly uncertain?: readonly string[]
   /** Goes on where records are damaged. */
   readonly repair?: boolean
-  /** `-c key=value`: only for limits. */
+  /** `-c key=value`: settings from here on, which later resumes keep. */
   readonly overrides?: readonly string[]
 }
 
@@ -42,11 +43,10 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   const { folder, env } = options
   // what config files know to be secret comes later; until then any variable may have been named one
   let mask: SecretMask = createMask(env, { names: Object.keys(env) })
-  const lateMask: SecretMask = {
-    mask: (text) => mask.mask(text),
-    hide: (text) => mask.hide(text),
-    unmask: (text) => mask.unmask(text),
-  }
+  const lateMask = strictMask(
+    { mask: (text) => mask.mask(text), hide: (text) => mask.hide(text), unmask: (text) => mask.unmask(text) },
+    env,
+  )
   const journal = await openRun({ folder, now: () => new Date(), mask: lateMask })
   const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch })
   let isRefused = true
@@ -58,6 +58,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
         async open(target, parts): Promise<OpenedRun> {
           mask = parts.mask
           isRefused = false
+          if (plan.overrides !== undefined) journal.note({ k: 'run.resume', overrides: plan.overrides })
           recordSources(journal, target, plan.sources)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           await recordChoices(past.choices, journal, past.index)
@@ -85,45 +86,28 @@ interface ResumePlan {
 }
 
 async function planResume(source: RecordSource, options: ResumeOptions): Promise<ResumePlan> {
-  const { folder, from, usesCurrent = false, overrides, repair = false, uncertain = [] } = options
+  const { folder, from, usesCurrent = false, overrides = [], repair = false, uncertain = [] } = options
   const use: IndexOptions['use'] = usesCurrent
     ? { kind: 'everything' }
     : { kind: 'resume', ...(from === undefined ? {} : { from }) }
   const index = await indexRun(source, { use, repair })
   const { id, invocation, workspace } = startOf(index, folder)
+  askAgain(index)
   const choices = chosen(index, workspace, uncertain)
   if (from !== undefined) {
     assertBoundary(index, from)
     index.tree.reopen(from)
   }
   const stored = usesCurrent ? undefined : storedSources(index.records('source'), (field) => source.value(field))
-  if (usesCurrent) reopenChanged(index)
+  if (stored === undefined) reopenChanged(index)
+  else refuseChangedSecrets(stored)
   const sources = createStoredSources({ stored })
   return {
-    plan: { id, invocation, sources, isResumed: true, ...(overrides && { overrides }) },
+    plan: { id, invocation, sources, isResumed: true, ...(overrides.length > 0 && { overrides }) },
     index,
     choices,
     usesCurrent,
     stored,
-  }
-}
-
-/** `--use-current`: what has executed a file that is another one now is done again. */
-function reopenChanged({ records, tree }: RunIndex): void {
-  const now = new Map<string, string | undefined>()
-  for (const record of records('use')) {
-    if (record.k !== 'use') continue
-    if (!now.has(record.path)) now.set(record.path, hashOnDisk(record.path))
-    if (now.get(record.path) !== record.hash) tree.reopen(record.p)
-  }
-}
-
-function hashOnDisk(path: string): string | undefined {
-  try {
-    return sha256(readSourceFile(path))
-  } catch (error) {
-    if (isBatonError(error)) return undefined
-    throw error
   }
 }
 
@@ -158,7 +142,14 @@ function startOf({ records, source, damages }: RunIndex, folder: string): RunSta
       { hint: `${why}. Run the file again.` },
     )
   }
-  return { id: start.run, invocation, workspace: (facts as { readonly workspace: string }).workspace }
+  const later = records('run.resume').flatMap((record) =>
+    record.k === 'run.resume' ? (source.value(record.overrides) as readonly string[]) : [],
+  )
+  return {
+    id: start.run,
+    invocation: { ...invocation, overrides: [...invocation.overrides, ...later] },
+    workspace: (facts as { readonly workspace: string }).workspace,
+  }
 }
 
 interface Choice {

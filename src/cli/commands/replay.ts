@@ -41,7 +41,7 @@ function refuseTogether({ watch, record }: RunFlags): void {
 async function recordOf(replay: string, flags: RunFlags, io: CommandIo): Promise<RecordedRun> {
   const file = resolve(surroundings(flags, io).cwd, replay)
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return { kind: 'cassette', file }
-  const folder = await runsFolderOf({ ...flags, config: [] }, io)
+  const folder = await runsFolderOf(flags, io)
   try {
     return { kind: 'run', folder: findRun(folder, replay) }
   } catch (error) {

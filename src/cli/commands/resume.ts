@@ -25,7 +25,7 @@ export async function resumeCommand(flags: ResumeFlags, io: CommandIo): Promise<
   const { cwd, env } = surroundings(flags, io)
   const { from, usesCurrent, uncertain, repair, output, json, level } = flags
   const overrides = [...flags.config, ...costLimit(flags.maxCost)]
-  const folder = await askedRun(await runsFolderOf({ ...flags, config: [] }, io), flags)
+  const folder = await askedRun(await runsFolderOf(flags, io), flags)
   const result = openResult({ output, file: '', json, level }, { ...io, cwd })
   const report = await presentRun({ flags, env, result }, io, (listener) =>
     resumeRun(

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { startRun } from '../src/runner.ts'
+import type { RunReport } from '../src/wiring/conduct.ts'
+import { resumeRun, type ResumeOptions } from '../src/wiring/resume.ts'
+import { tempTree } from './helpers/temp.ts'
+
+const files = {
+  '.git/HEAD': '',
+  'f1.txt': 'one',
+  'f2.txt': 'two',
+  // fails behind the tasks as long as a file is missing
+  'need.lua': 'aip.file.load("need")',
+}
+
+function promptOf(more: string): string {
+  return `+++\nmodel = "offline::extractive"\nworking_globs = ["f*.txt"]\nsub_agents = [{ name = "need.lua", stage = "post" }, { name = "./each.lua", stage = "post_task" }]\n${more}\n+++\nRead it.\n`
+}
+
+interface World {
+  readonly folder: string
+  readonly write: (path: string, text: string) => void
+  readonly text: (path: string) => string
+  readonly run: (env?: Record<string, string>) => Promise<RunReport>
+  readonly resume: (options?: Partial<ResumeOptions>) => Promise<RunReport>
+  /** Everything that was recorded. */
+  readonly journal: () => string
+}
+
+function world(more: { readonly [path: string]: string }): World {
+  const folder = tempTree({ 'each.lua': '', ...files, ...more })
+  const env = { BATON_HOME: join(folder, '.state'), PATH: process.env['PATH'] ?? '' }
+  let runFolder = ''
+  return {
+    folder,
+    write: (path, text) => writeFileSync(join(folder, path), text),
+    text: (path) => readFileSync(join(folder, path), 'utf8'),
+    run: (own = {}) =>
+      startRun(
+        'ask.md',
+        { cwd: folder, env: { ...env, ...own }, home: folder, onRecord: (kept) => (runFolder = kept) },
+        () => {},
+      ),
+    resume: ({ env: own, ...options } = {}) =>
+      resumeRun({ folder: runFolder, env: { ...env, ...own }, home: folder, ...options }, () => {}),
+    journal: () =>
+      readdirSync(runFolder, { withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name.endsWith('.jsonl'))
+        .map(({ name }) => readFileSync(join(runFolder, name), 'utf8'))
+        .join(''),
+  }
+}
+
+describe('a resume repeats nothing that is paid for', () => {
+  it('when limits are raised in the file', async () => {
+    const { run, resume, write } = world({ 'ask.md': promptOf('[budget]\ncalls = 1') })
+    expect(await run()).toMatchObject({ exitCode: 4, usage: { calls: 1 } })
+    write('ask.md', promptOf('input_concurrency = 7\n[retry]\nmax_attempts = 2\n[budget]\ncalls = 9'))
+    write('need', '')
+    expect(await resume({ usesCurrent: true })).toMatchObject({ exitCode: 0, usage: { calls: 2 } })
+  })
+
+  it('when an agent was changed before an earlier resume', async () => {
+    const each = 'aip.file.append("log.txt", "x")'
+    const { run, resume, write, text } = world({ 'ask.md': promptOf(''), 'each.lua': each })
+    expect((await run()).exitCode).toBe(1)
+    write('each.lua', `${each} -- changed`)
+    for (const _ of [1, 2, 3]) expect((await resume({ usesCurrent: true })).exitCode).toBe(1)
+    // once by the first agent, once by the changed one, for each task
+    expect(text('log.txt')).toBe('xxxx')
+    write('each.lua', `${each} -- changed again`)
+    expect((await resume({ usesCurrent: true })).exitCode).toBe(1)
+    expect(text('log.txt')).toBe('xxxxxx')
+  })
+
+  it('when settings were changed by an earlier resume', async () => {
+    const { run, resume, write } = world({ 'ask.md': promptOf('') })
+    expect(await run()).toMatchObject({ exitCode: 1, usage: { calls: 2 } })
+    // another temperature is another question
+    expect(await resume({ overrides: ['temperature=0.5'] })).toMatchObject({ exitCode: 1, usage: { calls: 4 } })
+    write('need', '')
+    expect(await resume()).toMatchObject({ exitCode: 0, usage: { calls: 4 } })
+  })
+})
+
+describe('a run that has used a secret', () => {
+  const files = {
+    'ask.md': promptOf('').replace('Read it.', 'Describe postgres://pass.'),
+    'each.lua': 'aip.file.append("log.txt", "x")',
+    '.state/config/config.toml': 'secrets = ["DB_URL"]\n',
+  }
+  const env = { DB_URL: 'postgres://pass' }
+
+  it('goes on only where it is set as it was, and never writes it', async () => {
+    const { run, resume, write, folder, journal } = world(files)
+    expect((await run(env)).exitCode).toBe(1)
+    write('need', '')
+    const before = journal()
+    await expect(resume()).rejects.toMatchObject({
+      code: 'USAGE',
+      message: 'this run has used the secret DB_URL, which is not set now',
+    })
+    await expect(resume({ env: { DB_URL: 'postgres://other' } })).rejects.toMatchObject({
+      message: `${join(folder, 'ask.md')} held the value of the secret DB_URL when this run began, and it is another one now`,
+    })
+    expect(journal()).toBe(before)
+    expect(await resume({ env })).toMatchObject({ exitCode: 0, usage: { calls: 2 } })
+    expect(journal()).not.toContain('postgres://pass')
+  })
+})
