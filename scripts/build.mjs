@@ -1,10 +1,13 @@
 // Makes dist/: the library file by file (tsc), and the command as lazily loaded chunks (esbuild; spec/parts.md 7).
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { tidyChunks } from './chunks.mjs'
+import { layeredChunks } from './layers.mjs'
+import { leanPackages } from './lean-packages.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
@@ -17,18 +20,54 @@ const project = join(root, 'scripts/tsconfig.build.json')
 const compiled = spawnSync(process.execPath, [tsc, '-p', project, '--outDir', out], { stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 
-/** zod brings its messages in some fifty languages, half of its code. Ours are in English, its default. */
-const englishZod = {
-  name: 'english-zod',
+const run = ['process.ts', 'cli/commands/run.ts', 'script/host/index.ts', 'script/lua54/engine.ts']
+/** What is loaded together (layers.mjs): to tell what was meant, by commands that run nothing, by runs, by prompts. */
+const layers = [
+  ['process.ts', 'cli/yargs.ts'],
+  [
+    'base/process.ts',
+    'base/toml.ts',
+    'base/yaml.ts',
+    'base/zip-write.ts',
+    'base/zip.ts',
+    'config/check-settings.ts',
+    'config/json-schema.ts',
+    'config/trust.ts',
+    'event/event-schema.ts',
+    ...['completion', 'config', 'init', 'install', 'list', 'new', 'pack', 'schema', 'trust', 'unpack']
+      .concat(['runs', 'runs-diff', 'runs-export', 'runs-list', 'runs-rm', 'runs-show'])
+      .map((name) => `cli/commands/${name}.ts`),
+  ],
+  run,
+  [...run, 'run/execute-prompt.ts', 'run/child-run.ts', 'agent/llm-agent.ts'],
+]
+
+/** The prelude of the Lua engine, compiled by the engine that was just built. */
+const { createRuntime } = await import(pathToFileURL(join(out, 'script/lua54/runtime.js')).href)
+const wasm = require.resolve('wasmoon/dist/glue.wasm')
+const prelude = Buffer.from(createRuntime(new WebAssembly.Module(readFileSync(wasm))).prelude).toString('base64')
+const compiledPrelude = {
+  name: 'compiled-prelude',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
-      contents: "export { default as en } from './en.js'",
+    onLoad({ filter: /[\\/]lua54[\\/]prelude-code\.ts$/ }, () => ({
+      contents: `export const preludeCode = '${prelude}'`,
     }))
   },
 }
 
-await build({
-  entryPoints: { baton: join(root, 'src/main.ts'), 'lua-worker': join(root, 'src/script/isolated/worker.ts') },
+/** The first file has the version in itself, so that to tell it takes no other. */
+const ownVersion = {
+  name: 'own-version',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/version\.ts$/ }, ({ importer, resolveDir, path }) =>
+      importer === join(root, 'src/main.ts') ? { path: resolve(resolveDir, path), namespace: 'own' } : undefined,
+    )
+    onLoad({ filter: /^/, namespace: 'own' }, ({ path }) => ({ contents: readFileSync(path, 'utf8'), loader: 'ts' }))
+  },
+}
+
+const options = {
+  absWorkingDir: root,
   outdir: join(out, 'bin'),
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
@@ -39,13 +78,19 @@ await build({
   platform: 'node',
   target: 'node20.19',
   // packages that are CommonJS inside call require for node's own modules
-  banner: {
-    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
-  },
-  plugins: [englishZod],
+  banner: { js: 'const require=process.getBuiltinModule;' },
+  plugins: [...leanPackages(root), compiledPrelude, ownVersion],
   logLevel: 'warning',
-})
-copyFileSync(require.resolve('wasmoon/dist/glue.wasm'), join(out, 'bin/glue.wasm'))
+  // of the layers
+  logOverride: { 'ignored-bare-import': 'silent' },
+}
+// a thread has modules of its own: what it shares with the command would only be loaded in smaller pieces
+await build({ ...options, entryPoints: { 'lua-worker': join(root, 'src/script/isolated/worker.ts') } })
+const command = { ...options, entryPoints: { baton: join(root, 'src/main.ts') } }
+const layered = await layeredChunks(command, { folder: join(root, 'src'), layers })
+const { metafile } = await build({ ...command, metafile: true, plugins: [...command.plugins, layered] })
+tidyChunks(metafile.outputs, root)
+copyFileSync(wasm, join(out, 'bin/glue.wasm'))
 chmodSync(join(out, 'bin/baton.js'), 0o755)
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(out, join(root, 'dist'))

@@ -167,6 +167,42 @@ function readUrl(): string {
   return /"kind":"http".*?"url":"([^"]+)"/.exec(readFileSync(join(folder, 'j-000001.jsonl'), 'utf8'))?.[1] ?? ''
 }
 
+it('names the files that it cannot make, because the record does not hold what they were made of', async () => {
+  const files = { 'existing.txt': 'old\n', 'm1.txt': 'moved\n', 'data/a.txt': 'a' }
+  const there = tempTree({
+    '.git/HEAD': '',
+    ...files,
+    'change.lua': `aip.file.append("existing.txt", "new\\n")
+aip.file.copy("existing.txt", "copied.txt")
+aip.file.move("m1.txt", "m2.txt")
+aip.zip.create("data")
+aip.file.save("own.txt", "own\\n")
+aip.file.append("own.txt", "more\\n")
+aip.file.copy("own.txt", "own2.txt")`,
+  })
+  let kept = ''
+  const options = { cwd: there, env: { BATON_HOME: join(home, 'baton') }, home }
+  const first = await startRun('change.lua', { ...options, onRecord: (one) => void (kept = one) }, () => undefined)
+  expect(first.exitCode).toBe(0)
+  const made = ['copied.txt', 'existing.txt', 'm2.txt', 'own.txt', 'own2.txt']
+  const record = { kind: 'run', folder: kept } as const
+
+  const here = await replay({ record, cwd: there })
+  expect(here.report.scratch).toMatchObject({ files: [...made, 'data.zip'].toSorted(), unlike: [] })
+  for (const name of made) {
+    expect(readFileSync(join(here.report.scratch?.folder ?? '', name)), name).toEqual(readFileSync(join(there, name)))
+  }
+
+  const elsewhere = tempTree({ '.git/HEAD': '', 'change.lua': readFileSync(join(there, 'change.lua')) })
+  const { report } = await replay({ record, cwd: elsewhere })
+  expect([report.exitCode, report.isSameResult]).toEqual([0, true])
+  expect(report.scratch).toMatchObject({
+    files: ['copied.txt', 'existing.txt', 'own.txt', 'own2.txt'],
+    unlike: ['copied.txt', 'data.zip', 'existing.txt', 'm2.txt'],
+  })
+  expect(readFileSync(join(report.scratch?.folder ?? '', 'own2.txt'), 'utf8')).toBe('own\nmore\n')
+})
+
 it('refuses what is no record', async () => {
   const cassette = { kind: 'cassette', file: join(cwd, 'ask.md') } as const
   await expect(replay({ record: cassette })).rejects.toThrow('is not a cassette')

@@ -24,6 +24,8 @@ interface World {
   readonly text: (path: string) => string
   readonly run: (env?: Record<string, string>) => Promise<RunReport>
   readonly resume: (options?: Partial<ResumeOptions>) => Promise<RunReport>
+  /** The warnings of the last run. */
+  readonly warnings: () => readonly string[]
   /** Everything that was recorded. */
   readonly journal: () => string
 }
@@ -32,6 +34,7 @@ function world(more: { readonly [path: string]: string }): World {
   const folder = tempTree({ 'each.lua': '', ...files, ...more })
   const env = { BATON_HOME: join(folder, '.state'), PATH: process.env['PATH'] ?? '' }
   let runFolder = ''
+  let warnings: string[] = []
   return {
     folder,
     write: (path, text) => writeFileSync(join(folder, path), text),
@@ -42,8 +45,13 @@ function world(more: { readonly [path: string]: string }): World {
         { cwd: folder, env: { ...env, ...own }, home: folder, onRecord: (kept) => (runFolder = kept) },
         () => {},
       ),
-    resume: ({ env: own, ...options } = {}) =>
-      resumeRun({ folder: runFolder, env: { ...env, ...own }, home: folder, ...options }, () => {}),
+    resume({ env: own, ...options } = {}) {
+      warnings = []
+      return resumeRun({ folder: runFolder, env: { ...env, ...own }, home: folder, ...options }, (event) => {
+        if (event.type === 'warning') warnings.push(event.message)
+      })
+    },
+    warnings: () => warnings,
     journal: () =>
       readdirSync(runFolder, { withFileTypes: true })
         .filter((entry) => entry.isFile() && entry.name.endsWith('.jsonl'))
@@ -108,4 +116,25 @@ describe('a run that has used a secret', () => {
     expect(await resume({ env })).toMatchObject({ exitCode: 0, usage: { calls: 2 } })
     expect(journal()).not.toContain('postgres://pass')
   })
+})
+
+it('a resume says when it goes on with a file as the run has read it, but not of what the run has written', async () => {
+  const { run, resume, write, warnings } = world({
+    'ask.md': promptOf(''),
+    'need.lua': `
+local text = aip.file.load("data.txt").content
+aip.file.load("own.txt")
+aip.file.save("own.txt", "written")
+assert(text == "good", text)
+`,
+    'data.txt': 'bad',
+    'own.txt': 'before',
+  })
+  expect((await run()).exitCode).toBe(1)
+  write('data.txt', 'good')
+  expect((await resume()).exitCode).toBe(1)
+  expect(warnings()).toEqual([
+    'data.txt is another one than when this run read it, and post/0:need.lua/chunk goes on with what it was',
+  ])
+  expect((await resume({ from: 'post/0:need.lua/chunk' })).exitCode).toBe(0)
 })

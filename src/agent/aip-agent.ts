@@ -5,7 +5,7 @@ import type { AgentResult } from '../event/agent.ts'
 import { below } from '../event/context.ts'
 import { givenWithoutLimits } from '../event/limits.ts'
 import type { AipDocument } from '../prompt/aip.ts'
-import { type AipTaskResult, runAipTask } from './aip-task.ts'
+import { type AipTaskResult, failureInTask, runAipTask } from './aip-task.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
 import { concurrencyOf, mergeOptions } from './options.ts'
 import { emptyResult } from './result.ts'
@@ -98,6 +98,7 @@ async function runTasks(run: ScriptRun, document: AipDocument, start: Started): 
                 agent: run.request.agent.text,
               }),
               isFinal: ({ failed }) => !failed,
+              failureIn: failureInTask,
             })
       run.request.onOutput?.(result.output, index)
       return result

@@ -1,6 +1,7 @@
 import { messageOf, stopsRun } from '../base/error.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
+import type { ErrorInfo } from '../event/event.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
 import type { Started } from './aip-agent.ts'
 import { askAip } from './aip-prompt.ts'
@@ -20,6 +21,12 @@ export interface AipTaskResult {
   /** Null for nil and skips; `{ error }` for an input that failed where the run goes on. */
   readonly output: Json
   readonly failed: boolean
+}
+
+/** What failed in a task where the run went on. */
+export function failureInTask({ output, failed }: AipTaskResult): ErrorInfo | undefined {
+  const error = failed && isJsonObject(output) ? output['error'] : undefined
+  return typeof error === 'string' ? { code: 'TASK_FAILED', message: error } : undefined
 }
 
 /** One input of an `.aip` agent: Data, the prompt and its answer, Output. */

@@ -8,7 +8,6 @@ import { runAip } from './aip-agent.ts'
 import { withRunFacts } from './facts.ts'
 import { holdToPack } from './hold-to-pack.ts'
 import { descend } from './lineage.ts'
-import { runModel } from './llm-agent.ts'
 import { runLua } from './lua-agent.ts'
 import { mergeOptions } from './options.ts'
 import { readOwnOptions } from './own-options.ts'
@@ -44,7 +43,11 @@ async function runKind(request: AgentRequest, parts: ScriptParts, given: RunCont
   const context = agent.kind === 'llm' ? given : await holdToPack(agent, parts, given)
   switch (request.agent.kind) {
     case 'llm':
-      return runModel(request as Extract<AgentRequest, { messages: unknown }>, parts, context)
+      return (await import('./llm-agent.ts')).runModel(
+        request as Extract<AgentRequest, { messages: unknown }>,
+        parts,
+        context,
+      )
     case 'prompt':
       return runPromptAgent(request as PromptRequest, parts, context)
     case 'aip':

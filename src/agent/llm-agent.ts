@@ -1,5 +1,6 @@
 import type { AgentRequest, AgentResult, ModelAgent } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
+import type { FinishReason } from '../model/provider.ts'
 import { countAnswered } from './count-call.ts'
 import { askInOrder } from './model-ladder.ts'
 import type { AgentParts } from './parts.ts'
@@ -9,7 +10,7 @@ type ModelAgentRequest = Extract<AgentRequest, { readonly agent: ModelAgent }>
 
 /**
  * Asks a model once and streams its answer as `item.*` events (mode `classic` without tools); when it fails for good,
- * the models of `fallback_models` in order. An answer that is cut is one, with a warning.
+ * the models of `fallback_models` in order. An answer that is not whole is one, with a warning.
  * @throws BatonError MODEL_FAILED, KEY_MISSING, KEY_REFUSED, LIMIT, BUDGET
  */
 export async function runModel(
@@ -33,15 +34,9 @@ export async function runModel(
   )
 
   const { text, reasoning, usage, finish, costUsd, seconds } = answer
-  if (text.trim() === '' && answer.toolCalls.length === 0) {
-    emit(context, { type: 'warning', message: `${chosen.label} gave an empty answer` })
-  }
-  if (finish === 'content_filter') {
-    emit(context, {
-      type: 'warning',
-      message: `${chosen.label} was stopped by its content filter: the answer is not whole`,
-    })
-  }
+  if (text.trim() === '') emit(context, { type: 'warning', message: `${chosen.label} gave an empty answer` })
+  const trouble = troubles[finish]
+  if (trouble !== undefined) emit(context, { type: 'warning', message: `${chosen.label} ${trouble}` })
   if (finish === 'length') {
     emit(context, { type: 'warning', message: 'the answer was cut at its output limit', hint: cutHint(agent) })
   }
@@ -58,6 +53,14 @@ export async function runModel(
     costUsd,
     seconds,
   }
+}
+
+/** What a model that stopped for such a reason has to say is no whole answer. */
+const troubles: { readonly [K in FinishReason]?: string } = {
+  content_filter: 'was stopped by its content filter: the answer is not whole',
+  refusal: 'refused to answer: its words are the refusal',
+  incomplete: 'stopped in the middle: the answer is not whole',
+  tool_calls: 'called a tool, and it has none: the answer may not be whole',
 }
 
 /** Agents of AIPack have no such setting: there the limit is the model's own. */

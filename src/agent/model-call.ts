@@ -65,6 +65,7 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       const tryOnce = async (attempt: number): Promise<Untimed> => {
         const { outputTokens } = attempt === 1 ? granted : await granted.again()
         const limited = { ...call, request: withLimit(request, outputTokens) }
+        for (const warning of chosen.unsent?.(limited.request) ?? []) emit(context, { type: 'warning', ...warning })
         return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
       }
       const untimed = await callWithRetries(tryOnce, {

@@ -44,7 +44,7 @@ export async function askInOrder(
       const at = hostCallPlace(context.at, names.indexOf(name))
       const outcome = await callModel({ chosen, request: requestFor(chosen, request), at, itemId }, patience, context)
       const answered = { chosen, ...outcome }
-      if (next !== undefined || !takesEmpty) refuseEmpty(answered, context)
+      if (next !== undefined || !takesEmpty) refuseEmpty(answered, request, context)
       return answered
     } catch (error) {
       context.signal.throwIfAborted()
@@ -66,23 +66,35 @@ function refuseUngranted(chosen: ChosenModel, { rights }: RunContext): void {
 }
 
 /**
- * An answer without a word and without a tool call is none, though it was paid for: another model may have one.
+ * An answer without a word is none, though it was paid for: another model may have one. A call of a tool makes it one
+ * only where tools were offered.
  * @throws BatonError MODEL_FAILED
  */
-function refuseEmpty({ chosen, answer, isNew }: Answered, context: RunContext): void {
+function refuseEmpty(
+  { chosen, answer, isNew }: Answered,
+  { tools = [] }: Ladder['request'],
+  context: RunContext,
+): void {
   const { text, toolCalls, finish, usage, costUsd } = answer
-  if (text.trim() !== '' || toolCalls.length > 0) return
+  if (text.trim() !== '' || (toolCalls.length > 0 && tools.length > 0)) return
   countAnswered({ chosen, usage, costUsd, isNew }, context)
-  const [what, hint] = emptyAnswers[finish]
+  const [what, hint] = toolCalls.length > 0 ? onlyCalls : emptyAnswers[finish]
   throw new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { hint })
 }
 
 const noWords = ['gave an empty answer', 'Run it again, say more in the instruction, or name another model.'] as const
 
+const onlyCalls = [
+  'gave an empty answer: it called a tool, and it has none',
+  'Say in the instruction that the answer is text, or name another model.',
+] as const
+
 const emptyAnswers: { readonly [K in Answer['finish']]: readonly [string, string] } = {
   stop: noWords,
   tool_calls: noWords,
   other: noWords,
+  refusal: ['refused to answer, without a word', 'Change the instruction, or name another model in fallback_models.'],
+  incomplete: ['stopped before it answered', 'Run it again, or name another model in fallback_models.'],
   length: ['used up its output limit before it answered', 'Raise max_tokens, or lower reasoning_effort.'],
   content_filter: [
     'was stopped by its content filter before it answered',

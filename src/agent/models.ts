@@ -27,6 +27,7 @@ export function createModelChooser({
 }: ModelChooserOptions): (name: string | undefined) => Promise<ChosenModel> {
   let table: Promise<ModelTable> | undefined
   const chosen = new Map<string | undefined, Promise<ChosenModel>>()
+  const told = new Set<string>()
 
   async function choose(name: string | undefined): Promise<ChosenModel> {
     const choice = await chooseModelFor(name, sources, {
@@ -41,7 +42,18 @@ export function createModelChooser({
       model,
       label,
       priced: pricedModel(choice),
+      unsent: unsentOf({ provider, label }),
       ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    }
+  }
+
+  function unsentOf({ provider, label }: Pick<ChosenModel, 'provider' | 'label'>): NonNullable<ChosenModel['unsent']> {
+    return (request) => {
+      const unsent = provider.unsent?.(request).filter(({ name }) => !told.has(`${name} ${label}`)) ?? []
+      return unsent.map(({ name, reason, hint }) => {
+        told.add(`${name} ${label}`)
+        return { message: `${name} is not sent: ${label} ${reason}`, hint }
+      })
     }
   }
 

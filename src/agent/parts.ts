@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
 import type { CoolDown } from '../model/cool-down.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
-import type { ModelProvider } from '../model/provider.ts'
+import type { ModelProvider, ModelRequest } from '../model/provider.ts'
 import type { ModuleReader } from '../script/module-reader.ts'
 import type { ScriptHost } from '../script/section.ts'
 
@@ -20,6 +20,13 @@ export interface ChosenModel {
   readonly reasoningEffort?: string
   /** What its price is looked up by. */
   readonly priced: PricedModel
+  /** What a person should know of settings that the model is not sent; each setting once per run. */
+  readonly unsent?: (request: ModelRequest) => readonly SettingWarning[]
+}
+
+interface SettingWarning {
+  readonly message: string
+  readonly hint: string
 }
 
 /** `isInstalled`: for an agent of a pack that came from an archive, git or a URL. */

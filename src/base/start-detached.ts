@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-
 export interface DetachedProgram {
   readonly command: string
   readonly args: readonly string[]
@@ -13,7 +11,8 @@ export interface DetachedProgram {
  * Starts a program that goes on by itself, without input and output, in a session of its own. Resolves as soon as it
  * runs: true, or false when it cannot be started. Never rejects, and does not keep this process alive.
  */
-export function startDetached({ command, args, cwd, env }: DetachedProgram): Promise<boolean> {
+export async function startDetached({ command, args, cwd, env }: DetachedProgram): Promise<boolean> {
+  const { spawn } = await import('node:child_process')
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd, env, detached: true, stdio: 'ignore' })
     child.once('spawn', () => resolve(true))

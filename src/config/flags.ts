@@ -8,7 +8,7 @@ import type { Layer } from './layers.ts'
 export interface Flags {
   /** `-m`. */
   readonly model?: string
-  /** `-c key=value`, in order. */
+  /** `-c key=value`, in order. They are for the whole run (DESIGN 3). */
   readonly overrides: readonly string[]
   /** `--var name=value`. Left out: nobody runs the file now, so its variables have no values. */
   readonly vars?: readonly string[]

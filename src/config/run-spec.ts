@@ -48,8 +48,13 @@ export interface RunSpec {
   readonly agents: readonly AgentConfig[]
   /** What `[input]` declares; undefined without such a table. */
   readonly variables: readonly InputVariable[] | undefined
-  /** Layers the front matter wins over, itself, and those that win over it. */
-  readonly layers: { readonly below: readonly Layer[]; readonly own: Layer; readonly above: readonly Layer[] }
+  /** Layers the front matter wins over, itself, those that win over it, and those of them that are for its agents too. */
+  readonly layers: {
+    readonly below: readonly Layer[]
+    readonly own: Layer
+    readonly above: readonly Layer[]
+    readonly shared: readonly Layer[]
+  }
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
   readonly warnings: readonly Issue[]
@@ -80,7 +85,7 @@ export interface ReadRunSpec {
  */
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
   const { document, ...source } = await readPrompt(options)
-  const { workspace, userFile, below, above, issues: around, notes } = await readLayers(options)
+  const { workspace, userFile, below, above, shared, issues: around, notes } = await readLayers(options)
   const { file: path, source: from } = source
   const trust = (): TrustState =>
     from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, options)
@@ -111,7 +116,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     params: initialParams(data, checked.params),
     agents: checked.agents,
     variables: isJsonObject(checked.values['input']) ? readVariables(checked.values['input']) : undefined,
-    layers: { below, own, above },
+    layers: { below, own, above, shared },
     settings,
     origins: merged.origins,
     warnings: [...(source.source === 'file' ? unlikelyPrompt(document) : []), ...checked.warnings, ...missing],

@@ -83,7 +83,7 @@ export interface RunContext {
   readonly ancestors: readonly Ancestor[]
   /** Options every script agent of this run starts from (DESIGN 3, layers below the agent's own). */
   readonly options: JsonObject
-  /** What `options` is for agents that agents run: config files alone. Left out: nothing is set there. */
+  /** What `options` is for agents that agents run: config files and `-c`. Left out: nothing is set there. */
   readonly configOptions?: JsonObject
   /** Adds one model call to the run's total and gives the new total. */
   readonly meter: (call: MeteredCall) => RunTotal

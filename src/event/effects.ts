@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
+import type { ErrorInfo } from './event.ts'
 
 /**
  * Where in a run something happens: the names from the run down, with no counter shared by siblings that run at
@@ -122,6 +123,10 @@ export interface BoundaryOptions<T> {
   readonly inputs?: { readonly [name: string]: unknown }
   /** Whether the value is final. A resumed run does the work again when it is not: something in it failed. */
   readonly isFinal?: (value: T) => boolean
+  /** What failed in it, of a value that is not final. */
+  readonly failureIn?: (value: T) => ErrorInfo | undefined
+  /** What it is about, for people. */
+  readonly label?: string
 }
 
 /**

@@ -2,8 +2,9 @@ import { isObject } from '../base/json.ts'
 import type { Location } from '../journal/place-tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
 import type { RecordSource } from '../journal/run-index.ts'
-import { errorOf, timeOf, valueOf } from './recorded.ts'
-import type { Part } from './run-tree.ts'
+import { type ErrorPlace, errorView, noError } from '../journal/summary.ts'
+import { failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
+import type { Break, Part } from './run-tree.ts'
 import { describeEffect } from './effect-text.ts'
 
 export type PartStatus = 'done' | 'skipped' | 'failed' | 'unfinished'
@@ -25,6 +26,8 @@ export interface PartView {
   /** How often each host function was called. */
   readonly uses: { readonly [name: string]: number }
   readonly error: string | null
+  /** Where the error is, when it is in a file. */
+  readonly error_place: ErrorPlace | null
   /** Finished parts that are left out. */
   readonly omitted: number
   readonly parts: readonly PartView[]
@@ -37,10 +40,16 @@ export interface ShowView {
   readonly text: string
 }
 
+/** Where the records of a tree are. */
+export interface ViewContext {
+  readonly source: RecordSource
+  readonly breaks: readonly Break[]
+}
+
 /** The parts below a part that something is known of; names in between that hold nothing are passed over. */
-export function viewParts(part: Part, source: RecordSource): readonly PartView[] {
+export function viewParts(part: Part, context: ViewContext): readonly PartView[] {
   return [...part.parts.values()].flatMap((below) =>
-    isShown(below) ? [viewPart(below, source)] : viewParts(below, source),
+    isShown(below) ? [viewPart(below, context)] : viewParts(below, context),
   )
 }
 
@@ -49,23 +58,27 @@ function isShown({ begin, started, shows }: Part): boolean {
 }
 
 /** A part with everything below it. */
-export function viewPart(part: Part, source: RecordSource): PartView {
+export function viewPart(part: Part, context: ViewContext): PartView {
+  const { source } = context
   const { place, paid, uses } = part
+  const failure = failureIn(part, source)
+  const { error, error_place } = failure === undefined ? noError : errorView(failure.message, failure.place)
   const { calls, input, output, cached, usd } = paid
   return {
     place,
     kind: kindOf(part, source),
     text: textOf(part, source),
     status: statusOfPart(part, source),
-    duration_ms: durationOf(part, source),
+    duration_ms: durationOf(part, context),
     calls,
     tokens: { input, output, cached },
     cost_usd: usd,
     shows: viewShows(part.shows, source),
     uses: Object.fromEntries(uses),
-    error: errorIn(part, source),
+    error,
+    error_place,
     omitted: omittedIn(part),
-    parts: viewParts(part, source),
+    parts: viewParts(part, context),
   }
 }
 
@@ -97,15 +110,25 @@ export function viewShows(shows: readonly Location[], source: RecordSource): rea
 function kindOf({ place, started }: Part, source: RecordSource): string {
   const record = started === undefined ? undefined : source.at(started)
   if (record?.k === 'started') return record.kind
-  if (/(?:^|\/)task\/\d+$/.test(place)) return 'task'
+  if (isTask(place)) return 'task'
   return /(?:^|\/)(?:before_all|data|output|after_all|chunk)$/.test(place) ? 'section' : 'agent'
 }
 
-function textOf({ started, done, place }: Part, source: RecordSource): string {
+function textOf({ started, begin, done, place }: Part, source: RecordSource): string {
   const record = started === undefined ? undefined : source.at(started)
   if (record?.k === 'started') return describeEffect(record.kind, valueOf(record.request, source))
-  const value = taskValue(place, done, source)
-  return typeof value?.['label'] === 'string' ? value['label'] : ''
+  if (!isTask(place)) return ''
+  const begun = begin === undefined ? undefined : source.at(begin)
+  // older versions wrote it only at the end
+  const label =
+    begun?.k === 'begin' && begun.label !== undefined
+      ? valueOf(begun.label, source)
+      : taskValue(place, done, source)?.['label']
+  return typeof label === 'string' ? label : ''
+}
+
+function isTask(place: string): boolean {
+  return /(?:^|\/)task\/\d+$/.test(place)
 }
 
 function taskValue(
@@ -113,38 +136,73 @@ function taskValue(
   done: Location | undefined,
   source: RecordSource,
 ): { readonly [key: string]: unknown } | undefined {
-  if (done === undefined || !/(?:^|\/)task\/\d+$/.test(place)) return undefined
+  if (done === undefined || !isTask(place)) return undefined
   const record = source.at(done)
   const value = record.k === 'done' ? valueOf(record.value, source) : undefined
   return isObject(value) ? value : undefined
 }
 
 function statusOfPart(part: Part, source: RecordSource): PartStatus {
-  const { begin, done, started, ended, isOk, place } = part
-  if (started !== undefined) return isOk === true ? 'done' : ended === undefined ? 'unfinished' : 'failed'
+  const { begin, done, started, place } = part
+  if (started !== undefined) return statusOfEffect(part)
   if (done !== undefined) return taskValue(place, done, source)?.['status'] === 'skipped' ? 'skipped' : 'done'
   if (begin === undefined) return 'done'
-  return errorIn(part, source) === null && !hasFailedBelow(part) ? 'unfinished' : 'failed'
+  return hasFailed(part) || hasFailedBelow(part) ? 'failed' : 'unfinished'
+}
+
+function statusOfEffect({ ended, isOk, choice }: Part): PartStatus {
+  if (isOk === true || choice === 'done' || choice === 'found') return 'done'
+  return ended === undefined && choice === undefined ? 'unfinished' : 'failed'
 }
 
 /** A part that is not finished and holds a part that has failed. */
 function hasFailedBelow({ parts }: Part): boolean {
+  return [...parts.values()].some((below) => below.done === undefined && (hasFailed(below) || hasFailedBelow(below)))
+}
+
+function hasFailed(part: Part): boolean {
+  if (part.started !== undefined) return statusOfEffect(part) === 'failed'
+  return part.failed !== undefined || part.failure !== undefined
+}
+
+/** Milliseconds in which somebody worked on it: a run that is gone on with later has breaks. */
+function durationOf({ begin, done, started, ended, failure }: Part, { source, breaks }: ViewContext): number | null {
+  const [from, to] = [started ?? begin, ended ?? done ?? failure?.location]
+  if (from === undefined || to === undefined) return null
+  const within = breaks.filter(({ last, next }) => last >= from && next <= to)
+  const idle = within.map(({ last, next }) => between(last, next, source)).reduce((sum, ms) => sum + ms, 0)
+  return Math.max(0, between(from, to, source) - idle)
+}
+
+/** Clocks may have been set back. */
+function between(from: Location, to: Location, source: RecordSource): number {
+  return Math.max(0, timeOf(to, source) - timeOf(from, source))
+}
+
+/**
+ * What went wrong at a part itself. Errors of finished parts were dealt with by what called them, and one that came from
+ * below is told there.
+ */
+function failureIn(part: Part, source: RecordSource): RecordedFailure | undefined {
+  const { done, started, ended, failed, failure } = part
+  if (started !== undefined) {
+    if (statusOfEffect(part) !== 'failed') return undefined
+    if (part.choice === 'fail') return { message: 'it counts as failed: --uncertain said so' }
+    return ended === undefined ? undefined : failureOf(source.at(ended), source)
+  }
+  if (done !== undefined) return undefined
+  if (failure === undefined) return failed === undefined ? undefined : failureOf(source.at(failed), source)
+  const own = failureOf(source.at(failure.location), source)
+  return own !== undefined && isToldBelow(part, own.message, source) ? undefined : own
+}
+
+/** Whoever passes an error on may say more, never less. */
+function isToldBelow({ parts }: Part, message: string, source: RecordSource): boolean {
   return [...parts.values()].some((below) => {
     if (below.done !== undefined) return false
-    const hasOwn = below.failed !== undefined || (below.ended !== undefined && below.isOk !== true)
-    return hasOwn || hasFailedBelow(below)
+    const told = failureIn(below, source)
+    return (told !== undefined && message.includes(told.message)) || isToldBelow(below, message, source)
   })
-}
-
-function durationOf({ begin, done, started, ended }: Part, source: RecordSource): number | null {
-  const [from, to] = [started ?? begin, ended ?? done]
-  return from === undefined || to === undefined ? null : Math.max(0, timeOf(to, source) - timeOf(from, source))
-}
-
-/** Errors of finished parts were dealt with by what called them. */
-function errorIn({ done, ended, isOk, failed }: Part, source: RecordSource): string | null {
-  if (ended !== undefined && isOk !== true) return errorOf(source.at(ended))
-  return done === undefined && failed !== undefined ? errorOf(source.at(failed)) : null
 }
 
 /** The effect that a record is the start of. */

@@ -5,7 +5,7 @@ import { begunEffects } from '../journal/uncertain.ts'
 import { describeEffect } from './effect-text.ts'
 import { errorOf, valueOf } from './recorded.ts'
 
-/** An effect that began and whose end is not known, in a run that broke off. */
+/** An effect that began and whose end is not known, or that failed in a way that only a person can judge. */
 export interface PendingView {
   /** What `baton resume --uncertain` takes. */
   readonly id: string
@@ -25,17 +25,16 @@ export async function pendingEffects(folder: string): Promise<readonly PendingVi
   const source = openFileRecords(folder, { mask: noMask })
   try {
     const index = await indexRun(source, { use: { kind: 'resume' }, repair: true })
-    return begunEffects(index).map(({ node, place, started }) => {
+    return begunEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
       const { e, n, kind, repeat, request } = started
       const ended = node.ended === undefined ? undefined : source.at(node.ended)
-      return {
-        id: `${e}.${n}`,
-        place,
-        kind,
-        text: describeEffect(kind, valueOf(request, source)),
-        resume: kind === 'file' ? 'files' : repeat === 'safe' ? 'again' : 'choice',
-        error: ended === undefined ? null : errorOf(ended),
-      }
+      const resume = kind === 'file' ? 'files' : repeat === 'safe' ? 'again' : 'choice'
+      // what is known to have failed is made again as what never began is
+      if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []
+      const text = describeEffect(kind, valueOf(request, source))
+      return [
+        { id: `${e}.${n}`, place, kind, text, resume, error: ended === undefined ? null : errorOf(ended, source) },
+      ]
     })
   } finally {
     source.close()

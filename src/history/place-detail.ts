@@ -1,7 +1,7 @@
 import { namesOf } from '../journal/place-tree.ts'
 import { answerText, promptText } from './prompt-text.ts'
 import { dataText } from './data-lines.ts'
-import { startedOf, viewPart, type PartView } from './part-view.ts'
+import { startedOf, viewPart, type PartView, type ViewContext } from './part-view.ts'
 import { errorOf, valueOf } from './recorded.ts'
 import type { Part } from './run-tree.ts'
 import type { RecordSource } from '../journal/run-index.ts'
@@ -27,8 +27,8 @@ export function findPart(root: Part, place: string): Part | undefined {
 }
 
 /** A part whole: with every prompt and answer, request and result, and host call at and below it. */
-export function viewPlace(part: Part, source: RecordSource): PlaceView {
-  return { part: viewPart(part, source), details: detailsOf(part, source) }
+export function viewPlace(part: Part, context: ViewContext): PlaceView {
+  return { part: viewPart(part, context), details: detailsOf(part, context.source) }
 }
 
 function detailsOf(part: Part, source: RecordSource): readonly DetailView[] {
@@ -40,7 +40,8 @@ function detailsOf(part: Part, source: RecordSource): readonly DetailView[] {
       if (record.k !== 'obs' && record.k !== 'call') return { place: at, title: record.k, text: '' }
       const args = valueOf(record.args, source)
       const shown = Array.isArray(args) ? args.map((item) => JSON.stringify(item)).join(', ') : dataText(args)
-      const text = record.status === 'ok' ? dataText(unwrapped(valueOf(record.value, source))) : record.error.message
+      const text =
+        record.status === 'ok' ? dataText(unwrapped(valueOf(record.value, source))) : (errorOf(record, source) ?? '')
       return { place: at, title: `${record.name}(${shown})`, text }
     }),
     ...[...parts.values()].flatMap((below) => detailsOf(below, source)),
@@ -66,7 +67,7 @@ function effectDetails(part: Part, source: RecordSource): readonly DetailView[] 
   }
   const record = ended === undefined ? undefined : source.at(ended)
   if (record?.k !== 'ended') return [asked]
-  if (record.status !== 'ok') return [asked, { place, title: 'error', text: errorOf(record) ?? '' }]
+  if (record.status !== 'ok') return [asked, { place, title: 'error', text: errorOf(record, source) ?? '' }]
   const value = valueOf(record.value, source)
   if (value === undefined) return [asked]
   return [asked, { place, title: isModel ? 'answer' : 'result', text: isModel ? answerText(value) : dataText(value) }]

@@ -1,13 +1,14 @@
-import { canonicalJson, isJsonObject, isObject, type Json } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
 import { openFileRecords } from '../journal/file-records.ts'
 import type { Location } from '../journal/place-tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
 import type { RecordSource } from '../journal/run-index.ts'
 import { noMask } from '../journal/secrets.ts'
+import { type CallRecord, callText, isRecordedAlike } from './call-text.ts'
 import { dataText } from './data-lines.ts'
 import { startedOf } from './part-view.ts'
 import { answerText, promptText } from './prompt-text.ts'
-import { valueOf } from './recorded.ts'
+import { errorOf, valueOf } from './recorded.ts'
 import { type Part, readTree, type RunTree } from './run-tree.ts'
 
 /** Something that two runs do not have in common. `before` and `after` are null where a run lacks it. */
@@ -23,6 +24,9 @@ export interface DiffSide {
   readonly tree: RunTree
   readonly source: RecordSource
 }
+
+/** A call that takes more characters is shown on several lines. */
+const longestLine = 400
 
 type Sides<T> = readonly [before: T, after: T]
 
@@ -98,7 +102,7 @@ function* compareEffects(parts: Sides<Part>, sources: Sides<RecordSource>): Gene
 function resultOf(part: Part, source: RecordSource): string | null {
   const record = part.ended === undefined ? undefined : source.at(part.ended)
   if (record?.k !== 'ended') return null
-  if (record.status !== 'ok') return `error: ${record.error.message}`
+  if (record.status !== 'ok') return `error: ${errorOf(record, source) ?? ''}`
   const value = valueOf(record.value, source)
   return record.kind === 'model' ? answerText(value) : dataText(value)
 }
@@ -106,37 +110,34 @@ function resultOf(part: Part, source: RecordSource): string | null {
 function* compareCalls(parts: Sides<Part>, sources: Sides<RecordSource>): Generator<Difference> {
   const [before, after] = parts
   for (const place of new Set([...before.answers.keys(), ...after.answers.keys()])) {
-    const texts = [
-      callText(before.answers.get(place), sources[0]),
-      callText(after.answers.get(place), sources[1]),
-    ] as const
-    if (texts[0] === texts[1] || isTime(texts[0] ?? texts[1])) continue
+    const calls = [callAt(before.answers.get(place), sources[0]), callAt(after.answers.get(place), sources[1])] as const
+    const [one, other] = calls
+    if (isTime(one ?? other) || (one && other && isRecordedAlike(one, other))) continue
+    const short = textsOf(calls, 'short', sources)
+    if (short[0] === short[1]) continue
+    const isShort = short.every((text) => text === null || text.length <= longestLine)
+    const texts = isShort ? short : textsOf(calls, 'whole', sources)
     yield { kind: 'call', place, before: texts[0], after: texts[1] }
   }
 }
 
-function callText(location: Location | undefined, source: RecordSource): string | null {
+function callAt(location: Location | undefined, source: RecordSource): CallRecord | undefined {
   const record = location === undefined ? undefined : source.at(location)
-  if (record?.k !== 'obs' && record?.k !== 'call') return null
-  const result =
-    record.status === 'ok' ? canonicalJson(timeless(record.value ?? null)) : `error: ${record.error.message}`
-  return `${record.name}(${argumentsText(record.args)}) = ${result}`
+  return record?.k === 'obs' || record?.k === 'call' ? record : undefined
 }
 
-function isTime(call: string | null): boolean {
-  return /^(?:aip\.time\.|math\.randomseed\()/.test(call ?? '')
+function textsOf(
+  calls: Sides<CallRecord | undefined>,
+  shape: 'short' | 'whole',
+  sources: Sides<RecordSource>,
+): Sides<string | null> {
+  const textOf = (call: CallRecord | undefined, source: RecordSource): string | null =>
+    call === undefined ? null : callText(call, shape, source)
+  return [textOf(calls[0], sources[0]), textOf(calls[1], sources[1])]
 }
 
-/** Without when files were written, which host functions tell of every file. */
-function timeless(value: Json): Json {
-  if (Array.isArray(value)) return value.map((item) => timeless(item as Json))
-  if (!isJsonObject(value)) return value
-  const { ctime: _, mtime: __, ...rest } = value
-  return Object.fromEntries(Object.entries(rest).map(([name, item]) => [name, timeless(item)]))
-}
-
-function argumentsText(args: Json): string {
-  return Array.isArray(args) ? args.map((item) => canonicalJson(item as Json)).join(', ') : canonicalJson(args)
+function isTime(record: CallRecord | undefined): boolean {
+  return /^(?:aip\.time\.|math\.randomseed$)/.test(record?.name ?? '')
 }
 
 /** One of the runs to be compared, from its folder. Its `source` is to be closed. */

@@ -14,12 +14,16 @@ export interface Part {
   ended?: Location
   /** Whether `ended` is the end of something that was done. */
   isOk?: boolean
+  /** What a person or the disk has said of an effect without an end that counts. */
+  choice?: 'found' | 'done' | 'fail'
   /** Prints, pins and labels. */
   shows: Location[]
   /** How often each host function was called here, by its name. */
   readonly uses: Map<string, number>
   /** The last host call that failed. */
   failed?: Location
+  /** Why the work of the newest process that was at it came to no end. */
+  failure?: { readonly epoch: number; readonly location: Location }
   /** Host calls by the rest of their place; only kept when asked for. */
   readonly answers: Map<string, Location>
   readonly parts: Map<string, Part>
@@ -43,21 +47,32 @@ export interface RunTree {
   readonly root: Part
   /** `source` records, by the name of the source. */
   readonly sources: ReadonlyMap<string, Location>
+  readonly breaks: readonly Break[]
   /** Damaged parts of the journal: what they held is not in the tree. */
   readonly damages: number
+}
+
+/** Nobody worked on the run from the last record of a process to the first one of the next. */
+export interface Break {
+  readonly last: Location
+  readonly next: Location
 }
 
 /** Reads a journal into a tree of places without keeping values. What a later process did afresh takes the old place. */
 export async function readTree(source: RecordSource, options: TreeOptions): Promise<RunTree> {
   const root = emptyPart('')
   const sources = new Map<string, Location>()
+  const breaks: Break[] = []
+  let latest: { readonly epoch: number; readonly location: Location } | undefined
   const damages = await source.scan((head, location) => {
+    if (latest !== undefined && latest.epoch !== head.e) breaks.push({ last: latest.location, next: location })
+    latest = { epoch: head.e, location }
     if (head.k === 'source') {
       const record = source.at(location)
       if (record.k === 'source') sources.set(record.name, location)
     } else if (head.p !== '' && isWanted(head.p, options.within)) note(root, { head, location, source, options })
   })
-  return { root, sources, damages: damages.length }
+  return { root, sources, breaks, damages: damages.length }
 }
 
 function isWanted(place: string, within: string | undefined): boolean {
@@ -86,6 +101,7 @@ interface Noted {
 
 function note(root: Part, noted: Noted): void {
   const { head, location, source, options } = noted
+  forgetFailures(root, head)
   switch (head.k) {
     case 'begin': {
       const path = pathTo(root, head.p)
@@ -97,14 +113,20 @@ function note(root: Part, noted: Noted): void {
     }
     case 'done': {
       const path = pathTo(root, head.p)
-      lastOf(path, root).done = location
+      const part = lastOf(path, root)
+      part.done = location
+      delete part.failure
       return finish(path, root, options)
     }
+    case 'failed':
+      lastOf(pathTo(root, head.p), root).failure = { epoch: head.e, location }
+      return
     case 'started': {
       const part = lastOf(pathTo(root, head.p), root)
       if (part.isOk === true) return
       part.started = location
       delete part.ended
+      delete part.choice
       return
     }
     case 'ended': {
@@ -117,12 +139,31 @@ function note(root: Part, noted: Noted): void {
       if (part.isOk) finish(path, root, options)
       return
     }
+    case 'choice': {
+      const choice = /"choice":"(done|fail|found)"/.exec(head.rest)?.[1] as Part['choice']
+      // what is to be done again begins again
+      if (choice === undefined) return
+      const path = pathTo(root, head.p)
+      lastOf(path, root).choice = choice
+      if (choice !== 'fail') finish(path, root, options)
+      return
+    }
     case 'show':
       lastOf(pathTo(root, head.p), root).shows.push(location)
       return
     case 'obs':
     case 'call':
       return use(root, noted)
+  }
+}
+
+/** Where a later process is at work again it is open how that ends. */
+function forgetFailures(root: Part, { e, p }: Head): void {
+  let part: Part | undefined = root
+  for (const name of namesOf(p)) {
+    part = part.parts.get(name)
+    if (part === undefined) return
+    if (part.failure !== undefined && part.failure.epoch < e) delete part.failure
   }
 }
 
@@ -148,7 +189,9 @@ function lastOf(path: readonly Part[], root: Part): Part {
 }
 
 function clear(part: Part): void {
-  for (const field of ['begin', 'done', 'started', 'ended', 'isOk', 'failed'] as const) delete part[field]
+  for (const field of ['begin', 'done', 'started', 'ended', 'isOk', 'choice', 'failed', 'failure'] as const) {
+    delete part[field]
+  }
   part.shows = []
   part.uses.clear()
   part.answers.clear()

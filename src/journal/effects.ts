@@ -14,6 +14,7 @@ import {
 import type { Verdict } from '../event/policy.ts'
 import { attempt, attemptAsync, passOn, type Attempt } from './attempt.ts'
 import { noBudget, noCost, type Budget } from './budget.ts'
+import { boundaryEnd } from './boundary-end.ts'
 import { boundaryKey, fingerprint } from './fingerprint.ts'
 import type { RunJournal } from './journal.ts'
 import type { Outcome } from './record.ts'
@@ -145,10 +146,11 @@ export function createEffects(options: EffectsOptions): Effects {
       return passOn(result)
     },
 
-    async boundary(at, work, { inputs = {}, isFinal } = {}) {
+    async boundary(at, work, options = {}) {
       const p = placeText(at)
-      journal.note({ k: 'begin', p, key: boundaryKey(inputs, journal.mask) })
-      return finishBoundary(journal, p, { work, isFinal })
+      const { inputs = {}, label } = options
+      journal.note({ k: 'begin', p, key: boundaryKey(inputs, journal.mask), ...(label !== undefined && { label }) })
+      return finishBoundary(journal, p, { ...options, work })
     },
 
     call: (at, { name, args }, work) => recordCall(work, (outcome) => noteCall(outcome, { at, name, args })),
@@ -168,11 +170,13 @@ const realDisk: Disk = (path) => path
 export async function finishBoundary<T>(
   journal: RunJournal,
   p: string,
-  { work, isFinal = () => true }: { readonly work: () => Promise<T>; readonly isFinal?: BoundaryOptions<T>['isFinal'] },
+  { work, ...options }: BoundaryOptions<T> & { readonly work: () => Promise<T> },
 ): Promise<T> {
-  const value = await work()
-  if (isFinal(value)) journal.note({ k: 'done', p, value })
-  return value
+  const result = await attemptAsync(work)
+  const entry = boundaryEnd(p, result, options)
+  // a journal that has failed is why the work did
+  if (entry !== undefined && (result.status === 'ok' || !journal.failure.aborted)) journal.note(entry)
+  return passOn(result)
 }
 
 /** Tells how a call ended that returns at once or later, and passes it on. */

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 
 /** The error that ends a run whose journal cannot be written (spec/engines.md D2 rule 3). Names the folder. */
@@ -5,6 +6,16 @@ export function journalFailure(folder: string, error: unknown): BatonError {
   if (isBatonError(error)) return error
   return new BatonError('JOURNAL_FAILED', `the journal in ${folder} cannot be written: ${messageOf(error)}`, {
     hint: adviceFor(error),
+    cause: error,
+  })
+}
+
+/** The error of a run folder that cannot be removed. */
+export function removalFailure(folder: string, error: unknown): BatonError {
+  const runs = dirname(folder)
+  const isForbidden = hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM')
+  return new BatonError('FILE_FAILED', `${basename(folder)} cannot be removed: ${messageOf(error)}`, {
+    hint: isForbidden ? `Make ${runs} and what is in it writable.` : `See what is wrong with ${runs}.`,
     cause: error,
   })
 }

@@ -11,8 +11,8 @@ import {
   readSync,
   readdirSync,
   renameSync,
-  rmSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -87,7 +87,8 @@ export const nodeFiles: FilePort = {
   },
   link: linkSync,
   rename: renameSync,
-  remove: (path) => rmSync(path),
+  // rmSync loads what it removes whole trees with
+  remove: unlinkSync,
   list(path) {
     try {
       return readdirSync(path)

@@ -1,5 +1,6 @@
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, type Json } from '../base/json.ts'
+import type { JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import { encodeValue } from './value.ts'
 
@@ -17,4 +18,11 @@ export function boundaryKey(
   return Object.fromEntries(
     present.map(([name, value]) => [name, sha256(JSON.stringify(encodeValue(value, mask.mask))).slice(0, 16)]),
   )
+}
+
+/** Whether a boundary was begun with these inputs. */
+export function isSameKey(begin: JournalRecord, key: Readonly<Record<string, string>>): boolean {
+  if (begin.k !== 'begin') return false
+  const names = new Set([...Object.keys(begin.key), ...Object.keys(key)])
+  return [...names].every((name) => begin.key[name] === key[name])
 }

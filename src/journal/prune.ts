@@ -3,6 +3,7 @@ import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { nodeFiles } from './file-port.ts'
+import { removalFailure } from './failure.ts'
 import { runIds } from './find-run.ts'
 import { glance } from './glance.ts'
 import { epochsIn, segmentFile } from './segment.ts'
@@ -38,19 +39,19 @@ export async function pruneRuns(
 
 /**
  * Removes a run folder: it is gone at once, whatever happens meanwhile. False when the run is running, and stays.
- * @throws the system error when it cannot be removed
+ * @throws BatonError FILE_FAILED when it cannot be removed
  */
 export async function removeRun(folder: string): Promise<boolean> {
   if ((await glance(folder))?.isRunning === true) return false
   const gone = join(folder, '..', `${removedPrefix}${randomBytes(6).toString('hex')}`)
   try {
     renameSync(folder, gone)
+    rmSync(gone, { recursive: true, force: true })
+    return true
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT')) return true
-    throw error
+    throw removalFailure(folder, error)
   }
-  rmSync(gone, { recursive: true, force: true })
-  return true
 }
 
 /** What a process left that was killed while it removed a run. */

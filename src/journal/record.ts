@@ -90,16 +90,24 @@ type RecordBody<Value> =
     }
   /**
    * A boundary begins from nothing: all older records at and below its place are void, and so is the `done` of every
-   * boundary around it. `key`: name of each input to the hash of its value.
+   * boundary around it. `key`: name of each input to the hash of its value. `label`: what it is about, for people.
    */
-  | { readonly k: 'begin'; readonly p: string; readonly key: Readonly<Record<string, string>> }
+  | { readonly k: 'begin'; readonly p: string; readonly key: Readonly<Record<string, string>>; readonly label?: Value }
   /** A boundary is finished. */
   | { readonly k: 'done'; readonly p: string; readonly value?: Value }
+  /** A boundary came to no good end, for people: who goes on with the run does its work again, record or not. */
+  | { readonly k: 'failed'; readonly p: string; readonly error: RecordedError }
   /** A file is executed at a place: an agent, or a module it asks for. */
   | { readonly k: 'use'; readonly p: string; readonly path: string; readonly hash: string }
   /** An event that is shown again when its boundary is read back. */
   | { readonly k: 'show'; readonly p: string; readonly event: Value }
-  | { readonly k: 'run.end'; readonly exit: number; readonly stop: string; readonly facts?: Value }
+  | {
+      readonly k: 'run.end'
+      readonly exit: number
+      readonly stop: string
+      readonly facts?: Value
+      readonly error?: RecordedError
+    }
 
 /** What a writer is given. Number, epoch and time are added by the journal. */
 export type Entry = RecordBody<unknown>
@@ -129,6 +137,7 @@ const kinds: Readonly<Record<Entry['k'], true>> = {
   choice: true,
   begin: true,
   done: true,
+  failed: true,
   use: true,
   show: true,
   'run.end': true,

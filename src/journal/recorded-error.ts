@@ -1,4 +1,5 @@
 import { isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { StopSignal } from '../base/stop.ts'
 import type { Outcome, RecordedError } from './record.ts'
 
 /** What a record keeps of something that was thrown. */
@@ -22,6 +23,12 @@ export function recordedError(error: unknown): RecordedError {
 export function failedOutcome(error: unknown, signal: AbortSignal): Outcome<never> {
   const status = signal.aborted || isAbort(error) ? 'cancelled' : 'error'
   return { status, error: recordedError(error) }
+}
+
+/** Whether work was told to stop from outside, also when who noticed it says so in other words. */
+export function wasStopped(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error instanceof StopSignal || isAbort(error) || wasStopped(error.cause)
 }
 
 function isAbort(error: unknown): boolean {

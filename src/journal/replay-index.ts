@@ -24,6 +24,8 @@ export interface ReplayIndex {
   readonly source: RecordSource
   readonly entries: ReadonlyMap<string, ReplayEntry>
   readonly start: StartRecord | undefined
+  /** What resumes have set: `key=value` each. */
+  readonly overrides: readonly string[]
   /** Of the newest epoch that was ended. */
   readonly end: EndRecord | undefined
 }
@@ -33,6 +35,7 @@ export async function indexReplay(source: RecordSource): Promise<ReplayIndex> {
   const entries = new Map<string, ReplayEntry>()
   const begun = new Set<string>()
   const marks: { start?: Location; end?: Location } = {}
+  const resumes: Location[] = []
 
   function entryOf(place: string): ReplayEntry {
     const known = entries.get(place)
@@ -67,6 +70,9 @@ export async function indexReplay(source: RecordSource): Promise<ReplayIndex> {
       case 'run.start':
         marks.start ??= location
         return
+      case 'run.resume':
+        resumes.push(location)
+        return
       case 'run.end':
         marks.end = location
     }
@@ -85,6 +91,10 @@ export async function indexReplay(source: RecordSource): Promise<ReplayIndex> {
     source,
     entries,
     start: started?.k === 'run.start' ? started : undefined,
+    overrides: resumes.flatMap((location) => {
+      const record = source.at(location)
+      return record.k === 'run.resume' ? (source.value(record.overrides) as readonly string[]) : []
+    }),
     end: ended?.k === 'run.end' ? ended : undefined,
   }
 }

@@ -6,7 +6,7 @@ import { createFirstDifference, type FirstDifference } from './first-difference.
 import type { Location } from './place-tree.ts'
 import type { JournalRecord, RecordedError } from './record.ts'
 import type { ReplayEntry, ReplayIndex } from './replay-index.ts'
-import { revived } from './revive.ts'
+import { revivedFrom } from './revive.ts'
 import { encodeValue } from './value.ts'
 
 /** A record that a run is compared with, call by call. */
@@ -47,7 +47,7 @@ export function createReplayRecord(index: ReplayIndex): ReplayRecord {
   }
 
   function errorOf(error: RecordedError): Error {
-    return revived(source.value(error as unknown as Json) as RecordedError)
+    return revivedFrom(source, error)
   }
 
   return {

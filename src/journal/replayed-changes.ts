@@ -10,8 +10,11 @@ import type { StartedRecord } from './uncertain.ts'
 
 /** Where the file changes of a replayed run are done. */
 export interface ScratchFiles {
-  /** Does a change that was recorded. `write` writes what a script gives, to the path that it is told. */
-  change(record: FileChangeRecord, write: (disk: Disk) => void): void
+  /**
+   * Does a change that was recorded. `write` writes what a script gives, to the path that it is told; undefined: what is
+   * there comes from other files.
+   */
+  change(record: FileChangeRecord, write: ((disk: Disk) => void) | undefined): void
 }
 
 export interface ChangeOptions {
@@ -50,7 +53,7 @@ export function createReplayedChanges({ index, record, scratch }: ChangeOptions)
     const ended = entry.ended === undefined ? undefined : source.at(entry.ended)
     if (ended?.k === 'ended' && ended.status !== 'ok') throw record.errorOf(ended.error)
     if (!givesContent.has(change.op)) {
-      scratch.change(change, () => {})
+      scratch.change(change, undefined)
       return true
     }
     const planned = attempt(plan)

@@ -2,13 +2,14 @@ import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { type AskedCall, type Effects, type FileChangeRecord, type Place, placeText } from '../event/effects.ts'
 import { finishBoundary, recordCall } from './effects.ts'
-import { boundaryKey, fingerprint } from './fingerprint.ts'
+import { boundaryKey, fingerprint, isSameKey } from './fingerprint.ts'
 import type { RunJournal } from './journal.ts'
 import { type ChangeState, type Location, type PlaceNode, showsBelow } from './place-node.ts'
 import type { JournalRecord, RecordedError } from './record.ts'
-import { revived } from './revive.ts'
+import { revivedFrom } from './revive.ts'
 import type { RunIndex } from './run-index.ts'
 import { callText, diverged, isSameValue } from './same-call.ts'
+import { fileReadBy, isStale, type StaleRead } from './stale-read.ts'
 import type { StartedRecord } from './uncertain.ts'
 
 /** An effect that was in flight when a run broke off, and that is done again. */
@@ -30,6 +31,8 @@ export interface ResumeOptions {
   readonly onRepeat: (repeated: Repeated) => void
   /** Told of what was shown in a boundary that is read back. */
   readonly onShow: (record: Extract<JournalRecord, { readonly k: 'show' }>) => void
+  /** Told where a file was answered from the record that is another one now; `boundary` is what reads it anew. */
+  readonly onStale?: (stale: StaleRead) => void
   /** What is not within a boundary follows the sources of now (`--use-current`). */
   readonly usesCurrent: boolean
 }
@@ -44,7 +47,7 @@ type Answer<T> = { readonly value: T } | undefined
  * @throws BatonError DIVERGED, UNCERTAIN from any of its methods, and from all of them once one was thrown
  */
 export function createResumedEffects(options: ResumeOptions): Effects {
-  const { index, journal, live, stateOf, onRepeat, onShow, usesCurrent } = options
+  const { index, journal, live, stateOf, onRepeat, onShow, onStale, usesCurrent } = options
   const { tree, source } = index
   /** How much each unfinished section has shown again. */
   const shownIn = new Map<PlaceNode, number>()
@@ -90,7 +93,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
 
   /** A recorded error answers where the work went on after it. */
   function failed(at: Place, error: RecordedError): undefined {
-    if (tree.goesOn(placeText(at))) throw revived(error)
+    if (tree.goesOn(placeText(at))) throw revivedFrom(source, error)
     return undefined
   }
 
@@ -199,7 +202,12 @@ export function createResumedEffects(options: ResumeOptions): Effects {
   return {
     observe(at, call, read) {
       const answer = observed<ReturnType<typeof read>>(at, call)
-      return answer === undefined ? live.observe(at, call, read) : answer.value
+      if (answer === undefined) return live.observe(at, call, read)
+      const path = onStale && fileReadBy(call)
+      if (path !== undefined && isStale(read, answer.value, journal.mask)) {
+        onStale?.({ at, path, boundary: boundaryAround(index, at) ?? placeText(at) })
+      }
+      return answer.value
     },
 
     call(at, asked, work) {
@@ -262,19 +270,13 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         return live.boundary(at, unlessStopped(work), options)
       }
       if (node.done === undefined) {
-        return finishBoundary(journal, p, { work: unlessStopped(work), isFinal: options.isFinal })
+        return finishBoundary(journal, p, { ...options, work: unlessStopped(work) })
       }
       const done = source.at(node.done)
       for (const shown of index.shows(node)) show(shown)
       return (done.k === 'done' ? source.value(done.value) : undefined) as Awaited<ReturnType<typeof work>>
     },
   }
-}
-
-function isSameKey(begin: JournalRecord, key: Readonly<Record<string, string>>): boolean {
-  if (begin.k !== 'begin') return false
-  const names = new Set([...Object.keys(begin.key), ...Object.keys(key)])
-  return [...names].every((name) => begin.key[name] === key[name])
 }
 
 /** The innermost boundary that a place is in, as text. */

@@ -44,6 +44,8 @@ export interface RunIndex {
   readonly modelCalls: () => Iterable<RecordedCall>
   /** The events shown below a boundary that is read back. */
   readonly shows: (node: PlaceNode) => readonly JournalRecord[]
+  /** Files that the run itself began to change, as records name them. */
+  readonly changedFiles: ReadonlySet<string>
   /** How many runs of script agents have a number. */
   readonly agentRuns: number
   readonly damages: readonly Damage[]
@@ -58,6 +60,7 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
   const marks = new Map<string, Location[]>()
   const calls = createCallList()
   const shownBy = new WeakMap<PlaceNode, number>()
+  const changedFiles = new Set<string>()
   let agentRuns = 0
 
   function mark(kind: string, location: Location): void {
@@ -89,6 +92,11 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
     tree.prune(place)
   }
 
+  function noteChanged(rest: string): void {
+    if (!rest.startsWith(',"kind":"file"')) return
+    for (const [, path] of rest.matchAll(changedPath)) changedFiles.add(JSON.parse(`"${path}"`) as string)
+  }
+
   const damages = await source.scan(({ e, n, k, p, rest }, location, isLast) => {
     switch (k) {
       case 'begin':
@@ -104,6 +112,7 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
         return tree.setReturned(p, location)
       case 'started':
         calls.start({ e, n, rest }, location)
+        noteChanged(rest)
         return start(tree.make(p), location)
       case 'ended':
         calls.end({ e, rest }, location)
@@ -126,12 +135,16 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
     tree,
     source,
     agentRuns,
+    changedFiles,
     damages,
     records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location)),
     modelCalls: () => calls.read(source),
     shows: (node) => showsBelow(node).map((location) => source.at(location)),
   }
 }
+
+/** The paths in the request of a file change, as JSON writes them. */
+const changedPath = /"(?:path|from|to)":"((?:[^"\\]|\\.)*)"/g
 
 /** A writer that was overtaken may have ended what a later one has begun again: what is paid is paid. */
 function start(node: PlaceNode, location: Location): void {

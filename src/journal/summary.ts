@@ -43,6 +43,17 @@ export interface RunSummary {
   readonly epochs: number
   /** Effects that were done again because nobody knew their end. */
   readonly repeated: number
+  /** Why it ended as it did, when that was an error; null without an end, and in summaries of older versions. */
+  readonly error: string | null
+  /** Where the error is, when it is in a file. */
+  readonly error_place: ErrorPlace | null
+}
+
+/** Lines and columns count from 1. */
+export interface ErrorPlace {
+  readonly file: string
+  readonly line?: number
+  readonly column?: number
 }
 
 /** When a run was worked on, as its records say. Milliseconds. */
@@ -57,7 +68,23 @@ export interface RunTimes {
 export type RunResult = Pick<
   RunSummary,
   'id' | 'target' | 'status' | 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models' | 'repeated'
-> & { readonly exit: number }
+> & { readonly exit: number } & Partial<ErrorView>
+
+/** What went wrong, for people and programs. */
+export type ErrorView = Pick<RunSummary, 'error' | 'error_place'>
+
+export const noError: ErrorView = { error: null, error_place: null }
+
+/** A message is as long as who wrote it liked; a summary is one line of an index. */
+const longestError = 2000
+
+export function errorView(message: string, place?: Partial<ErrorPlace>): ErrorView {
+  const { file, line, column } = place ?? {}
+  return {
+    error: message.length > longestError ? `${message.slice(0, longestError)}…` : message,
+    error_place: file === undefined ? null : { file, ...(line && { line }), ...(column && { column }) },
+  }
+}
 
 /** The summary of a run that has ended. */
 export function summaryOf(result: RunResult, file: string, times: RunTimes): RunSummary {
@@ -79,6 +106,8 @@ export function summaryOf(result: RunResult, file: string, times: RunTimes): Run
     models,
     epochs: times.epochs,
     repeated,
+    error: result.error ?? null,
+    error_place: result.error_place ?? null,
   }
 }
 
@@ -91,7 +120,9 @@ export function statusOf(stop: string): RunStatus {
 export function readSummary(text: string): RunSummary | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isSummary(value) ? value : undefined
+    if (!isSummary(value)) return undefined
+    const { error, error_place } = value as Partial<ErrorView>
+    return { ...value, error: error ?? null, error_place: error_place ?? null }
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../event/event.ts'
-import { type RunResult, statusOf } from './summary.ts'
+import { errorView, type RunResult, statusOf } from './summary.ts'
 
 /** Counts what a run came to while it goes. */
 export interface Tally {
@@ -36,7 +36,7 @@ export function createTally(): Tally {
     addModel: (model) => void models.add(model),
     result() {
       if (end === undefined) return undefined
-      const { run_id: id, stop_reason: stop, exit_code: exit, usage, cost_usd, repeated } = end
+      const { run_id: id, stop_reason: stop, exit_code: exit, usage, cost_usd, repeated, error } = end
       return {
         id,
         target,
@@ -48,6 +48,7 @@ export function createTally(): Tally {
         cost_usd,
         models: [...models],
         repeated: repeated.length,
+        ...(error === undefined ? {} : errorView(error.message, error)),
       }
     },
   }

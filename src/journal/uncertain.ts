@@ -1,6 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
 import type { JournalRecord, UncertainChoice } from './record.ts'
+import { openError } from './revive.ts'
 import { callText } from './same-call.ts'
 import type { RunIndex } from './run-index.ts'
 import type { ChangeState, Location, PlaceNode } from './place-node.ts'
@@ -12,6 +13,7 @@ export interface Uncertain {
   /** `EPOCH.N`, what `--uncertain` takes. */
   readonly id: string
   readonly place: string
+  readonly kind: string
   readonly what: string
   /** Set when it is known that it failed or was stopped. */
   readonly error?: string
@@ -62,8 +64,9 @@ export function uncertainEffects(
       node.state = stateOf(index.source.value(request) as FileChangeRecord)
       if (node.state !== 'neither') return []
     } else if (repeat === 'safe') return []
-    const error = ended?.k === 'ended' && ended.status !== 'ok' ? ended.error.message : undefined
-    return [{ id: `${e}.${n}`, place, what: callText(kind, request), ...(error !== undefined && { error }) }]
+    const error =
+      ended?.k === 'ended' && ended.status !== 'ok' ? openError(index.source, ended.error).message : undefined
+    return [{ id: `${e}.${n}`, place, kind, what: callText(kind, request), ...(error !== undefined && { error }) }]
   })
 }
 

@@ -8,12 +8,13 @@ import {
   type PlannedChange,
 } from '../event/effects.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
+import { boundaryEnd } from './boundary-end.ts'
 import { boundaryKey, fingerprint } from './fingerprint.ts'
 import type { RunJournal } from './journal.ts'
 import type { Location, PlaceNode } from './place-tree.ts'
 import type { Entry, JournalRecord, Outcome } from './record.ts'
 import { recordedError } from './recorded-error.ts'
-import { revived } from './revive.ts'
+import { openError, revivedFrom } from './revive.ts'
 import type { RunIndex } from './run-index.ts'
 import { isSameValue } from './same-call.ts'
 import { unreadFile } from './unread-file.ts'
@@ -128,12 +129,12 @@ export function createVerification(options: VerifyOptions): Verification {
   function recall(outcome: Outcome<Json>): Attempt<unknown> {
     return outcome.status === 'ok'
       ? { status: 'ok', value: source.value(outcome.value) }
-      : { status: 'failed', error: revived(outcome.error) }
+      : { status: 'failed', error: revivedFrom(source, outcome.error) }
   }
 
   function isSame(outcome: Outcome<Json>, now: Attempt<unknown>): boolean {
     if (outcome.status !== 'ok') {
-      return now.status === 'failed' && recordedError(now.error).message === outcome.error.message
+      return now.status === 'failed' && recordedError(now.error).message === openError(source, outcome.error).message
     }
     if (now.status === 'failed') return false
     if (outcome.value === undefined || now.value === undefined) return outcome.value === now.value
@@ -240,14 +241,16 @@ export function createVerification(options: VerifyOptions): Verification {
       return passOn(result) as T
     },
 
-    async boundary(at, work, { inputs = {}, isFinal = () => true } = {}) {
+    async boundary(at, work, options = {}) {
       assertClean()
       const p = placeText(at)
-      note({ k: 'begin', p, key: boundaryKey(inputs, mask) })
-      const value = await work()
+      const { inputs = {}, label } = options
+      note({ k: 'begin', p, key: boundaryKey(inputs, mask), ...(label !== undefined && { label }) })
+      const result = await attemptAsync(work)
       assertClean()
-      if (isFinal(value)) note({ k: 'done', p, value })
-      return value
+      const end = boundaryEnd(p, result, options)
+      if (end !== undefined) note(end)
+      return passOn(result)
     },
   }
 

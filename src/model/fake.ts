@@ -6,6 +6,8 @@ import type { FinishReason, ModelEvent, ModelProvider, ModelRequest } from './pr
 export interface FakeTurn {
   readonly text: readonly string[]
   readonly reasoning?: readonly string[]
+  /** Names of the tools it calls, without arguments. */
+  readonly toolCalls?: readonly string[]
   /** Zero tokens when left out. */
   readonly usage?: Omit<Usage, 'calls'>
   /** `stop` when left out. */
@@ -37,6 +39,9 @@ export function createFakeProvider(script: FakeScript): FakeProvider {
     if (turn.gate !== undefined) await settled(turn.gate, signal)
     for (const text of turn.reasoning ?? []) yield* unlessAborted({ type: 'reasoning', text }, signal)
     for (const text of turn.text) yield* unlessAborted({ type: 'text', text }, signal)
+    for (const [index, name] of (turn.toolCalls ?? []).entries()) {
+      yield* unlessAborted({ type: 'tool_call', index, id: `call_${index}`, name, arguments: '{}' }, signal)
+    }
     signal.throwIfAborted()
     if (turn.failure !== undefined) throw turn.failure
     yield { type: 'usage', usage: { input: 0, output: 0, cached: 0, reasoning: 0, ...turn.usage, calls: 1 } }

@@ -32,8 +32,11 @@ export interface ModelRequest {
   readonly output?: OutputFormat
 }
 
-/** Why the model stopped. `length`: the output limit was reached. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other'
+/**
+ * Why the model stopped. `length`: the output limit was reached; `refusal`: what it says is that it does not answer;
+ * `incomplete`: it stopped in the middle for another reason. `other`: it gave no reason, or one that is not known.
+ */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal' | 'incomplete' | 'other'
 
 /**
  * The one internal stream all wire formats are turned into (R285, DESIGN 8). `start` is the first event when the server
@@ -55,8 +58,17 @@ export type ModelEvent =
   | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd?: number }
   | { readonly type: 'finish'; readonly reason: FinishReason }
 
+/** A setting of a request that is not sent, and what that comes from, as the end of a sentence about the model. */
+export interface UnsentSetting {
+  readonly name: string
+  readonly reason: string
+  readonly hint: string
+}
+
 /** One way to reach models. `stream` throws `BatonError` (`MODEL_FAILED`, `KEY_MISSING`, `KEY_REFUSED`) when a call fails. */
 export interface ModelProvider {
   readonly name: string
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+  /** The settings that the model is not sent because it does not take them. Left out: nobody knows. */
+  unsent?(request: ModelRequest): readonly UnsentSetting[]
 }

@@ -11,6 +11,7 @@ import { faultOfStatus } from './faults.ts'
 import type { ModelEvent, ModelProvider, ModelRequest } from './provider.ts'
 import { retryAfterOf } from './retry-after.ts'
 import { faultOfThrown } from './thrown.ts'
+import { unsentSettings } from './unsent.ts'
 import type { AnswerState, WireFormat } from './wire/format.ts'
 import type { Quirks } from './wire/quirks.ts'
 
@@ -90,7 +91,7 @@ export function createTransport<S extends AnswerState>(
     }
   }
 
-  return { name, stream }
+  return { name, stream, unsent: (request) => unsentSettings(request, (one) => format.body(one, quirks)) }
 }
 
 /**

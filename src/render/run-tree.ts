@@ -2,7 +2,7 @@ import { displayPath } from '../base/files.ts'
 import type { PartStatus, PartView } from '../history/part-view.ts'
 import type { PendingView } from '../history/pending.ts'
 import type { DetailView } from '../history/place-detail.ts'
-import type { RunSummary } from '../journal/summary.ts'
+import type { ErrorView, RunSummary } from '../journal/summary.ts'
 import { formatCost, formatCount } from './format.ts'
 import { harmless } from './harmless.ts'
 import { colourOf, localTime, timeText } from './run-table.ts'
@@ -12,6 +12,8 @@ export interface TreeOptions {
   readonly paint: Paint
   /** Lines of one part, or of one text, that are shown. */
   readonly lines: number
+  /** Paths below it are shown relative to it. */
+  readonly workspace: string
 }
 
 /** What a run came to, a line for each fact that is known. */
@@ -29,6 +31,7 @@ export function runHeader(run: RunSummary, { paint, workspace }: { paint: Paint;
       'models',
       calls === 0 ? '' : joined([`${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}`, paidText(run), ...models]),
     ],
+    ['error', run.error === null ? '' : errorText(run, workspace)],
     ['again', repeated === 0 ? '' : `${repeated} effects that nobody knew the end of`],
   ]
   const title = `${paint('bold', id)}  ${paint(colourOf(status), status)}${exit === null ? '' : `, exit code ${exit}`}`
@@ -92,12 +95,23 @@ function lineOf(part: PartView, around: string, { paint }: TreeOptions): string 
 }
 
 /** One line of a text of others. */
-function oneOf(text: string): string {
+function oneOf(text: string, longest = 100): string {
   const line = harmless(text).split('\n')[0] ?? ''
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
 }
 
-function factLines({ shows, uses, error }: PartView, { paint, lines }: TreeOptions): readonly string[] {
+const longestError = 400
+
+/** What went wrong, and where. */
+function errorText({ error, error_place }: ErrorView, workspace: string): string {
+  const { file, line, column } = error_place ?? {}
+  if (file === undefined) return oneOf(error ?? '', longestError)
+  const place = [displayPath(workspace, file), line, column].filter((one) => one !== undefined).join(':')
+  return `${oneOf(error ?? '', longestError)} (${oneOf(place, longestError)})`
+}
+
+function factLines(part: PartView, { paint, lines, workspace }: TreeOptions): readonly string[] {
+  const { shows, uses } = part
   const shown = shows.map(({ type, label, text }) => {
     if (type === 'label') return `${paint('dim', 'label')} ${oneOf(text)}`
     return `${paint('dim', type)} ${type === 'pin' ? `${oneOf(label)} ` : ''}${oneOf(text)}`
@@ -107,7 +121,7 @@ function factLines({ shows, uses, error }: PartView, { paint, lines }: TreeOptio
     ...shown.slice(0, lines),
     ...(shown.length > lines ? [paint('dim', `… ${formatCount(shown.length - lines)} more (--all)`)] : []),
     ...(calls.length === 0 ? [] : [`${paint('dim', 'calls')} ${harmless(calls.join(', '))}`]),
-    ...(error === null ? [] : [`${paint('red', 'error')} ${oneOf(error)}`]),
+    ...(part.error === null ? [] : [`${paint('red', 'error')} ${errorText(part, workspace)}`]),
   ]
 }
 
@@ -135,14 +149,25 @@ const resumes: { readonly [how in PendingView['resume']]: string } = {
   choice: 'a resume needs a choice',
 }
 
-/** What is not known about a run that broke off. */
-export function pendingLines(pending: readonly PendingView[], { paint }: TreeOptions): readonly string[] {
+/** What is not known about a run that broke off, each kind below its title. */
+export function uncertainLines(uncertain: readonly PendingView[], options: TreeOptions): readonly string[] {
+  const isOpen = ({ error, resume }: PendingView): boolean => error === null || resume !== 'choice'
+  const groups = [
+    { title: 'under way when it ended', pending: uncertain.filter(isOpen) },
+    { title: 'failed, and only you can tell what it has done', pending: uncertain.filter((one) => !isOpen(one)) },
+  ]
+  return groups.flatMap(({ title, pending }) =>
+    pending.length === 0 ? [] : ['', options.paint('bold', title), ...pendingLines(pending, options)],
+  )
+}
+
+function pendingLines(pending: readonly PendingView[], { paint }: TreeOptions): readonly string[] {
   return pending.flatMap(({ id, place, kind, text, resume, error }) => {
     const choice = resume === 'choice' ? `: --uncertain ${id}=redo, =done or =fail` : ''
     const title = `${paint('yellow', id)}  ${kind} ${oneOf(text)}  ${paint('dim', harmless(place))}`
     return [
       title,
-      `  ${error === null ? 'end not known' : `it ended with: ${oneOf(error)}`}; ${resumes[resume]}${choice}`,
+      `  ${error === null ? 'end not known' : `it ended with: ${oneOf(error, longestError)}`}; ${resumes[resume]}${choice}`,
     ]
   })
 }

@@ -8,16 +8,18 @@ import { readChildOptions } from './child-options.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
 
-/** Where a run was started from: what all prompt files of the run are loaded with. */
-export type ChildSurroundings = Omit<TargetOptions, 'file' | 'text' | 'flags'>
+/** Where a run was started from, and its `-c`: what all prompt files of the run are loaded with. */
+export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'flags'> {
+  readonly flags: Pick<TargetOptions['flags'], 'overrides'>
+}
 
 /**
- * What a prompt file is loaded with that is run as an agent: `-m`, `-c` and `BATON_MODEL` are for the main agent only
- * (DESIGN 3).
+ * What a prompt file is loaded with that is run as an agent: `-m` and `BATON_MODEL` are for the main agent only, `-c` is
+ * for the run, whose settings stand below those of the file (DESIGN 3).
  */
 export function childTargetOptions(file: string, around: ChildSurroundings): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
-  return { ...around, env, file, flags: { overrides: [] } }
+  return { ...around, env, file, flags: { overrides: around.flags.overrides }, isAgent: true }
 }
 
 export interface CallerRights {

@@ -3,11 +3,8 @@ import type { Json } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Ending } from './ending.ts'
-import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { GivenInputs } from './inputs.ts'
-import type { PromptTarget } from './prompt-target.ts'
 import type { AgentTarget, Target } from './target.ts'
-import { keepTranscript } from './keep-transcript.ts'
 import { runTarget } from './target-run.ts'
 import type { TaskOutcome } from './task.ts'
 
@@ -22,54 +19,10 @@ export interface Execution {
 }
 
 /** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
-export function execute(target: Target, inputs: GivenInputs, execution: Execution): Promise<Ending> {
-  return target.kind === 'prompt'
-    ? executePrompt(target, inputs, execution)
-    : executeAgent(target, inputs, execution.context)
-}
-
-async function executePrompt(
-  target: PromptTarget,
-  { texts }: GivenInputs,
-  { context, finished, hide, limitBudget }: Execution,
-): Promise<Ending> {
-  const failed: TaskOutcome[] = []
-  const keep = (): void => keepTranscript(target, { outcomes: [...finished, ...failed], hide }, context)
-  try {
-    const outcome = await runPrompt(
-      {
-        target,
-        inputs: texts,
-        onBudget: limitBudget,
-        onOutcome: (task, count) => {
-          finished.push(task)
-          if (task.status !== 'done') return
-          context.events([], { type: 'answer', index: task.index, count, label: task.label, text: task.content })
-        },
-        onFailure: (task) => failed.push(task),
-      },
-      context,
-    )
-    keep()
-    return promptEnding(outcome)
-  } catch (error) {
-    // the run has failed for this reason, whatever else goes wrong now
-    try {
-      keep()
-    } catch {
-      // nothing more can be done
-    }
-    throw error
-  }
-}
-
-function promptEnding(outcome: PromptOutcome): Ending {
-  if (outcome.status === 'skipped') {
-    const { reason, hint } = outcome
-    return { stopReason: 'skipped', tasks: [], outputs: [], skipped: { reason, hint } }
-  }
-  const failed = outcome.outcomes.some(({ status }) => status === 'failed')
-  return { stopReason: failed ? 'error' : 'done', tasks: outcome.outcomes, outputs: [] }
+export async function execute(target: Target, inputs: GivenInputs, execution: Execution): Promise<Ending> {
+  if (target.kind === 'agent') return executeAgent(target, inputs, execution.context)
+  const { executePrompt } = await import('./execute-prompt.ts')
+  return executePrompt(target, inputs, execution)
 }
 
 async function executeAgent(

@@ -39,6 +39,11 @@ export function invocationOf(facts: unknown): Invocation | undefined {
   return facts['invocation'] as unknown as Invocation
 }
 
+/** With settings that win over those it was started with. */
+export function withOverrides(invocation: Invocation, overrides: readonly string[]): Invocation {
+  return { ...invocation, overrides: [...invocation.overrides, ...overrides] }
+}
+
 export function factsOf(invocation: Invocation): JsonObject {
   return { invocation: invocation as unknown as JsonObject }
 }

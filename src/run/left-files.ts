@@ -1,15 +1,26 @@
 import { resolve } from 'node:path'
 import { canonicalJson, isObject, type Json } from '../base/json.ts'
 import type { AskedCall, FileChangeRecord, PlannedChange } from '../event/effects.ts'
-import { entryHash } from '../tool/file-hash.ts'
+import { entryHash, startHash } from '../tool/file-hash.ts'
 import { statusAt } from '../watch/status.ts'
+import type { AddedTexts } from './added-texts.ts'
 
-/** The files that a run has changed, with what was there when it ended; see `entryHash`. Absolute paths. */
-export type LeftFiles = ReadonlyMap<string, string | null>
+/** What a run leaves at a path: see `entryHash`, and its size in bytes. */
+export interface LeftFile {
+  readonly hash: string | null
+  readonly size: number
+}
+
+/** The files that a run has changed, with what was there when it ended. Absolute paths. */
+export type LeftFiles = ReadonlyMap<string, LeftFile>
 
 /** What a run leaves at these paths. */
 export function filesLeft(paths: readonly string[]): LeftFiles {
-  return new Map(paths.map((path) => [path, hashAt(path)]))
+  return new Map(paths.map((path) => [path, leftAt(path)]))
+}
+
+function leftAt(path: string): LeftFile {
+  return { hash: hashAt(path), size: Number(statusAt(path)?.size ?? 0) }
 }
 
 /** The files that an earlier run has changed itself: as long as they are as it left them, they count as unchanged. */
@@ -22,13 +33,27 @@ export interface OwnFiles {
   readonly found: LeftFiles
 }
 
-export function createOwnFiles(left: LeftFiles, workspace: string): OwnFiles {
-  const found = new Map<string, string | null>()
+export function createOwnFiles(
+  left: LeftFiles,
+  { workspace, added }: { readonly workspace: string; readonly added: Pick<AddedTexts, 'isAllBehind'> },
+): OwnFiles {
+  const found = new Map<string, LeftFile>()
 
   function isAsLeft(path: string): boolean {
-    const hash = left.get(path)
-    if (hash === undefined || hashAt(path) !== hash) return false
-    found.set(path, hash)
+    const then = left.get(path)
+    if (then === undefined || hashAt(path) !== then.hash) return false
+    found.set(path, then)
+    return true
+  }
+
+  /** Whether all that was written is still there: other parts of the session may have added to the file since. */
+  function stillHolds(path: string): boolean {
+    if (isAsLeft(path)) return true
+    const then = left.get(path)
+    if (then === undefined || !added.isAllBehind(path, then.size) || hashOfStart(path, then.size) !== then.hash) {
+      return false
+    }
+    found.set(path, leftAt(path))
     return true
   }
 
@@ -36,7 +61,7 @@ export function createOwnFiles(left: LeftFiles, workspace: string): OwnFiles {
     const { op, path } = record
     const from = isText(record['from']) ? record['from'] : path
     if (op === 'mkdir') return isFolder(resolve(workspace, path)) ? undefined : `${path} was removed since`
-    const changed = (op === 'move' ? [path, from] : [path]).find((one) => !isAsLeft(resolve(workspace, one)))
+    const changed = (op === 'move' ? [path, from] : [path]).find((one) => !stillHolds(resolve(workspace, one)))
     if (changed !== undefined) return `${changed} was changed since`
     switch (op) {
       case 'delete':
@@ -98,6 +123,14 @@ function hashAt(path: string): string | null {
     return entryHash(path)
   } catch {
     // what cannot be read is told apart from everything that can be
+    return ''
+  }
+}
+
+function hashOfStart(path: string, size: number): string {
+  try {
+    return startHash(path, size)
+  } catch {
     return ''
   }
 }

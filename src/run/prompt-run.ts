@@ -164,6 +164,7 @@ function runTasks(
       work: (inner) => settle(plan, { round, settings }, inner),
       inputs: taskInputs(plan, round, settings),
       isFinal: ({ status }) => status !== 'failed',
+      failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
     }
     const outcome = await runPart(part, at).catch((caught: unknown) => {
       at.signal.throwIfAborted()

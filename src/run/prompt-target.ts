@@ -24,10 +24,12 @@ export interface PromptTarget {
   readonly spec: RunSpec
   readonly workspace: string
   readonly settings: Settings
-  /** What the file's script agents start from: `-m`, `BATON_MODEL` and `-c` are for the main agent (DESIGN 3). */
+  /** What the file's script agents start from: `-m` and `BATON_MODEL` are for the main agent (DESIGN 3). */
   readonly agentSettings: Settings
-  /** What agents start from that agents run: config files alone. */
+  /** What agents start from that agents run: config files and `-c`. */
   readonly configSettings: Settings
+  /** `-c` as given: prompt files that are run as agents are loaded with it. */
+  readonly overrides: readonly string[]
   readonly packRoots: readonly string[]
   /** Settings with changed params; throws when they are not valid. */
   readonly settingsFor: (params: JsonObject) => Settings
@@ -62,9 +64,10 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     spec,
     workspace,
     settings,
-    configSettings: settingsOf(mergeLayers(spec.layers.below).values, { workspace }),
+    configSettings: settingsOf(mergeLayers([...spec.layers.below, ...spec.layers.shared]).values, { workspace }),
+    overrides: options.flags.overrides,
     packRoots: packRoots(workspace, options),
-    agentSettings: settingsFor({ ...spec, layers: { ...spec.layers, above: [] } }, spec.params),
+    agentSettings: settingsFor({ ...spec, layers: { ...spec.layers, above: spec.layers.shared } }, spec.params),
     settingsFor: (params) => settingsFor(spec, params),
     placeOf: (path, part) => placeInPrompt(spec, path, part),
     findAgent: ({ name }) => byName.get(name) ?? lookup.find(name),

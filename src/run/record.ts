@@ -2,6 +2,7 @@ import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
 import { withoutQueries } from '../config/origins.ts'
 import type { RunJournal } from '../journal/journal.ts'
+import { recordedError } from '../journal/recorded-error.ts'
 import { type Ending, exitCodeFor } from './ending.ts'
 import { lastSource, sourceRecord } from './source-records.ts'
 import type { SourceRecorder } from './stored-sources.ts'
@@ -62,5 +63,6 @@ function recordedSettings({ settings }: Target): Target['settings'] {
 /** Ends the journal of a run, unless the journal itself is what failed. */
 export function recordEnd(journal: RunJournal, ending: Ending, facts?: JsonObject): void {
   if (journal.failure.aborted) return
-  journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason, facts })
+  const error = ending.error === undefined ? {} : { error: recordedError(ending.error) }
+  journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason, facts, ...error })
 }

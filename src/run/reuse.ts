@@ -5,8 +5,9 @@ import { openFileRecords } from '../journal/file-records.ts'
 import { boundaryKey } from '../journal/fingerprint.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { indexRun, type RecordSource, type RunIndex } from '../journal/run-index.ts'
+import { type AddedTexts, createAddedTexts } from './added-texts.ts'
 import { changedInputs, type FinishedParts, finishedParts, isPart, type PartKey } from './finished-parts.ts'
-import { filesLeft, type LeftFiles } from './left-files.ts'
+import { filesLeft, type LeftFile, type LeftFiles } from './left-files.ts'
 import type { SourceLog } from './source-log.ts'
 import { type EarlierPart, verifyPart } from './verify-part.ts'
 
@@ -50,6 +51,7 @@ const mostRuns = 5
 export function createReuseSession(): ReuseSession {
   /** The newest first. */
   let runs: readonly EarlierRun[] = []
+  const added = createAddedTexts()
 
   function forget(forgotten: readonly EarlierRun[]): void {
     for (const { close } of forgotten) close()
@@ -58,14 +60,18 @@ export function createReuseSession(): ReuseSession {
 
   function next({ log, repeats }: Parameters<ReuseSession['next']>[0]): Reuse {
     if (repeats === 'everything') forget(runs)
-    const relied = new Map<string, string | null>()
+    const relied = new Map<string, LeftFile>()
     const counts = { readBack: 0, again: 0 }
     let recorded: Recorded | undefined
     return {
       around(context, given) {
         recorded = given
         const { journal } = given
-        return { ...context, earlier: createEarlierParts({ runs, journal, counts, relied }) }
+        return {
+          ...context,
+          effects: added.around(context.effects, context.workspace),
+          earlier: createEarlierParts({ runs, journal, counts, relied, added }),
+        }
       },
       async end() {
         const run = recorded && (await earlierRun(recorded, { log, relied }))
@@ -91,10 +97,11 @@ interface Earlier {
   readonly journal: RunJournal
   readonly counts: { readBack: number; again: number }
   /** Gets the files that the parts that are read back rely on, as they were left. */
-  readonly relied: Map<string, string | null>
+  readonly relied: Map<string, LeftFile>
+  readonly added: AddedTexts
 }
 
-function createEarlierParts({ runs, journal, counts, relied }: Earlier): EarlierParts {
+function createEarlierParts({ runs, journal, counts, relied, added }: Earlier): EarlierParts {
   return {
     async readBack<T>(part: Part<T>, context: RunContext) {
       if (!isPart(context.at)) return undefined
@@ -103,14 +110,14 @@ function createEarlierParts({ runs, journal, counts, relied }: Earlier): Earlier
       const verified =
         found.changed.length > 0
           ? ({ kind: 'changed', reason: `its ${found.changed.join(' and ')} changed` } as const)
-          : await verifyPart(part, { earlier: found.earlier, journal }, context)
+          : await verifyPart(part, { earlier: found.earlier, journal, added }, context)
       if (verified.kind === 'changed') {
         counts.again += 1
         emit(context, { type: 'again', label: part.label, reason: verified.reason })
         return undefined
       }
       counts.readBack += 1
-      for (const [path, hash] of verified.relied) relied.set(path, hash)
+      for (const [path, left] of verified.relied) relied.set(path, left)
       emit(context, { type: 'read_back', label: part.label })
       verified.commit()
       return { value: verified.value }

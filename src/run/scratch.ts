@@ -12,25 +12,35 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { displayPath, isInside } from '../base/files.ts'
-import type { Disk, FileChangeRecord } from '../event/effects.ts'
+import type { FileChangeRecord } from '../event/effects.ts'
 import type { ScratchFiles } from '../journal/replayed-changes.ts'
+import { createAppendedFiles } from './appended-files.ts'
+import { isAsRecorded } from './as-recorded.ts'
 
 export interface Scratch extends ScratchFiles {
   /** Where the files are: below it those of the workspace, in `outside` all others. Undefined until one is changed. */
   readonly folder: () => string | undefined
   /** The files that were changed, as they are shown: relative to the workspace when inside. Sorted. */
   readonly files: () => readonly string[]
+  /**
+   * The files that are not, or not all, what the recorded run has made: a record does not hold what was added to, copied,
+   * moved or packed, and the workspace has it no more. As they are shown, sorted.
+   */
+  readonly unlike: () => readonly string[]
 }
 
 /**
  * A folder in which a replayed run changes files in place of the workspace (absolute). What it changes and only the
- * workspace has is copied first. Removing it is up to the caller.
+ * workspace has is copied first, as it was before the recorded run as far as that can be known. Removing the folder is up
+ * to the caller.
  */
 export function createScratch(workspace: string): Scratch {
   let root: string | undefined
   /** Paths that are as the run left them, whatever the workspace has there. */
   const touched = new Set<string>()
   const changed = new Set<string>()
+  const unlike = new Set<string>()
+  const appended = createAppendedFiles()
 
   function disk(path: string): string {
     root ??= realpathSync(mkdtempSync(join(tmpdir(), 'baton-replay-')))
@@ -39,55 +49,109 @@ export function createScratch(workspace: string): Scratch {
       : join(root, 'outside', relative('/', path))
   }
 
-  /** Makes what stands at a path what it would be by now. */
-  function bring(path: string): void {
+  function shown(paths: readonly string[]): readonly string[] {
+    return [...new Set(paths)].map((path) => displayPath(workspace, path)).toSorted()
+  }
+
+  /** Makes what stands at a path what it would be by now. True when that is what the workspace has. */
+  function bring(path: string): boolean {
     const isOwn = [...touched].some((one) => isInside(one, path))
+    if (isOwn || isThere(disk(path))) return false
+    copyHere(path)
+    return true
+  }
+
+  function copyHere(path: string): void {
     // a link would lead out of here again
-    if (isOwn || isThere(disk(path)) || kindOf(path) !== 'entry') return
+    if (kindOf(path) !== 'entry') return
     mkdirSync(dirname(disk(path)), { recursive: true })
+    rmSync(disk(path), { recursive: true, force: true })
     cpSync(path, disk(path), { recursive: true, verbatimSymlinks: true })
   }
 
-  function apply({ op, from, mode }: FileChangeRecord, path: string, write: (disk: Disk) => void): void {
-    const source = typeof from === 'string' ? resolve(workspace, from) : undefined
+  /** False for a path that leads out of here. */
+  function apply(record: FileChangeRecord, path: string, write: Parameters<ScratchFiles['change']>[1]): boolean {
+    const { op, from, mode } = record
     mkdirSync(dirname(disk(path)), { recursive: true })
-    if (!isInside(disk(workspace), realpathSync(dirname(disk(path))))) return
+    if (!isInside(disk(workspace), realpathSync(dirname(disk(path))))) return false
     if (kindOf(disk(path)) === 'link') rmSync(disk(path))
     switch (op) {
       case 'delete':
-        return rmSync(disk(path), { recursive: true, force: true })
+        rmSync(disk(path), { recursive: true, force: true })
+        return true
       case 'mkdir':
-        return void mkdirSync(disk(path), { recursive: true })
+        mkdirSync(disk(path), { recursive: true })
+        return true
       case 'chmod':
-        return typeof mode === 'number' && existsSync(disk(path)) ? chmodSync(disk(path), mode) : undefined
+        if (typeof mode === 'number' && existsSync(disk(path))) chmodSync(disk(path), mode)
+        return true
       case 'copy':
-      case 'move':
-        return source === undefined ? undefined : transfer(op, disk(source), disk(path))
+      case 'move': {
+        const source = typeof from === 'string' ? disk(resolve(workspace, from)) : undefined
+        if (source !== undefined && isThere(source)) transfer(op, source, disk(path))
+        else clear(record, path)
+        return true
+      }
       default:
-        return write(disk)
+        if (write === undefined) clear(record, path)
+        else write(disk)
+        return true
     }
+  }
+
+  /** What is there, and is not what would have to be made, is of another time. */
+  function clear(record: FileChangeRecord, path: string): void {
+    if (!isAsRecorded(disk(path), record)) rmSync(disk(path), { recursive: true, force: true })
+  }
+
+  /** Whether a path holds what the recorded run has made there, if need be as the workspace has it since. */
+  function isLike(record: FileChangeRecord, path: string): boolean {
+    if (isAsRecorded(disk(path), record)) return true
+    if (record.after === null || kindOf(path) !== 'entry' || !isAsRecorded(path, record)) return false
+    copyHere(path)
+    return true
+  }
+
+  /** Keeps which files are not what they were then. */
+  function noteResult(record: FileChangeRecord, path: string, isDone: boolean): void {
+    const source =
+      record.op === 'move' && typeof record['from'] === 'string' ? resolve(workspace, record['from']) : path
+    const moved = source === path ? [] : unlikeBelow(source)
+    // these two leave the content as it is
+    if (record.op !== 'mkdir' && record.op !== 'chmod') for (const one of [path, source]) forget(one)
+    for (const one of moved) if (one !== source) unlike.add(join(path, relative(source, one)))
+    if (!isDone || !isLike(record, path)) unlike.add(path)
+  }
+
+  function unlikeBelow(path: string): readonly string[] {
+    return [...[...unlike].filter((one) => isInside(path, one)), ...appended.unlikeBelow(path)]
+  }
+
+  function forget(path: string): void {
+    appended.forget(path)
+    for (const one of unlikeBelow(path)) unlike.delete(one)
   }
 
   return {
     change(record, write) {
       const path = resolve(workspace, record.path)
       const involved = typeof record['from'] === 'string' ? [path, resolve(workspace, record['from'])] : [path]
-      for (const one of involved) bring(one)
-      apply(record, path, write)
+      const [isLeft = false] = involved.map((one) => bring(one))
+      if (record.op === 'append' && write !== undefined) {
+        const add = (): void => appended.add(path, record, { disk: disk(path), isLeft, write: () => write(disk) })
+        if (!apply(record, path, add)) unlike.add(path)
+      } else noteResult(record, path, apply(record, path, write))
       for (const one of record.op === 'copy' ? [path] : involved) touched.add(one)
-      for (const one of involved) {
-        if (isThere(disk(one)) && one === path) changed.add(displayPath(workspace, one))
-        else if (!isThere(disk(one))) changed.delete(displayPath(workspace, one))
-      }
+      changed.add(path)
     },
     folder: () => root,
-    files: () => [...changed].toSorted(),
+    files: () => shown([...changed].filter((path) => isThere(disk(path)))),
+    unlike: () => shown(unlikeBelow('/')),
   }
 }
 
-/** What is not there, because the record does not hold the files of then, cannot be moved. */
 function transfer(op: 'copy' | 'move', from: string, to: string): void {
-  if (!isThere(from) || from === to) return
+  if (from === to) return
   rmSync(to, { recursive: true, force: true })
   if (op === 'move') renameSync(from, to)
   else cpSync(from, to, { recursive: true, verbatimSymlinks: true })

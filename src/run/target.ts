@@ -17,9 +17,11 @@ export interface AgentTarget {
   readonly reload: () => ScriptFile
   readonly workspace: string
   readonly settings: Settings
-  /** What the agent's own options are merged over: config files alone. */
+  /** What the agent's own options are merged over: config files, and `-c`. */
   readonly agentSettings: Settings
   readonly configSettings: Settings
+  /** `-c` as given: prompt files that are run as agents are loaded with it. */
+  readonly overrides: readonly string[]
   /** Options from the environment and from flags: they win over the agent's own (DESIGN 3). */
   readonly flagOptions: JsonObject
   /** What `baton check` says and a run does not. */
@@ -72,6 +74,7 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     settings,
     agentSettings: configSettings,
     configSettings,
+    overrides: options.flags.overrides,
     flagOptions: pickAgentOptions(flagValues),
     notes,
     packRoots: roots,

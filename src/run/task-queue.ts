@@ -19,7 +19,7 @@ export interface WorkLimits {
 }
 
 /** Takes no more tasks, aborts those under way, and resolves once they have ended. */
-export type StopWork = () => Promise<void>
+type StopWork = () => Promise<void>
 
 /**
  * Hands tasks to who works on them (spec/engines.md D4). What tasks give and how far a run is stands in the journal and

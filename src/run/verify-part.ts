@@ -8,6 +8,7 @@ import type { Part } from '../event/part.ts'
 import type { RunSources } from '../event/sources.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createVerification, type FinishedPart, type Verification } from '../journal/verified-effects.ts'
+import type { AddedTexts } from './added-texts.ts'
 import { createOwnFiles, type LeftFiles, type OwnFiles } from './left-files.ts'
 
 /** A part of an earlier run, and what that run has left behind. */
@@ -15,6 +16,13 @@ export interface EarlierPart extends FinishedPart {
   /** The files that were executed: by place and path to the hash of their text. */
   readonly uses: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly left: LeftFiles
+}
+
+export interface VerifyPartOptions {
+  readonly earlier: EarlierPart
+  readonly journal: RunJournal
+  /** What the session has added to files, in this run too. */
+  readonly added: AddedTexts
 }
 
 export type Verified<T> =
@@ -29,11 +37,11 @@ export type Verified<T> =
  */
 export async function verifyPart<T>(
   part: Part<T>,
-  { earlier, journal }: { readonly earlier: EarlierPart; readonly journal: RunJournal },
+  { earlier, journal, added }: VerifyPartOptions,
   context: RunContext,
 ): Promise<Verified<T>> {
   const stop = new AbortController()
-  const own = createOwnFiles(earlier.left, context.workspace)
+  const own = createOwnFiles(earlier.left, { workspace: context.workspace, added })
   const { at, effects: live } = context
   const { isOwnRead, whyChangeAgain } = own
   const verification = createVerification({

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
-import { displayPath, isInside, realPath } from '../base/files.ts'
+import { isInside, realPath } from '../base/files.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Expectation, TestEntry } from '../config/schema-test.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
@@ -41,7 +41,7 @@ export async function testCases({ spec, workspace, placeOf }: PromptTarget): Pro
       if (cassette !== undefined && !isInside(workspace, realPath(cassette))) {
         throw new BatonError('OUTSIDE_WORKSPACE', `the cassette ${entry.cassette} is outside the workspace`, {
           place: await at(['cassette']),
-          hint: `Name a file below ${displayPath(dirname(spec.file), workspace)}.`,
+          hint: `Name a file below ${workspace}, relative to the prompt file.`,
         })
       }
       return {

@@ -1,8 +1,9 @@
-import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
+import { isCassette } from '../journal/is-cassette.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
 import type { TestCase } from './case.ts'
 import { expectedExit, unmetExpectations } from './expectations.ts'
@@ -114,18 +115,6 @@ async function sourceOf(test: Named, folder: string, { writeCassette }: RunTestO
     place: await test.placeOf(['cassette']),
     hint: 'Record it by baton test --record: that asks the models.',
   })
-}
-
-/** Only the beginning is looked at: a damaged one may be replaced. */
-function isCassette(file: string): boolean {
-  const descriptor = openSync(file, 'r')
-  try {
-    const start = Buffer.alloc(200)
-    const length = readSync(descriptor, start)
-    return length === 0 || start.toString('latin1').includes('"k":"cassette"')
-  } finally {
-    closeSync(descriptor)
-  }
 }
 
 /** Why a test failed. A run that ended in another way than expected has no answer to look at. */

@@ -14,7 +14,7 @@ export function entryHash(path: string): string | null {
   if (status === undefined) return null
   if (status.isSymbolicLink()) return sha256(readlinkSync(path))
   if (status.isDirectory()) return sha256(namesBelow(path).toSorted(compareBytes).join('\n'))
-  return status.isFile() ? fileHash(path) : sha256('')
+  return status.isFile() ? startHash(path) : sha256('')
 }
 
 /** What stands at a path itself, also a link; undefined when nothing does. */
@@ -29,13 +29,17 @@ export function entryStatus(path: string): Stats | undefined {
 
 const chunkBytes = 1024 * 1024
 
-function fileHash(path: string): string {
+/** SHA-256 of the first `size` bytes of a file, or of all that it has. @throws the error of the system */
+export function startHash(path: string, size = Infinity): string {
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(chunkBytes)
   const descriptor = openSync(path, 'r')
   try {
-    for (let read = readSync(descriptor, chunk); read > 0; read = readSync(descriptor, chunk)) {
+    for (let left = size; left > 0;) {
+      const read = readSync(descriptor, chunk, 0, Math.min(left, chunkBytes), null)
+      if (read === 0) break
       hash.update(chunk.subarray(0, read))
+      left -= read
     }
   } finally {
     closeSync(descriptor)

@@ -1,6 +1,5 @@
 import { dirname, join } from 'node:path'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
-import { bothReads } from '../base/reads.ts'
 import type { MeteredCall, RunTotal } from '../event/context.ts'
 import type { Cost } from '../event/effects.ts'
 import { createMeter, type Meter } from '../event/meter.ts'
@@ -15,19 +14,19 @@ import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
 import { type Ending, endingEvent, exitCodeFor, failedEnding } from '../run/ending.ts'
 import { execute } from '../run/execute.ts'
-import { type GivenInputs, refuseBoth, workingGlobs } from '../run/inputs.ts'
 import type { Invocation } from '../run/invocation.ts'
-import { hashOf, recordEnd } from '../run/record.ts'
+import { recordEnd } from '../run/record.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
 import { resultHash } from '../run/result-hash.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { loadTarget, type Target, type TargetOptions, warningsOf } from '../run/target.ts'
+import type { Target } from '../run/target.ts'
 import type { TaskOutcome } from '../run/task.ts'
+import { inputsOf, loadRun, sendStart } from './load-run.ts'
 import { maskFor, wireRun } from './run-context.ts'
-import type { Past, Replay } from './run-effects.ts'
+import type { OlderEpochs } from './past.ts'
+import type { Replay } from './run-effects.ts'
 import { runFolders } from './run-folders.ts'
-import { version } from '../version.ts'
 
 /** What the process gives every run, whether it begins or goes on. */
 export interface Surroundings {
@@ -92,7 +91,7 @@ interface RunReplay extends Replay {
   readonly settle: (error?: unknown) => void
 }
 
-interface RunPast extends Omit<Past, 'onRepeat'> {
+interface RunPast extends OlderEpochs {
   /** The model calls that were paid for, for the total of the run. */
   readonly calls: readonly MeteredCall[]
   /** What counts as spent already. */
@@ -120,7 +119,7 @@ interface Run {
  * the report says it.
  */
 export async function conduct(plan: RunPlan, surroundings: Surroundings, listener: Listener): Promise<RunReport> {
-  const { id, invocation } = plan
+  const { id } = plan
   let mask = createMask(surroundings.env)
   const bus = createBus({
     runId: id,
@@ -140,10 +139,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   let kept: KeptRun | undefined
   let ending: Ending
   try {
-    const inputs = inputsOf(invocation)
-    refuseBoth(inputs)
-    const loaded = await loadWithFiles(targetOptions(plan, surroundings, builtInDir), inputs)
-    const target = plan.prepare?.(loaded) ?? loaded
+    const target = await loadRun(plan, surroundings, builtInDir)
     mask = maskFor(target, surroundings.env)
     sendStart(plan, target, bus)
     ending = await runRecorded(target, {
@@ -182,50 +178,6 @@ async function keepHistory({ folder, keepMs }: KeptRun, result: ReturnType<Tally
   if (keepMs !== undefined) await pruneRuns(dirname(folder), { keepMs, now: new Date() })
 }
 
-function targetOptions(
-  { invocation, sources, overrides = [] }: RunPlan,
-  { env, home, log }: Surroundings,
-  builtInDir: string,
-): TargetOptions {
-  const { file, cwd, text, vars, model, outputSchema } = invocation
-  return {
-    file,
-    cwd,
-    env,
-    home,
-    builtInDir,
-    reads: bothReads(log, sources.reads),
-    ...(text === undefined ? {} : { text }),
-    flags: {
-      overrides: [...invocation.overrides, ...overrides],
-      vars,
-      ...(model === undefined ? {} : { model }),
-      ...(outputSchema === undefined ? {} : { outputSchema }),
-    },
-  }
-}
-
-/** `-f` is `working_globs` of a prompt file, and says where they start only once its `base_dir` is known. */
-async function loadWithFiles(options: TargetOptions, inputs: GivenInputs): Promise<Target> {
-  const target = await loadTarget(options)
-  if (target.kind === 'agent' || inputs.globs.length === 0) return target
-  const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
-  return loadTarget({ ...options, flags: { ...options.flags, overrides } })
-}
-
-function sendStart({ invocation, isResumed }: RunPlan, target: Target | undefined, bus: Bus): void {
-  bus.send([], {
-    type: 'run.started',
-    schema: 1,
-    file: invocation.file,
-    target: target?.kind ?? 'prompt',
-    file_hash: target === undefined ? null : hashOf(target),
-    version,
-    config_warnings: target === undefined ? [] : warningsOf(target),
-    ...(isResumed ? { resumed: true } : {}),
-  })
-}
-
 async function runRecorded(target: Target, run: Run): Promise<Ending> {
   const { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated, onEffect, onOpen, onCallBefore } = run
   const { signal, env, home, log, openBudget = createBudget, reuse } = surroundings
@@ -259,7 +211,8 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
       onEffect,
       patienceMs: retry.patience_ms ?? patienceMs,
       replay,
-      past: past && { ...past, onRepeat: (one) => repeated.push(one) },
+      past: past && (await import('./past.ts')).pastOf(past, { journal, workspace: target.workspace }),
+      onRepeat: (one) => repeated.push(one),
     })
     if (replay === undefined) await checkModels()
     const context = await contextOf()
@@ -282,8 +235,4 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
   } finally {
     await journal.close()
   }
-}
-
-function inputsOf({ inputs, onFiles, cwd }: Invocation): GivenInputs {
-  return { texts: inputs, globs: onFiles, cwd }
 }

@@ -12,8 +12,8 @@ import { indexReplay, type ReplayIndex } from '../journal/replay-index.ts'
 import { createReplayedEffects, type ReplayedEffects } from '../journal/replayed-effects.ts'
 import type { RecordSource } from '../journal/run-index.ts'
 import { createMask, type SecretMask } from '../journal/secrets.ts'
-import { environmentOf, type Invocation, invocationOf } from '../run/invocation.ts'
-import { createReplayedChooser } from '../run/model-choices.ts'
+import { environmentOf, type Invocation, invocationOf, withOverrides } from '../run/invocation.ts'
+import { createReplayedChooser } from '../run/replayed-chooser.ts'
 import { recordedCost } from '../run/recorded-cost.ts'
 import { resultHash } from '../run/result-hash.ts'
 import { createScratch, type Scratch } from '../run/scratch.ts'
@@ -55,8 +55,13 @@ export interface ReplayReport extends RunReport {
   readonly recordedExit: number | undefined
   /** Whether answers and outputs are those of the recorded run; undefined when the record does not say. */
   readonly isSameResult: boolean | undefined
-  /** What was changed, and where; undefined with `live-files`, and when nothing was. */
-  readonly scratch: { readonly folder: string; readonly files: readonly string[] } | undefined
+  /**
+   * What was changed, and where; undefined with `live-files`, and when nothing was. `unlike`: the files that could not be
+   * made as the recorded run made them.
+   */
+  readonly scratch:
+    | { readonly folder: string; readonly files: readonly string[]; readonly unlike: readonly string[] }
+    | undefined
 }
 
 /**
@@ -132,7 +137,9 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
       }
     }
     const invocation = index.start && invocationOf(source.value(index.start.facts))
-    if (invocation !== undefined) return { source, index, invocation }
+    if (invocation !== undefined) {
+      return { source, index, invocation: withOverrides(invocation, index.overrides) }
+    }
     throw new BatonError('USAGE', `${name} cannot be replayed: it does not say how its run was started`, {
       hint: 'It broke off before its first step, or is of an older version. Record the run again.',
     })
@@ -202,6 +209,6 @@ async function summary({ index, replayed, scratch, report, workspace }: Replayed
     recordedCostUsd: recordedCost(index),
     recordedExit: end?.exit,
     isSameResult: facts?.result === undefined ? undefined : facts.result === resultHash(report, toTokens),
-    scratch: folder === undefined ? undefined : { folder, files: scratch.files() },
+    scratch: folder === undefined ? undefined : { folder, files: scratch.files(), unlike: scratch.unlike() },
   }
 }

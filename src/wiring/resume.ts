@@ -15,7 +15,7 @@ import { reopenChanged } from '../run/reopen-changed.ts'
 import { type StoredSources, storedSources } from '../run/read-sources.ts'
 import { recordSources } from '../run/record.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
-import { environmentOf, type Invocation, invocationOf } from '../run/invocation.ts'
+import { environmentOf, type Invocation, invocationOf, withOverrides } from '../run/invocation.ts'
 import { refuseChangedSecrets, strictMask } from './resume-secrets.ts'
 import { settleChange } from '../tool/change-state.ts'
 
@@ -62,7 +62,8 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           recordSources(journal, target, plan.sources)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           await recordChoices(past.choices, journal, past.index)
-          return { journal, folder, past: { ...past, ...spentBefore(past.index) } }
+          const redone = past.choices.filter(({ choice }) => choice === 'redo').map(({ uncertain }) => uncertain)
+          return { journal, folder, past: { ...past, redone, ...spentBefore(past.index) } }
         },
       },
       { ...options, env: environmentOf(plan.invocation, env) },
@@ -147,7 +148,7 @@ function startOf({ records, source, damages }: RunIndex, folder: string): RunSta
   )
   return {
     id: start.run,
-    invocation: { ...invocation, overrides: [...invocation.overrides, ...later] },
+    invocation: withOverrides(invocation, later),
     workspace: (facts as { readonly workspace: string }).workspace,
   }
 }

@@ -17,7 +17,6 @@ import { placeText } from '../event/effects.ts'
 import { createSources } from '../event/sources.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunBudget } from '../journal/run-budget.ts'
-import { spentBefore } from '../journal/spent-before.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import type { ModelTimeouts } from '../model/call.ts'
@@ -26,7 +25,6 @@ import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/secrets-of.ts'
 import { listPacks } from '../pack/find-pack.ts'
 import { resolveAgent } from '../pack/resolve.ts'
-import { createPromptRunner } from '../run/child-run.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import { placeModelError } from '../run/model-place.ts'
 import type { SourceLog } from '../run/source-log.ts'
@@ -34,7 +32,7 @@ import type { SourceRecorder } from '../run/stored-sources.ts'
 import type { Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPathPolicy } from '../tool/policy.ts'
-import { createRunEffects, type Past, recordShown, type Replay } from './run-effects.ts'
+import { createRunEffects, type Past, type ToldOfPast, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
 
 /** Model requests of this process that may be under way at once, over all runs. */
@@ -61,6 +59,8 @@ export interface RunParts {
   readonly onEffect: () => void
   /** Set when the run goes on. */
   readonly past: Past | undefined
+  /** Told of what is done again where the run goes on. */
+  readonly onRepeat: ToldOfPast['onRepeat']
   /** Set when a recorded run is run again without anything outside. */
   readonly replay: Replay | undefined
 }
@@ -120,8 +120,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     configOptions: inheritedOptions(target.configSettings, target.configSettings),
     places,
     meter: run.meter.add,
-    limitBelow: (at, limits) =>
-      budgets.limitPlace(at, limits, run.past && spentBefore(run.past.index, placeText(at)).spent),
+    limitBelow: (at, limits) => budgets.limitPlace(at, limits, run.past?.spentBelow(placeText(at))),
     events,
     now: () => new Date(),
     version,
@@ -187,6 +186,7 @@ function agentParts(
   const clock = systemClock
   const reads = bothReads(log, sources.reads)
   let prices: Promise<PriceList> | undefined
+  let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   const choose = createModelChooser({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
     timeouts: timeoutsOf(settings),
@@ -195,7 +195,7 @@ function agentParts(
     onNotice: (message) => bus.send([], { type: 'warning', message }),
   })
   return {
-    agentRunsBefore: past?.index.agentRuns ?? 0,
+    agentRunsBefore: past?.agentRuns ?? 0,
     scripts: createScriptLoader(settings.lua),
     chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),
     modelPool,
@@ -204,7 +204,12 @@ function agentParts(
     coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
     prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
     limitsCost,
-    runPromptFile: createPromptRunner({ cwd, home, env, builtInDir, reads }),
+    runPromptFile: async (request, context) => {
+      promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) =>
+        createPromptRunner({ cwd, home, env, builtInDir, reads, flags: target }),
+      )
+      return (await promptRunner)(request, context)
+    },
     findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, reads }),
   }
 }

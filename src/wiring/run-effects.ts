@@ -1,23 +1,29 @@
 import { isObject, type Json } from '../base/json.ts'
-import { type Effects, placeOf, placeText } from '../event/effects.ts'
+import { type Cost, type Effects, placeText } from '../event/effects.ts'
 import type { EventBody } from '../event/event.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Budget } from '../journal/budget.ts'
 import type { AgentParts } from '../agent/parts.ts'
 import { createEffects } from '../journal/effects.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { createResumedEffects, type Repeated } from '../journal/resumed-effects.ts'
-import type { RunIndex } from '../journal/run-index.ts'
+import type { Repeated } from '../journal/resumed-effects.ts'
 import { costOfAnswer, costOfFailedCall } from '../model/estimate.ts'
 import type { SourceLog } from '../run/source-log.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { settleChange } from '../tool/change-state.ts'
 
-/** What a run that goes on takes over from its older epochs. */
+/** What a run that goes on takes over from its older epochs; see past.ts, which is loaded only for it. */
 export interface Past {
-  readonly index: RunIndex
-  readonly usesCurrent: boolean
+  /** Agent runs of the older epochs: their numbers are taken. */
+  readonly agentRuns: number
+  /** What counts as spent already below a place. */
+  readonly spentBelow: (place: string) => Required<Cost>
+  /** The same effects, answered by the record as far as it goes. */
+  readonly around: (live: Effects, told: ToldOfPast) => Effects
+}
+
+export interface ToldOfPast {
   readonly onRepeat: (repeated: Repeated) => void
+  readonly events: RunContext['events']
 }
 
 /** What answers in place of everything outside. */
@@ -36,6 +42,8 @@ export interface EffectParts {
   readonly onEffect: () => void
   /** Left out: the run begins. */
   readonly past: Past | undefined
+  /** Told of what is done again where the run goes on. */
+  readonly onRepeat: ToldOfPast['onRepeat']
   /** Keeps what is changed, for who watches the run. */
   readonly log: SourceLog | undefined
   /** Told which sources the run changes itself. */
@@ -51,6 +59,7 @@ export function createRunEffects({
   events,
   onEffect,
   past,
+  onRepeat,
   log,
   sources,
 }: EffectParts): Effects {
@@ -65,14 +74,7 @@ export function createRunEffects({
   })
   const noted = sources.around(live, workspace)
   const watched = log?.around(noted, workspace) ?? noted
-  if (past === undefined) return watched
-  return createResumedEffects({
-    ...past,
-    journal,
-    live: watched,
-    stateOf: (change) => settleChange(change, workspace),
-    onShow: ({ p, event }) => events(placeOf(p), past.index.source.value(event) as EventBody),
-  })
+  return past?.around(watched, { onRepeat, events }) ?? watched
 }
 
 /** What the total of a run counts of a model call; see `totalBefore`. */

@@ -106,7 +106,7 @@ describe('sections of a script-only agent (spec/aipack.md 2)', () => {
   })
 
   it('goes on after a failed input when it is allowed to (vector 30)', async () => {
-    const { run } = agentWorld({
+    const { run, context } = agentWorld({
       'a.aip': aip({
         Options: 'allow_run_on_task_fail = true',
         Output: 'if input == 2 then error("kaboom") end\nreturn input',
@@ -116,6 +116,9 @@ describe('sections of a script-only agent (spec/aipack.md 2)', () => {
     const { outputs, afterAll } = await run('a', [1, 2, 3])
     expect(outputs).toMatchObject([1, { error: expect.stringContaining('kaboom') }, 3])
     expect(afterAll).toContain('kaboom')
+    // the section, and the input it belongs to
+    const failures = context.records.filter(({ k }) => k === 'failed')
+    expect(failures).toMatchObject([{ error: { message: 'kaboom' } }, { error: { message: 'kaboom' } }])
   })
 
   it('fails and runs no After All otherwise (vector 31)', async () => {

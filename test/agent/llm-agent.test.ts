@@ -48,6 +48,12 @@ describe('a model agent', () => {
       { text: ['half'], finish: 'content_filter' },
       'fake::fake was stopped by its content filter: the answer is not whole',
     ],
+    [{ text: ['no'], finish: 'refusal' }, 'fake::fake refused to answer: its words are the refusal'],
+    [{ text: ['half'], finish: 'incomplete' }, 'fake::fake stopped in the middle: the answer is not whole'],
+    [
+      { text: ['I look.'], finish: 'tool_calls' },
+      'fake::fake called a tool, and it has none: the answer may not be whole',
+    ],
   ] as const)('warns about %j', async (turn, message) => {
     const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
     await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] }, context)
@@ -56,6 +62,11 @@ describe('a model agent', () => {
 
   it.each([
     [{ text: [' \n'], usage }, 'fake::fake gave an empty answer'],
+    [
+      { text: [], toolCalls: ['read'], finish: 'tool_calls', usage },
+      'fake::fake gave an empty answer: it called a tool, and it has none',
+    ],
+    [{ text: [], finish: 'incomplete', usage }, 'fake::fake stopped before it answered'],
     [{ text: [], finish: 'length', usage }, 'fake::fake used up its output limit before it answered'],
     [{ text: [], finish: 'content_filter', usage }, 'fake::fake was stopped by its content filter before it answered'],
   ] as const)('fails, and counts the call, when it says nothing: %j', async (turn, message) => {
@@ -65,19 +76,26 @@ describe('a model agent', () => {
     expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([{ call: usage }])
   })
 
-  it('asks the fallback model when the first one says nothing', async () => {
-    const provider = createFakeProvider(({ model }) => ({ text: model === 'a' ? [] : ['words'], usage }))
-    const { context } = agentWorld({}, { provider })
-    const agent = {
-      kind: 'llm',
-      name: 'main',
-      settings: { model: 'a' },
-      fallbackModels: ['b'],
-      takesEmpty: true,
-    } as const
-    expect(await context.agents.run({ agent, messages: [] }, context)).toMatchObject({ text: 'words' })
-    expect(context.sent.filter(({ type }) => type === 'usage').at(-1)).toMatchObject({ total: { calls: 2, input: 22 } })
-  })
+  it.each([[[]], [['read']]])(
+    'asks the fallback model when the first one says nothing, and calls %j',
+    async (toolCalls) => {
+      const provider = createFakeProvider(({ model }) =>
+        model === 'a' ? { text: [], toolCalls, usage } : { text: ['words'], usage },
+      )
+      const { context } = agentWorld({}, { provider })
+      const agent = {
+        kind: 'llm',
+        name: 'main',
+        settings: { model: 'a' },
+        fallbackModels: ['b'],
+        takesEmpty: true,
+      } as const
+      expect(await context.agents.run({ agent, messages: [] }, context)).toMatchObject({ text: 'words' })
+      expect(context.sent.filter(({ type }) => type === 'usage').at(-1)).toMatchObject({
+        total: { calls: 2, input: 22 },
+      })
+    },
+  )
 
   it('counts every request that was sent, and estimates those that broke', async () => {
     const broken = (of: Partial<ModelFailure>): Error => {

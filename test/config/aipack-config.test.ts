@@ -8,14 +8,24 @@ interface Files {
   readonly [path: string]: string
 }
 
-async function load(files: Files, overrides: readonly string[] = []): ReturnType<typeof loadTargetConfig> {
+interface Given {
+  /** `-m`. */
+  readonly model?: string
+  readonly env?: { readonly [name: string]: string }
+}
+
+async function load(
+  files: Files,
+  overrides: readonly string[] = [],
+  { env, ...flags }: Given = {},
+): ReturnType<typeof loadTargetConfig> {
   const root = tempTree({ 'wks/.aipack/x': '', 'home/x': '', ...files })
   const home = join(root, 'home')
   return loadTargetConfig({
     cwd: join(root, 'wks'),
     home,
-    env: { BATON_HOME: join(root, 'own') },
-    flags: { overrides },
+    env: { BATON_HOME: join(root, 'own'), ...env },
+    flags: { overrides, ...flags },
   })
 }
 
@@ -116,14 +126,20 @@ describe("AIPack's config files (spec/aipack.md 4.1)", () => {
 })
 
 describe('what agents start from (DESIGN 3)', () => {
-  it('is the config alone; flags stand above what the main agent says', async () => {
-    const { settings, configSettings, flagValues } = await load({ [wks]: '[options]\nmodel = "config"\n' }, [
-      'model=flag',
-      'temperature=1',
-    ])
+  it('is the config and what -c says of models; for the main agent flags stand above what it says itself', async () => {
+    const { settings, configSettings, flagValues } = await load(
+      { [wks]: '[options]\nmodel = "config"\ntop_p = 0.5\n' },
+      ['model=flag', 'temperature=1', 'write_mode=true', 'context_globs=["*.ts"]'],
+    )
     expect(settings.model).toBe('flag')
-    expect(configSettings.model).toBe('config')
-    expect(configSettings.temperature).toBeUndefined()
-    expect(flagValues).toEqual({ model: 'flag', temperature: 1 })
+    expect(configSettings).toMatchObject({ model: 'flag', temperature: 1, top_p: 0.5, write_mode: false })
+    expect(configSettings.globs.context).toEqual([])
+    expect(flagValues).toEqual({ model: 'flag', temperature: 1, write_mode: true, context_globs: ['*.ts'] })
+  })
+
+  it('is not what -m and BATON_MODEL say', async () => {
+    const { configSettings } = await load({}, ['temperature=1'], { model: 'flag', env: { BATON_MODEL: 'environment' } })
+    expect(configSettings.model).toBeUndefined()
+    expect(configSettings.temperature).toBe(1)
   })
 })

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
 import { chatEvents, type ModelReply, type ModelScript, startModelServer } from '../helpers/model-server.ts'
+import { startNativeServer } from '../helpers/native-server.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { sseText } from '../helpers/wire.ts'
 
 const key = 'sk-test-4f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c'
 
@@ -208,6 +210,32 @@ it('text that is cut inside a character arrives whole', async () => {
   const rawChunks = Array.from({ length: bytes.length }, (_, index) => bytes.subarray(index, index + 1))
   const { stdout } = await ask([{ rawChunks }])
   expect(stdout).toBe('Grüße an 東京 🎉\n')
+})
+
+it('says once for each model which settings it is not sent', async () => {
+  const events = [
+    { type: 'message_start', message: { id: 'x' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'fine' } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    { type: 'message_stop' },
+  ]
+  const server = await startNativeServer({ writes: [sseText(...events)] })
+  onTestFinished(() => server.close())
+  const cwd = tempTree({
+    '.git/HEAD': '',
+    'ask.md': '+++\nseed = 7\ntop_p = 0.9\ntemperature = 0.3\n+++\nSay fine.\n',
+  })
+  const env = { ANTHROPIC_BASE_URL: server.origin, ANTHROPIC_API_KEY: key }
+  const result = await baton(['ask.md', '-m', 'claude-haiku-4-5', '-i', 'one', '-i', 'two'], { cwd, env })
+  expect(result.code).toBe(0)
+  expect(server.requests).toHaveLength(2)
+  expect(result.stderr.split('\n')).toEqual([
+    'warning top_p is not sent: anthropic::claude-haiku-4-5 does not take it together with temperature = 0.3',
+    '  Leave one of them out.',
+    'warning seed is not sent: anthropic::claude-haiku-4-5 is not known to take it',
+    '  Leave seed out, or name another model.',
+    '',
+  ])
 })
 
 it('an interrupted wait ends at once', async () => {

@@ -67,6 +67,26 @@ Rewrite it.
   expect(ran.files['prompts/plan.md']).toBe(files['prompts/plan.md'])
 })
 
+it('lets -c name the model of all agents that name none themselves', async () => {
+  const aip = '# Options\n\n```toml\nOPTIONS\n```\n\n# User\n\nNAME\n\n# Output\n\n```lua\nreturn nil\n```\n'
+  const script = (name: string, options = ''): string => aip.replace('OPTIONS', options).replace('NAME', name)
+  const files = {
+    'baton.toml': '',
+    'ask.md': '+++\nmodel = "main"\nsub_agents = ["a.aip", "own.aip", "b.md", "call.lua"]\n+++\nHi\n',
+    'a.aip': script('a'),
+    'own.aip': script('own', 'model = "own"'),
+    'b.md': '+++\nsub_agents = ["deep/c.aip"]\n+++\nB\n',
+    'deep/c.aip': script('c'),
+    'call.lua': 'aip.agent.run("d.aip")\naip.agent.run("b.md", { input = "x" })',
+    'd.aip': script('d'),
+  }
+  const ran = await run({ files }, 'ask.md', '-c', 'model=run')
+  expect(ran.stderr).toBe('')
+  expect(ran.requests.map(({ model }) => model)).toEqual(['run', 'own', 'run', 'run', 'run', 'run', 'run', 'run'])
+  const flag = await run({ files: { ...files, 'call.lua': '' } }, 'a.aip', '-c', 'model=run')
+  expect(flag.requests.map(({ model }) => model)).toEqual(['run'])
+})
+
 it('lets an agent answer in place of the main one, once for each task', async () => {
   const files = {
     'ask.md': '+++\nagent = "answer.aip"\nsub_agents = [{ name = "sign.lua", stage = "post_task" }]\n+++\nExplain.\n',

@@ -35,7 +35,7 @@ it('lists, shows, compares, exports and removes runs', async () => {
   const { cwd, run } = await world({
     'ask.md': prompt,
     'plan.lua': 'aip.run.pin("files", 1, "none")\nprint("planning")\nreturn {}\n',
-    'bad.lua': 'aip.file.load("missing.txt")\n',
+    'bad.lua': 'pcall(aip.file.load, "missing.txt")\nerror("my own message")\n',
   })
   expect((await run('ask.md', '-i', 'one', '-q')).code).toBe(0)
   expect((await run('ask.md', '-i', 'two', '-q')).code).toBe(0)
@@ -58,7 +58,9 @@ it('lists, shows, compares, exports and removes runs', async () => {
   expect(shown).toContain('pre/0:plan.lua  done')
   expect(shown).toContain('    pin Pin: none\n    print planning\n')
   expect(shown).toMatch(/task\/0 {2}one {2}done .*\n(?:.*\n)*? {2}ask#0 {2}model {2}gateway::small {2}done/)
-  expect((await run('runs', 'show', 'last')).stdout).toContain('error there is no file missing.txt')
+  expect((await run('runs', 'show', 'last')).stdout).toMatch(
+    /^ {2}error {4}my own message \(bad\.lua:2\)$[^]*^main\/chunk {2}failed .*\n.*\n {2}error my own message \(bad\.lua:2\)$/m,
+  )
 
   const place = (await run('runs', 'show', first, '--place', 'task/0')).stdout
   expect(place).toContain('Answer with a word.')

@@ -17,7 +17,13 @@ import { testContext, type TestContext } from './context.ts'
 import { tempTree } from './temp.ts'
 
 /** Limits as they are without any config. */
-const defaultLua = { engine: 'lua54', isolated: 'installed', timeout_ms: 60_000, memory_mb: 256, instructions: 1e12 } as const
+const defaultLua = {
+  engine: 'lua54',
+  isolated: 'installed',
+  timeout_ms: 60_000,
+  memory_mb: 256,
+  instructions: 1e12,
+} as const
 
 export const builtInDir = join(import.meta.dirname, '../../agents')
 
@@ -34,12 +40,14 @@ export interface WorldOptions {
   readonly signal?: AbortSignal
   /** Places for model requests, of all agents together. */
   readonly requestsAtOnce?: number
+  /** `-c` of the run. */
+  readonly overrides?: readonly string[]
 }
 
 /** A workspace with these files in which agents run for real: the Lua engine, the host modules, a journal in memory. */
 export function agentWorld(
   files: { readonly [path: string]: string },
-  { provider, signal, requestsAtOnce = 8 }: WorldOptions = {},
+  { provider, signal, requestsAtOnce = 8, overrides = [] }: WorldOptions = {},
 ): AgentWorld {
   const folder = tempTree(files)
   const packRoots = [join(folder, '.aipack/pack/custom')]
@@ -63,6 +71,7 @@ export function agentWorld(
       env: { BATON_HOME: join(folder, '.state') },
       home: folder,
       builtInDir,
+      flags: { overrides },
     }),
   })
   const places = { packRoots, aipackBase: join(folder, 'home/.aipack-base'), builtInDir }

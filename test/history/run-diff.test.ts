@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compareRuns, openSide } from '../../src/history/run-diff.ts'
+import { differenceText } from '../../src/render/run-diff.ts'
+import { createPaint } from '../../src/render/style.ts'
 import { ask, makeRun, makeTask } from './fixtures.ts'
 
 async function differences(before: string, after: string) {
@@ -50,6 +52,36 @@ it('finds sources, prompts, answers and host calls that differ, by place', async
     },
     { kind: 'answer', place: 'task/0/ask#0', before: 'It is red.', after: 'It is blue.' },
   ])
+})
+
+describe('a call with values over 64 KB', () => {
+  const load = async (text: string, mtime: number) => {
+    const run = await makeRun()
+    const file = { path: 'a.txt', mtime, ctime: mtime, content: text }
+    run.effects.observe(['pre', '0:a.lua', 'chunk#0'], { name: 'aip.file.load', args: ['a.txt'] }, () => [file])
+    await run.effects.call(['pre', '0:a.lua', 'chunk#1'], { name: 'aip.file.save', args: ['b.txt', text] }, () => [1])
+    await run.end()
+    return run.folder
+  }
+  const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`)
+
+  it('is no difference when only the times of files in it differ', async () => {
+    const text = lines.join('')
+    expect(await differences(await load(text, 1), await load(text, 2))).toEqual([])
+  })
+
+  it('shows what is in them, line by line', async () => {
+    const found = await differences(await load(lines.join(''), 1), await load(lines.with(700, 'other\n').join(''), 2))
+    expect(found.map(({ kind, place }) => `${kind} ${place}`)).toEqual([
+      'call pre/0:a.lua/chunk#0',
+      'call pre/0:a.lua/chunk#1',
+    ])
+    for (const one of found) {
+      const shown = differenceText(one, { paint: createPaint({ env: {}, isTerminal: false }), lines: 60 })
+      expect(shown).toContain('\n line 699\\n\n-line 700\\n\n+other\\n\n line 701\\n\n')
+      expect(shown).not.toContain('$blob')
+    }
+  })
 })
 
 it('names a part that only one run has, with its calls, and not what is in it', async () => {

@@ -81,8 +81,23 @@ describe('the list of runs', () => {
         models: ['test::small'],
         epochs: 1,
         repeated: 0,
+        error: null,
+        error_place: null,
       },
     ])
+  })
+
+  it('says why a run failed of which only the records are left', async () => {
+    const runs = tempTree()
+    for (const [index, message] of ['no such file', 'long '.repeat(40_000)].entries()) {
+      const run = await makeRun({ runs, id: ids[index] ?? '' })
+      const error = { type: 'baton', message, place: { file: '/w/a.lua', line: 3 } } as const
+      run.journal.note({ k: 'run.end', exit: 1, stop: 'error', error })
+      await run.journal.close()
+    }
+    const [long, short] = await list(runs)
+    expect(short).toMatchObject({ error: 'no such file', error_place: { file: '/w/a.lua', line: 3 } })
+    expect(long?.error).toBe(`${'long '.repeat(400)}…`)
   })
 
   it('tells a run that broke off from one whose process is alive', async () => {

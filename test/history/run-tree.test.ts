@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
 import { omittedIn, viewParts } from '../../src/history/part-view.ts'
 import { findPart, viewPlace } from '../../src/history/place-detail.ts'
 import { readTree, type TreeOptions } from '../../src/history/run-tree.ts'
 import { openFileRecords } from '../../src/journal/file-records.ts'
 import { noMask } from '../../src/journal/secrets.ts'
+import { tempTree } from '../helpers/temp.ts'
 import { ask, makeRun, makeTask } from './fixtures.ts'
 
 async function treeOf(folder: string, options: Partial<TreeOptions> = {}) {
   const source = openFileRecords(folder, { mask: noMask })
   const tree = await readTree(source, { most: 40, keepsAnswers: false, ...options })
-  return { ...tree, source }
+  return { ...tree, context: { source, breaks: tree.breaks } }
 }
 
 describe('the tree of a run', () => {
@@ -17,9 +19,9 @@ describe('the tree of a run', () => {
     const run = await makeRun()
     await makeTask(run, 0, 'forty')
     await run.end()
-    const { root, source } = await treeOf(run.folder)
+    const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, source)).toMatchObject([
+    expect(viewParts(root, context)).toMatchObject([
       {
         place: 'task/0',
         kind: 'task',
@@ -47,9 +49,9 @@ describe('the tree of a run', () => {
       run.journal.note({ k: 'show', p: at.join('/'), event: { type: 'label', scope: 'task', label: 'Fix it' } })
     })
     await run.end()
-    const { root, source } = await treeOf(run.folder)
+    const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, source)).toMatchObject([
+    expect(viewParts(root, context)).toMatchObject([
       {
         place: 'pre/0:a.aip/data',
         kind: 'section',
@@ -74,9 +76,9 @@ describe('the tree of a run', () => {
     )
     await expect(failing).rejects.toThrow('no rule')
     await run.end('error', 1)
-    const { root, source } = await treeOf(run.folder)
+    const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, source)).toMatchObject([
+    expect(viewParts(root, context)).toMatchObject([
       {
         status: 'failed',
         error: null,
@@ -84,6 +86,114 @@ describe('the tree of a run', () => {
       },
     ])
   })
+
+  it.each([
+    [
+      'an error of a script',
+      new BatonError('SCRIPT_FAILED', 'my own message', { place: { file: '/w/a.lua', line: 2 } }),
+    ],
+    ['anything else that was thrown', new Error('my own message')],
+  ])('says why a part failed in which no call did: %s', async (_, error) => {
+    const run = await makeRun()
+    const failing = run.effects.boundary(['pre', '0:a.lua'], () =>
+      run.effects
+        .boundary(['pre', '0:a.lua', 'chunk'], () => Promise.reject(error))
+        .catch((caught: Error) => {
+          throw new BatonError('AGENT_FAILED', `Sub-agent failed: ${caught.message}`)
+        }),
+    )
+    await expect(failing).rejects.toThrow('my own message')
+    await run.end('error', 1)
+    const { root, context } = await treeOf(run.folder)
+
+    const place = error instanceof BatonError ? { file: '/w/a.lua', line: 2 } : null
+    const section = { place: 'pre/0:a.lua/chunk', status: 'failed', error: 'my own message', error_place: place }
+    expect(viewParts(root, context)).toMatchObject([
+      { status: 'failed', duration_ms: 3, error: null, parts: [{ ...section, duration_ms: 1 }] },
+    ])
+  })
+
+  it('shows the error of a part beside another one below it that was dealt with', async () => {
+    const run = await makeRun()
+    const at = ['pre', '0:a.lua', 'chunk']
+    const failing = run.effects.boundary(at, async () => {
+      await run.effects.boundary([...at, 'b.lua'], () => Promise.reject(new Error('first'))).catch(() => undefined)
+      throw new Error('second')
+    })
+    await expect(failing).rejects.toThrow('second')
+    await run.end('error', 1)
+    const { root, context } = await treeOf(run.folder)
+    expect(viewParts(root, context)).toMatchObject([{ error: 'second', parts: [{ error: 'first' }] }])
+  })
+
+  it('has the label of a task that failed, and why it did', async () => {
+    const run = await makeRun()
+    await run.effects.boundary(['task', '0'], async () => ({ status: 'failed', label: 'src/f2.txt' }), {
+      label: 'src/f2.txt',
+      isFinal: () => false,
+      failureIn: () => ({ code: 'BUDGET', message: 'too dear' }),
+    })
+    await run.end('error', 1)
+    const { root, context } = await treeOf(run.folder)
+    expect(viewParts(root, context)).toMatchObject([{ text: 'src/f2.txt', status: 'failed', error: 'too dear' }])
+  })
+
+  it('does not say that a part has failed at which a later process was at work again', async () => {
+    const runs = tempTree()
+    const first = await makeRun({ runs })
+    const failing = first.effects.boundary(['task', '0'], () => Promise.reject(new Error('no')))
+    await expect(failing).rejects.toThrow('no')
+    await first.end('error', 1)
+    const second = await makeRun({ runs })
+    await ask(second, ['task', '0', 'ask#0'], { question: 'a', answer: 'b' })
+    await second.journal.close()
+    const { root, context } = await treeOf(second.folder)
+    expect(viewParts(root, context)).toMatchObject([{ status: 'unfinished', error: null }])
+  })
+
+  it('takes the time of a part without the break in which nobody worked on the run', async () => {
+    const runs = tempTree()
+    const at = ['task', '0']
+    const first = await makeRun({ runs, from: 1_000_000 })
+    first.journal.note({ k: 'begin', p: 'task/0', key: {} })
+    await ask(first, [...at, 'ask#0'], { question: 'a', answer: 'b' })
+    await first.journal.close()
+    const second = await makeRun({ runs, from: 90_000_000 })
+    await ask(second, [...at, 'ask#1'], { question: 'c', answer: 'd' })
+    second.journal.note({ k: 'done', p: 'task/0', value: {} })
+    await second.end()
+    const { root, context } = await treeOf(second.folder)
+    // from begin to the end of the call, and from the header of the second process on; each record takes one, as does
+    // the header of the first process, which is written when something is to be durable
+    expect(viewParts(root, context)).toMatchObject([{ duration_ms: 3 + 3, parts: [{ duration_ms: 2 }, {}] }])
+  })
+
+  it.each([
+    ['done', 'done', null],
+    ['found', 'done', null],
+    ['fail', 'failed', 'it counts as failed: --uncertain said so'],
+    ['redo', 'unfinished', null],
+  ] as const)(
+    'takes the word of a person or the disk for an effect without an end: %s',
+    async (choice, status, error) => {
+      const run = await makeRun()
+      const p = 'main/chunk#0'
+      run.journal.note({ k: 'begin', p: 'main/chunk', key: {} })
+      const n = run.journal.note({
+        k: 'started',
+        p,
+        kind: 'command',
+        repeat: 'unsafe',
+        fp: 'x',
+        request: { command: 'rm' },
+      })
+      run.journal.note({ k: 'choice', p, of: [1, n], choice })
+      if (choice !== 'redo') run.journal.note({ k: 'done', p: 'main/chunk' })
+      await run.end()
+      const { root, context } = await treeOf(run.folder)
+      expect(viewParts(root, context)).toMatchObject([{ parts: [{ kind: 'command', status, error }] }])
+    },
+  )
 
   it('shows an error that a script went on after only at the call', async () => {
     const run = await makeRun()
@@ -97,9 +207,9 @@ describe('the tree of a run', () => {
       ).toThrow()
     })
     await run.end()
-    const { root, source } = await treeOf(run.folder)
+    const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, source)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
+    expect(viewParts(root, context)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
   })
 
   it('shows what was done afresh once, and counts what was paid for both', async () => {
@@ -107,9 +217,9 @@ describe('the tree of a run', () => {
     await makeTask(run, 0, 'first')
     await makeTask(run, 0, 'second')
     await run.end()
-    const { root, source } = await treeOf(run.folder)
+    const { root, context } = await treeOf(run.folder)
 
-    const [task, ...others] = viewParts(root, source)
+    const [task, ...others] = viewParts(root, context)
     expect(others).toEqual([])
     expect(task).toMatchObject({ calls: 2, cost_usd: 0.02, uses: { 'file.read': 1 } })
     expect(task?.parts).toHaveLength(1)
@@ -122,9 +232,9 @@ describe('the tree of a run', () => {
       else run.journal.note({ k: 'begin', p: 'task/17', key: {} })
     }
     await run.end('error', 1)
-    const { root, source } = await treeOf(run.folder, { most: 3 })
+    const { root, context } = await treeOf(run.folder, { most: 3 })
 
-    expect(viewParts(root, source).map(({ place }) => place)).toEqual(['task/0', 'task/1', 'task/2', 'task/17'])
+    expect(viewParts(root, context).map(({ place }) => place)).toEqual(['task/0', 'task/1', 'task/2', 'task/17'])
     expect(omittedIn(root)).toBe(16)
     expect(root.paid.calls).toBe(19)
   })
@@ -137,10 +247,10 @@ describe('the tree of a run', () => {
     await run.end()
     const file = `${run.folder}/j-000001.jsonl`
     writeFileSync(file, readFileSync(file, 'utf8').replace('question 0', 'question X'))
-    const { root, source, damages } = await treeOf(run.folder)
+    const { root, context, damages } = await treeOf(run.folder)
 
     expect(damages).toBe(1)
-    expect(viewParts(root, source)).toMatchObject([{ place: 'task/0', parts: [] }, { place: 'task/1' }])
+    expect(viewParts(root, context)).toMatchObject([{ place: 'task/0', parts: [] }, { place: 'task/1' }])
   })
 })
 
@@ -150,11 +260,11 @@ describe('one part of a run', () => {
     await makeTask(run, 0, 'forty')
     await makeTask(run, 1, 'two')
     await run.end()
-    const { root, source } = await treeOf(run.folder, { keepsAnswers: true, within: 'task/1' })
+    const { root, context } = await treeOf(run.folder, { keepsAnswers: true, within: 'task/1' })
     const part = findPart(root, 'task/1')
     expect(findPart(root, 'task/0')).toBeUndefined()
 
-    expect(part && viewPlace(part, source).details).toMatchObject([
+    expect(part && viewPlace(part, context).details).toMatchObject([
       { place: 'task/1/ask/read', title: 'file.read("a.txt")', text: 'text of a' },
       { place: 'task/1/ask#0', title: 'prompt', text: '[model]\ntest::small\n\n[user]\nquestion 1' },
       { place: 'task/1/ask#0', title: 'answer', text: 'two\n'.trimEnd() },
@@ -168,10 +278,10 @@ describe('one part of a run', () => {
     await ask(run, ['task', '0', 'ask#0'], { question: 'x'.repeat(100_000), answer: 'short' })
     await run.end()
     rmSync(`${run.folder}/blobs`, { recursive: true })
-    const { root, source } = await treeOf(run.folder, { keepsAnswers: true })
+    const { root, context } = await treeOf(run.folder, { keepsAnswers: true })
     const part = findPart(root, 'task/0/ask#0')
 
-    const details = part ? viewPlace(part, source).details : []
+    const details = part ? viewPlace(part, context).details : []
     expect(details.map(({ title, text }) => `${title}: ${text}`)).toEqual([
       expect.stringMatching(/^prompt: \(.*is missing\)$/),
       'answer: short',

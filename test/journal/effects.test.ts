@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
+import { StopSignal } from '../../src/base/stop.ts'
 import type { EffectRequest, Effects, PlannedChange } from '../../src/event/effects.ts'
 import type { Budget } from '../../src/journal/budget.ts'
 import { createEffects, type EffectsOptions } from '../../src/journal/effects.ts'
@@ -10,6 +11,8 @@ import { createMortalOwners, newRunFolder, recordsIn } from './fixtures/run-fold
 
 const now = (): Date => new Date(0)
 const model: EffectRequest = { kind: 'model', request: { b: 1, a: 'ask' }, repeat: 'safe' }
+
+const stopped = new StopSignal('SIGTERM', 143)
 
 interface Started {
   readonly effects: Effects
@@ -395,10 +398,49 @@ describe('boundary', () => {
     ])
   })
 
-  it('records no end of work that failed, so that it is entered again', async () => {
+  it('records why work failed, and no end of it, so that it is entered again', async () => {
     const effects = createMemoryEffects()
-    await expect(effects.boundary(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const error = new BatonError('SCRIPT_FAILED', 'no', { place: { file: 'a.lua', line: 2, text: 'whole text' } })
+    const failing = effects.boundary(['a'], () => Promise.reject(error), { label: 'the first' })
+    await expect(failing).rejects.toBe(error)
+    const recorded = { type: 'baton', code: 'SCRIPT_FAILED', message: 'no', place: { file: 'a.lua', line: 2 } }
+    expect(effects.records).toMatchObject([
+      { k: 'begin', p: 'a', label: 'the first' },
+      { k: 'failed', p: 'a', error: recorded },
+    ])
+    expect(effects.records).toHaveLength(2)
+  })
+
+  it.each([
+    ['was stopped by a signal', new StopSignal('SIGINT', 130)],
+    ['was aborted', new DOMException('enough', 'AbortError')],
+    ['was stopped, in the words of who noticed it', new BatonError('AGENT_FAILED', 'a failed', { cause: stopped })],
+    ['cannot go on as it is recorded', new BatonError('DIVERGED', 'another way')],
+  ])('records no failure of work that %s', async (_, error) => {
+    const effects = createMemoryEffects()
+    await expect(effects.boundary(['a'], () => Promise.reject(error))).rejects.toBe(error)
     expect(effects.records).toMatchObject([{ k: 'begin', p: 'a' }])
+    expect(effects.records).toHaveLength(1)
+  })
+
+  it('records what failed in a value that is not final', async () => {
+    const effects = createMemoryEffects()
+    await effects.boundary(['a'], async () => 'bad', {
+      isFinal: () => false,
+      failureIn: (value) => ({ code: 'TASK_FAILED', message: `it is ${value}`, file: 'a.md', line: 3 }),
+    })
+    const error = { type: 'baton', code: 'TASK_FAILED', message: 'it is bad', place: { file: 'a.md', line: 3 } }
+    expect(effects.records.at(-1)).toMatchObject({ k: 'failed', p: 'a', error })
+  })
+
+  it('syncs nothing for a failure', async () => {
+    const files = createFaultyFiles()
+    const folder = newRunFolder()
+    const journal = await openRun({ folder, now, files })
+    const effects = createEffects({ journal, signal: new AbortController().signal })
+    await expect(effects.boundary(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await journal.close()
+    expect(files.log.filter((name) => name.startsWith('sync'))).toEqual([])
   })
 
   it('records no end of work whose value is not final', async () => {

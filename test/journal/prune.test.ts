@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { removalFailure } from '../../src/journal/failure.ts'
 import { lastWork, pruneRuns, removeRun, startedAt } from '../../src/journal/prune.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -29,6 +30,21 @@ function idsIn(runs: string): readonly string[] {
     .filter((name) => !name.startsWith('.'))
     .toSorted()
 }
+
+describe('a run that cannot be removed', () => {
+  it.each([
+    ['EACCES', 'Make /state/runs and what is in it writable.'],
+    ['EBUSY', 'See what is wrong with /state/runs.'],
+  ])('is named with what to do: %s', (code, hint) => {
+    const error = Object.assign(new Error(`${code}: it does not work`), { code })
+    expect(removalFailure('/state/runs/20261122-054821-6780e1', error)).toMatchObject({
+      code: 'FILE_FAILED',
+      message: `20261122-054821-6780e1 cannot be removed: ${code}: it does not work`,
+      hint,
+      cause: error,
+    })
+  })
+})
 
 describe('pruning', () => {
   it('removes runs that nobody has worked on for longer than is wanted', async () => {

@@ -16,6 +16,8 @@ interface Resumed {
   /** Effects that are done again. */
   readonly repeated: readonly string[]
   readonly shown: readonly unknown[]
+  /** Files that were answered and are others now, and what reads them anew. */
+  readonly stale: readonly string[]
   /** What was really done, by the functions below. */
   readonly acts: string[]
 }
@@ -33,6 +35,7 @@ async function resume(
   const records: JournalRecord[] = []
   const repeated: string[] = []
   const shown: unknown[] = []
+  const stale: string[] = []
   const journal = createMemoryJournal({ epoch: epochs.length + 1, mask, keep: (record) => records.push(record) })
   const live = createEffects({ journal, signal: new AbortController().signal })
   const effects = createResumedEffects({
@@ -43,8 +46,9 @@ async function resume(
     usesCurrent,
     onRepeat: ({ id, place, kind }) => repeated.push(`${id} ${kind} ${place}`),
     onShow: ({ event }) => shown.push(event),
+    onStale: ({ path, boundary }) => stale.push(`${path}: ${boundary}`),
   })
-  return { effects, records, repeated, shown, acts: [] }
+  return { effects, records, repeated, shown, stale, acts: [] }
 }
 
 const at = ['s#0']
@@ -247,6 +251,17 @@ describe('a boundary', () => {
     ])
   })
 
+  it('is done again where it had failed, and says anew when it fails', async () => {
+    const why: Entry = { k: 'failed', p: 's', error: failure }
+    const one = await resume([[begin('s'), obs('s#0'), why]])
+    expect(await work(one)).toBe('s#0')
+    expect(one.records).toMatchObject([{ k: 'done', p: 's' }])
+
+    const other = await resume([[begin('s'), obs('s#0'), why]])
+    await expect(other.effects.boundary(['s'], () => Promise.reject(new Error('again')))).rejects.toThrow('again')
+    expect(other.records).toMatchObject([{ k: 'failed', p: 's', error: { message: 'again' } }])
+  })
+
   it('is not finished by a value that is not final', async () => {
     const one = await resume([[begin('s')]])
     await one.effects.boundary(['s'], async () => 'bad', { isFinal: () => false })
@@ -327,6 +342,14 @@ describe('values', () => {
   })
 })
 
+it('a recorded error comes back with its secrets, however long it is', async () => {
+  const mask = createMask({ OPENAI_API_KEY: 'sk-secret-0123' })
+  const message = `refused: sk-secret-0123 ${'long '.repeat(20_000)}`
+  const error = { status: 'error', error: { type: 'other', message } } as const
+  const one = await resume([[{ k: 'obs', p: 's#0', ...time, ...error }, obs('s#1')]], { mask })
+  expect(() => one.effects.observe(at, time, () => 1)).toThrow(expect.objectContaining({ message }))
+})
+
 describe('with the sources of now', () => {
   it('a call outside of boundaries that is another one goes live; inside it diverges', async () => {
     const free = await resume([[obs('s#0', 1), obs('s#1')]], { usesCurrent: true })
@@ -343,5 +366,30 @@ describe('with the sources of now', () => {
     const now = [started('s#0', print('now')), ended('s#0', 1, 'now')]
     const one = await resume([old, now])
     expect(await one.effects.perform(at, { ...model, request: 'now' }, async () => 'live')).toBe('now')
+  })
+})
+
+function fail(): never {
+  throw new Error('gone')
+}
+
+describe('a file that is answered from the record', () => {
+  const load = { name: 'aip.file.load', args: ['a.md'] }
+  const file = (content: string, mtime: number): Json => [{ path: 'a.md', content, mtime }]
+  const read = async (call: { name: string; args: Json }, now: () => Json): Promise<readonly string[]> => {
+    const recorded = { name: call.name, args: call.args, status: 'ok', value: file('one', 1) } as const
+    const { effects, stale } = await resume([[begin('s'), { k: 'obs', p: 's#0', ...recorded }]])
+    expect(await effects.boundary(['s'], async () => effects.observe(at, call, now))).toEqual(file('one', 1))
+    return stale
+  }
+
+  it.each([
+    ['the same', load, () => file('one', 1), []],
+    ['written again', load, () => file('one', 2), []],
+    ['another one', load, () => file('two', 1), ['a.md: s']],
+    ['gone', load, fail, ['a.md: s']],
+    ['not what was asked for', { name: 'aip.file.exists', args: ['a.md'] }, () => file('two', 1), []],
+  ] as const)('is told of when it is %s: %j', async (_, call, now, told) => {
+    expect(await read({ ...call, args: [...call.args] }, now)).toEqual(told)
   })
 })

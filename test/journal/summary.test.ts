@@ -111,6 +111,19 @@ describe('a summary', () => {
     expect(readSummary(JSON.stringify({ ...summary, later: 1 }))).toEqual({ ...summary, later: 1 })
   })
 
+  it('says what went wrong and where; those of older versions do not', () => {
+    const error = { code: 'SCRIPT_FAILED', message: 'no', hint: 'Look.', file: '/w/a.lua', line: 2, column: 7 }
+    const told = tallyOf([
+      [[], started],
+      [[], { ...failed, error }],
+    ]) as RunResult
+    const times = { started: 0, ended: 1, worked: 1, epochs: 1 }
+    const place = { file: '/w/a.lua', line: 2, column: 7 }
+    expect(summaryOf(told, '/w/a.md', times)).toMatchObject({ error: 'no', error_place: place })
+    const { error: _, error_place: __, ...older } = summary
+    expect(readSummary(JSON.stringify(older))).toEqual({ ...older, error: null, error_place: null })
+  })
+
   it.each([
     '',
     '{',

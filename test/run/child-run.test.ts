@@ -17,7 +17,10 @@ type Files = { readonly [path: string]: string }
 interface World extends AgentWorld {
   readonly requests: readonly ModelRequest[]
   /** Runs ask.md to its end. */
-  readonly ask: (overrides?: readonly string[]) => Promise<readonly TaskOutcome[]>
+  readonly ask: (
+    overrides?: readonly string[],
+    flags?: { readonly model?: string; readonly env?: { readonly [name: string]: string } },
+  ) => Promise<readonly TaskOutcome[]>
 }
 
 /** The instruction in angle brackets. */
@@ -33,11 +36,13 @@ interface WorldParts {
   readonly answer?: (request: ModelRequest) => FakeTurn
   /** What the context says besides. */
   readonly extra?: Pick<RunContext, 'dry' | 'mayWrite'>
+  /** `-c` of the run. */
+  readonly overrides?: readonly string[]
 }
 
-function world(files: Files, { answer = echo, extra = {} }: WorldParts = {}): World {
+function world(files: Files, { answer = echo, extra = {}, overrides: runOverrides = [] }: WorldParts = {}): World {
   const provider = createFakeProvider(answer)
-  const made = agentWorld({ '.git/HEAD': 'x', ...files }, { provider })
+  const made = agentWorld({ '.git/HEAD': 'x', ...files }, { provider, overrides: runOverrides })
   const context = { ...made.context, ...extra }
   return {
     ...made,
@@ -49,13 +54,13 @@ function world(files: Files, { answer = echo, extra = {} }: WorldParts = {}): Wo
       })
     },
     requests: provider.requests,
-    async ask(overrides = []) {
+    async ask(overrides = [], { model, env } = {}) {
       const target = await loadTarget({
         file: 'ask.md',
         cwd: made.folder,
-        env: { BATON_HOME: join(made.folder, '.state') },
+        env: { BATON_HOME: join(made.folder, '.state'), ...env },
         home: made.folder,
-        flags: { overrides },
+        flags: { overrides, ...(model === undefined ? {} : { model }) },
         builtInDir,
       })
       if (target.kind !== 'prompt') throw new Error('a prompt file')
@@ -79,7 +84,7 @@ describe('a prompt file as a sub-agent', () => {
     ])
   })
 
-  it('has its own model and settings, over which the options of its entry win; the run’s flags are not for it', async () => {
+  it('has its own model and settings, over which the options of its entry win; BATON_MODEL and -m are not for it', async () => {
     const { ask, requests } = world({
       'baton.toml': 'model = "configured"\ntop_p = 0.5\n',
       'ask.md':
@@ -88,13 +93,34 @@ describe('a prompt file as a sub-agent', () => {
       'b.md': '+++\nmodel = "own"\n+++\nB\n',
       'c.md': '+++\nmodel = "own"\n+++\nC\n',
     })
-    await ask(['model=flagged'])
+    await ask([], { model: 'flagged', env: { BATON_MODEL: 'named' } })
     expect(requests.map(({ model, temperature, top_p }) => [model, temperature, top_p])).toEqual([
       ['configured', undefined, 0.5],
       ['own', undefined, 0.5],
       ['given', 0.1, 0.5],
       ['flagged', undefined, 0.5],
     ])
+  })
+
+  it('has the settings of models that -c gives the run, below its own', async () => {
+    const overrides = ['model="run"', 'max_tokens=9', 'context_globs=["b.md"]', 'write_mode=true']
+    const files = {
+      'baton.toml': 'model = "configured"\n',
+      'ask.md': '+++\nsub_agents = ["a.md", "b.md"]\n+++\nHi\n',
+      'a.md': '+++\nsub_agents = ["deep/a.md"]\n+++\nA\n',
+      'deep/a.md': 'Deep\n',
+      'b.md': '+++\nmodel = "own"\n+++\nB\n',
+    }
+    const { ask, requests } = world(files, { overrides })
+    await ask(overrides)
+    expect(requests.map(({ model, max_tokens }) => [model, max_tokens])).toEqual([
+      ['run', 9],
+      ['run', 9],
+      ['own', 9],
+      ['run', 9],
+    ])
+    const seesFiles = requests.map(({ messages }) => messages.some(({ content }) => content.includes('path="b.md"')))
+    expect(seesFiles).toEqual([false, false, false, true])
   })
 
   it('runs its own sub-agents, files and tasks, and answers with all answers in order', async () => {

@@ -261,6 +261,18 @@ describe('failing tasks', () => {
     expect(outcome).toMatchObject({ agentResult: ['<Hi>', 'Sub-agent [f.lua] failed: no b', '<Hi>'] })
   })
 
+  it('are recorded with what they were about and why they failed', async () => {
+    const { context } = await runFile(failing.replace('FLAG', 'allow_run_on_task_fail = true'), {
+      files,
+      inputs: ['a', 'b'],
+    })
+    const tasks = context.records.filter((record) => 'p' in record && /^task\/\d$/.test(record.p))
+    expect(tasks.filter(({ k }) => k === 'begin')).toMatchObject([{ label: 'a' }, { label: 'b' }])
+    expect(tasks.filter(({ k }) => k === 'failed')).toMatchObject([
+      { p: 'task/1', error: { code: 'AGENT_FAILED', message: 'Sub-agent [f.lua] failed: no b' } },
+    ])
+  })
+
   it('take no finished answer away, also when a post agent fails', async () => {
     const delivered: TaskOutcome[] = []
     const post = { 'post.lua': 'error("boom")' }

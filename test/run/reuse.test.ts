@@ -365,6 +365,77 @@ describe('files that a part writes', () => {
     expect(read('out.txt')).toBe('mine')
   })
 
+  describe('by adding to one file, as other parts do', () => {
+    const shared = {
+      'ask.md': prompt(`${perFile}\ninput_concurrency = 1\nsub_agents = [{ name = "log", stage = "pre_task" }]`),
+      'log.lua': 'aip.file.append("log.txt", "one more\\n")',
+      ...Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [`src/${name}.ts`, `content ${name}`])),
+    }
+
+    it('are as they were left, too, when a part of this run has added to them before', async () => {
+      const { run, save, read } = await world(shared)
+      await run()
+      for (const name of ['d', 'a', 'c', 'a']) {
+        save(`src/${name}.ts`, `content ${name}${name}`)
+        expect(await run()).toMatchObject({
+          again: [`src/${name}.ts: src/${name}.ts changed`],
+          counts: { readBack: 3, again: 1 },
+          differs: [],
+        })
+        save(`src/${name}.ts`, `content ${name}`)
+        expect((await run()).counts.again).toBe(1)
+      }
+      expect(read('log.txt')).toBe('one more\n'.repeat(12))
+    })
+
+    it('are as they were left also for parts that only an older run has done', async () => {
+      const { run, save } = await world(shared, (text, index) =>
+        text.includes('content bad') ? { status: 400, body: { error: { message: 'no' } } } : echo(text, index),
+      )
+      await run()
+      save('src/d.ts', 'content bad')
+      await run({ exitCode: 1 })
+      save('src/d.ts', 'content d')
+      expect(await run()).toMatchObject({ again: [], calls: [], counts: { readBack: 4, again: 0 } })
+    })
+
+    it.each([
+      ['added to them', (text: string) => `${text}theirs\n`],
+      ['changed what is in them', (text: string) => text.replace('one', 'two')],
+    ])('are written again when somebody has %s', async (_, change) => {
+      const { run, save, read } = await world(shared)
+      await run()
+      save('log.txt', change(read('log.txt')))
+      expect((await run()).again).toEqual([
+        'src/a.ts: log.txt was changed since',
+        'src/b.ts: log.txt was changed since',
+        'src/c.ts: log.txt was changed since',
+        'src/d.ts: log.txt was changed since',
+      ])
+      expect((await run()).counts).toEqual({ readBack: 4, again: 0 })
+    })
+
+    it('are another thing to a part that reads them', async () => {
+      const { run, save } = await world({ ...shared, 'log.lua': `${shared['log.lua']}\naip.file.load("log.txt")` })
+      await run()
+      expect((await run()).counts.again).toBe(0)
+      save('src/a.ts', 'content aa')
+      expect((await run()).again).toContain('src/b.ts: log.txt changed')
+    })
+
+    it('are written again when a part of this run has put another content into them', async () => {
+      const { run, save, read } = await world({
+        ...shared,
+        'log.lua': 'aip.file.save("log.txt", input.task.label)',
+      })
+      await run()
+      expect((await run()).counts.again).toBe(0)
+      save('src/a.ts', 'content aa')
+      expect((await run()).again).toContain('src/d.ts: log.txt was changed since')
+      expect(read('log.txt')).toBe('src/d.ts')
+    })
+  })
+
   it('count for a copy as its source', async () => {
     const { run, save, read } = await world({
       ...files,

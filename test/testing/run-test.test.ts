@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
+import { realPath } from '../../src/base/files.ts'
 import { writeCassetteFile } from '../../src/cli/commands/record.ts'
 import { loadTests } from '../../src/testing/load-tests.ts'
 import { runTest, type RunTestOptions, type TestResult } from '../../src/testing/run-test.ts'
@@ -73,6 +74,18 @@ What is it for?
 const tone = 'return { coder_prompts_append = "Be " .. (input.coder_params.tone or "short") .. "." }'
 
 describe('a test with a cassette', () => {
+  it('says where a cassette may be when it is outside the workspace', async () => {
+    const { folder, test } = await world({
+      'ask.md': asking.replace('cassettes/asks', '../../asks'),
+      'agents/tone.lua': tone,
+    })
+    await expect(test()).rejects.toMatchObject({
+      code: 'OUTSIDE_WORKSPACE',
+      message: 'the cassette ../../asks.cassette is outside the workspace',
+      hint: `Name a file below ${realPath(folder)}, relative to the prompt file.`,
+    })
+  })
+
   it('is recorded once, and then runs without model, key and network', async () => {
     const { folder, record, test, requests, close } = await world(
       { 'ask.md': asking, 'agents/tone.lua': tone, 'notes/other.txt': 'not for the test' },

@@ -1,23 +1,39 @@
 import { randomBytes } from 'node:crypto'
-import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { writeCassette } from '../../journal/cassette.ts'
+import { isCassette } from '../../journal/is-cassette.ts'
 
-/** Refuses a place where no cassette can be written, before anything is paid. @throws BatonError USAGE */
+/**
+ * Refuses a place where no cassette can be written, before anything is paid: files that are none are not overwritten.
+ * @throws BatonError USAGE
+ */
 export function checkCassettePlace(file: string): void {
   const status = (path: string) => statSync(path, { throwIfNoEntry: false })
   if (status(dirname(file))?.isDirectory() !== true) {
     throw new BatonError('USAGE', `--record ${file}: there is no folder ${dirname(file)}`, { hint: 'Make it first.' })
   }
-  if (status(file)?.isDirectory() === true) {
+  const present = status(file)
+  if (present?.isDirectory() === true) {
     throw new BatonError('USAGE', `--record ${file} is a folder`, { hint: 'Name a file.' })
+  }
+  if (present?.isFile() === false) {
+    throw new BatonError('USAGE', `--record ${file} is no regular file`, { hint: 'Name a file.' })
+  }
+  if (present !== undefined && !isCassette(file)) {
+    throw new BatonError('USAGE', `--record ${file} ${noCassette}`, {
+      hint: 'Name another file, or move this one away.',
+    })
   }
 }
 
+const noCassette = 'is there, and is no cassette: it is not overwritten'
+
 /**
- * Writes the cassette of a recorded run: temporary file, rename. An older one stays as it is when that fails.
+ * Writes the cassette of a recorded run: temporary file, rename. An older one stays as it is when that fails, and any other
+ * file always.
  * @throws BatonError FILE_FAILED, JOURNAL_FAILED
  */
 export async function writeCassetteFile(file: string, folder: string): Promise<void> {
@@ -29,6 +45,12 @@ export async function writeCassetteFile(file: string, folder: string): Promise<v
     await writeCassette(folder, (text) => (stream.write(text) ? undefined : drained(stream, end)))
     stream.end()
     await end
+    // made during the run
+    if (existsSync(file) && !isCassette(file)) {
+      throw new BatonError('FILE_FAILED', `${file} ${noCassette}`, {
+        hint: 'The run is recorded: baton runs export writes it into another file.',
+      })
+    }
     renameSync(temporary, file)
   } catch (error) {
     rmSync(temporary, { force: true })

@@ -81,8 +81,10 @@ function summaryLines({ replayed, isSameResult, recordedExit, exitCode, scratch 
   const what = counts.length === 0 ? 'nothing had to be answered' : counts.join(', ')
   const lines = [`replayed: ${what}${exitCode === 5 ? '' : resultText({ isSameResult, recordedExit, exitCode })}`]
   if (scratch === undefined) return lines
-  const { folder, files } = scratch
-  return [...lines, `files are in ${folder}${files.length === 0 ? '' : `: ${files.join(', ')}`}`]
+  const { folder, files, unlike } = scratch
+  const where = `files are in ${folder}${files.length === 0 ? '' : `: ${files.join(', ')}`}`
+  if (unlike.length === 0) return [...lines, where]
+  return [...lines, where, `not as the recorded run made them: ${unlike.join(', ')}`]
 }
 
 function nameOf(kind: string, count: number): string {

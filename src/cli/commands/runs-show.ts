@@ -11,7 +11,7 @@ import { summaryIn } from '../../journal/index-file.ts'
 import type { RecordSource } from '../../journal/run-index.ts'
 import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
-import { detailLines, partLines, pendingLines, runHeader, type TreeOptions } from '../../render/run-tree.ts'
+import { detailLines, partLines, runHeader, type TreeOptions, uncertainLines } from '../../render/run-tree.ts'
 import { expectWords, type RunsContext, type RunsFlags } from './runs.ts'
 
 /** Parts of one part, and lines of one text, that are shown without `--all`. */
@@ -26,7 +26,8 @@ export async function showRunCommand(flags: RunsFlags, context: RunsContext): Pr
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines
   const source = openFileRecords(folder, { mask: noMask })
   try {
-    const shown = { folder, run, source, options: { paint: context.paint, lines } }
+    const { paint, workspace } = context
+    const shown = { folder, run, source, options: { paint, lines, workspace } }
     return flags.place === undefined
       ? await showWhole(shown, flags, context)
       : await showPlace(shown, { ...flags, place: flags.place }, context)
@@ -47,10 +48,10 @@ async function showWhole(
   { json }: RunsFlags,
   { io, paint, workspace }: RunsContext,
 ): Promise<number> {
-  const { root, damages } = await readTree(source, { most: options.lines, keepsAnswers: false })
+  const { root, damages, breaks } = await readTree(source, { most: options.lines, keepsAnswers: false })
   const isOpen = run.status !== 'done' && run.status !== 'skipped' && run.status !== 'running'
   const uncertain = isOpen ? await pendingEffects(folder) : []
-  const parts = viewParts(root, source)
+  const parts = viewParts(root, { source, breaks })
   const shows = viewShows(root.shows, source)
   if (json) {
     io.out(`${JSON.stringify({ run, parts, omitted: omittedIn(root), shows, uncertain, damages })}\n`)
@@ -61,9 +62,7 @@ async function showWhole(
     runHeader(run, { paint, workspace }),
     ...partLines(parts, '', options),
     ...(omitted === 0 ? [] : [paint('dim', `… ${omitted} more, all done (--all)`)]),
-    ...(uncertain.length === 0
-      ? []
-      : ['', paint('bold', 'under way when it ended'), ...pendingLines(uncertain, options)]),
+    ...uncertainLines(uncertain, options),
     ...(damages === 0 ? [] : [paint('red', `${damages} parts of the journal are damaged and left out`)]),
     ...(isOpen ? [`${paint('cyan', 'go on')}: baton resume ${run.id}`] : []),
   ]
@@ -76,10 +75,10 @@ async function showPlace(
   { place, json }: { readonly place: string; readonly json: boolean },
   { io }: RunsContext,
 ): Promise<number> {
-  const { root } = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true, within: place })
+  const { root, breaks } = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true, within: place })
   const part = findPart(root, place)
   if (part === undefined) throw noPart(place, basename(folder))
-  const view = viewPlace(part, source)
+  const view = viewPlace(part, { source, breaks })
   if (json) {
     io.out(`${JSON.stringify({ run: run.id, ...view })}\n`)
     return 0

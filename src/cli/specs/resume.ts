@@ -9,7 +9,10 @@ export const resumeSpec: CommandSpec = {
   flags: {
     last: { kind: 'switch', describe: 'the newest run of this workspace that has not succeeded' },
     from: { kind: 'text', describe: 'do this part of the run again; baton runs show names the parts' },
-    'use-current': { kind: 'switch', describe: 'take the files as they are now, and do again what they change' },
+    'use-current': {
+      kind: 'switch',
+      describe: 'take the prompt file, agents and config as they are now, and do again what they change',
+    },
     uncertain: { kind: 'list', describe: 'decide about an effect whose end is not known: 1.17=redo, done or fail' },
     repair: { kind: 'switch', describe: 'go on although records are damaged: what they held is done again' },
     'max-cost': { kind: 'text', describe: 'stop before the whole run costs more than this many US dollars' },

@@ -53,6 +53,8 @@ export function stopReason(delta: unknown): FinishReason | undefined {
       return 'tool_calls'
     case 'refusal':
       return 'content_filter'
+    case 'pause_turn':
+      return 'incomplete'
     default:
       return 'other'
   }

@@ -7,9 +7,10 @@ export function contentEvents(delta: Fields): ModelEvent[] | undefined {
   const events: ModelEvent[] = []
   const reasoning = delta['reasoning_content'] ?? delta['reasoning']
   if (typeof reasoning === 'string' && reasoning !== '') events.push({ type: 'reasoning', text: reasoning })
-  const content = delta['content'] ?? delta['refusal'] ?? ''
+  const content = delta['content'] ?? ''
   if (typeof content === 'string') {
-    if (content !== '') events.push({ type: 'text', text: content })
+    const text = content || textOf(delta, 'refusal')
+    if (text !== '') events.push({ type: 'text', text })
     return events
   }
   if (!Array.isArray(content)) return undefined

@@ -14,6 +14,8 @@ export interface ChatState extends AnswerState {
   readonly isNamed: boolean
   /** How many tool calls have begun. */
   readonly toolCalls: number
+  /** Words of a refusal came. */
+  readonly refused: boolean
 }
 
 export type ChatStep = AnswerStep<ChatState>
@@ -24,6 +26,7 @@ export const chatStart: ChatState = {
   done: false,
   isNamed: false,
   toolCalls: 0,
+  refused: false,
 }
 
 /** Reads one event of a chat completion stream (R285): text, reasoning and tool calls become events at once. */
@@ -58,8 +61,12 @@ export function readChatBody(body: string): ChatStep {
  */
 export function endOfChat(state: ChatState): ChatStep {
   if (state.finish === undefined && !state.done) return { kind: 'fault', fault: closedInTheMiddle }
-  const finish = state.finish === 'stop' && state.toolCalls > 0 ? 'tool_calls' : state.finish
-  return { kind: 'events', state: { ...state, finish }, events: [] }
+  return { kind: 'events', state: { ...state, finish: finishOf(state) }, events: [] }
+}
+
+function finishOf({ finish, toolCalls, refused }: ChatState): FinishReason | undefined {
+  if (finish === 'stop' && toolCalls > 0) return 'tool_calls'
+  return refused && (finish === 'stop' || finish === undefined) ? 'refusal' : finish
 }
 
 function readChoice(state: ChatState, chunk: Fields, part: 'delta' | 'message'): ChatStep {
@@ -74,8 +81,11 @@ function readChoice(state: ChatState, chunk: Fields, part: 'delta' | 'message'):
   const id = state.isNamed ? '' : textOf(chunk, 'id')
   const usage = readChatUsage(chunk['usage'])
   const hasTools = isPresent(delta['tool_calls'])
+  const refused = state.refused || textOf(delta, 'refusal') !== ''
   // nearly every event of an answer holds text alone
-  if (id === '' && usage === undefined && stopped === '' && !hasTools) return { kind: 'events', state, events: content }
+  if (id === '' && usage === undefined && stopped === '' && !hasTools && refused === state.refused) {
+    return { kind: 'events', state, events: content }
+  }
   const tools = hasTools ? toolPieces(delta, state.toolCalls) : { begun: state.toolCalls, events: [] }
   return {
     kind: 'events',
@@ -85,6 +95,7 @@ function readChoice(state: ChatState, chunk: Fields, part: 'delta' | 'message'):
       finish: stopped === '' ? state.finish : finishReason(stopped),
       isNamed: state.isNamed || id !== '',
       toolCalls: tools.begun,
+      refused,
     },
     events: [...(id === '' ? [] : [{ type: 'start', id } as const]), ...content, ...tools.events],
   }
@@ -110,7 +121,14 @@ function finishReason(reason: string): FinishReason {
     case 'tool_use':
       return 'tool_calls'
     case 'content_filter':
+    case 'sensitive':
       return 'content_filter'
+    case 'refusal':
+      return 'refusal'
+    case 'insufficient_system_resource':
+    case 'network_error':
+    case 'pause_turn':
+      return 'incomplete'
     default:
       return 'other'
   }

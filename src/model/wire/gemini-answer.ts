@@ -25,6 +25,14 @@ export function finishReason(candidate: unknown): FinishReason | undefined {
     case 'SPII':
     case 'MODEL_ARMOR':
       return 'content_filter'
+    case 'LANGUAGE':
+    case 'MALFORMED_FUNCTION_CALL':
+    case 'MALFORMED_RESPONSE':
+    case 'MISSING_THOUGHT_SIGNATURE':
+    case 'OTHER':
+    case 'TOO_MANY_TOOL_CALLS':
+    case 'UNEXPECTED_TOOL_CALL':
+      return 'incomplete'
     default:
       return 'other'
   }

@@ -9,23 +9,32 @@ type Ending =
   | { readonly kind: 'found'; readonly found: Pick<AnswerState, 'finish' | 'usage' | 'costUsd'> }
   | { readonly kind: 'fault'; readonly fault: ModelFault }
 
-/** What a response object says at its end. `called`: the model asked for a tool. */
-export function ending(response: Fields, { called }: { readonly called: boolean }): Ending {
+/** What came of an answer besides its text. */
+interface Came {
+  /** The model asked for a tool. */
+  readonly called: boolean
+  /** Its words are a refusal. */
+  readonly refused: boolean
+}
+
+/** What a response object says at its end. */
+export function ending(response: Fields, came: Came): Ending {
   const { status, error } = response
   if (error !== undefined && error !== null) return { kind: 'fault', fault: faultOfErrorObject(error) }
   if (status === 'failed' || status === 'cancelled') {
     return { kind: 'fault', fault: faultOfErrorObject(`the response is ${status}, without a reason`) }
   }
   const cost = fieldsOf(response, 'usage')['cost']
-  const finish = finishReason(response, called)
+  const finish = finishReason(response, came)
   const usage = usageOf(response['usage'])
   return { kind: 'found', found: { finish, usage, ...(typeof cost === 'number' ? { costUsd: cost } : {}) } }
 }
 
-function finishReason(response: Fields, called: boolean): FinishReason | undefined {
+function finishReason(response: Fields, { called, refused }: Came): FinishReason | undefined {
   switch (response['status']) {
     case 'completed':
-      return called ? 'tool_calls' : 'stop'
+      if (called) return 'tool_calls'
+      return refused ? 'refusal' : 'stop'
     case 'incomplete':
       return incompleteReason(textOf(response['incomplete_details'], 'reason'))
     default:
@@ -35,7 +44,7 @@ function finishReason(response: Fields, called: boolean): FinishReason | undefin
 
 function incompleteReason(reason: string): FinishReason {
   if (reason === 'max_output_tokens') return 'length'
-  return reason === 'content_filter' ? 'content_filter' : 'other'
+  return reason === 'content_filter' ? 'content_filter' : 'incomplete'
 }
 
 function usageOf(usage: unknown): Usage | undefined {
@@ -72,7 +81,20 @@ function reasoningText(item: unknown): string {
 }
 
 function messageText(item: unknown): string {
-  return listOf(item, 'content')
-    .map((part) => textOf(part, 'text') || textOf(part, 'refusal'))
-    .join('')
+  return listOf(item, 'content').map(partText).join('')
+}
+
+/** The words of a part of a message. */
+export function partText(part: unknown): string {
+  return textOf(part, 'text') || textOf(part, 'refusal')
+}
+
+/** Whether the model refuses in a message of the whole response. */
+export function holdsRefusal(response: Fields): boolean {
+  return listOf(response, 'output').some((item) => listOf(item, 'content').some(isRefusal))
+}
+
+/** Whether a part of a message is a refusal. */
+export function isRefusal(part: unknown): boolean {
+  return textOf(part, 'refusal') !== ''
 }

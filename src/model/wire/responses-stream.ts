@@ -5,11 +5,14 @@ import type { SseEvent } from '../sse.ts'
 import { closedInTheMiddle } from '../thrown.ts'
 import type { AnswerState, AnswerStep } from './format.ts'
 import { fieldsOf, garbled, openEvent, parseJson, said, textEvents, textOf, type Fields } from './reading.ts'
-import { ending, outputEvents } from './responses-answer.ts'
+import { ending, holdsRefusal, outputEvents } from './responses-answer.ts'
+import { finishItem, finishPart, itemKey, noText, writeText, type SaidText } from './responses-text.ts'
 
-export interface ResponsesState extends AnswerState {
+export interface ResponsesState extends AnswerState, SaidText {
   /** The tool calls so far in their order; `item` tells the one an event belongs to. */
   readonly calls: readonly StartedCall[]
+  /** Pieces of reasoning came. */
+  readonly reasoned: boolean
 }
 
 interface StartedCall {
@@ -18,7 +21,14 @@ interface StartedCall {
   readonly written: boolean
 }
 
-export const responsesStart: ResponsesState = { finish: undefined, usage: undefined, done: false, calls: [] }
+export const responsesStart: ResponsesState = {
+  finish: undefined,
+  usage: undefined,
+  done: false,
+  calls: [],
+  reasoned: false,
+  ...noText,
+}
 
 /** Reads one event of a Responses stream (R277, R285). Kinds of events that are not known are passed over. */
 export function readResponseEvent(state: ResponsesState, event: SseEvent): AnswerStep<ResponsesState> {
@@ -30,11 +40,15 @@ export function readResponseEvent(state: ResponsesState, event: SseEvent): Answe
     case 'response.created':
       return said(state, ...startEvents(fields))
     case 'response.output_text.delta':
+      return writeText(state, fields, { isRefusal: false })
     case 'response.refusal.delta':
-      return said(state, ...textEvents('text', textOf(fields, 'delta')))
+      return writeText(state, fields, { isRefusal: true })
+    case 'response.output_text.done':
+    case 'response.refusal.done':
+      return finishPart(state, fields, fields)
     case 'response.reasoning_summary_text.delta':
     case 'response.reasoning_text.delta':
-      return said(state, ...textEvents('reasoning', textOf(fields, 'delta')))
+      return said(reasoned(state), ...textEvents('reasoning', textOf(fields, 'delta')))
     case 'response.reasoning_summary_part.added':
       // the parts of a summary are paragraphs, and nothing on the wire divides them
       return said(state, ...textEvents('reasoning', fields['summary_index'] === 0 ? '' : '\n\n'))
@@ -43,7 +57,7 @@ export function readResponseEvent(state: ResponsesState, event: SseEvent): Answe
     case 'response.function_call_arguments.delta':
       return writeCall(state, fields, textOf(fields, 'delta'))
     case 'response.output_item.done':
-      return finishCall(state, fields)
+      return fieldsOf(fields, 'item')['type'] === 'message' ? finishItem(state, fields) : finishCall(state, fields)
     case 'response.completed':
       return finish(state, { status: 'completed', ...fieldsOf(fields, 'response') })
     case 'response.incomplete':
@@ -62,7 +76,7 @@ export function readResponse(body: string): AnswerStep<ResponsesState> {
   const response = parseJson(body)
   if (!isObject(response)) return garbled('answered with JSON that cannot be read', body)
   const events = outputEvents(response)
-  const end = ending(response, { called: events.some(({ type }) => type === 'tool_call') })
+  const end = ending(response, { called: events.some(isCall), refused: holdsRefusal(response) })
   if (end.kind === 'fault') return end
   if (end.found.finish === undefined) return garbled('answered with JSON that is no response', body)
   return said({ ...responsesStart, ...end.found, done: true }, ...startEvents({ response }), ...events)
@@ -79,8 +93,26 @@ function startEvents(fields: Fields): readonly ModelEvent[] {
 }
 
 function finish(state: ResponsesState, response: Fields): AnswerStep<ResponsesState> {
-  const end = ending(response, { called: state.calls.length > 0 })
-  return end.kind === 'fault' ? end : said({ ...state, ...end.found, done: true })
+  const late = lateEvents(state, response)
+  const called = state.calls.length > 0 || late.some(isCall)
+  const end = ending(response, { called, refused: state.refused || holdsRefusal(response) })
+  return end.kind === 'fault' ? end : said({ ...state, ...end.found, done: true }, ...late)
+}
+
+/** Some servers send only the whole response at the end. */
+function lateEvents(state: ResponsesState, response: Fields): readonly ModelEvent[] {
+  return outputEvents(response).filter(({ type }) => {
+    if (type === 'text') return state.written.length === 0
+    return type === 'tool_call' ? state.calls.length === 0 : !state.reasoned
+  })
+}
+
+function isCall({ type }: ModelEvent): boolean {
+  return type === 'tool_call'
+}
+
+function reasoned(state: ResponsesState): ResponsesState {
+  return state.reasoned ? state : { ...state, reasoned: true }
 }
 
 function startCall(state: ResponsesState, fields: Fields): AnswerStep<ResponsesState> {
@@ -116,11 +148,4 @@ function finishCall(state: ResponsesState, fields: Fields): AnswerStep<Responses
   const started = state.calls.find((call) => call.item === key)
   if (started === undefined) return startCall(state, fields)
   return started.written ? said(state) : writeCall(state, fields, textOf(item, 'arguments'))
-}
-
-function itemKey(fields: Fields): string {
-  const index = fields['output_index']
-  if (typeof index === 'number') return String(index)
-  const id = textOf(fields, 'item_id')
-  return id === '' ? textOf(fields['item'], 'id') : id
 }

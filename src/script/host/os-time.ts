@@ -1,4 +1,3 @@
-import { cpuUsage } from 'node:process'
 import { messageOf } from '../../base/error.ts'
 import type { LuaValue } from '../engine.ts'
 import { argumentError, integer, isTable, type LuaTable, luaTypeName, text } from './arguments.ts'
@@ -44,7 +43,7 @@ function now({ context }: Section): number {
 }
 
 function processorSeconds(): number {
-  const { user, system } = cpuUsage()
+  const { user, system } = process.cpuUsage()
   return (user + system) / 1e6
 }
 

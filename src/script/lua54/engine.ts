@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { BatonError, messageOf } from '../../base/error.ts'
 import type { LuaEngine } from '../engine.ts'
@@ -40,7 +39,7 @@ const tieringBudget = '--wasm-tiering-budget=100000000'
 async function compile(wasmFile: string | undefined): Promise<CompiledModule> {
   const { Module } = webAssembly()
   try {
-    return new Module(await readFile(wasmFile ?? installedFile()))
+    return new Module(await readFile(wasmFile ?? (await installedFile())))
   } catch (error) {
     throw new BatonError(
       'FILE_UNREADABLE',
@@ -50,6 +49,7 @@ async function compile(wasmFile: string | undefined): Promise<CompiledModule> {
   }
 }
 
-function installedFile(): string {
+async function installedFile(): Promise<string> {
+  const { createRequire } = await import('node:module')
   return createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
 }

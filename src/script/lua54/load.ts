@@ -20,7 +20,8 @@ export function loadText(wasm: LuaWasm, thread: Pointer, { name, text }: SourceT
 }
 
 /**
- * Loads a binary chunk that `dumpFunction` has made in this instance, and pushes its main function. Returns `luaStatus`.
+ * Loads a binary chunk that `dumpFunction` has made in this instance, or in one of the same library when Baton was built
+ * (prelude-code.ts), and pushes its main function. Returns `luaStatus`.
  * Never for bytes from anywhere else: crafted binary chunks can corrupt the memory of Lua.
  */
 export function loadDumped(wasm: LuaWasm, thread: Pointer, code: Uint8Array): number {

@@ -8,6 +8,7 @@ import { onHook } from './hook.ts'
 import { dumpFunction, loadText } from './load.ts'
 import { createAccounting } from './meter.ts'
 import { readMessage } from './text.ts'
+import { preludeCode } from './prelude-code.ts'
 import { instantiate, type LuaWasm } from './wasm.ts'
 import type { CompiledModule } from './webassembly.ts'
 
@@ -24,7 +25,7 @@ export function createRuntime(module: CompiledModule): Runtime {
   })
   const runtime: Runtime = {
     wasm,
-    prelude: compilePrelude(wasm),
+    prelude: preludeCode === '' ? compilePrelude(wasm) : Buffer.from(preludeCode, 'base64'),
     modules: new Map(),
     installed: undefined,
     aborts: createInterrupts(),

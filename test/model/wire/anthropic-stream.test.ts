@@ -126,7 +126,8 @@ describe('a Messages stream', () => {
     ['model_context_window_exceeded', 'length'],
     ['tool_use', 'tool_calls'],
     ['refusal', 'content_filter'],
-    ['pause_turn', 'other'],
+    ['pause_turn', 'incomplete'],
+    ['something new', 'other'],
   ])('that stops because of %s ends with %s', (reason, finish) => {
     expect(readWire(anthropicFormat, sseText(start, ended(reason), stop)).finish).toBe(finish)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/base/json.ts'
 import { chatFormat } from '../../../src/model/wire/chat.ts'
-import { readWire, readWireBody } from '../../helpers/wire.ts'
+import { readWire, readWireBody, textOf } from '../../helpers/wire.ts'
 
 type WireAnswer = ReturnType<typeof readWire>
 
@@ -54,6 +54,7 @@ describe('a chat completion stream', () => {
     ['content_filter', 'content_filter'],
     ['tool_calls', 'tool_calls'],
     ['function_call', 'tool_calls'],
+    ['insufficient_system_resource', 'incomplete'],
     ['something new', 'other'],
   ])('reads the finish reason %s as %s', (reason, expected) => {
     expect(read(delta({}, reason)).finish).toBe(expected)
@@ -61,6 +62,15 @@ describe('a chat completion stream', () => {
 
   it('shows a refusal as the text of the answer', () => {
     expect(read(delta({ refusal: 'I may not' }, 'stop')).events).toEqual([{ type: 'text', text: 'I may not' }])
+  })
+
+  it('ends with a refusal as the reason when words of one came', () => {
+    const pieces = [delta({ role: 'assistant', content: '', refusal: 'I may' }), delta({ refusal: ' not' })]
+    const answer = read(...pieces, delta({}, 'stop'))
+    expect(textOf(answer.events)).toBe('I may not')
+    expect(answer.finish).toBe('refusal')
+    expect(read(...pieces, '[DONE]').finish).toBe('refusal')
+    expect(read(...pieces, delta({}, 'length')).finish).toBe('length')
   })
 
   it('reads text and thoughts that come in parts', () => {

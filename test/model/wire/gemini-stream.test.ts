@@ -85,7 +85,10 @@ describe('a Gemini stream', () => {
     ['SAFETY', 'content_filter'],
     ['RECITATION', 'content_filter'],
     ['PROHIBITED_CONTENT', 'content_filter'],
-    ['MALFORMED_FUNCTION_CALL', 'other'],
+    ['MALFORMED_FUNCTION_CALL', 'incomplete'],
+    ['UNEXPECTED_TOOL_CALL', 'incomplete'],
+    ['OTHER', 'incomplete'],
+    ['SOMETHING_NEW', 'other'],
   ])('that stops because of %s ends with %s', (reason, finish) => {
     expect(readWire(geminiFormat, sseText(ended(reason, [{ text: 'Half' }]))).finish).toBe(finish)
   })

@@ -123,15 +123,78 @@ describe('a Responses stream', () => {
     ])
   })
 
-  it('gives a refusal as text', () => {
-    const stream = sseText({ type: 'response.refusal.delta', delta: 'I will not.' }, completed)
-    expect(readWire(responsesFormat, stream)).toMatchObject({ events: [{ type: 'text', text: 'I will not.' }] })
+  it.each([
+    ['in pieces', { type: 'response.refusal.delta', delta: 'I will not.' }],
+    ['whole', { type: 'response.refusal.done', refusal: 'I will not.' }],
+  ])('gives a refusal that comes %s as text, and as the reason', (_, refusal) => {
+    expect(readWire(responsesFormat, sseText(created, refusal, completed))).toMatchObject({
+      events: [{ type: 'start' }, { type: 'text', text: 'I will not.' }],
+      finish: 'refusal',
+    })
+  })
+
+  describe('with text that comes only when it is finished', () => {
+    const part = { type: 'output_text', text: 'Yes' }
+    const message = { type: 'message', id: 'm1', role: 'assistant', content: [part] }
+    const partDone = {
+      type: 'response.output_text.done',
+      item_id: 'm1',
+      output_index: 1,
+      content_index: 0,
+      text: 'Yes',
+    }
+    const itemDone = { type: 'response.output_item.done', output_index: 1, item: message }
+    const full = { ...completed, response: { ...completed.response, output: [message] } }
+
+    it.each([
+      ['in the end of its part', [partDone, completed]],
+      ['in the end of its message', [itemDone, completed]],
+      ['in the end of the response', [full]],
+      ['in all of them', [partDone, itemDone, full]],
+      ['in all of them, and in pieces', [text('Y'), text('es'), partDone, itemDone, full]],
+      [
+        'in all of them, and in pieces that do not say what they belong to',
+        [{ type: 'response.output_text.delta', delta: 'Yes' }, partDone, itemDone, full],
+      ],
+    ] as const)('%s gives it once', (_, events) => {
+      const answer = readWire(responsesFormat, sseText(created, ...events))
+      expect(textOf(answer.events)).toBe('Yes')
+      expect(answer).toMatchObject({ finish: 'stop', usage: read })
+    })
+
+    it('gives every part of a message, those in pieces and those that come whole', () => {
+      const two = { ...message, content: [part, { type: 'refusal', refusal: ' and no' }] }
+      const answer = readWire(responsesFormat, sseText(text('Yes'), { ...itemDone, item: two }, completed))
+      expect(textOf(answer.events)).toBe('Yes and no')
+      expect(answer.finish).toBe('refusal')
+    })
+
+    it('takes calls and reasoning from there too', () => {
+      const output = [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }] },
+        { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' },
+      ]
+      const response = { ...completed.response, output }
+      expect(readWire(responsesFormat, sseText({ ...completed, response }))).toMatchObject({
+        events: [
+          { type: 'reasoning', text: 'Hm' },
+          { type: 'tool_call', index: 0, id: 'c1', name: 'read', arguments: '{}' },
+        ],
+        finish: 'tool_calls',
+      })
+      const streamed = readWire(
+        responsesFormat,
+        sseText(thought('Hm'), call(1), piece(1, '{}'), { ...completed, response }),
+      )
+      expect(textOf(streamed.events, 'reasoning')).toBe('Hm')
+      expect(streamed.events.filter(({ type }) => type === 'tool_call')).toHaveLength(2)
+    })
   })
 
   it.each([
     ['max_output_tokens', 'length'],
     ['content_filter', 'content_filter'],
-    ['something new', 'other'],
+    ['something new', 'incomplete'],
   ])('that is incomplete because of %s ends with %s', (reason, finish) => {
     const response = { status: 'incomplete', incomplete_details: { reason }, usage }
     const stream = sseText(text('Half'), { type: 'response.incomplete', response })

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { build } from 'esbuild'
+
+/**
+ * Makes few chunks of what a run loads. esbuild puts modules into one chunk when the same entry points need them, and each
+ * `import()` is an entry point: that were ninety files for a run, and to load one costs as much as to parse 60 KB. Here
+ * every entry point imports a layer whole, and each layer holds those before it, so that there is a chunk for each layer.
+ *
+ * `layers` are in order, each a list of modules below `folder`. The last one is all that these need; one before it is
+ * what its own modules need of that.
+ */
+export async function layeredChunks(options, { folder, layers }) {
+  const { metafile } = await build({ ...options, absWorkingDir: folder, metafile: true, write: false })
+  const { inputs } = metafile
+  const unknown = layers.flat().filter((file) => inputs[file] === undefined)
+  if (unknown.length > 0) throw new Error(`not in the bundle: ${unknown.join(', ')}`)
+  const last = reached(layers.at(-1), inputs)
+  const needed = (files) => [...reached(files, inputs)].filter((file) => last.has(file))
+  const contents = layers.map((_, index) => new Set(needed(layers.slice(0, index + 1).flat())))
+  const layerOf = new Map(
+    entriesOf(metafile).map((file) => [
+      resolve(folder, file),
+      contents.findIndex((files) => needed([file]).every((one) => files.has(one))),
+    ]),
+  )
+  return {
+    name: 'layers',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^baton:layer\// }, ({ path }) => ({ path, namespace: 'layer' }))
+      onResolve({ filter: /^/, namespace: 'layer' }, ({ path }) => ({ path: resolve(folder, path) }))
+      onLoad({ filter: /^/, namespace: 'layer' }, ({ path }) => ({
+        contents: importsAll(contents[Number(path.split('/').at(-1))]),
+      }))
+      onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
+        const layer = layerOf.get(path)
+        if (layer === undefined) return undefined
+        return { contents: `${await readFile(path, 'utf8')}\nimport 'baton:layer/${layer}'\n`, loader: 'ts' }
+      })
+    },
+  }
+}
+
+function entriesOf({ outputs }) {
+  return Object.values(outputs).flatMap(({ entryPoint }) => entryPoint ?? [])
+}
+
+/** The files that static imports lead to. */
+function reached(files, inputs) {
+  const found = new Set(files)
+  for (const file of found) for (const next of importsOf(file, inputs, 'import-statement')) found.add(next)
+  return found
+}
+
+function importsOf(file, inputs, kind) {
+  return inputs[file].imports.filter((one) => one.kind === kind && !one.external).map(({ path }) => path)
+}
+
+function importsAll(files) {
+  return [...files].map((file) => `import ${JSON.stringify(file)}`).join('\n')
+}

@@ -1,0 +1,57 @@
+import type { AgentParts } from '../agent/parts.ts'
+import { BatonError } from '../base/error.ts'
+import type { ReplayIndex } from '../journal/replay-index.ts'
+import type { ModelSources } from '../model/choice.ts'
+import { chooseModelFor } from '../model/choose.ts'
+import type { ModelProvider } from '../model/provider.ts'
+import { loadModelTable } from '../model/table.ts'
+import { type Choice, choicePlace } from './model-choices.ts'
+
+export interface ReplayedChoices {
+  readonly index: ReplayIndex
+  readonly sources: ModelSources
+  /** `agents/models.toml`, absolute. */
+  readonly tableFile: string
+}
+
+/**
+ * Says what a name meant in the recorded run. Of one that it did not use: what it means here, as far as that can be told
+ * without asking anybody; the request differs then, which is for the replay to say. Never rejects.
+ */
+export function createReplayedChooser({ index, sources, tableFile }: ReplayedChoices): AgentParts['chooseModel'] {
+  return async (name) => {
+    const { p } = choicePlace(name, sources.aliases)
+    const location = index.entries.get(p)?.observed
+    const record = location === undefined ? undefined : index.source.at(location)
+    const choice =
+      record?.k === 'obs' && record.status === 'ok'
+        ? (index.source.value(record.value) as Choice)
+        : await choiceHere(name, { sources, tableFile })
+    return {
+      ...choice,
+      provider: silent,
+      priced: { provider: 'replay', baseUrl: undefined, model: choice.model, isFree: true },
+    }
+  }
+}
+
+async function choiceHere(
+  name: string | undefined,
+  { sources, tableFile }: Pick<ReplayedChoices, 'sources' | 'tableFile'>,
+): Promise<Choice> {
+  try {
+    const options = { loadTable: () => loadModelTable(tableFile), findLocal: async () => undefined }
+    const { model, label, reasoningEffort } = await chooseModelFor(name, sources, options)
+    return { model, label, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) }
+  } catch {
+    const label = name ?? 'the default model'
+    return { model: label, label }
+  }
+}
+
+const silent: ModelProvider = {
+  name: 'replay',
+  stream() {
+    throw new BatonError('MODEL_FAILED', 'a replayed run asks no model')
+  },
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import type { ModelRequest } from '../../src/model/provider.ts'
+import { unsentSettings } from '../../src/model/unsent.ts'
+import { anthropicFormat } from '../../src/model/wire/anthropic.ts'
+import { chatFormat } from '../../src/model/wire/chat.ts'
+import type { AnswerState, WireFormat } from '../../src/model/wire/format.ts'
+import { geminiFormat } from '../../src/model/wire/gemini.ts'
+import { commonQuirks, type Quirks } from '../../src/model/wire/quirks.ts'
+import { responsesFormat } from '../../src/model/wire/responses.ts'
+
+/** One line for each setting that is not sent. */
+function unsent<S extends AnswerState>(
+  format: WireFormat<S>,
+  request: Omit<ModelRequest, 'messages'>,
+  quirks: Partial<Quirks> = {},
+): readonly string[] {
+  const asked = { messages: [{ role: 'user', content: 'Hi' }], ...request } as const
+  return unsentSettings(asked, (one) => format.body(one, { ...commonQuirks, ...quirks })).map(
+    ({ name, reason }) => `${name} ${reason}`,
+  )
+}
+
+const unknown = 'is not known to take it'
+
+describe('settings that are not sent', () => {
+  it('are none where the format has a place for all of them', () => {
+    const all = { temperature: 0.3, top_p: 0.5, max_tokens: 9, reasoning_effort: 'high', seed: 1 }
+    expect(unsent(chatFormat, { model: 'm', ...all })).toEqual([])
+    expect(unsent(geminiFormat, { model: 'gemini-2.5-pro', ...all })).toEqual([])
+    expect(unsent(responsesFormat, { model: 'gpt-6', ...all, seed: undefined } as never)).toEqual([])
+    expect(unsent(anthropicFormat, { model: 'claude-haiku-4-5', temperature: 0.3, max_tokens: 16_384 })).toEqual([])
+    expect(unsent(anthropicFormat, { model: 'claude-haiku-4-5', reasoning_effort: 'none', max_tokens: 500 })).toEqual(
+      [],
+    )
+  })
+
+  it.each([
+    [
+      { reasoning_effort: 'high', max_tokens: 500 },
+      ['reasoning_effort does not take it together with max_tokens = 500'],
+    ],
+    [
+      { reasoning_effort: 'high', temperature: 0.3 },
+      ['temperature does not take it together with reasoning_effort = "high"'],
+    ],
+    [{ temperature: 0.3, top_p: 0.5 }, ['top_p does not take it together with temperature = 0.3']],
+    [
+      { reasoning_effort: 'high', temperature: 0.3, top_p: 0.5 },
+      [
+        'temperature does not take it together with reasoning_effort = "high"',
+        'top_p does not take it together with reasoning_effort = "high" and temperature = 0.3',
+      ],
+    ],
+    [{ seed: 7 }, [`seed ${unknown}`]],
+  ])('to an older Claude: %j', (settings, expected) => {
+    expect(unsent(anthropicFormat, { model: 'claude-haiku-4-5', ...settings })).toEqual(expected)
+  })
+
+  it('are those that a model refuses or a name does not tell of', () => {
+    const effort = { reasoning_effort: 'high' }
+    expect(unsent(anthropicFormat, { model: 'claude-sonnet-5', ...effort, temperature: 0.3 })).toEqual([
+      `temperature ${unknown}`,
+    ])
+    expect(unsent(anthropicFormat, { model: 'claude-2.1', ...effort })).toEqual([`reasoning_effort ${unknown}`])
+    expect(unsent(geminiFormat, { model: 'tunedModels/mine', ...effort })).toEqual([`reasoning_effort ${unknown}`])
+    expect(unsent(responsesFormat, { model: 'gpt-6', seed: 7 })).toEqual([`seed ${unknown}`])
+    expect(unsent(chatFormat, { model: 'm', seed: 7 }, { refusesExtras: true })).toEqual([`seed ${unknown}`])
+    expect(unsent(chatFormat, { model: 'm', ...effort }, { reasoning: 'none' })).toEqual([
+      `reasoning_effort ${unknown}`,
+    ])
+  })
+})
