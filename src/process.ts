@@ -1,37 +1,62 @@
 import { homedir } from 'node:os'
-import { closedPipe, StopSignal } from './base/stop.ts'
+import { BatonError, messageOf } from './base/error.ts'
+import { closedPipe, OutputLost, StopSignal } from './base/stop.ts'
 import { exitCodeOf } from './event/exit-code.ts'
 import { createPaint } from './render/style.ts'
 import type { CommandIo } from './cli/io.ts'
+import { createOutlet, type Outlet } from './cli/outlet.ts'
 import { runProgram } from './cli/program.ts'
 import { describeError } from './cli/report.ts'
 
-/** One call of the command, from the process to its exit code. What it throws is told on stderr. */
+/**
+ * One call of the command, from the process to its exit code. What it throws is told on stderr. It has failed when its
+ * result is not where it belongs (DESIGN 12).
+ */
 export async function main(args: readonly string[]): Promise<number> {
-  const io = createIo(listenForSignals())
+  const signals = listenForSignals()
+  // a result that reaches nobody is not worked for; messages alone are just not seen
+  const onLost = (lost: OutputLost): void => signals.stop.abort(lost)
+  const outlet = createOutlet({ stream: process.stdout, descriptor: 1, onLost })
+  process.stderr.on('error', () => undefined)
+
+  const io = createIo(signals, outlet)
+  const exitCode = await run(args, io)
+  const lost = await outlet.end()
+  if (lost === undefined) return exitCode
+  if (lost.exitCode !== closedPipe) tell(unwritten(lost), io)
+  return exitCode === 0 ? lost.exitCode : exitCode
+}
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
   try {
     return await runProgram(args, io)
   } catch (error) {
     if (error instanceof StopSignal) {
-      process.stderr.write(`${error.message}\n`)
+      if (!(error instanceof OutputLost)) io.err(`${error.message}\n`)
       return error.exitCode
     }
-    const paint = createPaint({ env: process.env, isTerminal: io.errIsTerminal })
-    process.stderr.write(describeError(error, { cwd: io.cwd, paint }))
+    tell(error, io)
     return exitCodeOf(error)
   }
 }
 
-function createIo({ stop, interrupts }: Signals): CommandIo {
-  // whoever reads the result has left: stop like every other command in a pipe; messages alone are just not seen
-  process.stdout.on('error', () => stop.abort(new StopSignal('a closed pipe', closedPipe)))
-  process.stderr.on('error', () => undefined)
+function unwritten({ cause }: OutputLost): BatonError {
+  return new BatonError('FILE_FAILED', `stdout cannot be written: ${messageOf(cause)}`, {
+    hint: 'The result is not complete. Look at the disk or device that stdout leads to.',
+  })
+}
+
+function tell(error: unknown, { cwd, env, err, errIsTerminal }: CommandIo): void {
+  err(describeError(error, { cwd, paint: createPaint({ env, isTerminal: errIsTerminal }) }))
+}
+
+function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
   return {
     env: process.env,
     cwd: process.cwd(),
     home: homedir(),
     input: () => process.stdin,
-    out: (text) => void process.stdout.write(text),
+    out: outlet.write,
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,

@@ -62,7 +62,7 @@ async function runBeforeAll(
         kind: 'run',
         inputs: readInputs(directive.response['inputs'], inputs),
         beforeAll: directive.response['before_all'],
-        options: mergeOptions(options, optionsOf(directive.response)),
+        options: mergeOptions(options, optionsOf(directive.response, 'before_all_response')),
       }
     case 'data':
       throw misplaced('data_response', 'Before All')

@@ -5,7 +5,7 @@ import type { ModelSettings } from '../event/agent.ts'
 import type { AipDocument, AipPart } from '../prompt/aip.ts'
 import { placeOfOption, readCacheOption } from '../prompt/options.ts'
 import { loadTemplates, type RenderTemplate } from '../prompt/template.ts'
-import { loadAttachments } from './attachments.ts'
+import { type AttachmentSource, loadAttachments } from './attachments.ts'
 import { fallbackModels, modelOf } from './options.ts'
 import type { ScriptRun } from './script-run.ts'
 import { aiResponse } from './ai-response.ts'
@@ -15,7 +15,7 @@ export interface PromptData {
   readonly input: Json
   readonly data: Json | undefined
   readonly beforeAll: Json | undefined
-  readonly attachments: Json | undefined
+  readonly attachments: readonly AttachmentSource[]
   readonly options: JsonObject
 }
 
@@ -24,7 +24,7 @@ export interface PromptData {
  * nothing was asked: no section renders to text and there is no attachment, or the run is dry (spec/aipack.md 2.5, 2.6).
  */
 export async function askAip(run: ScriptRun, document: AipDocument, task: PromptData): Promise<JsonObject | undefined> {
-  if (document.parts.length === 0 && task.attachments === undefined) return undefined
+  if (document.parts.length === 0 && task.attachments.length === 0) return undefined
   const attached = loadAttachments(task.attachments, below(task.context, 'attachments'))
   const messages = [...attached, ...(await renderParts(run, document, task))]
   if (messages.length === 0 || task.context.dry === 'req') return undefined

@@ -1,14 +1,16 @@
-import { messageOf, stopsRun } from '../base/error.ts'
+import { stopsRun } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
+import { toldText } from '../script/told-error.ts'
 import type { Started } from './aip-agent.ts'
 import { askAip } from './aip-prompt.ts'
+import { type AttachmentSource, readAttachments } from './attachments.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
 import { mergeOptions } from './options.ts'
 import { inSection } from './section-place.ts'
-import { failureOutput, type ScriptRun } from './script-run.ts'
+import type { ScriptRun } from './script-run.ts'
 
 export interface AipTask extends Started {
   readonly input: Json
@@ -50,11 +52,12 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
   } catch (error) {
     task.context.signal.throwIfAborted()
     if (task.options['allow_run_on_task_fail'] !== true || stopsRun(error)) throw error
+    const text = toldText(error, task.context.workspace)
     emit(task.context, {
       type: 'warning',
-      message: `input ${task.index + 1} of ${run.request.agent.name} failed: ${messageOf(error)}`,
+      message: `input ${task.index + 1} of ${run.request.agent.name} failed: ${text}`,
     })
-    return { output: failureOutput(error), failed: true }
+    return { output: { error: text }, failed: true }
   }
 }
 
@@ -68,13 +71,13 @@ type DataOutcome =
       readonly kind: 'run'
       readonly input: Json
       readonly data: Json | undefined
-      readonly attachments: Json | undefined
+      readonly attachments: readonly AttachmentSource[]
       readonly options: JsonObject
     }
 
 async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipTask): Promise<DataOutcome> {
   const { input, options } = task
-  if (data === undefined) return { kind: 'run', input, data: undefined, attachments: undefined, options }
+  if (data === undefined) return { kind: 'run', input, data: undefined, attachments: [], options }
 
   const variables = { input, before_all: task.beforeAll, options }
   const value = await section.run(
@@ -84,7 +87,7 @@ async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipT
   const directive = readDirective(value)
   switch (directive.kind) {
     case 'value':
-      return { kind: 'run', input, data: directive.value, attachments: undefined, options }
+      return { kind: 'run', input, data: directive.value, attachments: [], options }
     case 'skip':
       return directive
     case 'data':
@@ -92,8 +95,8 @@ async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipT
         kind: 'run',
         input: directive.response['input'] ?? input,
         data: directive.response['data'],
-        attachments: directive.response['attachments'],
-        options: mergeOptions(options, optionsOf(directive.response)),
+        attachments: readAttachments(directive.response['attachments']),
+        options: mergeOptions(options, optionsOf(directive.response, 'data_response')),
       }
     case 'redo':
       throw misplaced('redo_run', 'Data')

@@ -1,13 +1,15 @@
 import { basename, extname } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { describeValue } from '../config/describe.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
 import { resolvePath } from '../script/host/resolve-path.ts'
 import { readBytes } from '../tool/workspace-reads.ts'
 import { isUtf8 } from 'node:buffer'
 
-interface Source {
+/** A file that is to be attached. */
+export interface AttachmentSource {
   readonly file_source: string
   readonly file_name?: string
   readonly title?: string
@@ -16,33 +18,42 @@ interface Source {
 /**
  * The files a data response attaches, one user message each, before all prompt sections (spec/aipack.md 2.5). A file
  * that cannot be read becomes a message that says so. Text files are quoted, all others travel as binary parts.
- * @throws BatonError SCRIPT_FAILED when the value has another shape
  */
-export function loadAttachments(value: Json | undefined, context: RunContext): readonly Message[] {
-  return readSources(value).map((source, index) =>
-    loadAttachment(source, { ...context, at: [...context.at, String(index)] }),
-  )
+export function loadAttachments(sources: readonly AttachmentSource[], context: RunContext): readonly Message[] {
+  return sources.map((source, index) => loadAttachment(source, { ...context, at: [...context.at, String(index)] }))
 }
 
-function readSources(value: Json | undefined): readonly Source[] {
+/**
+ * Reads `attachments` of a data response: one table or a list of them; null and an empty table stand for none.
+ * @throws BatonError SCRIPT_FAILED when the value has another shape
+ */
+export function readAttachments(value: Json | undefined): readonly AttachmentSource[] {
   if (value === undefined || value === null) return []
-  const list: readonly Json[] = Array.isArray(value) ? value : Object.keys(value).length === 0 ? [] : [value]
-  return list.map((item) => {
-    if (!isJsonObject(item) || typeof item['file_source'] !== 'string') {
-      throw new BatonError('SCRIPT_FAILED', 'attachments must be tables with a file_source', {
-        hint: 'Write attachments = { { file_source = "image.png", title = "…" } }.',
-      })
-    }
-    return { file_source: item['file_source'], ...textField(item, 'file_name'), ...textField(item, 'title') }
-  })
+  if (Array.isArray(value)) return value.map(readSource)
+  return isJsonObject(value) && Object.keys(value).length === 0 ? [] : [readSource(value)]
+}
+
+function readSource(item: Json): AttachmentSource {
+  const source = isJsonObject(item) ? textField(item, 'file_source') : {}
+  if (!isJsonObject(item) || source.file_source === undefined) throw wrongShape('must be tables with a file_source')
+  return { file_source: source.file_source, ...textField(item, 'file_name'), ...textField(item, 'title') }
 }
 
 function textField<K extends string>(item: JsonObject, key: K): { readonly [key in K]?: string } {
-  const value = item[key]
-  return (typeof value === 'string' ? { [key]: value } : {}) as { readonly [key in K]?: string }
+  const value = item[key] ?? undefined
+  if (value !== undefined && typeof value !== 'string') {
+    throw wrongShape(`have a ${key} that is ${describeValue(value)}, not text`)
+  }
+  return (value === undefined ? {} : { [key]: value }) as { readonly [key in K]?: string }
 }
 
-function loadAttachment({ file_source: path, file_name, title }: Source, context: RunContext): Message {
+function wrongShape(problem: string): BatonError {
+  return new BatonError('SCRIPT_FAILED', `attachments of aip.flow.data_response ${problem}`, {
+    hint: 'Write attachments = { { file_source = "image.png", title = "…" } }.',
+  })
+}
+
+function loadAttachment({ file_source: path, file_name, title }: AttachmentSource, context: RunContext): Message {
   const name = file_name ?? basename(path)
   const about = [`Attached file: ${path}`, `Name: ${name}`, ...(title === undefined ? [] : [`Title: ${title}`])].join(
     '\n',

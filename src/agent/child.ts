@@ -4,7 +4,9 @@ import { isJsonObject } from '../base/json.ts'
 import type { Place } from '../event/effects.ts'
 import type { LuaValue } from '../script/engine.ts'
 import type { AgentCallArguments, Section } from '../script/host/module.ts'
+import { toldError } from '../script/told-error.ts'
 import { luaToJson } from '../script/values.ts'
+import { fromLua } from './options.ts'
 import type { AgentParts } from './parts.ts'
 import { requestFor } from './prompt-agent.ts'
 import { callPromptInput } from './prompt-input.ts'
@@ -19,7 +21,7 @@ export interface ChildCall {
  * `aip.agent.run`: finds the agent from the caller's folder, runs it and waits (spec/aipack.md 6.2, 8.5).
  * A child does not take its parent's front matter (DESIGN 3). Null outputs are nil in the list. The outputs of a prompt
  * file are its answers.
- * @throws BatonError when the agent is missing, cyclic or fails
+ * @throws BatonError when the agent is missing, cyclic or fails; then with the line that failed in its text
  */
 export async function runChild(
   { name, call, place }: ChildCall,
@@ -30,12 +32,13 @@ export async function runChild(
   const agent = parts.findAgent(name, call.baseDir ?? dirname(section.agentFile))
   const inputs: Json[] | null = call.inputs?.map((input) => luaToJson(input, 'the input')) ?? null
   const options = luaToJson(call.options as LuaValue, 'options')
-  const result = await context.agents.run(requestFor({ agent, inputs, options: toOptions(options) }, callPromptInput), {
-    ...context,
-    at: [...place, 'agent', name],
-    options: context.configOptions ?? {},
-    redoCount: 0,
-  })
+  const request = requestFor({ agent, inputs, options: toOptions(options) }, callPromptInput)
+  const at = [...place, 'agent', name]
+  const result = await context.agents
+    .run(request, { ...context, at, options: context.configOptions ?? {}, redoCount: 0 })
+    .catch((error: unknown) => {
+      throw toldError(error, context.workspace)
+    })
   return {
     outputs: result.outputs.map((output) => output ?? undefined),
     after_all: result.afterAll ?? undefined,
@@ -44,5 +47,5 @@ export async function runChild(
 }
 
 function toOptions(value: Json): JsonObject {
-  return isJsonObject(value) ? value : {}
+  return isJsonObject(value) ? fromLua(value) : {}
 }

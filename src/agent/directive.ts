@@ -1,5 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { givenOptions } from './options.ts'
 
 /** What a stage value asks for besides being a value (spec/aipack.md 2.3). */
 export type Directive =
@@ -55,10 +56,12 @@ function readReason(data: Json): string | undefined {
   return typeof reason === 'string' ? reason : undefined
 }
 
-/** The options of a flow response, when it has any. */
-export function optionsOf(response: JsonObject): JsonObject | undefined {
-  const options = response['options']
-  return isJsonObject(options) ? options : undefined
+/**
+ * The options of a flow response; none when it says nothing of them.
+ * @throws BatonError SCRIPT_FAILED for options that are wrong, naming the key
+ */
+export function optionsOf(response: JsonObject, flow: 'before_all_response' | 'data_response'): JsonObject {
+  return givenOptions(response['options'], `aip.flow.${flow}`)
 }
 
 /** The error for a flow response in a section that may not give it (spec/aipack.md 2.3). */

@@ -9,7 +9,7 @@ import { withRunFacts } from './facts.ts'
 import { holdToPack } from './hold-to-pack.ts'
 import { descend } from './lineage.ts'
 import { runLua } from './lua-agent.ts'
-import { mergeOptions } from './options.ts'
+import { givenOptions, mergeOptions } from './options.ts'
 import { readOwnOptions } from './own-options.ts'
 import { runPromptAgent } from './prompt-agent.ts'
 import { createModuleReader } from '../script/module-reader.ts'
@@ -59,15 +59,16 @@ async function runKind(request: AgentRequest, parts: ScriptParts, given: RunCont
 async function runScript(request: ScriptRequest, parts: ScriptParts, context: RunContext): Promise<AgentResult> {
   const { agent } = request
   const inner = withRunFacts(descend(agent, request.inputs ?? null, context), parts)
+  const given = givenOptions(request.options, `"${agent.name}"`)
   if (agent.kind === 'lua') {
-    const options = mergeOptions(context.options, request.options)
+    const options = mergeOptions(context.options, given)
     return runLua({ request, options, section: createSectionRunner(request, options, parts, inner) })
   }
 
   const document = parseAip(agent.file, agent.text)
   const own = await readOwnOptions(agent, document)
   throwIssues(own.issues)
-  const options = mergeOptions(context.options, own.values, request.options)
+  const options = mergeOptions(context.options, own.values, given)
   return runAip({ request, options, section: createSectionRunner(request, options, parts, inner) }, document)
 }
 

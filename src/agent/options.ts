@@ -1,4 +1,7 @@
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { BatonError } from '../base/error.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { checkAgentOptions } from '../config/agent-options.ts'
+import { describeValue } from '../config/describe.ts'
 import type { ModelSettings } from '../event/agent.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 
@@ -16,6 +19,32 @@ export function mergeOptions(...layers: readonly (JsonObject | undefined)[]): Js
 
 function tableOf(value: JsonObject[string] | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
+}
+
+/**
+ * Options for a script agent, as a script or an entry of a chain gives them; `of` says whose they are.
+ * @throws BatonError SCRIPT_FAILED when they are no table, and for the first that is wrong, naming its key
+ */
+export function givenOptions(value: Json | undefined, of: string): JsonObject {
+  if (value !== undefined && value !== null && !isJsonObject(value) && !isEmptyTable(value)) {
+    throw new BatonError('SCRIPT_FAILED', `options of ${of} must be a table, not ${describeValue(value)}`)
+  }
+  const options = fromLua(tableOf(value ?? undefined))
+  const [finding] = checkAgentOptions(options, []).findings
+  if (finding === undefined) return options
+  throw new BatonError('SCRIPT_FAILED', `options of ${of}: ${finding.message}`, { hint: finding.hint })
+}
+
+/** Without those that are null, which say nothing; an empty Lua table cannot say whether it is a list. */
+export function fromLua(options: JsonObject): JsonObject {
+  const said = Object.entries(options).filter(([, value]) => value !== null)
+  return Object.fromEntries(said.map(([key, value]) => [key, isEmptyTable(value) ? (empty[key] ?? value) : value]))
+}
+
+const empty: JsonObject = { model_aliases: {}, fallback_models: [] }
+
+function isEmptyTable(value: Json): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 /** Options as scripts see them: with `resolved_model`, the name that the model's alias stands for (spec/aipack.md 2.1). */

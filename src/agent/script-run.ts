@@ -1,4 +1,3 @@
-import { isBatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentRequest, ScriptAgent } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
@@ -77,9 +76,4 @@ function shown(variables: SectionCode['variables']): SectionCode['variables'] {
 /** An agent with one input has no task in its places: `pre_task/0:lint/data`, not `…/task/0/data`. */
 export function placeOfInput(index: number, count: number): readonly string[] {
   return count === 1 ? [] : ['task', String(index)]
-}
-
-/** The text a failed input leaves in `outputs` when the run may go on (spec/aipack.md 2.4). */
-export function failureOutput(error: unknown): Json {
-  return { error: isBatonError(error) ? error.message : messageOf(error) }
 }

@@ -4,6 +4,7 @@ import { isBatonError } from '../base/error.ts'
 import { readSourceFile, realPath } from '../base/files.ts'
 import { listPacks, type Pack } from '../pack/find-pack.ts'
 import { type PackStatus, packStatus } from '../pack/pack-status.ts'
+import { core, unusedCores } from '../pack/reserved.ts'
 import { findAgent, type ResolveOptions } from '../pack/resolve.ts'
 import { firstText } from './first-text.ts'
 import { pipelineNames } from './pipelines.ts'
@@ -81,15 +82,16 @@ interface PlacedPack extends Pack {
 }
 
 /** Every pack folder, also those that an earlier root stands in front of. */
-function packsOf({ packRoots }: InventoryPlaces): readonly PlacedPack[] {
+function packsOf({ packRoots, builtInDir }: InventoryPlaces): readonly PlacedPack[] {
   const first = new Map<string, string>()
-  return packRoots.flatMap((root) =>
-    listPacks({ packRoots: [root] }).map((pack): PlacedPack => {
+  return packRoots.flatMap((root) => [
+    ...listPacks({ packRoots: [root] }).map((pack): PlacedPack => {
       const shadowedBy = first.get(pack.identity)
       if (shadowedBy === undefined) first.set(pack.identity, pack.dir)
       return { ...pack, root, ...(shadowedBy === undefined ? {} : { shadowedBy }) }
     }),
-  )
+    ...unusedCores([root]).map((dir) => ({ ...core, identity: 'baton@core', dir, root, shadowedBy: builtInDir })),
+  ])
 }
 
 async function packAgents({ identity, dir, root, shadowedBy }: PlacedPack): Promise<Group> {

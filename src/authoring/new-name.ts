@@ -1,5 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { parsePackRef } from '../pack/pack-ref.ts'
+import { type PackName, refuseReserved } from '../pack/reserved.ts'
 
 /**
  * A name that a file can be made of.
@@ -20,16 +21,11 @@ function whyNoFile(name: string): string | undefined {
   return undefined
 }
 
-export interface NewPackName {
-  readonly namespace: string
-  readonly name: string
-}
-
 /**
  * Reads `namespace@name`.
  * @throws BatonError USAGE
  */
-export function readPackName(text: string): NewPackName {
+export function readPackName(text: string): PackName {
   const [, namespace, name] = /^([\w-]+)[/:.]([\w-]+)$/.exec(text) ?? []
   const hint =
     namespace === undefined || name === undefined
@@ -39,12 +35,9 @@ export function readPackName(text: string): NewPackName {
   if (ref.namespace === undefined || ref.subPath !== undefined || ref.scope !== 'pack') {
     throw new BatonError('USAGE', `${JSON.stringify(text)} is not the name of a pack`, { hint })
   }
-  if (ref.namespace === 'baton' && ref.name === 'core') {
-    throw new BatonError('USAGE', 'baton@core is the pack of the agents that come with Baton', {
-      hint: 'Choose another name.',
-    })
-  }
-  return { namespace: ref.namespace, name: ref.name }
+  const pack = { namespace: ref.namespace, name: ref.name }
+  refuseReserved(pack)
+  return pack
 }
 
 function readReference(text: string, hint: string): ReturnType<typeof parsePackRef> {

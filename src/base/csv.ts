@@ -1,4 +1,5 @@
 import type { Options as ReadOptions } from 'csv-parse/sync'
+import { recutRow } from './csv-row.ts'
 import { messageOf } from './error.ts'
 
 /** The characters that make CSV of text; one character each. */
@@ -18,6 +19,13 @@ export interface CsvReading extends CsvDialect {
   readonly most?: number
 }
 
+/** What the parser gives with `raw`. */
+interface RawRow {
+  readonly record: readonly string[]
+  /** The text of the row. */
+  readonly raw: string
+}
+
 export type CsvRows = readonly (readonly string[])[]
 
 /** Rows of cells of UTF-8 text or its bytes. @throws Error that names the line of a quote that is wrong */
@@ -28,7 +36,8 @@ export type CsvWriter = (row: readonly string[], dialect: CsvDialect) => string
 
 /**
  * The reader, once its code is loaded. Rows may have different lengths, and end with LF, CR LF or CR; lines without any
- * character are left out; a byte order mark is no text; a quote inside a cell that does not begin with one is text.
+ * character are left out; a byte order mark is no text; a quote inside a cell that does not begin with one is text, and so
+ * is what stands behind the closing quote of a cell.
  */
 export async function loadCsvReader(): Promise<CsvReader> {
   const { parse, CsvError } = await import('csv-parse/sync')
@@ -36,7 +45,12 @@ export async function loadCsvReader(): Promise<CsvReader> {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     try {
       const rows = parse(bytes, readOptions(reading))
-      return reading.trim ? rows.map((row) => row.map((cell) => cell.trim())) : rows
+      if (reading.trim) return rows.map((row) => row.map((cell) => cell.trim()))
+      // the parser keeps the quotes of a cell that goes on behind them: rare enough to read all again
+      const isDoubtful = (row: readonly string[]): boolean => row.some((cell) => cell.startsWith(reading.quote))
+      if (!rows.some(isDoubtful)) return rows
+      const again = parse(bytes, { ...readOptions(reading), raw: true }) as unknown as readonly RawRow[]
+      return again.map(({ record, raw }) => (isDoubtful(record) ? recutRow(raw, reading) : record))
     } catch (error) {
       if (!(error instanceof CsvError)) throw error
       throw new Error(problemOf(error, bytes, reading), { cause: error })

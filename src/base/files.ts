@@ -101,13 +101,14 @@ function positionOfByte(bytes: Buffer, offset: number): { readonly line: number;
 /**
  * Writes a whole file through a temporary file and a rename, so that a crash leaves the old or the new content.
  * Missing folders are made; the mode of a file that is replaced is kept.
+ * @throws what the system says; for a path that leads through a file an Error that names it
  */
 export function writeFileAtomic(
   file: string,
   content: string | Uint8Array,
   { temporaryName = newTemporaryName() }: { readonly temporaryName?: string } = {},
 ): void {
-  mkdirSync(dirname(file), { recursive: true })
+  makeFolders(dirname(file))
   const target = existingLinkTarget(file)
   const temporary = join(dirname(target), temporaryName)
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
@@ -123,6 +124,31 @@ export function writeFileAtomic(
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error
+  }
+}
+
+/**
+ * Makes a folder and those above it, as far as they are missing.
+ * @throws what the system says; an Error that names the file which stands in the way
+ */
+export function makeFolders(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    if (!hasSystemCode(error, 'EEXIST', 'ENOTDIR')) throw error
+    throw new Error(`${nearestThere(folder)} is not a folder`, { cause: error })
+  }
+}
+
+/** The path itself or the nearest above it that is there. */
+function nearestThere(path: string): string {
+  const parent = dirname(path)
+  if (parent === path) return path
+  try {
+    lstatSync(path)
+    return path
+  } catch {
+    return nearestThere(parent)
   }
 }
 

@@ -7,6 +7,7 @@ import { matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-patte
 import { type GlobPlan, type GlobWalk, planWalks } from './glob-plan.ts'
 import { canGoOn, enter, isExcluded, matchedGlob, type WalkState } from './glob-walk.ts'
 import { leavingLink } from './link.ts'
+import { finishSteps, type Steps } from './steps.ts'
 
 export interface ListedFile {
   /** Relative to the base folder with `/`; absolute when the file is not below it. */
@@ -42,6 +43,11 @@ const noFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
  * @throws BatonError OUTSIDE_WORKSPACE when a glob climbs out, or a link on the way or at the end leads out
  */
 export function listFiles(globs: readonly string[], options: ListOptions): ListedFile[] {
+  return finishSteps(listSteps(globs, options))
+}
+
+/** The same in steps, one for each folder. */
+export function* listSteps(globs: readonly string[], options: ListOptions): Steps<ListedFile[]> {
   const allows = allowedBy(options)
   const baseDir = resolve(options.baseDir).split(sep).join('/')
   const patterns = globs.map(parseGlob)
@@ -50,7 +56,12 @@ export function listFiles(globs: readonly string[], options: ListOptions): Liste
 
   const found = new Map<string, ListedFile>()
   for (const walk of plan.walks) {
-    for (const { absolute, glob } of walkFiles(walk, plan, { allows, onFolder: options.onFolder })) {
+    for (const match of walkFiles(walk, plan, { allows, onFolder: options.onFolder })) {
+      if (match === undefined) {
+        yield
+        continue
+      }
+      const { absolute, glob } = match
       const known = found.get(absolute)
       if (known !== undefined && known.glob >= glob) continue
       found.set(absolute, { path: pathFrom(baseDir, absolute), absolute, glob })
@@ -90,9 +101,15 @@ interface WalkOptions {
   readonly onFolder: ListOptions['onFolder']
 }
 
-function* walkFiles(walk: GlobWalk, { skipFolders }: GlobPlan, { allows, onFolder }: WalkOptions): Generator<Match> {
+/** The files below the folders of a walk; undefined before each folder. */
+function* walkFiles(
+  walk: GlobWalk,
+  { skipFolders }: GlobPlan,
+  { allows, onFolder }: WalkOptions,
+): Generator<Match | undefined> {
   const folders: Folder[] = [{ path: walk.start, state: walk.state }]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    yield undefined
     onFolder?.(folder.path)
     for (const entry of entriesOf(folder.path)) {
       const path = folder.path === '/' ? `/${entry.name}` : `${folder.path}/${entry.name}`

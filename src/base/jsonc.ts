@@ -1,21 +1,21 @@
 /** JSON data in which integers beyond 2^53 keep their value. */
-export type ExactJson =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | readonly ExactJson[]
-  | { readonly [key: string]: ExactJson }
+export type ExactJson = null | boolean | number | bigint | string | readonly ExactJson[] | ExactTable
+
+export interface ExactTable {
+  readonly [key: string]: ExactJson
+}
 
 /** Why text is not JSON, and where. Lines and columns count from 1. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
+  /** The message without the place. */
+  readonly reason: string
   readonly line: number
   readonly column: number
 
   constructor(reason: string, { line, column }: { readonly line: number; readonly column: number }) {
     super(`${reason} at line ${line}, column ${column}`)
+    this.reason = reason
     this.line = line
     this.column = column
   }
@@ -30,13 +30,9 @@ const deepest = 200
  * @throws JsonSyntaxError
  */
 export function parseJsonc(text: string): ExactJson | undefined {
-  const cursor: Cursor = { text, at: text.startsWith('\uFEFF') ? 1 : 0 }
+  const cursor: Cursor = { text, grammar: relaxed, at: text.startsWith('\uFEFF') ? 1 : 0 }
   skipTrivia(cursor)
-  if (cursor.at === text.length) return undefined
-  const value = readValue(cursor, 0)
-  skipTrivia(cursor)
-  if (cursor.at < text.length) throw unexpected(cursor, 'the end of the text')
-  return value
+  return cursor.at === text.length ? undefined : readWhole(cursor)
 }
 
 /**
@@ -47,16 +43,62 @@ export function parseStrictJson(text: string): ExactJson {
   try {
     JSON.parse(text)
   } catch (error) {
-    // the relaxed reader knows the position when it refuses the text too
-    parseJsonc(text)
+    // unlike the engine, this one knows where
+    readWhole({ text, grammar: strict, at: 0 })
     throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), { line: 1, column: 1 })
   }
   return parseJsonc(text) ?? null
 }
 
+const escapes: Readonly<Record<string, string>> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+}
+
+/** What differs between JSON as people write it and as it is specified. */
+interface Grammar {
+  readonly trivia: RegExp
+  readonly number: RegExp
+  readonly text: { readonly [quote: string]: RegExp }
+  readonly escapes: Readonly<Record<string, string>>
+  readonly needsCommas: boolean
+}
+
+const relaxed: Grammar = {
+  trivia: /(?:\s+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y,
+  number: /[+-]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\p{L}\p{N}_$.])/uy,
+  text: { '"': /[^"\\\n\r]*/y, "'": /[^'\\\n\r]*/y },
+  escapes: { ...escapes, "'": "'" },
+  needsCommas: false,
+}
+
+const strict: Grammar = {
+  trivia: /[ \t\n\r]*/y,
+  number: /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_$.])/uy,
+  // oxlint-disable-next-line no-control-regex
+  text: { '"': /[^"\\\0-\x1f]*/y },
+  escapes,
+  needsCommas: true,
+}
+
 interface Cursor {
   readonly text: string
+  readonly grammar: Grammar
   at: number
+}
+
+function readWhole(cursor: Cursor): ExactJson {
+  skipTrivia(cursor)
+  const value = readValue(cursor, 0)
+  skipTrivia(cursor)
+  if (cursor.at < cursor.text.length) throw unexpected(cursor, 'the end of the text')
+  return value
 }
 
 function readValue(cursor: Cursor, depth: number): ExactJson {
@@ -64,7 +106,7 @@ function readValue(cursor: Cursor, depth: number): ExactJson {
   const character = cursor.text[cursor.at]
   if (character === '{') return readObject(cursor, depth)
   if (character === '[') return readList(cursor, depth)
-  if (character === '"' || character === "'") return readString(cursor, character)
+  if (isQuote(character, cursor)) return readString(cursor, character)
   const start = cursor.at
   const number = readNumber(cursor)
   if (number !== undefined) return number
@@ -94,6 +136,10 @@ function readList(cursor: Cursor, depth: number): ExactJson {
   return list
 }
 
+function isQuote(character: string | undefined, { grammar }: Cursor): character is string {
+  return character !== undefined && Object.hasOwn(grammar.text, character)
+}
+
 /** Stops in front of each item until the closing mark has been read. One comma may follow an item. */
 function* items(cursor: Cursor, close: string): Generator<void> {
   const open = cursor.at
@@ -103,17 +149,22 @@ function* items(cursor: Cursor, close: string): Generator<void> {
     if (cursor.at >= cursor.text.length) throw failure({ ...cursor, at: open }, `no ${close} for what opens here`)
     yield
     skipTrivia(cursor)
-    if (cursor.text[cursor.at] !== ',') continue
-    cursor.at += 1
-    skipTrivia(cursor)
+    if (cursor.text[cursor.at] === ',') {
+      cursor.at += 1
+      skipTrivia(cursor)
+      if (cursor.grammar.needsCommas && cursor.text[cursor.at] === close)
+        throw unexpected(cursor, 'what follows a comma')
+    } else if (cursor.grammar.needsCommas && cursor.at < cursor.text.length && cursor.text[cursor.at] !== close) {
+      throw unexpected(cursor, `a comma or ${close}`)
+    }
   }
   cursor.at += 1
 }
 
 function readKey(cursor: Cursor): string {
   const quote = cursor.text[cursor.at]
-  if (quote === '"' || quote === "'") return readString(cursor, quote)
-  const word = readWord(cursor)
+  if (isQuote(quote, cursor)) return readString(cursor, quote)
+  const word = cursor.grammar.needsCommas ? '' : readWord(cursor)
   if (word === '') throw unexpected(cursor, 'a key')
   return word
 }
@@ -122,34 +173,25 @@ function readWord(cursor: Cursor): string {
   return takeMatch(cursor, /[\p{L}\p{N}_$-]+/uy)
 }
 
-const escapes: Readonly<Record<string, string>> = {
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  '"': '"',
-  "'": "'",
-  '\\': '\\',
-  '/': '/',
-}
-
 function readString(cursor: Cursor, quote: string): string {
   const open = cursor.at
-  const plain = quote === '"' ? /[^"\\\n\r]*/y : /[^'\\\n\r]*/y
+  const plain = cursor.grammar.text[quote] ?? /^$/y
   let result = ''
   cursor.at += 1
   for (;;) {
     result += takeMatch(cursor, plain)
     const character = cursor.text[cursor.at]
     if (character === quote) break
+    if (character !== undefined && character < ' ' && !'\r\n'.includes(character)) {
+      throw failure(cursor, 'a control character in a string')
+    }
     if (character !== '\\') throw failure({ ...cursor, at: open }, 'a string without its closing quote')
     const unicode = takeMatch(cursor, /\\u[0-9a-fA-F]{4}/y)
     if (unicode !== '') {
       result += String.fromCharCode(Number.parseInt(unicode.slice(2), 16))
       continue
     }
-    const escaped = escapes[cursor.text[cursor.at + 1] ?? '']
+    const escaped = cursor.grammar.escapes[cursor.text[cursor.at + 1] ?? '']
     if (escaped === undefined) throw failure(cursor, 'an unknown escape in a string')
     result += escaped
     cursor.at += 2
@@ -160,7 +202,7 @@ function readString(cursor: Cursor, quote: string): string {
 
 function readNumber(cursor: Cursor): number | bigint | undefined {
   const start = cursor.at
-  const text = takeMatch(cursor, /[+-]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\p{L}\p{N}_$.])/uy)
+  const text = takeMatch(cursor, cursor.grammar.number)
   if (text === '') return undefined
   const digits = text.replace(/^[+-]/, '')
   const value = Number(digits) * (text.startsWith('-') ? -1 : 1)
@@ -171,7 +213,7 @@ function readNumber(cursor: Cursor): number | bigint | undefined {
 }
 
 function skipTrivia(cursor: Cursor): void {
-  takeMatch(cursor, /(?:\s+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y)
+  takeMatch(cursor, cursor.grammar.trivia)
 }
 
 function takeMatch(cursor: Cursor, pattern: RegExp): string {

@@ -9,7 +9,8 @@ import {
   type DataText,
   type TextPosition,
 } from './data-text.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { JsonObject } from './json.ts'
+import type { ExactJson, ExactTable } from './jsonc.ts'
 
 /**
  * Reads TOML 1.1 as JSON data. Dates become text as TOML writes them. Refused, because JSON or our own code could not
@@ -17,16 +18,32 @@ import type { Json, JsonObject } from './json.ts'
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseToml(source: DataSource): Promise<DataText> {
-  const { parse } = await import('smol-toml')
   const locate = locator(source)
+  // smol-toml has refused what a double cannot hold
+  return { data: (await readTables(source, { integers: 'safe', locate })) as JsonObject, locate }
+}
+
+/**
+ * The same with integers of 64 bits: those beyond 2^53 are bigints. For scripts, which keep them.
+ * @throws BatonError as `parseToml` does
+ */
+export function parseExactToml(source: DataSource): Promise<ExactTable> {
+  return readTables(source, { integers: 'exact', locate: locator(source) })
+}
+
+async function readTables(
+  source: DataSource,
+  { integers, locate }: { readonly integers: 'safe' | 'exact'; readonly locate: DataText['locate'] },
+): Promise<ExactTable> {
+  const { parse } = await import('smol-toml')
   let tables: Readonly<Record<string, unknown>>
   try {
-    tables = parse(paddedBlock(source))
+    tables = parse(paddedBlock(source), { integersAsBigInt: integers === 'exact' ? 'asNeeded' : false })
   } catch (error) {
     throw syntaxError(error, source)
   }
   try {
-    return { data: plainTable(tables, []), locate }
+    return plainTable(tables, [])
   } catch (error) {
     if (!(error instanceof UnsuitableValue)) throw error
     const position = (await locate(error.path)) ?? { line: source.firstLine, column: 1 }
@@ -75,7 +92,7 @@ class UnsuitableValue extends Error {
   }
 }
 
-function plainTable(table: Readonly<Record<string, unknown>>, path: DataPath): JsonObject {
+function plainTable(table: Readonly<Record<string, unknown>>, path: DataPath): ExactTable {
   return Object.fromEntries(
     Object.keys(table).map((key) => {
       const inner = [...path, key]
@@ -86,7 +103,7 @@ function plainTable(table: Readonly<Record<string, unknown>>, path: DataPath): J
   )
 }
 
-function plainValue(value: unknown, path: DataPath): Json {
+function plainValue(value: unknown, path: DataPath): ExactJson {
   if (path.length > maxDataDepth) {
     const shown = path.slice(0, 4)
     throw new UnsuitableValue(shown, `nests ${pathText(shown)} deeper than ${maxDataDepth} levels`, 'Flatten it.')
@@ -96,6 +113,10 @@ function plainValue(value: unknown, path: DataPath): Json {
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
     throw new UnsuitableValue(path, `gives ${pathText(path)} a value that is no number (nan or inf)`, 'Use a number.')
+  }
+  if (typeof value === 'bigint') {
+    if (BigInt.asIntN(64, value) === value) return value
+    throw new UnsuitableValue(path, `gives ${pathText(path)} an integer beyond 64 bits`, 'Put it in quotes.')
   }
   if (value instanceof Date) return (value as TomlDate).toISOString()
   return plainTable(value as Readonly<Record<string, unknown>>, path)

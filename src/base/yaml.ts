@@ -9,7 +9,8 @@ import {
   type TextPosition,
 } from './data-text.ts'
 import { messageOf } from './error.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { JsonObject } from './json.ts'
+import type { ExactJson, ExactTable } from './jsonc.ts'
 
 type Yaml = (typeof Types)['default']
 type Root = Types.Node | null
@@ -20,13 +21,20 @@ const coreTags = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 )
 
+/** What stands behind these is text to those who do not know them. */
+const textTags = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:binary'])
+
 interface Pair {
   readonly key: unknown
   readonly value: unknown
 }
 
+/** Settings hold what JSON can; scripts are given what AIPack gives them. */
+type Readers = 'settings' | 'scripts'
+
 interface Reading {
   readonly yaml: Yaml
+  readonly readers: Readers
   readonly fail: (reason: string, hint: string, node: Types.Node) => Error
   readonly anchors: Map<string, Types.Node>
   /** The pairs of each mapping by key, for `locate`. */
@@ -42,20 +50,39 @@ interface Reading {
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseYaml(source: DataSource): Promise<DataText> {
+  const read = await readMapping(source, 'settings')
+  if (read === undefined) return { data: {}, locate: async () => undefined }
+  const { table, ...found } = read
+  return { data: table as JsonObject, locate: async (path, part = 'key') => locate({ path, part }, found) }
+}
+
+/**
+ * One document whose top level is a mapping, for scripts: as `parseYamlDocuments` reads it.
+ * @throws BatonError with the source's code, and line and column in the whole file
+ */
+export async function parseYamlTable(source: DataSource): Promise<ExactTable> {
+  return (await readMapping(source, 'scripts'))?.table ?? {}
+}
+
+interface ReadMapping {
+  readonly table: ExactTable
+  readonly root: Types.Node
+  readonly reading: Reading
+  readonly lines: Types.LineCounter
+}
+
+/** Undefined for empty text. */
+async function readMapping(source: DataSource, readers: Readers): Promise<ReadMapping | undefined> {
   const { default: yaml } = await import('yaml')
   const lines = new yaml.LineCounter()
   const document = parseText(yaml, source, lines)
   const root: Root = document.contents
   const fail = failure(source, lines)
-  if (root === null || isEmpty(yaml, root)) return { data: {}, locate: async () => undefined }
+  if (root === null || isEmpty(yaml, root)) return undefined
   if (!yaml.isMap(root)) throw fail('must be a list of keys with values', 'Write one key: value on each line.', root)
 
-  const state = newReading(yaml, fail)
-  const data = plainValue(root, 0, state) as JsonObject
-  return {
-    data,
-    locate: async (path, part = 'key') => locate({ path, part }, { root, reading: state, lines }),
-  }
+  const reading = newReading(yaml, { readers, fail })
+  return { table: plainValue(root, 0, reading) as ExactTable, root, reading, lines }
 }
 
 function failure(source: DataSource, lines: Types.LineCounter): Reading['fail'] {
@@ -63,22 +90,24 @@ function failure(source: DataSource, lines: Types.LineCounter): Reading['fail'] 
     dataError(source, { reason, hint: advice }, positionOf(node, lines) ?? { line: source.firstLine, column: 1 })
 }
 
-function newReading(yaml: Yaml, fail: Reading['fail']): Reading {
-  return { yaml, fail, anchors: new Map(), mappings: new Map(), aliasDepth: 0, aliased: 0 }
+function newReading(yaml: Yaml, { readers, fail }: Pick<Reading, 'readers' | 'fail'>): Reading {
+  return { yaml, readers, fail, anchors: new Map(), mappings: new Map(), aliasDepth: 0, aliased: 0 }
 }
 
 /**
- * All documents of a YAML text in order, each any value; what `parseYaml` refuses is refused here too.
+ * All documents of a YAML text in order, each any value, for scripts. What `parseYaml` refuses is refused here too, but:
+ * integers of 64 bits beyond 2^53 are bigints and larger ones floats, `<<` is a key like others, and dates and bytes with
+ * a tag are their text (as AIPack reads them).
  * @throws BatonError with the source's code, and line and column in the whole file
  */
-export async function parseYamlDocuments(source: DataSource): Promise<readonly Json[]> {
+export async function parseYamlDocuments(source: DataSource): Promise<readonly ExactJson[]> {
   const { default: yaml } = await import('yaml')
   const lines = new yaml.LineCounter()
   const documents = catching(source, () => yaml.parseAllDocuments(paddedBlock(source), parseOptions(lines)))
   const fail = failure(source, lines)
   return documents.map((document) => {
     refuseProblems(document, source, lines)
-    return plainValue(document.contents as Root, 0, newReading(yaml, fail))
+    return plainValue(document.contents as Root, 0, newReading(yaml, { readers: 'scripts', fail }))
   })
 }
 
@@ -135,13 +164,14 @@ function isEmpty(yaml: Yaml, node: Types.Node): boolean {
   return yaml.isScalar(node) && node.value === null && (node.source ?? '') === ''
 }
 
-function plainValue(node: Root, depth: number, reading: Reading): Json {
+function plainValue(node: Root, depth: number, reading: Reading): ExactJson {
   if (node === null) return null
-  const { yaml, fail, anchors } = reading
+  const { yaml, fail, anchors, readers } = reading
   if (depth > maxDataDepth) throw fail(`nests values deeper than ${maxDataDepth} levels`, 'Flatten it.', node)
   if (yaml.isAlias(node)) return aliasedValue(node.source, node, { depth, reading })
   if (reading.aliasDepth > 0 && ++reading.aliased > maxAliasedValues)
     throw fail('repeats too much through aliases', 'Write the values out.', node)
+  if (readers === 'scripts' && yaml.isScalar(node) && textTags.has(node.tag ?? '')) return node.source ?? ''
   if (node.tag !== undefined && !coreTags.has(node.tag))
     throw fail(`uses the tag ${node.tag}, which is not supported`, 'Leave the tag out.', node)
   if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node)
@@ -155,7 +185,7 @@ function aliasedValue(
   name: string,
   alias: Types.Node,
   { depth, reading }: { readonly depth: number; readonly reading: Reading },
-): Json {
+): ExactJson {
   const target = reading.anchors.get(name)
   if (target === undefined)
     throw reading.fail(`has an alias *${name} without an anchor before it`, `Add &${name}.`, alias)
@@ -165,7 +195,7 @@ function aliasedValue(
   return value
 }
 
-function plainMapping(node: Types.YAMLMap, depth: number, reading: Reading): JsonObject {
+function plainMapping(node: Types.YAMLMap, depth: number, reading: Reading): ExactTable {
   const pairs = new Map<string, Pair>()
   for (const pair of node.items) {
     const key = pair.key as Types.Node
@@ -179,11 +209,12 @@ function plainMapping(node: Types.YAMLMap, depth: number, reading: Reading): Jso
   )
 }
 
-function keyText(key: Types.Node, { yaml, fail }: Reading): string {
+function keyText(key: Types.Node, { yaml, fail, readers }: Reading): string {
   const name = yaml.isScalar(key) && key.value !== null ? scalarText(key) : undefined
   if (name === undefined) throw fail('has a key that is not text', 'Use text as keys.', key)
   if (name === '__proto__') throw fail('has a key "__proto__", which cannot be used', 'Choose another name.', key)
-  if (name === '<<') throw fail('uses a merge key (<<), which is not supported', 'Write the keys out.', key)
+  if (name === '<<' && readers === 'settings')
+    throw fail('uses a merge key (<<), which is not supported', 'Write the keys out.', key)
   return name
 }
 
@@ -191,16 +222,17 @@ function scalarText({ value, source }: Types.Scalar): string {
   return typeof value === 'string' ? value : (source ?? String(value))
 }
 
-function plainScalar(node: Types.Scalar, { fail }: Reading): Json {
+function plainScalar(node: Types.Scalar, { fail, readers }: Reading): ExactJson {
   const { value } = node
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value !== 'number' && typeof value !== 'bigint')
     throw fail('holds a value of an unknown kind', 'Put it in quotes.', node)
   const number = Number(value)
   if (!Number.isFinite(number)) throw fail('has a value that is no number (nan or inf)', 'Use a number.', node)
-  if (typeof value === 'bigint' && !Number.isSafeInteger(number))
+  if (typeof value === 'number' || Number.isSafeInteger(number)) return number
+  if (readers === 'settings')
     throw fail(`has an integer that cannot be kept exactly: ${value}`, 'Put it in quotes.', node)
-  return number
+  return BigInt.asIntN(64, value) === value ? value : number
 }
 
 function positionOf(node: unknown, lines: Types.LineCounter): TextPosition | undefined {
@@ -213,11 +245,7 @@ function positionOf(node: unknown, lines: Types.LineCounter): TextPosition | und
 
 function locate(
   { path, part }: { readonly path: DataPath; readonly part: 'key' | 'value' },
-  {
-    root,
-    reading: { yaml, anchors, mappings },
-    lines,
-  }: { readonly root: Types.Node; readonly reading: Reading; readonly lines: Types.LineCounter },
+  { root, reading: { yaml, anchors, mappings }, lines }: Omit<ReadMapping, 'table'>,
 ): TextPosition | undefined {
   let node: Root = root
   let found: TextPosition | undefined

@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { shellWord } from '../base/shell-word.ts'
-import { closedPipe, StopSignal } from '../base/stop.ts'
+import { closedPipe, OutputLost, StopSignal } from '../base/stop.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import type { Listener } from '../event/bus.ts'
 import { harmless } from '../render/harmless.ts'
@@ -47,7 +47,8 @@ function tellEnd(report: RunReport, { flags, env }: Omit<Presentation, 'result'>
   }
   if (error instanceof StopSignal) {
     if (exitCode === closedPipe) return
-    io.err(`${error.message}\n`)
+    // that is told at the end of the process
+    if (!(error instanceof OutputLost)) io.err(`${error.message}\n`)
   } else if (error !== undefined) {
     io.err(report.mask(describeError(error, { cwd: io.cwd, paint })))
   }

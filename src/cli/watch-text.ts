@@ -33,7 +33,7 @@ export function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKey
       return isSilent ? '' : `${paint('dim', `watching ${files}${keys}`)}\n`
     }
     case 'paused': {
-      const hint = `Let nothing write them in a run, or save a file${hasKeys ? ' or press r' : ''} to go on.`
+      const hint = `Let nothing write them in a run, or save another file${hasKeys ? ' or press r' : ''} to go on.`
       return `${paint('yellow', 'paused')}: runs in a row were started by changes made while a run was going: ${pathList(message.paths, cwd)}\n${paint('cyan', 'hint')}: ${hint}\n`
     }
     case 'blind': {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { listPacks } from '../pack/find-pack.ts'
 import { defaultMerge } from '../pack/manifest.ts'
 import { packRoots } from '../pack/places.ts'
+import { unusedCores, unusedCoreText } from '../pack/reserved.ts'
 import { type Check, checksOf, type Patient } from './check.ts'
 
 /** The packs that can be named here, and what is wrong with their manifests. */
@@ -18,5 +19,12 @@ export async function checkPacks(patient: Patient, workspace: string): Promise<r
       }
     }),
   )
-  return [{ name: 'packs', status: 'ok', message: packs.map(({ identity }) => identity).join(', ') }, ...broken.flat()]
+  const unused = unusedCores(roots).map((dir): Check => {
+    return { name: 'packs', status: 'warn', message: unusedCoreText(dir), hint: 'Remove it.' }
+  })
+  return [
+    { name: 'packs', status: 'ok', message: packs.map(({ identity }) => identity).join(', ') },
+    ...unused,
+    ...broken.flat(),
+  ]
 }

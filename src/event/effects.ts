@@ -137,6 +137,8 @@ export interface BoundaryOptions<T> {
 export interface Effects {
   /** Reads something that may differ next time: time, random, file content, listings. Synchronous, never paid. */
   observe<T>(at: Place, call: AskedCall, read: () => T): T
+  /** True when an observation at this place has its answer already: nothing need be made ready for it. */
+  readonly answers?: (at: Place) => boolean
   /**
    * Changes files: noted before and after. `plan` looks at the disk and says what is going to change, undefined when
    * nothing is; it is not asked when a record answers. True when something has changed.

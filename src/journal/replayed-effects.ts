@@ -83,6 +83,8 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
       return passOn(record.answerOf(at, call, entry?.observed)) as ReturnType<typeof read>
     },
 
+    answers: () => files.kind === 'recorded',
+
     changeFile(at, asked, plan) {
       if (changeRecorded !== undefined) return changeRecorded(at, asked, plan)
       first.check()

@@ -210,6 +210,8 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       return answer.value
     },
 
+    answers: (at) => tree.find(placeText(at))?.answer !== undefined,
+
     call(at, asked, work) {
       const answer = returned<Awaited<ReturnType<typeof work>>>(at, asked)
       if (answer === undefined) return live.call(at, asked, () => recordCall(work, refuseStopped))

@@ -1,16 +1,16 @@
 import { BatonError, messageOf } from '../base/error.ts'
-import { downloadBytes, shownUrl } from '../base/http.ts'
+import { downloadBytes } from '../base/http.ts'
 import { packLimits } from './pack-limits.ts'
+import { notedUrl } from './without-secrets.ts'
 
 /**
  * The bytes at an http(s) URL.
  * @throws BatonError FILE_FAILED saying what went wrong; the reason of the signal
  */
 export async function downloadArchive(url: URL, signal: AbortSignal): Promise<Uint8Array> {
-  const shown = shownUrl(url)
   const response = await get(url, signal)
   if (response.status >= 200 && response.status < 300) return response.bytes
-  throw failed(shown, `the server answers with status ${response.status}`)
+  throw failed(notedUrl(url).url, `the server answers with status ${response.status}`)
 }
 
 async function get(url: URL, signal: AbortSignal) {
@@ -28,7 +28,7 @@ async function get(url: URL, signal: AbortSignal) {
     )
   } catch (error) {
     signal.throwIfAborted()
-    throw failed(shownUrl(url), messageOf(error), error)
+    throw failed(notedUrl(url).url, messageOf(error), error)
   }
 }
 

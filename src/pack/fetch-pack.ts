@@ -1,19 +1,20 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { BatonError, messageOf } from '../base/error.ts'
+import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
-import { shownUrl } from '../base/http.ts'
 import { readArchive } from './archive.ts'
 import { contentDigest, manifestName, type PackFile } from './digest.ts'
 import { downloadArchive } from './download.ts'
-import { fetchRepository, withoutPassword } from './git.ts'
+import { fetchRepository } from './git.ts'
 import { withoutInstalled } from './installed-table.ts'
 import { originText, type PackOrigin } from './origin.ts'
 import { readPackFiles } from './pack-files.ts'
 import { packLimits } from './pack-limits.ts'
 import { type PackManifest, readPackManifest } from './pack-manifest.ts'
+import { refuseReserved } from './reserved.ts'
 import type { PackSource } from './source.ts'
+import { type NotedUrl, notedUrl, queryHint, withoutSecrets } from './without-secrets.ts'
 
 /** A pack in memory: read and checked, and nowhere on the disk yet. */
 export interface FetchedPack {
@@ -32,7 +33,8 @@ export interface FetchContext {
 }
 
 type Fetchable =
-  | Exclude<PackSource, { readonly kind: 'identity' | 'git' }>
+  | Extract<PackSource, { readonly kind: 'path' }>
+  | (Extract<PackSource, { readonly kind: 'url' }> & Pick<NotedUrl, 'query'>)
   | (Extract<PackSource, { readonly kind: 'git' }> & { readonly commit?: string })
 
 /**
@@ -43,12 +45,8 @@ export async function fetchPack(source: Fetchable, context: FetchContext): Promi
   switch (source.kind) {
     case 'path':
       return fetchPath(source.path, context)
-    case 'url': {
-      if (!source.url.pathname.endsWith('.aipack')) throw notAnArchive(shownUrl(source.url))
-      const url = shownUrl(source.url)
-      const bytes = await downloadArchive(source.url, context.signal)
-      return checked(await readArchive(bytes, url, context.signal), { kind: 'url', url })
-    }
+    case 'url':
+      return fetchUrl(source, context)
     case 'git':
       return fetchGit(source, context)
   }
@@ -61,9 +59,25 @@ export function sourceOfOrigin(origin: PackOrigin, workspace: string): Fetchable
     case 'file':
       return { kind: 'path', path: isAbsolute(origin.path) ? origin.path : resolve(workspace, origin.path) }
     case 'url':
-      return { kind: 'url', url: new URL(origin.url) }
+      return { ...origin, url: new URL(origin.url) }
     case 'git':
       return origin
+  }
+}
+
+async function fetchUrl(
+  { url, query }: Extract<Fetchable, { kind: 'url' }>,
+  { signal }: FetchContext,
+): Promise<FetchedPack> {
+  const noted = { ...notedUrl(url), ...(query === undefined ? {} : { query }) }
+  if (!url.pathname.endsWith('.aipack')) throw notAnArchive(noted.url)
+  try {
+    const bytes = await downloadArchive(url, signal)
+    return await checked(await readArchive(bytes, noted.url, signal), { kind: 'url', ...noted })
+  } catch (error) {
+    // a lock has lost a part of this address
+    if (query === undefined || !isBatonError(error) || error.code !== 'FILE_FAILED') throw error
+    throw new BatonError(error.code, error.message, { hint: queryHint(noted.url), cause: error })
   }
 }
 
@@ -103,7 +117,7 @@ async function fetchGit(source: Extract<Fetchable, { kind: 'git' }>, context: Fe
     }
     const origin: PackOrigin = {
       kind: 'git',
-      url: withoutPassword(url),
+      url: withoutSecrets(url),
       ...(ref === undefined ? {} : { ref }),
       ...(subdir === undefined ? {} : { subdir }),
       commit,
@@ -140,6 +154,7 @@ async function checked(given: readonly PackFile[], origin: PackOrigin): Promise<
   const file = `${shown}/${manifestName}`
   const manifestText = await withoutInstalled(decode(found.bytes, file), file)
   const manifest = await readPackManifest(manifestText, file)
+  refuseReserved(manifest)
   const files = given.map((one) => (one === found ? { ...one, bytes: Buffer.from(manifestText) } : one))
   return { manifest, manifestText, files, digest: contentDigest(files), origin }
 }

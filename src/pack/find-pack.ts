@@ -4,12 +4,13 @@ import { BatonError } from '../base/error.ts'
 import type { ReadLog } from '../base/reads.ts'
 import { isSourceFolder, sourceFolders } from '../base/source-reader.ts'
 import type { PackRef } from './pack-ref.ts'
+import { core, isCore } from './reserved.ts'
 
 /** Where packs are looked for. */
 export interface PackPlaces {
   /** Folders that hold packs as `<namespace>/<name>`, best first (DESIGN 3). They need not exist. */
   readonly packRoots: readonly string[]
-  /** Folder of the agents that come with the product: the pack `baton@core`. */
+  /** Folder of the agents that come with the product: the pack `baton@core`, which no folder of packs can hold. */
   readonly builtInDir?: string
   /** Asked for what is stored, and told what is found. */
   readonly reads?: ReadLog | undefined
@@ -24,8 +25,6 @@ export interface Pack {
   /** Absolute; a link is followed, but not replaced by where it leads. */
   readonly dir: string
 }
-
-const core = { namespace: 'baton', name: 'core' } as const
 
 /**
  * The folder a reference means: the first hit in the order of the roots (spec/aipack.md 3.3, vector 12). Undefined when
@@ -43,11 +42,12 @@ export function findPack({ namespace, name }: PackRef, places: PackPlaces): Pack
 }
 
 function findIn(namespace: string, name: string, { packRoots, builtInDir, reads }: PackPlaces): Pack | undefined {
+  if (isCore({ namespace, name })) {
+    return builtInDir === undefined ? undefined : packOf(namespace, name, builtInDir)
+  }
   const dirs = packRoots.map((root) => join(root, namespace, name))
   const dir = dirs.find((path) => isSourceFolder(path, reads))
-  if (dir !== undefined) return packOf(namespace, name, dir)
-  const isCore = namespace === core.namespace && name === core.name
-  return isCore && builtInDir !== undefined ? packOf(namespace, name, builtInDir) : undefined
+  return dir === undefined ? undefined : packOf(namespace, name, dir)
 }
 
 /** Every pack that can be named, sorted by identity; those that another one stands in front of are left out. */
@@ -57,13 +57,13 @@ export function listPacks({ packRoots, builtInDir, reads }: PackPlaces): readonl
     for (const namespace of sourceFolders(root, reads)) {
       for (const name of sourceFolders(join(root, namespace), reads)) {
         const pack = packOf(namespace, name, join(root, namespace, name))
-        if (!found.has(pack.identity)) found.set(pack.identity, pack)
+        if (!isCore(pack) && !found.has(pack.identity)) found.set(pack.identity, pack)
       }
     }
   }
   if (builtInDir !== undefined) {
     const own = packOf(core.namespace, core.name, builtInDir)
-    if (!found.has(own.identity)) found.set(own.identity, own)
+    found.set(own.identity, own)
   }
   return [...found.values()].toSorted((left, right) => compareBytes(left.identity, right.identity))
 }

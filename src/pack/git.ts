@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { commandEnvironment } from '../base/process-environment.ts'
 import { packLimits } from './pack-limits.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 export interface GitSource {
   readonly url: string
@@ -119,15 +120,8 @@ function failed({ url, ref, commit }: GitSource, text: string): BatonError {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   const said = (lines.find((line) => /^(?:fatal|error|remote):/.test(line)) ?? lines[0] ?? '').slice(0, 300)
   const wanted = commit ?? ref
-  const what = withoutPassword(url) + (wanted === undefined ? '' : ` at ${wanted}`)
-  return new BatonError('FILE_FAILED', `git cannot fetch ${what}: ${withoutPassword(said)}`, {
+  const what = withoutSecrets(url) + (wanted === undefined ? '' : ` at ${wanted}`)
+  return new BatonError('FILE_FAILED', `git cannot fetch ${what}: ${withoutSecrets(said)}`, {
     hint: 'Check the address, the branch or tag, and that you may read it without being asked.',
   })
-}
-
-/** Without passwords in URLs, and for http without names, which are often tokens. */
-export function withoutPassword(text: string): string {
-  return text
-    .replaceAll(/(\bhttps?:\/\/)[^\s/@]+@/gi, '$1')
-    .replaceAll(/(\b[a-z][a-z\d+.-]*:\/\/[^\s/@:]*):[^\s/@]*@/gi, '$1@')
 }

@@ -2,6 +2,7 @@ import { lstatSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, relative } from 'node:path'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { isInside } from '../base/files.ts'
+import { isAgreed, noteAgreed } from './agreed.ts'
 import { type Capabilities, isWider } from './capabilities.ts'
 import { contentDigest, manifestName } from './digest.ts'
 import type { FetchedPack } from './fetch-pack.ts'
@@ -18,15 +19,20 @@ export interface InstallPlace {
   /** Holds them as `<namespace>/<name>`. */
   readonly root: string
   readonly lockFile: string
+  /** What the user of this machine has agreed to: see `agreedFile`. */
+  readonly agreedFile: string
   /** Set when it is a workspace's: then paths below it are locked as relative ones. */
   readonly workspace: string | undefined
 }
 
-/** The place for packs below a folder named `packs`. */
-export function installPlace(root: string, workspace?: string): InstallPlace {
+/** The place for packs below a folder named `packs`. `workspace` is given when it is a workspace's. */
+export function installPlace(
+  root: string,
+  { agreedFile, workspace }: { readonly agreedFile: string; readonly workspace?: string },
+): InstallPlace {
   const lockFile = lockFileOf(root)
   if (lockFile === undefined) throw new Error(`${root} is not for packs`)
-  return { root, lockFile, workspace }
+  return { root, lockFile, agreedFile, workspace }
 }
 
 /** What stands in the folder of a pack now. */
@@ -73,21 +79,29 @@ export async function planInstall(
     if (order === 'same' && locked?.digest !== digest) throw otherContent(manifest, originText(origin))
     if (order === 'same') return { kind: 'up to date', present }
   }
-  const granted = locked === undefined ? undefined : { capabilities: locked.capabilities }
-  return { kind: 'install', present, asks: reasonToAsk(pack, locked, place), granted }
+  const before = isOurs(manifest.identity, locked, place) ? locked : undefined
+  const granted = before === undefined ? undefined : { capabilities: before.capabilities }
+  return { kind: 'install', present, asks: reasonToAsk(pack, before, place), granted }
+}
+
+/** Whether the entry of a lock was agreed to by the user of this machine: a workspace's may come from others. */
+function isOurs(identity: string, locked: LockedPack | undefined, { workspace, agreedFile }: InstallPlace): boolean {
+  if (locked === undefined) return false
+  return workspace === undefined || isAgreed(agreedFile, { identity, digest: locked.digest })
 }
 
 function reasonToAsk(
-  { manifest, origin }: FetchedPack,
+  { manifest, digest, origin }: FetchedPack,
   locked: LockedPack | undefined,
   place: InstallPlace,
 ): 'new' | 'wider' | 'source' | undefined {
+  if (isAgreed(place.agreedFile, { identity: manifest.identity, digest })) return undefined
   if (locked === undefined) return 'new'
   if (isWider(manifest.capabilities, locked.capabilities)) return 'wider'
   return isSameOrigin(originFor(origin, place), locked.origin) ? undefined : 'source'
 }
 
-/** Writes the pack and its entry in the lock. */
+/** Writes the pack, its entry in the lock, and that it was agreed to. */
 export function install(pack: FetchedPack, place: InstallPlace, { now }: { readonly now: Date }): LockedPack {
   const { manifest, digest, origin, manifestText } = pack
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z')
@@ -103,6 +117,7 @@ export function install(pack: FetchedPack, place: InstallPlace, { now }: { reado
     installed: time,
   }
   writeLocked(place.lockFile, manifest.identity, locked)
+  noteAgreed(place.agreedFile, { identity: manifest.identity, digest })
   return locked
 }
 

@@ -5,6 +5,7 @@ import { isSourceFile } from '../base/source-reader.ts'
 import { findPack, type Pack, type PackPlaces } from './find-pack.ts'
 import { noPack } from './pack-path.ts'
 import { mayBePackName, packRefText, parsePackRef, type PackRef } from './pack-ref.ts'
+import { isCore } from './reserved.ts'
 
 /** The pack an agent was named through. */
 export interface AgentPack extends Pack {
@@ -98,7 +99,7 @@ function pick(name: string, groups: Candidates, { reads }: Pick<ResolveOptions, 
 export function possibleFiles(name: string, { packRoots, baseDir }: ResolveOptions): readonly string[] {
   const local = candidates(name, baseDir).flat()
   const [, namespace, pack, path] = /^([^@/]+)@([^$/]+)(?:\/(.+))?$/.exec(name) ?? []
-  if (namespace === undefined || pack === undefined) return local
+  if (namespace === undefined || pack === undefined || isCore({ namespace, name: pack })) return local
   const dirs = packRoots.map((root) => join(root, namespace, pack))
   return [...dirs.flatMap((dir) => (path === undefined ? mains(dir) : candidates(path, dir).flat())), ...local]
 }

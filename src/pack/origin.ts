@@ -1,15 +1,16 @@
 import { isJsonObject, type Json } from '../base/json.ts'
+import { type NotedUrl, withoutSecrets } from './without-secrets.ts'
 
 /** Where an installed pack came from, as a lock file says it. */
 export type PackOrigin =
   /** Absolute, or relative to the workspace of a workspace's lock. */
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'file'; readonly path: string }
-  /** Without a name and a password. */
-  | { readonly kind: 'url'; readonly url: string }
+  /** Without a name, a password and a query. */
+  | ({ readonly kind: 'url' } & NotedUrl)
   | {
       readonly kind: 'git'
-      /** Without a password. */
+      /** Without a password and a query. */
       readonly url: string
       /** Branch, tag or commit that was asked for. */
       readonly ref?: string
@@ -25,10 +26,11 @@ export function originText(origin: PackOrigin): string {
     case 'file':
       return origin.path
     case 'url':
-      return origin.url
+      // locks of earlier versions may hold a query
+      return withoutSecrets(origin.url)
     case 'git': {
       const ref = origin.ref === undefined ? '' : `@${origin.ref}`
-      return `${origin.url}${ref}${origin.subdir === undefined ? '' : `#${origin.subdir}`}`
+      return `${withoutSecrets(origin.url)}${ref}${origin.subdir === undefined ? '' : `#${origin.subdir}`}`
     }
   }
 }
@@ -36,16 +38,16 @@ export function originText(origin: PackOrigin): string {
 /** Whether both are the same place, at whatever commit. */
 export function isSameOrigin(left: PackOrigin, right: PackOrigin): boolean {
   const where = (origin: PackOrigin): string =>
-    origin.kind === 'git' ? JSON.stringify([origin.url, origin.subdir]) : originText(origin)
+    origin.kind === 'git' ? JSON.stringify([withoutSecrets(origin.url), origin.subdir]) : originText(origin)
   return left.kind === right.kind && where(left) === where(right)
 }
 
 /** Reads what a lock file holds; undefined when it is none. */
 export function originOf(value: Json | undefined): PackOrigin | undefined {
   if (!isJsonObject(value ?? null)) return undefined
-  const { kind, path, url, ref, subdir, commit } = value as { readonly [key: string]: Json }
+  const { kind, path, url, query, ref, subdir, commit } = value as { readonly [key: string]: Json }
   if ((kind === 'folder' || kind === 'file') && typeof path === 'string') return { kind, path }
-  if (kind === 'url' && typeof url === 'string') return { kind, url }
+  if (kind === 'url' && typeof url === 'string') return { kind, url, ...(query === 'left out' ? { query } : {}) }
   if (kind !== 'git' || typeof url !== 'string' || typeof commit !== 'string') return undefined
   return {
     kind,

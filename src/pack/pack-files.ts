@@ -7,16 +7,18 @@ import type { PackFile } from './digest.ts'
 import { packLimits } from './pack-limits.ts'
 
 const noFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
+/** What programs read secrets from, but for the examples of it that are shared. */
+const secretFiles = /^\.env(?!\.(?:example|sample|template)$)(?:rc$|$|[._-])/i
 
 /**
- * The files of a pack's folder, sorted, without those of tools and editors (spec/aipack.md 7.2). Empty folders do not
- * count.
+ * The files of a pack's folder, sorted, without those of tools and editors (spec/aipack.md 7.2) and without `.env*`,
+ * which hold secrets. Empty folders do not count.
  * @throws BatonError FILE_UNREADABLE for a link, a device, too much of something, or what cannot be read
  */
 export function readPackFiles(folder: string): readonly PackFile[] {
   const files: PackFile[] = []
   let total = 0
-  for (const path of listPackFiles(folder)) {
+  for (const path of listPackFiles(folder).files) {
     const file = join(folder, path)
     const { size, mode } = lstatSync(file)
     total += size
@@ -30,18 +32,36 @@ export function readPackFiles(folder: string): readonly PackFile[] {
 export function isPackFile(path: string): boolean {
   const names = path.split('/')
   const file = names.pop() ?? ''
-  return !noFiles.test(file) && !names.some((name) => buildFolders.includes(name))
+  return !noFiles.test(file) && !secretFiles.test(file) && !names.some((name) => buildFolders.includes(name))
 }
 
-/** Paths relative to the folder, with `/`. */
-function listPackFiles(folder: string): readonly string[] {
+/** The files in a pack's folder that are left out because they may hold secrets: relative paths, sorted. */
+export function secretPackFiles(folder: string): readonly string[] {
+  return listPackFiles(folder).secret
+}
+
+/** What people are told of these. */
+export function leftOutText(paths: readonly string[]): string {
+  return `warning: left out, because it may hold secrets: ${paths.join(', ')}`
+}
+
+/** Paths relative to the folder, with `/`, sorted. */
+interface Listing {
+  readonly files: readonly string[]
+  readonly secret: readonly string[]
+}
+
+function listPackFiles(folder: string): Listing {
   const found: string[] = []
+  const secret: string[] = []
   const open = ['']
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     for (const entry of entriesOf(join(folder, at))) {
       const path = at === '' ? entry.name : `${at}/${entry.name}`
       if (entry.isDirectory()) {
         if (!buildFolders.includes(entry.name)) open.push(path)
+      } else if (secretFiles.test(entry.name)) {
+        secret.push(path)
       } else if (!noFiles.test(entry.name)) {
         if (!entry.isFile()) throw notAFile(join(folder, path), entry)
         found.push(path)
@@ -49,7 +69,7 @@ function listPackFiles(folder: string): readonly string[] {
     }
     if (found.length > packLimits.files) throw tooLarge(folder)
   }
-  return found.toSorted(compareBytes)
+  return { files: found.toSorted(compareBytes), secret: secret.toSorted(compareBytes) }
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

@@ -1,5 +1,6 @@
 import { isAbsolute, join, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 /** What `baton install` was asked for. */
 export type PackSource =
@@ -72,7 +73,7 @@ function parseUrl(text: string): URL {
 }
 
 function invalid(text: string, reason: string): BatonError {
-  return new BatonError('USAGE', `${JSON.stringify(text)} is not the source of a pack: ${reason}`, {
+  return new BatonError('USAGE', `${JSON.stringify(withoutSecrets(text))} is not the source of a pack: ${reason}`, {
     hint: 'Name a folder, an .aipack file, its http(s) URL, or a git URL: git+https://HOST/PATH[@REF][#FOLDER].',
   })
 }

@@ -9,6 +9,7 @@ import { noPack } from './pack-path.ts'
 import { readPackFiles } from './pack-files.ts'
 import { type PackManifest, readPackManifest } from './pack-manifest.ts'
 import { parsePackRef } from './pack-ref.ts'
+import { refuseReserved } from './reserved.ts'
 
 /** A pack as it is unpacked, or packed: without `[installed]`. */
 export interface LoosePack {
@@ -18,7 +19,7 @@ export interface LoosePack {
 
 /**
  * The pack in an `.aipack` file, or a copy of one that can be named (spec/aipack.md 7.4).
- * @throws BatonError AGENT_NOT_FOUND, FILE_UNREADABLE, FILE_FAILED, CONFIG_INVALID
+ * @throws BatonError AGENT_NOT_FOUND, FILE_UNREADABLE, FILE_FAILED, CONFIG_INVALID, USAGE for a name none may have
  */
 export async function loosePack(
   what: string,
@@ -54,5 +55,6 @@ async function withManifest(files: readonly PackFile[], from: string): Promise<L
   const file = `${from}/${manifestName}`
   const text = await withoutInstalled(Buffer.from(found.bytes).toString('utf8'), file)
   const manifest = await readPackManifest(text, file)
+  refuseReserved(manifest)
   return { manifest, files: files.map((one) => (one === found ? { ...one, bytes: Buffer.from(text) } : one)) }
 }

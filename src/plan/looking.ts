@@ -31,7 +31,7 @@ export function createLooking({ workspace, signal, onNote }: LookingOptions): Lo
     signal,
     workspace,
     effects: lookingEffects(),
-    policy: createPathPolicy({ workspace, readable: [] }),
+    policy: createPathPolicy({ workspace }),
     agents: {
       async run(request) {
         asked.push(request)

@@ -1,5 +1,5 @@
 import { askAip } from '../agent/aip-prompt.ts'
-import { fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
+import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/options.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import { isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
@@ -54,8 +54,10 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
 async function optionsOf(
   agent: ScriptAgent,
   document: AipDocument | undefined,
-  { inherited, given }: ScriptCall['options'],
+  options: ScriptCall['options'],
 ): Promise<JsonObject> {
+  const { inherited } = options
+  const given = givenOptions(options.given, `"${agent.name}"`)
   if (document === undefined) return mergeOptions(inherited, given)
   const own = await readOwnOptions(agent, document)
   throwIssues(own.issues)
@@ -109,7 +111,7 @@ async function asksOf(
       options,
       data: undefined,
       beforeAll: undefined,
-      attachments: undefined,
+      attachments: [],
     }
     try {
       await askAip({ request, options, section }, document, task)

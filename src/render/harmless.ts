@@ -1,13 +1,13 @@
 import type { RunEvent } from '../event/event.ts'
 import type { Renderer } from './renderer.ts'
 
-/** Colours, line ends of Windows, and whatever else could move the cursor or change the terminal. */
+/** Colours, line ends of Windows, and whatever else could move the cursor, change the terminal or turn text around. */
 // oxlint-disable-next-line no-control-regex
-const unwanted = /\u001b\[[\d;:]*m|\r\n|[^\P{Cc}\n\t]/gu
+const unwanted = /\u001b\[[\d;:]*m|\r\n|[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
 
 /**
- * Text of others as a terminal may get it: colours are taken out, other control characters become visible (`␛[2J`);
- * line breaks and tabs stay.
+ * Text of others as a terminal may get it: colours are taken out, other control characters and those that turn the
+ * direction of text around become visible (`␛[2J`); line breaks and tabs stay.
  */
 export function harmless(text: string): string {
   return text.replace(unwanted, (found) => {

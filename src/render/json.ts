@@ -8,7 +8,10 @@ export function createJsonRenderer(write: Write): Renderer {
   }
 }
 
-/** The same JSON for a terminal: control characters that JSON lets through, and terminals obey, are escaped as well. */
+/** The same JSON for a terminal: characters that JSON lets through, and terminals obey, are escaped as well. */
 export function escapeControls(json: string): string {
-  return json.replace(/[\u007f-\u009f]/g, (found) => String.raw`\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return json.replace(
+    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (found) => String.raw`\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

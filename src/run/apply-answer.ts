@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Settings } from '../config/settings.ts'
 import type { AgentResult } from '../event/agent.ts'
@@ -20,7 +21,7 @@ export interface Editing {
 
 /**
  * Carries out the file changes of an answer, all or nothing unless `partial` is set (DESIGN 4). When it replaces a whole
- * file that changed since the model was shown it, the model is asked once more with the present content.
+ * file that changed or was deleted since the model was shown it, the model is asked once more with the present content.
  * @throws BatonError CHANGES_FAILED
  */
 export async function applyAnswer(
@@ -32,13 +33,15 @@ export async function applyAnswer(
   const outcome = applyText(first.text, editing, below(context, 'changes'))
   if (outcome.kind !== 'stale' || outcome.unseen.length > 0) return answered(outcome, conversation.spent())
 
-  const { paths } = outcome
-  emit(context, { type: 'warning', message: `${paths.join(', ')} changed meanwhile: the model is asked once more` })
+  const { paths, gone = [] } = outcome
+  const named = [...paths, ...gone].join(', ')
+  emit(context, { type: 'warning', message: `${named} changed meanwhile: the model is asked once more` })
   const present = loadFiles(paths, editing.settings, below(context, 'present'))
-  const content = staleMessage(quoteFiles(present))
+  const content = staleMessage(present, gone)
   const second = await conversation.ask([...first.messages, { role: 'user', content }])
   refuseCut(second, editing)
   const shown = new Map([...(editing.shown ?? []), ...shownFiles(present, editing.settings)])
+  for (const path of gone) for (const name of namesOf(join(editing.settings.base_dir, path), shown)) shown.delete(name)
   return answered(applyText(second.text, { ...editing, shown }, below(context, 'changes-2')), conversation.spent())
 }
 
@@ -48,6 +51,12 @@ function refuseCut({ stopReason }: AgentResult, { settings }: Editing): void {
   throw new BatonError('CHANGES_FAILED', "the answer's file changes were not applied: it was cut at its output limit", {
     hint: 'No file was changed. Raise max_tokens, or set partial = true to apply what came.',
   })
+}
+
+/** A file may have been shown under another name for its folder. */
+function namesOf(path: string, shown: ReadonlyMap<string, string>): readonly string[] {
+  const real = realPath(path)
+  return [...shown.keys()].filter((name) => realPath(name) === real)
 }
 
 type Applied = TransactionResult & { readonly text: string }
@@ -119,14 +128,17 @@ function reasonOf(outcome: Unapplied): string {
           ? []
           : [`${outcome.unseen.join(', ')} would be replaced without having been shown`]),
         ...(outcome.paths.length === 0 ? [] : [`${outcome.paths.join(', ')} changed while the model answered`]),
+        ...(outcome.gone === undefined ? [] : [`${outcome.gone.join(', ')} was deleted while the model answered`]),
       ].join('; ')
   }
 }
 
-function staleMessage(files: string): string {
-  return `You replaced whole files whose present content you had not seen. Nothing was changed. This is what they hold now:
-
-${files}
+function staleMessage(files: readonly LoadedFile[], gone: readonly string[]): string {
+  const present = [
+    ...(files.length === 0 ? [] : [`This is what they hold now:\n\n${quoteFiles(files)}`]),
+    ...gone.map((path) => `${path} was deleted by somebody else. Make it again only if it is still needed.`),
+  ]
+  return `You replaced whole files whose present content you had not seen. Nothing was changed. ${present.join('\n\n')}
 
 Send all changes of your last answer again, made for this content.`
 }

@@ -59,5 +59,9 @@ function useAgentAnswer(
   }
   // what the agent saw of the files is its own business
   const outcome = applyText(fileChanges, { settings, shown: undefined }, below(context, 'changes'))
+  if (outcome.kind === 'applied' && outcome.items.length === 0 && fileChanges.trim() !== '') {
+    const hint = `Write them in the form of file_content_mode = "${settings.file_content_mode}".`
+    emit(context, { type: 'warning', message: `no change is in the file_changes of agent "${name}"`, hint })
+  }
   return { ...answered(outcome, spent), text, response }
 }

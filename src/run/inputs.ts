@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { listFiles } from '../base/glob.ts'
 import type { Json } from '../base/json.ts'
-import type { RunContext } from '../event/context.ts'
+import { emit, type RunContext } from '../event/context.ts'
 import { fileInfo } from '../script/host/file-info.ts'
 import { luaToJson } from '../script/values.ts'
 import { fileStatus } from '../tool/workspace-reads.ts'
@@ -20,7 +20,8 @@ export interface GivenInputs {
 
 /**
  * The inputs of an agent that is run by itself (spec/aipack.md 2.4, 5.2): the texts of `-i`, or a FileInfo for each
- * file of `-f`, with paths relative to the workspace; null when neither is given. Files are listed at each call.
+ * file of `-f`, with paths relative to the workspace; null when neither is given. Files are listed at each call, and a
+ * warning says when there is none.
  * @throws BatonError USAGE when both are given, OUTSIDE_WORKSPACE for globs that lead out
  */
 export function readInputs({ texts, globs, cwd }: GivenInputs, context: RunContext): readonly Json[] | null {
@@ -33,6 +34,18 @@ export function readInputs({ texts, globs, cwd }: GivenInputs, context: RunConte
       hint: 'Run -f from inside the workspace.',
     })
   }
+  const found = listInputs({ globs, folder }, context)
+  if (found.length === 0) {
+    const message = `-f ${globs.join(', ')} matches no file`
+    emit(context, { type: 'warning', message, hint: 'The agent runs as it does without inputs.' })
+  }
+  return found
+}
+
+function listInputs(
+  { globs, folder }: { readonly globs: readonly string[]; readonly folder: string },
+  context: RunContext,
+): readonly Json[] {
   return context.effects.observe([...context.at, 'inputs'], { name: 'file.list', args: [...globs] }, () => {
     const where = { globs: globs.map(anywhere), baseDir: folder, root: context.workspace }
     const found = listFiles(where.globs, where).map(({ absolute }) => absolute)

@@ -5,6 +5,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 import { packRoots } from '../pack/places.ts'
+import { unusedCores, unusedCoreText } from '../pack/reserved.ts'
 import { type AgentFile, type ScriptFile, resolveAgent } from '../pack/resolve.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { targetKind } from './target-kind.ts'
@@ -35,7 +36,8 @@ export type Target = PromptTarget | AgentTarget
 
 /** What a run says before it begins, one line each. */
 export function warningsOf(target: Target): readonly string[] {
-  return target.kind === 'prompt' ? target.spec.warnings.map(issueText) : []
+  const own = target.kind === 'prompt' ? target.spec.warnings.map(issueText) : []
+  return [...own, ...unusedCores(target.packRoots).map(unusedCoreText)]
 }
 
 export interface TargetOptions extends ConfigOptions {

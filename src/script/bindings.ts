@@ -1,7 +1,11 @@
+import { finishInTurns } from '../base/steps.ts'
 import { hostCallPlace } from '../event/effects.ts'
+import { attempt, attemptAsync, passOn, type Attempt } from '../journal/attempt.ts'
 import type { HostFunction, LuaChunk, LuaValue } from './engine.ts'
 import type { HostModule, ModuleFunction, Section } from './host/module.ts'
 import { argumentsToJson } from './values.ts'
+
+type Values = readonly LuaValue[]
 
 /** The functions and the Lua parts of host modules, the same for every section; only `bindFunctions` knows the section. */
 export interface HostBindings {
@@ -45,12 +49,20 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
     case 'pure':
       return (args, { section }) => definition.call(args, section)
     case 'observe':
-      return (args, { section, number }) =>
-        section.context.effects.observe(
-          hostCallPlace(section.context.at, number()),
-          { name, args: argumentsToJson(args) },
-          () => definition.call(args, section),
-        )
+      return (args, { section, number }) => {
+        const { effects, at: place, signal } = section.context
+        const at = hostCallPlace(place, number())
+        const call = { name, args: argumentsToJson(args) }
+        const { steps } = definition
+        if (steps === undefined || effects.answers?.(at) === true) {
+          return effects.observe(at, call, () => definition.call(args, section))
+        }
+        const read = attempt(() => finishInTurns(steps(args, section), signal))
+        if (read.status === 'failed' || !(read.value instanceof Promise)) {
+          return effects.observe(at, call, () => passOn(read as Attempt<Values>))
+        }
+        return later(read.value, (result) => effects.observe(at, call, () => passOn(result)), signal)
+      }
     case 'act':
       return (args, { section, number }) => {
         const at = hostCallPlace(section.context.at, number())
@@ -59,6 +71,17 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
         )
       }
   }
+}
+
+/** Observes what was read in turns. What was stopped is no observation. */
+async function later(
+  reading: Promise<Values>,
+  observe: (result: Attempt<Values>) => Values,
+  signal: AbortSignal,
+): Promise<Values> {
+  const result = await attemptAsync(() => reading)
+  signal.throwIfAborted()
+  return observe(result)
 }
 
 function createCounter(): () => number {

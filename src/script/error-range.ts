@@ -28,7 +28,7 @@ function patternOf(name: string): RegExp {
 }
 
 /** The line with its strings and its comment blanked; every character keeps its place. */
-function codeOf(line: string): string {
+export function codeOf(line: string): string {
   const withoutStrings = line.replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, (text) => ' '.repeat(text.length))
   return withoutStrings.replace(/--.*$/, (text) => ' '.repeat(text.length))
 }

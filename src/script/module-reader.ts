@@ -59,7 +59,7 @@ function roundOf([first, round]: Place): Place {
   return first === 'redo' && round !== undefined ? [first, round] : []
 }
 
-/** Modules are code of the agent: they may lie wherever the agent does, but no link may lead further. */
+/** Modules are code of the agent: they may lie wherever it does; where links lead further, it must be allowed to read. */
 function readModule(name: string, folders: readonly string[], context: RunContext): LuaModule | null {
   const file = moduleFiles(name, folders).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
   if (file === undefined) return null

@@ -7,7 +7,8 @@ import { type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue 
 import { withRange } from './error-range.ts'
 import type { Section } from './host/module.ts'
 import { createLoadedModules } from './loaded-modules.ts'
-import { luaToJson } from './values.ts'
+import { isOfReturn, returnedJson, returnError } from './return-error.ts'
+import { untoldText } from './told-error.ts'
 
 /** What running sections needs besides the section: made once per run. */
 export interface ScriptHost {
@@ -42,7 +43,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
     })
     try {
       const [value] = await state.run(source.chunk, source.variables, context.signal)
-      return value === undefined ? undefined : luaToJson(value)
+      return returnedJson(value, source.chunk, { file: section.agentFile, text: source.fileText })
     } catch (error) {
       context.signal.throwIfAborted()
       throw scriptError(error, source, { ...section, loaded })
@@ -70,6 +71,7 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
       cause: error,
     })
   }
+  if (isOfReturn(error, chunk)) return returnError(error, chunk, { file: section.agentFile, text: fileText })
   const inModule = section.loaded?.locate(error)
   const calls = callLines(error, (name) =>
     name === chunk.name ? { file: section.agentFile, text: fileText } : section.loaded?.find(name),
@@ -84,7 +86,7 @@ function scriptError(error: unknown, { chunk, fileText }: SectionSource, section
     return rewordError(error.cause, { place: child ?? inModule?.place ?? place })
   const cause = isBatonError(error.cause) ? error.cause : error
   const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
-  const message = inModule?.message ?? error.message
+  const message = untoldText(inModule?.message ?? error.message, error.cause, section.context.workspace)
   const raised = withRange(inModule?.place ?? place, message)
   const above = isBatonError(error.cause) && child !== undefined ? error.cause.trail : []
   return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', message, {

@@ -8,8 +8,8 @@ import type { Action } from '../event/policy.ts'
 type Guarded = Pick<RunContext, 'workspace' | 'policy'>
 
 /**
- * Asks the policy whether the path (absolute) may be used so, links resolved, and gives the real path to use.
- * Nothing on disk is changed before this returns.
+ * Asks the policy whether the path (absolute) may be used so, links resolved, and gives the real path to use. Nothing on
+ * disk is changed before this returns.
  * @throws BatonError OUTSIDE_WORKSPACE, or FILE_FAILED when the path lies inside but is protected
  */
 export function guard(kind: Action['kind'], path: string, context: Guarded): string {
@@ -38,7 +38,7 @@ export function guardEntry(path: string, context: Guarded): string {
   return entry
 }
 
-/** True when the path may be read. */
+/** True when the path may be read: always, but for agents that are held to the capabilities of their pack. */
 export function mayRead(path: string, context: Guarded): boolean {
   try {
     guard('read', path, context)
@@ -56,19 +56,24 @@ function refuseDenied(action: Action, path: string, { workspace, policy }: Guard
   const reason = verdict.kind === 'deny' ? verdict.reason : `${shown} needs an approval, and no one can be asked`
   if (isInside(workspace, action.path)) throw new BatonError('FILE_FAILED', reason, { hint: 'Use another path.' })
 
-  const link = leavingLink(path, (real) => policy.check({ kind: 'read', path: real }).kind === 'allow')
+  const { kind } = action
+  const isOwn = (real: string): boolean => kind !== 'read' && isInside(workspace, real)
+  const link = leavingLink(path, (real) => isOwn(real) || policy.check({ kind, path: real }).kind === 'allow')
   const message =
     link === undefined
       ? reason
       : `${shown} leads outside the workspace through the link ${displayPath(workspace, link)}`
   throw new BatonError('OUTSIDE_WORKSPACE', message, {
-    hint: `Agents ${action.kind === 'read' ? 'read' : 'change'} files only below ${workspace}.`,
+    hint: kind === 'read' ? capabilityHint : `Agents change files only below ${workspace}.`,
   })
 }
 
 /** The error for what the pack of an agent was not granted. `what` names the function that was called. */
 export function notGranted(what: string, reason: string): BatonError {
   return new BatonError('UNTRUSTED', `${what}: ${reason}`, {
-    hint: 'What its agents may do stands in [capabilities] of its pack.toml, and is agreed to when it is installed.',
+    hint: capabilityHint,
   })
 }
+
+const capabilityHint =
+  'What its agents may do stands in [capabilities] of its pack.toml, and is agreed to when it is installed.'

@@ -1,3 +1,4 @@
+import { type Dirent, readdirSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import type { Action, Policy, Verdict } from '../event/policy.ts'
@@ -5,33 +6,19 @@ import type { Action, Policy, Verdict } from '../event/policy.ts'
 export interface PathPolicyOptions {
   /** Absolute path of the workspace folder. */
   readonly workspace: string
-  /** Further folders that may be read: those of the agent, the prompt and the agents that come with the product. */
-  readonly readable: readonly string[]
   /** `~/.aipack-base`: scripts may keep files there, as in AIPack (spec/aipack.md 3.6). It need not exist. */
   readonly aipackBase?: string
-  /** Folders of packs, which may be read. Asked for once, when a path outside the workspace is read. */
-  readonly packFolders?: () => readonly string[]
 }
 
 /**
- * What scripts of an author may do with files (DESIGN 9): read in the workspace, the readable folders, packs and the
- * support files of packs; write in the workspace and in `~/.aipack-base`, there neither packs nor config, which decide
- * what runs; delete in the workspace alone. Never in `.git`, never the workspace itself. Paths are compared as they are
- * given: callers resolve links first.
+ * What scripts of an author may do with files (DESIGN 3, 9): read whatever their user may, since running an agent is
+ * consent to it; write in the workspace and in `~/.aipack-base`, there neither packs nor config, which decide what runs;
+ * delete in the workspace alone. Never in `.git`, never the workspace itself. Paths are compared as they are given:
+ * callers resolve links first.
  */
-export function createPathPolicy(options: PathPolicyOptions): Policy {
-  const { workspace, readable, aipackBase } = options
+export function createPathPolicy({ workspace, aipackBase }: PathPolicyOptions): Policy {
   const root = realPath(workspace)
   const base = aipackBase === undefined ? undefined : realPath(aipackBase)
-  const folders = [root, ...readable.map(realPath)]
-  let packs: readonly string[] | undefined
-
-  function mayRead(path: string): boolean {
-    if (folders.some((folder) => isInside(folder, path))) return true
-    if (base !== undefined && mayKeepIn(base, path)) return true
-    packs ??= (options.packFolders?.() ?? []).map(realPath)
-    return packs.some((folder) => isInside(folder, path))
-  }
 
   function checkWrite(path: string): Verdict {
     if (base === undefined || !isInside(base, path)) return checkChange(path)
@@ -51,7 +38,7 @@ export function createPathPolicy(options: PathPolicyOptions): Policy {
     check({ kind, path }: Action): Verdict {
       switch (kind) {
         case 'read':
-          return mayRead(path) ? { kind: 'allow' } : outside(path, root)
+          return { kind: 'allow' }
         case 'write':
           return checkWrite(path)
         case 'delete': {
@@ -71,7 +58,7 @@ const protectedNames: ReadonlySet<string> = new Set(['.baton', '.aipack', 'baton
 /**
  * The policy for changes that a model chooses (DESIGN 9 "Sandbox"): what says what runs, and with which rights, it never
  * writes or deletes. That are the files and folders with protected names, at any depth and in any case, what those of
- * the workspace link to, and `protectedPaths` (absolute).
+ * the workspace link to, and `protectedPaths` (absolute). Folders that hold any of it, or a repository, it never deletes.
  */
 export function withProtected(policy: Policy, workspace: string, protectedPaths: readonly string[]): Policy {
   return withKept(policy, workspace, { paths: protectedPaths, names: protectedNames, whom: 'a model' })
@@ -90,6 +77,7 @@ export interface Protection {
 export function withKept(policy: Policy, workspace: string, { paths, names, whom }: Protection): Policy {
   const root = realPath(workspace)
   const kept = [...paths, ...[...names].map((name) => join(root, name))].map(realPath)
+  const keptBelow = new Set([...names, gitName])
   return {
     check(action) {
       const verdict = policy.check(action)
@@ -97,7 +85,8 @@ export function withKept(policy: Policy, workspace: string, { paths, names, whom
       const { path } = action
       const held =
         protectedAbove(root, path, names) ??
-        kept.find((file) => isInside(file, path) || (action.kind === 'delete' && isInside(path, file)))
+        kept.find((file) => isInside(file, path) || (action.kind === 'delete' && isInside(path, file))) ??
+        (action.kind === 'delete' ? protectedBelow(path, keptBelow) : undefined)
       return held === undefined ? verdict : deny(`${displayPath(root, held)} is protected: ${whom} never changes it`)
     },
   }
@@ -119,14 +108,37 @@ function deny(reason: string): Verdict {
 }
 
 function isGit(path: string): boolean {
-  return path.split(sep).some((step) => folded(step) === '.git')
+  return path.split(sep).some((step) => folded(step) === gitName)
 }
+
+const gitName = '.git'
 
 /** The path itself or the folder on the way to it that has a protected name. */
 function protectedAbove(root: string, path: string, names: ReadonlySet<string>): string | undefined {
   const steps = relative(root, path).split(sep)
   const found = steps.findIndex((step) => names.has(folded(step)))
   return found === -1 ? undefined : join(root, ...steps.slice(0, found + 1))
+}
+
+/** What has a protected name in a folder, at any depth; links in it are not followed. */
+function protectedBelow(folder: string, names: ReadonlySet<string>): string | undefined {
+  const entries = entriesOf(folder)
+  const named = entries.find(({ name }) => names.has(folded(name)))
+  if (named !== undefined) return join(folder, named.name)
+  for (const entry of entries) {
+    const found = entry.isDirectory() ? protectedBelow(join(folder, entry.name), names) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Nothing of what is no folder, and of one that may not be read: what is in it cannot be deleted either. */
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
 }
 
 /** Some file systems do not tell `.GIT` from `.git`. */

@@ -1,17 +1,7 @@
-import {
-  appendFileSync,
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, isInside, newTemporaryName, writeFileAtomic } from '../base/files.ts'
+import { displayPath, isInside, makeFolders, newTemporaryName, writeFileAtomic } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Disk, FileChangeRecord, Place } from '../event/effects.ts'
@@ -75,7 +65,7 @@ export function appendToFile(path: string, content: string | Uint8Array, call: F
     const offset = refuseOther(target, call)?.size ?? 0
     const bytes = Buffer.byteLength(content)
     const act = (disk: Disk): void => {
-      mkdirSync(dirname(disk(target)), { recursive: true })
+      makeFolders(dirname(disk(target)))
       appendFileSync(disk(target), content)
     }
     return { record: { path: target, before: null, after: sha256(content), offset, bytes }, act }
@@ -110,7 +100,7 @@ export function moveEntry({ source, destination, overwrite }: Transfer, call: Fi
     }
     const record = { path: target, from: shown(from, call), before: hashOf(target, call), after }
     const act = (disk: Disk): void => {
-      mkdirSync(dirname(disk(target)), { recursive: true })
+      makeFolders(dirname(disk(target)))
       rename(disk(from), disk(target))
     }
     return { record, act }
@@ -152,7 +142,7 @@ export function makeFolder(path: string, call: FileCall): boolean {
     if (status !== undefined) throw new BatonError('FILE_FAILED', `${shown(path, call)} exists and is not a folder`)
     return {
       record: { path: target, before: null, after: emptyFolder },
-      act: (disk) => void mkdirSync(disk(target), { recursive: true }),
+      act: (disk) => makeFolders(disk(target)),
     }
   })
 }

@@ -37,11 +37,20 @@ export interface Look {
   readonly folders: readonly string[]
 }
 
-/** Compares a plan with what is there now: a run starts only when something differs (DESIGN 13 "Watch"). */
-export function lookAt({ files, lists }: WatchPlan): Look {
-  const seen = [...files].map(([path, { print, look }]) => ({ path, print, now: look() }))
+const none: ReadonlySet<string> = new Set()
+
+/**
+ * Compares a plan with what is there now: a run starts only when something differs (DESIGN 13 "Watch"). Of the paths in
+ * `held` nothing is seen.
+ */
+export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = none): Look {
+  const watched = [...files].filter(([path]) => !held.has(path))
+  const seen = watched.map(([path, { print, look }]) => ({ path, print, now: look() }))
   const differing = seen.filter(({ print, now }) => print !== now)
-  const listings = [...lists.values()].map(({ found, look }) => ({ found, ...look() }))
+  const listings = [...lists.values()].map(({ found, look }) => {
+    const { files: now, folders } = look()
+    return { found: without(found, held), files: without(now, held), folders }
+  })
   const added = listings.flatMap((list) => without(list.files, list.found))
   const lost = listings.flatMap((list) => without(list.found, list.files))
   const gone = [...differing.filter(({ now }) => now === null).map(({ path }) => path), ...lost]
@@ -62,8 +71,8 @@ export function asNow({ files, lists }: WatchPlan): WatchPlan {
 }
 
 /** The paths that are not among the others. */
-export function without(paths: readonly string[], others: readonly string[]): readonly string[] {
-  const known = new Set(others)
+export function without(paths: readonly string[], others: Iterable<string>): readonly string[] {
+  const known = others instanceof Set ? others : new Set(others)
   return paths.filter((path) => !known.has(path))
 }
 

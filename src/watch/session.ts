@@ -132,7 +132,7 @@ interface Cause {
 async function nextCause(plan: WatchPlan, inRow: number, session: Session): Promise<Cause> {
   const { inbox, say } = session
   inbox.clear()
-  const { changed } = await settled(plan, session)
+  const { changed } = await settled({ plan, held: new Set() }, session)
   if (changed.length > 0 && inRow < mostInRow) {
     say({ kind: 'changed', paths: changed })
     return { kind: 'while going', run: 'changed', plan }
@@ -140,26 +140,33 @@ async function nextCause(plan: WatchPlan, inRow: number, session: Session): Prom
   const isPaused = changed.length > 0
   const read = isPaused ? asNow(plan) : plan
   if (isPaused) say({ kind: 'paused', paths: changed })
-  const next = await nextChange(read, session, () => {
+  const next = await nextChange({ plan: read, held: new Set(changed) }, session, () => {
     if (!isPaused)
       say({ kind: 'waiting', files: [...read.files.values()].filter(({ print }) => print !== null).length })
   })
   return { kind: 'while idle', ...next }
 }
 
+interface Watched {
+  readonly plan: WatchPlan
+  /** Paths whose changes start no run: something keeps writing them. */
+  readonly held: ReadonlySet<string>
+}
+
 /** Waits until something differs or somebody wants a run. */
 async function nextChange(
-  plan: WatchPlan,
+  watched: Watched,
   session: Session,
   onWaiting: () => void,
 ): Promise<Pick<Cause, 'run' | 'plan'>> {
+  const { plan } = watched
   const { inbox, watcher, say, clock, signal } = session
   for (let isFirst = true; ; isFirst = false) {
-    let look = await settled(plan, session)
+    let look = await settled(watched, session)
     if (look.changed.length === 0) {
       await watcher.follow(targetsOf(plan, look))
       // what happened before it was watched has told nobody
-      look = await settled(plan, session)
+      look = await settled(watched, session)
     }
     if (look.changed.length > 0) {
       say({ kind: 'changed', paths: look.changed })
@@ -172,11 +179,11 @@ async function nextChange(
 }
 
 /** Looks until two looks see the same. When nothing differs the first one is enough. */
-async function settled(plan: WatchPlan, { clock, signal }: Session): Promise<Look> {
-  let look = lookAt(plan)
+async function settled({ plan, held }: Watched, { clock, signal }: Session): Promise<Look> {
+  let look = lookAt(plan, held)
   for (let waited = 0; look.changed.length > 0 && waited < restlessMs; waited += quietMs) {
     await clock.sleep(quietMs, signal)
-    const again = lookAt(plan)
+    const again = lookAt(plan, held)
     const isThere = again.gone.length === 0 || waited >= goneMs
     if (again.state === look.state && isThere) return again
     look = again

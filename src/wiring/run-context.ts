@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createAgentExecutor } from '../agent/executor.ts'
 import { checkModelNames, fatalProblem, refuseUnpriced } from '../agent/check-models.ts'
 import { holdToPack } from '../agent/hold-to-pack.ts'
@@ -23,7 +23,6 @@ import type { ModelTimeouts } from '../model/call.ts'
 import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
 import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/secrets-of.ts'
-import { listPacks } from '../pack/find-pack.ts'
 import { resolveAgent } from '../pack/resolve.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import { placeModelError } from '../run/model-place.ts'
@@ -105,12 +104,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     workspace,
     effects,
     ...(log === undefined ? {} : { reads: log }),
-    policy: createPathPolicy({
-      workspace,
-      readable: [builtInDir, ...ownFolders(target)],
-      aipackBase: places.aipackBase,
-      packFolders: () => listPacks(places).map(({ dir }) => dir),
-    }),
+    policy: createPathPolicy({ workspace, aipackBase: places.aipackBase }),
     agents: createAgentExecutor(parts),
     sources: createSources(executedFiles(target), (at, { path, hash }) =>
       journal.note({ k: 'use', p: placeText(at), path, hash }),
@@ -157,11 +151,6 @@ async function checkModels(
 function executedFiles(target: Target): readonly string[] {
   const agents = target.agents.map(({ file }) => file)
   return target.kind === 'prompt' && target.spec.source === 'file' ? [target.spec.file, ...agents] : agents
-}
-
-function ownFolders(target: Target): readonly string[] {
-  const agents = target.agents.map(({ file }) => dirname(file))
-  return target.kind === 'prompt' ? [target.spec.promptDir, ...agents] : agents
 }
 
 function agentParts(

@@ -118,7 +118,7 @@ describe('sections of a script-only agent (spec/aipack.md 2)', () => {
     expect(afterAll).toContain('kaboom')
     // the section, and the input it belongs to
     const failures = context.records.filter(({ k }) => k === 'failed')
-    expect(failures).toMatchObject([{ error: { message: 'kaboom' } }, { error: { message: 'kaboom' } }])
+    expect(failures).toMatchObject([{ error: { message: 'kaboom' } }, { error: { message: 'a.aip:10: kaboom' } }])
   })
 
   it('fails and runs no After All otherwise (vector 31)', async () => {

@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { homedir } from 'node:os'
+import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
 import { createFakeProvider, type FakeTurn } from '../../src/model/fake.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
+import { tempTree } from '../helpers/temp.ts'
 
 function world(
   agent: string,
@@ -177,8 +179,32 @@ describe('attachments', () => {
     expect(asked(here)[0]?.[1]).toContain('It could not be read: there is no file none.pdf')
   })
 
-  it('must have a file_source', async () => {
-    await expect(attach('{ { path = "x" } }', {})).rejects.toThrow('attachments must be tables with a file_source')
+  it('may lie outside the workspace, also below ~/', async () => {
+    const outside = tempTree({ 'b.txt': 'from outside' })
+    for (const source of [join(outside, 'b.txt'), `~/${relative(homedir(), outside)}/b.txt`]) {
+      const here = await attach(`{ file_source = "${source}" }`, {})
+      expect(asked(here)[0]).toEqual(['user', `Attached file: ${source}\nName: b.txt\n\nfrom outside`])
+    }
+  })
+
+  it('may be none', async () => {
+    for (const none of ['{}', 'null', 'nil']) expect(asked(await attach(none, {}))).toHaveLength(1)
+  })
+
+  it.each([
+    ['{ { path = "x" } }', 'must be tables with a file_source'],
+    ['{ { file_source = "x" }, "y" }', 'must be tables with a file_source'],
+    ['5', 'must be tables with a file_source'],
+    ['true', 'must be tables with a file_source'],
+    ['""', 'must be tables with a file_source'],
+    ['{ file_source = 7 }', 'have a file_source that is the number 7, not text'],
+    ['{ file_source = "x", title = {} }', 'have a title that is a table, not text'],
+  ])('cannot be %s, which fails where Data returns it', async (value, problem) => {
+    await expect(attach(value, {})).rejects.toMatchObject({
+      code: 'SCRIPT_FAILED',
+      message: `attachments of aip.flow.data_response ${problem}`,
+      place: { line: 7, column: 8 },
+    })
   })
 })
 

@@ -86,6 +86,51 @@ describe('agents that run agents (D29)', () => {
   })
 })
 
+describe('the error of an agent, for the script that ran it', () => {
+  const fail = { 'deep/fail.aip': aip({ Output: 'local x = input\nerror("boom " .. x)' }) }
+
+  it.each([
+    ['pcall(aip.agent.run, "deep/fail", { input = 1 })', 'deep/fail.aip:5: boom 1'],
+    [
+      'pcall(function() local r = aip.agent.run("deep/fail", { input = 1 }) return r end)',
+      'a.lua:1: deep/fail.aip:5: boom 1',
+    ],
+    ['pcall(aip.agent.run, "between", { input = 1 })', 'deep/fail.aip:5: boom 1'],
+    ['pcall(aip.agent.run, "returns")', 'returns.lua:2: the value is a function, which cannot leave Lua'],
+  ])('names the line that failed: %s', async (call, message) => {
+    const { run } = agentWorld({
+      ...fail,
+      'a.lua': `local ok, e = ${call}\nreturn { ok, e }`,
+      'between.lua': 'local r = aip.agent.run("deep/fail", { input = input })\nreturn r',
+      'returns.lua': '\nreturn print',
+    })
+    expect((await run('a.lua')).outputs).toEqual([[false, message]])
+  })
+
+  it('is what an input leaves that failed where others go on', async () => {
+    const { run, context } = agentWorld({
+      'a.aip': aip({ Options: 'allow_run_on_task_fail = true', Output: 'local r = input.x.y\nreturn r' }),
+    })
+    const message = "a.aip:10: attempt to index a nil value (field 'x')"
+    expect((await run('a', [{}])).outputs).toEqual([{ error: message }])
+    expect(context.sent).toContainEqual(
+      expect.objectContaining({ type: 'warning', message: `input 1 of a failed: ${message}` }),
+    )
+  })
+
+  it.each([
+    ['local r = aip.agent.run("deep/fail", { input = 1 })', 'boom 1'],
+    ['local ok, e = pcall(aip.agent.run, "deep/fail", { input = 1 })\nerror(e, 0)', 'boom 1'],
+    ['local ok, e = pcall(aip.agent.run, "deep/fail", { input = 1 })\nerror("linting: " .. e)', 'linting: boom 1'],
+  ])('is without that line for people, who are shown it: %s', async (code, message) => {
+    const { run, folder } = agentWorld({ ...fail, 'a.lua': code })
+    await expect(run('a.lua')).rejects.toMatchObject({
+      message,
+      place: { file: `${folder}/deep/fail.aip`, line: 5 },
+    })
+  })
+})
+
 describe('agents nested with limits of their own', () => {
   const agent = (concurrency: number, code: string): string =>
     aip({ Options: `input_concurrency = ${concurrency}`, Output: code })

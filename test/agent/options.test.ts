@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { mergeOptions, shownOptions } from '../../src/agent/options.ts'
-import { agentWorld, aip } from '../helpers/agents.ts'
+import { createFakeProvider, type FakeProvider } from '../../src/model/fake.ts'
+import { agentWorld, type AgentWorld, aip } from '../helpers/agents.ts'
 
 describe('options of script agents (spec/aipack.md 4.1, 4.2)', () => {
   it('are merged, later ones win; aliases join and null says nothing', () => {
@@ -42,6 +43,66 @@ describe('options of script agents (spec/aipack.md 4.1, 4.2)', () => {
     const { outputs, afterAll } = await run('a')
     expect(outputs).toEqual([['tiny-high', 'huge', 'other', 'other']])
     expect(afterAll).toBe('huge')
+  })
+
+  describe('that are wrong', () => {
+    const asking = (sections: { readonly [heading: string]: string }): ReturnType<typeof world> =>
+      world({ 'a.aip': aip(sections) + '# User\n\nHi\n' })
+    const world = (files: { readonly [path: string]: string }): AgentWorld & { readonly provider: FakeProvider } => {
+      const provider = createFakeProvider([])
+      return { ...agentWorld(files, { provider }), provider }
+    }
+
+    it.each([
+      ['{ temperature = "hot" }', '"temperature" must be a number, not "hot"'],
+      ['{ model = 7 }', '"model" must be text that is not empty, not the number 7'],
+      ['{ input_concurrency = 0 }', '"input_concurrency" must be a whole number of at least 1, not the number 0'],
+      ['{ input_concurrency = 1.5 }', '"input_concurrency" must be a whole number of at least 1, not the number 1.5'],
+      ['{ allow_run_on_task_fail = 1 }', '"allow_run_on_task_fail" must be true or false, not the number 1'],
+      ['{ model_aliases = { x = 1 } }', '"model_aliases" must be a table of texts, not a table'],
+    ])('end aip.agent.run before anything is asked: %s', async (options, problem) => {
+      const { run, provider } = world({
+        'a.lua': `local x = 1\nlocal r = aip.agent.run("b", { input = 1, options = ${options} })\nreturn r`,
+        'b.aip': '# User\n\nHi\n',
+      })
+      await expect(run('a')).rejects.toMatchObject({ message: `options of "b": ${problem}`, place: { line: 2 } })
+      expect(provider.requests).toEqual([])
+    })
+
+    it.each([
+      [
+        'Before All',
+        'before_all_response',
+        '{ model = 7 }',
+        ': "model" must be text that is not empty, not the number 7',
+      ],
+      ['Before All', 'before_all_response', '7', ' must be a table, not the number 7'],
+      ['Data', 'data_response', '{ top_p = {} }', ': "top_p" must be a number, not a table'],
+      ['Data', 'data_response', '{ { temperature = 1 } }', ' must be a table, not a list'],
+    ])('fail in %s where they are returned: %s %s', async (heading, flow, options, problem) => {
+      const { run, provider } = asking({ [heading]: `local x = 1\nreturn aip.flow.${flow}({ options = ${options} })` })
+      await expect(run('a')).rejects.toMatchObject({
+        code: 'SCRIPT_FAILED',
+        message: `options of aip.flow.${flow}${problem}`,
+        place: { line: 5, column: 8 },
+      })
+      expect(provider.requests).toEqual([])
+    })
+
+    it('are neither null, nor an empty table, nor keys that nothing reads', async () => {
+      const { run } = agentWorld({
+        'a.lua': `local none = { model = null, model_aliases = {}, fallback_models = {}, colour = 1 }
+          local child = aip.agent.run("b", { options = none }).outputs[1]
+          return { child, aip.agent.run("c", { options = {} }).outputs[1], aip.agent.run("c", { options = null }).outputs[1] }`,
+        'b.aip': aip({
+          Options: 'model = "m"\nfallback_models = ["f"]',
+          Data: 'return aip.flow.data_response({ options = { top_p = null, model_aliases = {}, fallback_models = {} } })',
+          Output: 'return { options.model, options.fallback_models, tostring(options.top_p) }',
+        }),
+        'c.lua': 'return "c"',
+      })
+      expect((await run('a')).outputs).toEqual([[['m', [], 'nil'], 'c', 'c']])
+    })
   })
 
   it('of a child come from the config, not from the front matter its parent started with', async () => {

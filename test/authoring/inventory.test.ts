@@ -59,6 +59,22 @@ describe('the inventory', () => {
     ])
   })
 
+  it('shows a pack that is called as that of Baton as one that is not used', async () => {
+    const here = tempTree({ 'packs/baton/core/lint.aip': '', 'built-in/lint.aip': '', 'pipelines/a.md': '' })
+    const builtInDir = join(here, 'built-in')
+    const groups = await takeInventory({
+      workspace: here,
+      packRoots: [join(here, 'packs')],
+      builtInDir,
+      pipelinesDir: join(here, 'pipelines'),
+    })
+    expect(groups.map(({ kind, items }) => [kind, ...items.map(({ shadowedBy }) => shadowedBy)])).toEqual([
+      ['built-in', undefined],
+      ['pack', builtInDir],
+      ['pipeline', undefined],
+    ])
+  })
+
   it('names the agents of Baton once in its own repository', async () => {
     const here = tempTree({ 'agents/finder.aip': '', 'pipelines/a.md': '' })
     const groups = await takeInventory({

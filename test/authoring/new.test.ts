@@ -80,7 +80,8 @@ describe('names', () => {
       expect(() => readPackName(name), name).toThrow(expect.objectContaining({ code: 'USAGE' }))
     }
     expect(() => readPackName('demo/notes')).toThrow(expect.objectContaining({ hint: 'Did you mean demo@notes?' }))
-    expect(() => readPackName('baton@core')).toThrow('come with Baton')
+    for (const name of ['baton@core', 'Baton@new']) expect(() => readPackName(name)).toThrow('come with Baton')
+    expect(() => readPackName('con@notes')).toThrow('it has the name of a device (con)')
   })
 
   it('of pipelines are suggested', () => {

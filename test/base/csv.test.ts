@@ -26,10 +26,21 @@ describe('reading CSV', () => {
   })
 
   it('leaves quotes that do not begin a cell as they are', () => {
-    expect(read('5" disk,say "hi"\n"a"b,c', plain)).toEqual([
-      ['5" disk', 'say "hi"'],
-      ['"a"b', 'c'],
+    expect(read('5" disk,say "hi"\nx"y"', plain)).toEqual([['5" disk', 'say "hi"'], ['x"y"']])
+  })
+
+  it('goes on with a cell behind its closing quote', () => {
+    expect(read('a\n"x"y,z\r\n"a,""b"" " c "d",""\n"q\nr"s"t,"u"', plain)).toEqual([
+      ['a'],
+      ['xy', 'z'],
+      ['a,"b"  c "d"', ''],
+      ['q\nrs"t', 'u'],
     ])
+    expect(read('"""x"""\n"""x"y""', plain)).toEqual([['"x"'], ['"xy""']])
+    expect(read("\uFEFF'it\\'s' so;x\n'a", { ...plain, quote: "'", escape: '\\', delimiter: ';', most: 1 })).toEqual([
+      ["it's so", 'x'],
+    ])
+    expect(read('\n#"c\r\n\n# "d\n"a"b\n#\n"c"', { ...plain, comment: '#' })).toEqual([['ab'], ['c']])
   })
 
   it('takes comments at the begin of a line only', () => {

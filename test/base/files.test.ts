@@ -38,6 +38,11 @@ describe('readSourceFile', () => {
 })
 
 describe('writeFileAtomic', () => {
+  it.each(['a.txt/x', 'a.txt/x/y'])('names the file that %s leads through', (path) => {
+    const folder = tempTree({ 'a.txt': '' })
+    expect(() => writeFileAtomic(join(folder, path), '')).toThrow(`${folder}/a.txt is not a folder`)
+  })
+
   it('makes folders, keeps the mode of a file it replaces, and leaves nothing else behind', () => {
     const folder = tempTree({ 'run.sh': 'old' })
     chmodSync(join(folder, 'run.sh'), 0o750)

@@ -73,7 +73,22 @@ describe('parseStrictJson', () => {
     expect(parseStrictJson('{"a": 9007199254740993}')).toEqual({ a: 9007199254740993n })
   })
 
-  it.each(['{a: 1}', '[1,]', '// x\n1', '', "'x'"])('refuses %j', (text) => {
-    expect(problem(() => parseStrictJson(text))).toMatch(/at line \d+, column \d+$/)
+  it.each([
+    ['{a: 1}', 'expected a key but found "a: 1}" at line 1, column 2'],
+    ['[1,]', 'expected what follows a comma but found "]" at line 1, column 4'],
+    ['[1,\n 2 3]', 'expected a comma or ] but found "3]" at line 2, column 4'],
+    ['// x\n1', 'expected a value but found "// x\\n1" at line 1, column 1'],
+    ['1 // x', 'expected the end of the text but found "// x" at line 1, column 3'],
+    ['', 'expected a value but found the end at line 1, column 1'],
+    ["'x'", 'expected a value but found "\'x\'" at line 1, column 1'],
+    ['\u00A01', 'expected a value but found "\u00A01" at line 1, column 1'],
+    ['[01]', 'expected a value but found "01]" at line 1, column 2'],
+    ['+1', 'expected a value but found "+1" at line 1, column 1'],
+    ['"a\tb"', 'a control character in a string at line 1, column 3'],
+    ['["\\x41"]', 'an unknown escape in a string at line 1, column 3'],
+    ['{"a": tru}', 'expected a value but found "tru}" at line 1, column 7'],
+    ['[1', 'no ] for what opens here at line 1, column 1'],
+  ])('refuses %j and says where', (text, message) => {
+    expect(problem(() => parseStrictJson(text))).toBe(message)
   })
 })

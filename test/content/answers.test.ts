@@ -87,6 +87,12 @@ describe('summarizer', () => {
     expect(text).toContain('<answer label="one">\nAn answer.\n</answer>\n\n<answer label="two">')
   })
 
+  it('speaks of one answer as one', async () => {
+    const world = await shippedWorld({ 'ask.md': prompt(['{ name = "summarizer", stage = "post" }']) }, answer)
+    const { stderr } = await world.run('ask.md', '-m', 'main')
+    expect(stderr).toBe('[summarizer] summary of 1 answer:\nAn answer.\n')
+  })
+
   const post = (coder_responses: readonly object[], entry: object = {}) => ({
     coder_stage: 'post',
     coder_responses,

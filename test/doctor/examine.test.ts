@@ -190,6 +190,14 @@ describe('doctor finds broken', () => {
     expect(problems(checks)).toEqual(['warn model', 'warn packs', 'warn git'])
     expect(of(checks, 'packs')[0]).toBe('ok baton@core, ns@p')
   })
+
+  it('packs that are called as that of the product', async () => {
+    const checks = await look({ files: { 'project/.baton/packs/baton/core/main.aip': '' } })
+    expect(of(checks, 'packs')).toEqual([
+      'ok baton@core',
+      expect.stringMatching(/^warn .*\/packs\/baton\/core is not used: baton@core is the pack of the agents/),
+    ])
+  })
 })
 
 it('doctor runs the engine that is configured', async () => {

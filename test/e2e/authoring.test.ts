@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -90,6 +90,18 @@ describe('a new project', () => {
         '  demo@short/check  Counts the words of the answer and says below it when they are too many.\n',
     )
   })
+})
+
+it('a workspace in another folder comes with commands that lead there', async () => {
+  const folder = tempTree({ '.git/HEAD': '' })
+  const { stderr } = await baton(['init', 'sub/my dir'], { cwd: folder })
+  expect(stderr).toMatch(/^next:\n {2}baton new prompt ask -C 'sub\/my dir'\n {2}baton list -C 'sub\/my dir'\n/m)
+  const made = await baton(['new', 'prompt', 'ask', '-C', 'sub/my dir'], { cwd: folder })
+  expect(made.code).toBe(0)
+  expect(existsSync(join(folder, 'sub/my dir/ask.md'))).toBe(true)
+
+  const inside = await baton(['init', '-C', 'other'], { cwd: tempTree({ 'other/x': '' }) })
+  expect(inside.stderr).toContain('  baton list -C other\n')
 })
 
 it('a pipeline is copied as it is but for its tests, and an unknown one refused with the names of all', async () => {

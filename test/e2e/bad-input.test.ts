@@ -176,22 +176,21 @@ describe('paths that leave the workspace', () => {
       hint: /!link/,
     }))
 
-  const reads = {
+  it('a glob, by an absolute path', () =>
+    refuses({
+      files: prompt(`knowledge_globs = ["${outside}/*.txt"]`),
+      code: 2,
+      message: 'leaves base_dir',
+      at: 'ask.md:2:20',
+      hint: /^hint: /m,
+    }))
+
+  const writes = {
     'by ..': `"${join('..', outside.split('/').at(-1) ?? '', 'secret.txt')}"`,
     'by a link': '"link/secret.txt"',
     'by an absolute path': `"${outside}/secret.txt"`,
   }
-  it.each(Object.entries(reads))('a Lua read, %s', (_, path) =>
-    refuses({
-      files: lua(`local f = aip.file.load(${path})\nreturn { coder_prompt = f.content }`),
-      prepare: link,
-      code: 1,
-      message: 'outside the workspace',
-      at: 'a.lua:1',
-      hint: /^hint: /m,
-    }),
-  )
-  it.each(Object.entries(reads))('a Lua write, %s', (_, path) =>
+  it.each(Object.entries(writes))('a Lua write, %s', (_, path) =>
     refuses({
       files: lua(`\naip.file.save(${path}, "changed")`),
       prepare: link,

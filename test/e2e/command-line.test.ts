@@ -226,14 +226,53 @@ describe('Ctrl-C', () => {
   })
 })
 
-it('stops quietly when nobody reads its output any more', () => {
-  const folder = tempTree({ 'many.lua': 'for i = 1, 100000 do print("line " .. i) end' })
-  const command = `"${process.execPath}" "${join(root, 'dist/bin/baton.js')}" many.lua | head -1; echo "\${PIPESTATUS[0]}"`
-  const { stdout, stderr } = spawnSync('bash', ['-c', command], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'], HOME: folder, BATON_HOME: join(folder, 'home') },
+describe('stdout', () => {
+  /** Runs `baton` in a script of bash. */
+  function inShell(script: string, files: Readonly<Record<string, string>>): { stdout: string; stderr: string } {
+    const folder = tempTree(files)
+    const command = `baton() { "${process.execPath}" "${join(root, 'dist/bin/baton.js')}" "$@"; }; ${script}`
+    return spawnSync('bash', ['-c', command], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], HOME: folder, BATON_HOME: join(folder, 'home'), NO_COLOR: '1' },
+    })
+  }
+
+  it('stops quietly when nobody reads its output any more', () => {
+    const { stdout, stderr } = inShell('baton many.lua | head -1; echo "${PIPESTATUS[0]}"', {
+      'many.lua': 'for i = 1, 100000 do print("line " .. i) end',
+    })
+    expect(stdout).toBe('line 1\n141\n')
+    expect(stderr).toBe('')
   })
-  expect(stdout).toBe('line 1\n141\n')
-  expect(stderr).toBe('')
+
+  it('is 141 too when the last words are not read, and whole when they are read late', () => {
+    const { stdout, stderr } = inShell(
+      'baton one.lua | head -c 3; echo " ${PIPESTATUS[0]}"; baton one.lua | (sleep 0.3; wc -c)',
+      { 'one.lua': 'print(string.rep("x", 300000))' },
+    )
+    expect(stdout.replaceAll(/ +/g, ' ')).toMatch(/^xxx 141\n ?300001\n$/)
+    expect(stderr).toBe('')
+  })
+
+  it.each([
+    ['a result', 'one.lua'],
+    ['events', 'one.lua --json'],
+    ['what checks find', 'check one.lua'],
+    ['the version', '--version'],
+  ])('is an error when it cannot be written: %s', (_what, args) => {
+    const { stdout, stderr } = inShell(`baton ${args} 1<one.lua; echo $?`, { 'one.lua': 'print("one")' })
+    expect(stderr).toBe(
+      'error: stdout cannot be written: EBADF: bad file descriptor, write\n' +
+        'hint: The result is not complete. Look at the disk or device that stdout leads to.\n',
+    )
+    expect(stdout).toBe('1\n')
+  })
+
+  it('is an error when only a part of it finds room', () => {
+    const script = 'trap "" XFSZ; (ulimit -f 1; baton schema >part.json; exit $?); echo $?; head -c 1 part.json'
+    const { stdout, stderr } = inShell(script, {})
+    expect(stderr).toContain('error: stdout cannot be written: EFBIG')
+    expect(stdout).toBe('1\n{')
+  })
 })

@@ -1,4 +1,4 @@
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { baton, type BatonResult, jsonLines, snapshot } from '../helpers/baton.ts'
@@ -122,6 +122,51 @@ describe('the changes of an answer', () => {
       expect(stderr).toContain('file changes were not applied')
       expect(snapshot(folder)).toEqual(before)
     }
+  })
+
+  it.each(['<FILE_DELETE file_path="lib" />', '<FILE_RENAME from_path="lib" to_path="moved" />'])(
+    'never reach a repository below a folder: %s',
+    async (directive) => {
+      const files = { 'ask.md': front(), 'src/a.js': source, 'lib/vendor/.git/HEAD': 'x', 'lib/b.js': '' }
+      const { run, folder } = await world(files, [{ text: `<FILE_CHANGES>\n${directive}\n</FILE_CHANGES>` }])
+      const before = snapshot(folder)
+      const { code, stderr } = await run('ask.md')
+      expect(code).toBe(1)
+      expect(stderr).toContain('lib/vendor/.git is protected: a model never changes it')
+      expect(snapshot(folder)).toEqual(before)
+    },
+  )
+
+  it('that fit several places are told of', async () => {
+    const twins = 'def a():\n    x = 1\n\ndef b():\n    x = 1\n'
+    const hunk = (header: string): string =>
+      `<FILE_CHANGES>\n<FILE_PATCH file_path="src/a.py">\n${header}\n-    x = 1\n+    x = 2\n</FILE_PATCH>\n</FILE_CHANGES>`
+    const { run, read, folder } = await world({ 'ask.md': front(), 'src/a.py': twins }, [
+      { text: hunk('@@ def b():') },
+      { text: hunk('@@') },
+    ])
+    expect((await run('ask.md')).stderr).not.toContain('warning')
+    expect(read('src/a.py')).toBe('def a():\n    x = 1\n\ndef b():\n    x = 2\n')
+
+    writeFileSync(join(folder, 'src/a.py'), twins)
+    const { code, stderr } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(stderr).toContain('warning src/a.py: a hunk was applied at line 2, but fits at line 5 as well\n')
+    expect(read('src/a.py')).toBe('def a():\n    x = 2\n\ndef b():\n    x = 1\n')
+  })
+
+  it('that make a file again which was deleted meanwhile are asked for once more', async () => {
+    const whole = `<FILE_CHANGES>\n<FILE_NEW file_path="src/a.js">\nwhole()\n</FILE_NEW>\n</FILE_CHANGES>`
+    const { run, read, folder, server } = await world({ 'ask.md': front(), 'src/a.js': source }, (_, index) => {
+      if (index === 0) rmSync(join(folder, 'src/a.js'))
+      return { text: whole }
+    })
+    const { code, stderr } = await run('ask.md')
+    expect(code).toBe(0)
+    expect(stderr).toContain('src/a.js changed meanwhile: the model is asked once more')
+    expect(server.requests).toHaveLength(2)
+    expect(server.requests[1]?.body?.messages.at(-1)?.content).toContain('src/a.js was deleted')
+    expect(read('src/a.js')).toBe('whole()\n')
   })
 
   it('that replace a file which changed meanwhile are asked for once more, with its new content', async () => {
@@ -282,10 +327,18 @@ describe('an agent that answers in place of the main agent', () => {
       'x.lua': `return { content = "Done.", file_changes = [[\n${changes}\n]] }`,
       'a.txt': 'old\n',
       'json.md': ask('[output]\nschema = { type = "integer" }'),
+      'garbage.md': ask('write_mode = true').replace('x.lua', 'y.lua'),
+      'y.lua': 'return { content = "Done.", file_changes = "garbage" }',
     }
     const { run, read } = await world(files, [])
     expect(await run('ask.md')).toMatchObject({ code: 0, stdout: 'Done.\n' })
     expect(read('a.txt')).toBe('new\n')
+    const garbage = await run('garbage.md')
+    expect(garbage).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(garbage.stderr).toBe(
+      'warning no change is in the file_changes of agent "y.lua"\n' +
+        '  Write them in the form of file_content_mode = "udiffx".\n',
+    )
     const { code, stderr } = await run('json.md')
     expect(code).toBe(1)
     expect(stderr).toContain('agent "x.lua" answered what does not fit [output]')

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -33,6 +33,47 @@ describe('installing on the command line', () => {
       packs: { 'demo@notes': { source: { kind: 'folder', path: 'notes' } } },
     })
     expect(await baton(['install'], { cwd })).toMatchObject({ code: 0, stdout: 'demo@notes 1.0.0: verified\n' })
+
+    rmSync(join(cwd, '.baton/packs'), { recursive: true })
+    const elsewhere = await baton(['install'], { cwd })
+    expect(elsewhere).toMatchObject({ code: 5, stdout: '' })
+    expect(elsewhere.stderr).toMatch(
+      /its agents may use:\n {2}read +docs\/\*\*\n.*to install demo@notes 1\.0\.0, someone/s,
+    )
+    expect(existsSync(join(cwd, '.baton/packs'))).toBe(false)
+    const here = await baton(['install'], { cwd, env: { BATON_HOME: installed.home } })
+    expect(here).toMatchObject({ code: 0, stdout: 'demo@notes 1.0.0: installed\n', stderr: '' })
+  })
+
+  it('packs into a folder that is missing, without files that hold secrets', async () => {
+    const cwd = tempTree({ ...files, 'notes/.env': 'KEY=geheim', 'notes/.env.example': 'KEY=' })
+    const packed = await baton(['pack', 'notes', '-o', 'out/deep/'], { cwd })
+    expect(packed).toMatchObject({ code: 0, stdout: 'out/deep/demo@notes-v1.0.0.aipack\n' })
+    expect(packed.stderr).toMatch(/^warning: left out, because it may hold secrets: \.env\ndemo@notes 1\.0\.0: 3 files/)
+    expect(await baton(['pack', 'notes', '-o', 'dist', '--json'], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"left_out":[".env"]'),
+    })
+    expect(readdirSync(join(cwd, 'dist'))).toEqual(['demo@notes-v1.0.0.aipack'])
+    expect(await baton(['pack', 'notes', '-o', 'notes.zip'], { cwd })).toMatchObject({ code: 2 })
+  })
+
+  it('lets no pack stand in for the agents of Baton', async () => {
+    const stranger = '[pack]\nnamespace = "baton"\nname = "core"\nversion = "9.0.0"\n'
+    const own = '# Output\n\n```lua\nreturn "of a stranger"\n```\n'
+    const cwd = tempTree({
+      '.git/HEAD': '',
+      'core/pack.toml': stranger,
+      '.baton/packs/baton/core/auto-context.aip': own,
+      'ask.lua': 'return tostring(aip.file.exists("baton@core/reviewer.aip"))',
+    })
+    const installed = await baton(['install', 'core', '-y', '--force'], { cwd })
+    expect(installed).toMatchObject({ code: 2, stdout: '' })
+    expect(installed.stderr).toContain('a pack cannot be called baton@core: the packs of baton come with Baton')
+    const run = await baton(['ask.lua'], { cwd })
+    expect(run.stderr).toContain('.baton/packs/baton/core is not used: baton@core is the pack of the agents')
+    expect(run).toMatchObject({ code: 0, stdout: 'true\n' })
+    expect((await baton(['list'], { cwd })).stdout).toMatch(/pack baton@core .*not used: .*\/agents comes first/)
   })
 
   it('asks on a terminal, and installs nothing when the answer is no', async () => {

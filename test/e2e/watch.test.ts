@@ -196,7 +196,7 @@ describe('baton run --watch', () => {
     expect(at.server.requests).toHaveLength(2)
   })
 
-  it('pauses after three runs in a row that were started during runs, and goes on with a change while it waits', async () => {
+  it('pauses after three runs in a row that were started during runs, until another file changes', async () => {
     const at: World = await world(
       { 'ask.md': prompt('Ask.', 'context_globs = ["*.txt"]\n'), 'a.txt': '' },
       (_request, index) => {
@@ -208,7 +208,8 @@ describe('baton run --watch', () => {
     await watched.says('paused')
     expect(watched.stderr()).toContain('made while a run was going: a.txt\n')
     expect(at.server.requests).toHaveLength(4)
-    at.save('a.txt', 'saved by a person')
+    at.save('a.txt', 'written once more')
+    at.save('b.txt', 'saved by a person')
     await watched.says('paused', 2)
     expect(at.server.requests).toHaveLength(8)
 

@@ -38,7 +38,7 @@ export function testContext({
     signal,
     workspace,
     effects,
-    policy: createPathPolicy({ workspace, readable: [] }),
+    policy: createPathPolicy({ workspace }),
     agents,
     ancestors: [],
     options: {},

@@ -5,6 +5,7 @@ import { findPack, listPacks } from '../../src/pack/find-pack.ts'
 import { packFolder } from '../../src/pack/pack-path.ts'
 import { parsePackRef } from '../../src/pack/pack-ref.ts'
 import { packRoots } from '../../src/pack/places.ts'
+import { unusedCores } from '../../src/pack/reserved.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const order = [
@@ -52,13 +53,16 @@ describe('the search for packs (DESIGN 3, spec/aipack.md 3.3)', () => {
     expect(findPack(parsePackRef('ns@p'), { packRoots: [tempTree({ 'ns/p': 'a file' })] })).toBeUndefined()
   })
 
-  it('knows the agents of the product as baton@core, behind a pack of that name', () => {
+  it('knows the agents of the product as baton@core, whatever else has that name', () => {
     const builtInDir = tempTree({ 'a.aip': '' })
     expect(findPack(parsePackRef('baton@core'), { packRoots: [], builtInDir })?.dir).toBe(builtInDir)
-    const { roots, root } = world('wks/.baton/packs/baton/core')
-    expect(findPack(parsePackRef('@core'), { packRoots: roots, builtInDir })?.dir).toBe(
-      join(root, 'wks/.baton/packs/baton/core'),
-    )
+    const { roots, root } = world(...order.map((folder) => `${folder}/baton/core`))
+    for (const ref of ['baton@core', '@core', 'baton@core/reviewer']) {
+      expect(findPack(parsePackRef(ref), { packRoots: roots, builtInDir })?.dir).toBe(builtInDir)
+    }
+    expect(listPacks({ packRoots: roots, builtInDir }).map(({ dir }) => dir)).toEqual([builtInDir])
+    expect(findPack(parsePackRef('baton@core'), { packRoots: roots })).toBeUndefined()
+    expect(unusedCores(roots)).toEqual(order.map((folder) => join(root, folder, 'baton/core')))
   })
 })
 

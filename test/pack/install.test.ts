@@ -22,7 +22,7 @@ import { install, type InstallPlace, installPlace, planInstall, presentPack } fr
 import { readLock } from '../../src/pack/lock-file.ts'
 import { makeArchive } from '../../src/pack/make-archive.ts'
 import { packStatus } from '../../src/pack/pack-status.ts'
-import { readPackFiles } from '../../src/pack/pack-files.ts'
+import { readPackFiles, secretPackFiles } from '../../src/pack/pack-files.ts'
 import { parseSource } from '../../src/pack/source.ts'
 import { installLocked } from '../../src/pack/verify.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -48,7 +48,8 @@ function packTree(version?: string, more?: string): string {
 }
 
 function place(): InstallPlace {
-  return installPlace(join(tempTree(), 'packs'))
+  const folder = tempTree()
+  return installPlace(join(folder, 'packs'), { agreedFile: join(folder, 'agreed.json') })
 }
 
 function get(source: string): Promise<FetchedPack> {
@@ -138,7 +139,9 @@ describe('installing packs', () => {
     expect(await packStatus({ identity: 'demo@notes', dir: join(to.root, 'demo/notes') }, to.root)).toMatchObject({
       integrity: 'changed',
     })
-    await expect(installLocked(to, { force: false, now: () => new Date() }, context)).rejects.toMatchObject({
+    await expect(
+      installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context),
+    ).rejects.toMatchObject({
       code: 'UNTRUSTED',
     })
     await expect(planInstall(await get(packTree('2.0.0')), to, { force: false })).rejects.toThrow('was changed since')
@@ -212,6 +215,33 @@ describe('installing packs', () => {
     ])
   })
 
+  it.each(['baton@core', 'baton@new', 'Baton@core', 'nul@notes'])(
+    'refuses a pack that is called %s',
+    async (identity) => {
+      const [namespace = '', name = ''] = identity.split('@')
+      const text = `[pack]\nnamespace = "${namespace}"\nname = "${name}"\nversion = "9.0.0"\n`
+      await expect(get(tempTree({ 'pack.toml': text }))).rejects.toMatchObject({
+        code: 'USAGE',
+        message: expect.stringContaining(`a pack cannot be called ${identity}: `),
+      })
+    },
+  )
+
+  it('takes no file with secrets, from folders and from archives', async () => {
+    const folder = packTree()
+    const plain = await get(folder)
+    const secret = ['.env', '.env.local', '.envrc', 'lua/.ENV.production']
+    const shared = ['.env.example', '.envoy.lua', 'lua/env.lua']
+    for (const path of [...secret, ...shared]) writeFileSync(join(folder, path), 'KEY=geheim')
+    const paths = ['bin/run.sh', 'lua/wörter.lua', 'main.aip', 'pack.toml', ...shared].toSorted()
+    expect(readPackFiles(folder).map(({ path }) => path)).toEqual(paths)
+    expect(secretPackFiles(folder)).toEqual(secret)
+    const archive = join(tempTree(), 'x.aipack')
+    const env = { path: '.env', isExecutable: false, bytes: Buffer.from('KEY=geheim') }
+    writeFileSync(archive, await makeArchive([...plain.files, env]))
+    expect((await get(archive)).digest).toBe(plain.digest)
+  })
+
   it('refuses a lock that it has not written', async () => {
     const to = place()
     for (const text of ['', '[]', '{"version":2,"packs":{}}', '{"version":1,"packs":{"a@b":{"version":1}}}']) {
@@ -237,6 +267,46 @@ describe('packs over the network', () => {
         expect(readFileSync(join(to.root, 'demo/notes/pack.toml'), 'utf8')).not.toContain('geheim')
         const answer = await get(`${url}/a.aipack`).catch((error: unknown) => error)
         expect(answer).toMatchObject({ code: 'FILE_FAILED', message: expect.stringContaining('status 401') })
+      },
+    )
+  })
+
+  it('locks no query of an address, and says so when the address without it leads elsewhere', async () => {
+    const bytes = await makeArchive((await get(packTree())).files)
+    const other = await makeArchive((await get(packTree('2.0.0'))).files)
+    const answers = new Map([
+      ['/p.aipack?token=geheim', bytes],
+      ['/p.aipack', other],
+      ['/q.aipack?token=geheim', bytes],
+    ])
+    await serve(
+      ({ url = '' }, response) => {
+        response.writeHead(answers.has(url) ? 200 : 403).end(answers.get(url))
+      },
+      async (url) => {
+        for (const [path, code] of [
+          ['/p.aipack', 'UNTRUSTED'],
+          ['/q.aipack', 'FILE_FAILED'],
+        ] as const) {
+          const to = place()
+          await put(`${url}${path}?token=geheim#part`, to)
+          expect(readLock(to.lockFile).get('demo@notes')?.origin).toEqual({
+            kind: 'url',
+            url: url + path,
+            query: 'left out',
+          })
+          for (const file of [to.lockFile, join(to.root, 'demo/notes/pack.toml')]) {
+            expect(readFileSync(file, 'utf8')).not.toContain('geheim')
+          }
+          rmSync(to.root, { recursive: true })
+          const again = installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context)
+          await expect(again).rejects.toMatchObject({
+            code,
+            hint: expect.stringContaining(`baton install '${url}${path}?…'`),
+          })
+        }
+        const failed = await get(`${url}/none.aipack?token=geheim`).catch((error: unknown) => error)
+        expect(failed).toMatchObject({ code: 'FILE_FAILED', message: expect.not.stringContaining('geheim') })
       },
     )
   })
@@ -320,7 +390,8 @@ describe('packs in git', () => {
     await put(`${url}@main#packs/notes`, to)
     commitMore(folder, { 'packs/notes/main.aip': 'two\n' })
     rmSync(to.root, { recursive: true })
-    const again = (): Promise<unknown> => installLocked(to, { force: false, now: () => new Date() }, context)
+    const again = (): Promise<unknown> =>
+      installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context)
     expect(await again()).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'installed' }])
     expect(readFileSync(join(to.root, 'demo/notes/main.aip'), 'utf8')).toBe('one\n')
     expect(await again()).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'verified' }])
@@ -334,14 +405,46 @@ describe('packs in git', () => {
     expect(existsSync(to.root)).toBe(false)
   })
 
+  it('asks about packs of a lock that nobody here has agreed to, once', async () => {
+    const to = place()
+    await put(packTree('1.0.0', '[capabilities]\ncommands = ["git"]\n'), to)
+    const here = { ...to, agreedFile: join(tempTree(), 'data/agreed.json') }
+    const asked: string[] = []
+    const again = (answer: boolean): Promise<unknown> => {
+      rmSync(to.root, { recursive: true, force: true })
+      const agree = async (packs: readonly FetchedPack[]): Promise<boolean> => {
+        asked.push(packs.map(({ manifest: { identity } }) => identity).join())
+        return answer
+      }
+      return installLocked(here, { force: false, now: () => new Date(), agree }, context)
+    }
+    expect([await again(false), existsSync(to.root)]).toEqual([undefined, false])
+    expect(await again(true)).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'installed' }])
+    expect(await again(false)).toMatchObject([{ outcome: 'installed' }])
+    expect(asked).toEqual(['demo@notes', 'demo@notes'])
+  })
+
+  it('takes the lock of a workspace for an agreement only when it was agreed to here', async () => {
+    const [folder, to] = [packTree('1.0.0', '[capabilities]\ncommands = ["git"]\n'), place()]
+    const own = { ...to, workspace: tempTree() }
+    await put(folder, own)
+    writeFileSync(join(folder, 'pack.toml'), manifest('1.0.1', '[capabilities]\ncommands = ["git"]\n'))
+    const next = await get(folder)
+    expect(await planInstall(next, own, { force: false })).toMatchObject({ asks: undefined })
+    const elsewhere = { ...own, agreedFile: join(tempTree(), 'agreed.json') }
+    expect(await planInstall(next, elsewhere, { force: false })).toMatchObject({ asks: 'new', granted: undefined })
+    writeFileSync(elsewhere.agreedFile, '[]')
+    await expect(planInstall(next, elsewhere, { force: false })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  })
+
   it('refuses a lock that grants more than the pack asks for', async () => {
     const to = place()
     await put(packTree('1.0.0', '[capabilities]\ncommands = ["git"]\n'), to)
     rmSync(to.root, { recursive: true })
     writeFileSync(to.lockFile, readFileSync(to.lockFile, 'utf8').replace('"git"', '"git", "sh"'))
-    await expect(installLocked(to, { force: false, now: () => new Date() }, context)).rejects.toThrow(
-      'other capabilities',
-    )
+    await expect(
+      installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context),
+    ).rejects.toThrow('other capabilities')
   })
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { withoutPassword } from '../../src/pack/git.ts'
+import { withoutSecrets } from '../../src/pack/without-secrets.ts'
 import { parseSource } from '../../src/pack/source.ts'
 
 const around = { cwd: '/work', home: '/home/me' }
@@ -55,11 +55,15 @@ describe('sources of packs', () => {
   })
 
   it('never shows a password', () => {
-    expect(withoutPassword('https://me:geheim@h.example/a and https://token@h.example')).toBe(
+    expect(withoutSecrets('https://me:geheim@h.example/a and https://token@h.example')).toBe(
       'https://h.example/a and https://h.example',
     )
-    expect(withoutPassword('ssh://git:geheim@h.example/a ssh://git@h.example/a')).toBe(
+    expect(withoutSecrets('ssh://git:geheim@h.example/a ssh://git@h.example/a')).toBe(
       'ssh://git@h.example/a ssh://git@h.example/a',
     )
+    expect(withoutSecrets("'https://a:b@c@h.example/x.git?token=geheim#sub' at https://h.example?k=geheim")).toBe(
+      "'https://h.example/x.git#sub' at https://h.example",
+    )
+    expect(() => parseSource('htp://me:geheim@h.example/a', around)).toThrow('"htp://me@h.example/a" is not the source')
   })
 })

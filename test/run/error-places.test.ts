@@ -131,6 +131,33 @@ describe('what a section returned that it may not', () => {
   })
 })
 
+describe('a value that cannot leave its section', () => {
+  it.each([[[]], [['lua.engine="fengari"']]])('is shown at the only return (%j)', async (overrides) => {
+    const files = {
+      'ask.md': prompt('"a.aip"'),
+      'a.aip': '# Output\n\n```lua\n-- what to return\nlocal t = { print }\nreturn t\n```\n',
+    }
+    expect(await failure(files, overrides)).toMatchObject({
+      message: expect.stringContaining('[1] is a function, which cannot leave Lua'),
+      places: ['a.aip:6', 'ask.md:2:15'],
+    })
+  })
+
+  it('is shown so in a Lua agent, and for what JSON does not have', async () => {
+    const { message, places } = await failure({ 'ask.md': prompt('"a.lua"'), 'a.lua': '\nreturn { x = 0/0 }' })
+    expect(message).toContain('the value.x is')
+    expect(places).toEqual(['a.lua:2', 'ask.md:2:15'])
+  })
+
+  it('is shown at the section, or in the file, when there are several', async () => {
+    const code = 'local x = 1\nif not x then return 1 end\nreturn print'
+    const aip = { 'ask.md': prompt('"a.aip"'), 'a.aip': `# Output\n\n\`\`\`lua\n${code}\n\`\`\`\n` }
+    expect((await failure(aip)).places).toEqual(['a.aip:4', 'ask.md:2:15'])
+    const lua = { 'ask.md': prompt('"a.lua"'), 'a.lua': code }
+    expect((await failure(lua)).places).toEqual(['a.lua', 'ask.md:2:15'])
+  })
+})
+
 describe('a model that nobody takes', () => {
   it('is shown where it is named', async () => {
     const folder = tempTree({ '.git/HEAD': 'x\n', 'ask.md': '+++\nmodel = "opnai::gpt"\n+++\nDo it.\n' })

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { finishSteps, type Steps } from '../../src/base/steps.ts'
 import { bindFunctions, createBindings } from '../../src/script/bindings.ts'
 import type { LuaValue } from '../../src/script/engine.ts'
 import type { HostModule } from '../../src/script/host/module.ts'
-import { hostSection } from './host/host-section.ts'
+import { hostSection, type HostSectionOptions } from './host/host-section.ts'
 
 const modules: readonly HostModule[] = [
   {
@@ -11,17 +12,27 @@ const modules: readonly HostModule[] = [
       pure: { effect: 'pure', tables: 'data', call: (args, { agentName }) => [agentName, ...args] },
       observe: { effect: 'observe', call: (args) => args },
       act: { effect: 'act', call: (_, __, at) => [at.join('/')] },
+      count: {
+        effect: 'observe',
+        call: ([most]) => finishSteps(count(most)),
+        steps: ([most]) => count(most),
+      },
     },
     lua: { name: 'aip.some', text: 'some = aip.some' },
   },
   { name: '', functions: { top: { effect: 'act', call: (_, __, at) => [at.join('/')] } } },
 ]
 
+function* count(most: LuaValue): Steps<readonly LuaValue[]> {
+  for (let step = 0; step !== most; step += 1) yield
+  return [most]
+}
+
 /** Calls functions of one section by their paths. */
-function boundSection(): ReturnType<typeof hostSection> & {
+function boundSection(options: HostSectionOptions = {}): ReturnType<typeof hostSection> & {
   readonly callPath: (path: string, ...args: readonly LuaValue[]) => unknown
 } {
-  const host = hostSection('/work')
+  const host = hostSection('/work', options)
   const functions = bindFunctions(createBindings(modules), host.section)
   return { ...host, callPath: (path, ...args) => functions.find((known) => known.path === path)?.call(args) }
 }
@@ -33,6 +44,7 @@ describe('the functions of host modules, bound to a section', () => {
       ['aip.some.pure', 'data'],
       ['aip.some.observe', 'border'],
       ['aip.some.act', 'border'],
+      ['aip.some.count', 'border'],
       ['top', 'border'],
     ])
     expect(chunks).toEqual([{ name: 'aip.some', text: 'some = aip.some' }])
@@ -51,6 +63,35 @@ describe('the functions of host modules, bound to a section', () => {
       { k: 'call', p: 'pre/0:agent/data#2', name: 'aip.some.act' },
       { k: 'call', p: 'pre/0:agent/data#3', name: 'top' },
     ])
+  })
+
+  it('make the script wait for an observation that takes long, and record it once', async () => {
+    const { callPath, records } = boundSection()
+    expect(callPath('aip.some.count', 5)).toEqual([5])
+    const long = callPath('aip.some.count', 30_000)
+    expect(callPath('top')).toEqual(['pre/0:agent/data#2'])
+    expect(await long).toEqual([30_000])
+    expect(records).toMatchObject([
+      { k: 'obs', p: 'pre/0:agent/data#0', args: [5], value: [5] },
+      { k: 'call', p: 'pre/0:agent/data#2' },
+      { k: 'obs', p: 'pre/0:agent/data#1', args: [30_000], value: [30_000] },
+    ])
+  })
+
+  it('stop an observation that takes long with the run, and record nothing of it', async () => {
+    const stop = new AbortController()
+    const { callPath, records } = boundSection({ signal: stop.signal })
+    const endless = callPath('aip.some.count', -1)
+    setTimeout(() => stop.abort(new Error('stopped')), 5)
+    await expect(endless).rejects.toThrow('stopped')
+    expect(records).toEqual([])
+  })
+
+  it('prepare nothing for an observation that is answered from a record', () => {
+    const { section } = hostSection('/work')
+    const effects = { ...section.context.effects, answers: () => true, observe: () => ['recorded'] as never }
+    const functions = bindFunctions(createBindings(modules), { ...section, context: { ...section.context, effects } })
+    expect(functions.find(({ path }) => path === 'aip.some.count')?.call([-1])).toEqual(['recorded'])
   })
 
   it('count for each section from 0, from one list of bindings', () => {

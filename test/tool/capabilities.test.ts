@@ -17,7 +17,7 @@ function world(granted: Partial<Granted>) {
     'pack/main.aip': '',
     'kept/x.txt': '',
   })
-  const context = { workspace, policy: createPathPolicy({ workspace, readable: [] }) }
+  const context = { workspace, policy: createPathPolicy({ workspace }) }
   const pack = {
     identity: 'demo@notes',
     granted: { ...nothing, ...granted },

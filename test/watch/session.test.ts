@@ -200,6 +200,46 @@ describe('a watch session', () => {
     await session.end
   })
 
+  it('holds the pause for the files it has named, until a key or another file', async () => {
+    const session = startSession(['/a', '/b', '/c'], ({ number }, { write }) => {
+      if (number < 5) write('/b', `run ${number}`)
+    })
+    await session.rests(1)
+    for (let time = 1; time <= 5; time += 1) {
+      session.write('/b', `noise ${time}`)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    session.remove('/b')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(session.seen).toHaveLength(4)
+
+    session.write('/b', 'noise')
+    session.write('/c', 'saved')
+    await session.rests(2)
+    expect(session.messages.at(-2)).toEqual({ kind: 'changed', paths: ['/c'] })
+    expect(session.seen.slice(4)).toEqual([['first', 'noise', 'saved']])
+
+    session.write('/b', 'counts again')
+    await session.rests(3)
+    expect(session.seen.slice(5)).toEqual([['first', 'counts again', 'saved']])
+    session.key('q')
+    await session.end
+  })
+
+  it('leaves a pause for a key, and what the files hold then is what the run reads', async () => {
+    const session = startSession(['/a'], ({ number }, { write }) => {
+      if (number < 5) write('/a', `run ${number}`)
+    })
+    await session.rests(1)
+    session.write('/a', 'noise')
+    session.key('r')
+    await session.rests(2)
+    expect(session.seen.slice(4)).toEqual([['noise']])
+    expect(session.causes.at(-1)).toBe('again')
+    session.key('q')
+    await session.end
+  })
+
   it('counts runs in a row only', async () => {
     const session = startSession(['/a'], ({ number }, { write }) => {
       if (number % 4 !== 0) write('/a', `run ${number}`)

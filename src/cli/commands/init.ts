@@ -4,6 +4,7 @@ import { alreadyThere, createFiles } from '../../authoring/create-files.ts'
 import { configText } from '../../authoring/new-config.ts'
 import { BatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
+import { shellWord } from '../../base/shell-word.ts'
 import { findWorkspace, workspaceConfigFile } from '../../config/locate.ts'
 import { surroundings } from '../environment.ts'
 import type { CommandIo } from '../io.ts'
@@ -28,11 +29,22 @@ export async function initCommand(flags: InitFlags, io: CommandIo): Promise<numb
   createFiles([{ path, text: configText }])
   const shown = displayPath(cwd, path)
   io.out(flags.json ? `${JSON.stringify({ created: shown })}\n` : `${shown}\n`)
-  if (!flags.json && flags.level !== 'quiet') io.err(whatItDid(realPath(folder), above))
+  if (!flags.json && flags.level !== 'quiet') {
+    const place = folder === io.cwd ? '' : ` -C ${shellWord(displayPath(io.cwd, folder))}`
+    io.err(whatItDid({ folder: realPath(folder), above, place }))
+  }
   return 0
 }
 
-function whatItDid(folder: string, above: string): string {
+interface Done {
+  readonly folder: string
+  /** What was the workspace of the folder until now. */
+  readonly above: string
+  /** Flags that lead there, for commands. */
+  readonly place: string
+}
+
+function whatItDid({ folder, above, place }: Done): string {
   const lines = [`${folder} is a workspace: globs, and the names of agents in prompt files, start there`]
   if (folder !== above && existsSync(join(above, '.git'))) {
     lines.push(`until now that was ${above}; if you want that, remove the file and run baton init there`)
@@ -41,6 +53,6 @@ function whatItDid(folder: string, above: string): string {
     lines.push('runs are recorded outside of it; for .gitignore, where agents keep files of their own:')
     lines.push('  .aipack/', '  .cache/', '  workbench-default/')
   }
-  lines.push('next:', '  baton new prompt ask', '  baton list', '  baton doctor')
+  lines.push('next:', `  baton new prompt ask${place}`, `  baton list${place}`, `  baton doctor${place}`)
   return `${lines.join('\n')}\n`
 }

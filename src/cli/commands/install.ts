@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { findWorkspace } from '../../config/locate.ts'
+import { agreedFile } from '../../pack/agreed.ts'
 import { describeCapabilities } from '../../pack/capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from '../../pack/fetch-pack.ts'
 import { findPack } from '../../pack/find-pack.ts'
 import { install, type InstallPlace, installPlace, type InstallPlan, planInstall } from '../../pack/install.ts'
 import { readLock } from '../../pack/lock-file.ts'
 import { originText } from '../../pack/origin.ts'
+import { leftOutText, secretPackFiles } from '../../pack/pack-files.ts'
 import { packRoots, userPacks, workspacePacks } from '../../pack/places.ts'
 import { parseSource } from '../../pack/source.ts'
 import { installLocked } from '../../pack/verify.ts'
@@ -30,12 +32,13 @@ export interface InstallFlags extends GlobalFlags {
 export async function installCommand(flags: InstallFlags, io: CommandIo): Promise<number> {
   const { cwd, env } = surroundings(flags, io)
   const workspace = findWorkspace({ cwd, home: io.home })
+  const agreed = agreedFile({ env, home: io.home })
   const around: Around = {
     cwd,
     env,
     workspace,
-    user: installPlace(userPacks({ env, home: io.home })),
-    own: installPlace(workspacePacks(workspace), workspace),
+    user: installPlace(userPacks({ env, home: io.home }), { agreedFile: agreed }),
+    own: installPlace(workspacePacks(workspace), { agreedFile: agreed, workspace }),
   }
   if (flags.source === undefined) return installAll(flags, around, io)
   const { source, place } = sourceAndPlace(flags.source, flags, { ...around, home: io.home })
@@ -46,7 +49,8 @@ export async function installCommand(flags: InstallFlags, io: CommandIo): Promis
     tell(pack, { outcome: 'up to date', folder: plan.present.folder }, flags, io)
     return 0
   }
-  if (!(await agrees(pack, plan, flags, io))) {
+  const { asks } = plan
+  if (asks !== undefined && !(await agrees([{ pack, asks, granted: plan.granted }], flags, io))) {
     io.err('nothing was installed\n')
     return 1
   }
@@ -109,7 +113,15 @@ async function installAll(flags: InstallFlags, { own, env }: Around, io: Command
     })
   }
   const now = (): Date => new Date()
-  const done = await installLocked(own, { force: flags.force, now }, { env, signal: io.signal })
+  const agree = (packs: readonly FetchedPack[]): Promise<boolean> => {
+    const asked = packs.map((pack) => ({ pack, asks: 'new', granted: undefined }) as const)
+    return agrees(asked, flags, io)
+  }
+  const done = await installLocked(own, { force: flags.force, now, agree }, { env, signal: io.signal })
+  if (done === undefined) {
+    io.err('nothing was installed\n')
+    return 1
+  }
   for (const { identity, version, outcome } of done) {
     if (flags.json) io.out(`${JSON.stringify({ pack: identity, version, outcome })}\n`)
     else if (flags.level !== 'quiet') io.out(`${identity} ${version}: ${outcome}\n`)
@@ -117,19 +129,21 @@ async function installAll(flags: InstallFlags, { own, env }: Around, io: Command
   return 0
 }
 
-async function agrees(
-  { manifest, origin }: FetchedPack,
-  { asks, granted }: Extract<InstallPlan, { readonly kind: 'install' }>,
-  flags: InstallFlags,
-  io: CommandIo,
-): Promise<boolean> {
-  if (asks === undefined) return true
-  const { identity, version, capabilities } = manifest
-  if (!flags.json) {
-    const lines = describeCapabilities(capabilities, granted).map((line) => `  ${harmless(line)}\n`)
-    io.err(`${identity} ${version} from ${harmless(originText(origin))}${reasons[asks]}\n${lines.join('')}`)
+interface Asked extends Pick<Extract<InstallPlan, { readonly kind: 'install' }>, 'granted'> {
+  readonly pack: FetchedPack
+  readonly asks: keyof typeof reasons
+}
+
+/** Says of all what they may do, and asks once. */
+async function agrees(asked: readonly Asked[], flags: InstallFlags, io: CommandIo): Promise<boolean> {
+  for (const { pack, asks, granted } of flags.json ? [] : asked) {
+    const { manifest, origin } = pack
+    const lines = describeCapabilities(manifest.capabilities, granted).map((line) => `  ${harmless(line)}\n`)
+    const what = `${manifest.identity} ${manifest.version} from ${harmless(originText(origin))}`
+    io.err(`${what}${reasons[asks]}\n${lines.join('')}`)
   }
-  return confirm(`install ${identity} ${version}`, flags, io)
+  const names = asked.map(({ pack: { manifest } }) => `${manifest.identity} ${manifest.version}`)
+  return confirm(`install ${names.join(', ')}`, flags, io)
 }
 
 const reasons = {
@@ -149,7 +163,11 @@ function tell(
   if (flags.json) {
     const all = { pack, version, outcome, folder, source: originText(origin), ...commit, digest, capabilities }
     io.out(`${JSON.stringify(all)}\n`)
-  } else if (flags.level !== 'quiet') io.out(`${pack} ${version}: ${outcome}\n`)
+    return
+  }
+  if (flags.level !== 'quiet') io.out(`${pack} ${version}: ${outcome}\n`)
+  const secret = origin.kind === 'folder' ? secretPackFiles(origin.path) : []
+  if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)
 }
 
 /** A pack of the same name that comes first makes the new one be of no use. */

@@ -13,7 +13,8 @@ export const agentModule: HostModule = {
      * `aip.agent.run(name, {input?, inputs?, options?, agent_base_dir?}?) → {outputs?, after_all?, redo_requested}`
      * Runs another agent and waits for it. Its name counts from the folder of the agent that calls, or from
      * `agent_base_dir`; `input` stands before `inputs`, which must be a list; options are merged over the agent's own.
-     * Outputs that are null are nil holes. An agent that is not found or fails is an error.
+     * Outputs that are null are nil holes. An agent that is not found or fails is an error, and so are options of a wrong
+     * type; the text of a failure begins with the line that failed: `fail.aip:4: boom`.
      */
     run: {
       effect: 'act',

@@ -69,15 +69,17 @@ export function list(value: LuaValue, name: string, what: string): readonly LuaV
   )
 }
 
-/** A list of texts; one text stands for a list of one (spec/aipack.md 6.0). */
+/** A list of texts; one text stands for a list of one (spec/aipack.md 6.0). Numbers in a list become text. */
 export function textList(value: LuaValue, name: string, what: string): readonly string[] {
   if (typeof value === 'string') return [value]
   if (!isTable(value)) {
     throw argumentError(name, `${what} must be a string or a list of strings, but was ${luaTypeName(value)}`)
   }
   return list(value, name, what).map((item, index) => {
-    if (typeof item === 'string') return item
-    throw argumentError(name, `${what}[${index + 1}] must be a string, but was ${luaTypeName(item)}`)
+    const where = `${what}[${index + 1}]`
+    const type = luaTypeName(item)
+    if (type === 'string' || type === 'number') return text(item, name, where)
+    throw argumentError(name, `${where} must be a string, but was ${type}`)
   })
 }
 
@@ -94,6 +96,13 @@ export function optionsTable(value: LuaValue, name: string): LuaTable {
 export function textOption(options: LuaTable, key: string, name: string): string | undefined {
   const value = options[key]
   return value === undefined || value === null ? undefined : text(value, name, `the option ${key}`)
+}
+
+/** The option `extrude`: whether the text without what was taken out is wanted, too. */
+export function extrudeOption(options: LuaTable, name: string): boolean {
+  const extrude = textOption(options, 'extrude', name)
+  if (extrude === undefined || extrude === 'content') return extrude !== undefined
+  throw argumentError(name, `the option extrude must be "content", but was "${extrude}"`)
 }
 
 /** A switch that is off unless it is `true`. */

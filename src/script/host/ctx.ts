@@ -1,6 +1,7 @@
 import { basename, dirname, extname, join } from 'node:path'
 import { supportFolder } from '../../pack/pack-path.ts'
 import { runUid } from '../run-uid.ts'
+import { sessionUid } from '../session-uid.ts'
 import type { LuaTable } from './arguments.ts'
 import type { HostModule, Section, SectionStage } from './module.ts'
 import { aipackBase, temporaryFolder } from './resolve-path.ts'
@@ -37,7 +38,7 @@ function contextTable(section: Section): LuaTable {
   const name = basename(agentFile)
   return {
     PWD: surroundings?.cwd ?? workspace,
-    SESSION_UID: context.runId,
+    SESSION_UID: sessionUid(context.runId),
     TMP_DIR: temporaryFolder(context),
     AIPACK_VERSION: aipackVersion,
     BATON_VERSION: context.version,

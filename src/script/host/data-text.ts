@@ -1,6 +1,6 @@
 import type { DataSource } from '../../base/data-text.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
-import { parseToml } from '../../base/toml.ts'
+import { parseExactToml } from '../../base/toml.ts'
 import { parseYamlDocuments } from '../../base/yaml.ts'
 import type { LuaValue } from '../engine.ts'
 import { argumentError } from './arguments.ts'
@@ -15,8 +15,7 @@ export interface TextSource {
 
 /** @throws BatonError SCRIPT_FAILED naming the line of the text */
 export async function readToml(source: TextSource): Promise<LuaValue> {
-  const { data } = await located(source, parseToml)
-  return data
+  return located(source, parseExactToml)
 }
 
 /** All documents of a YAML text, in order. @throws BatonError SCRIPT_FAILED naming the line of the text */

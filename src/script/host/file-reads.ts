@@ -25,7 +25,7 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.exists(path) → boolean`
-   * Whether something stands at the path; folders count. Never an error for a path: what lies outside or names a
+   * Whether something stands at the path; folders count. Never an error for a path: what may not be read or names a
    * missing pack is not there.
    */
   exists: observing('exists', ([path], section, name) => pathExists(pathText(path, name), section)),
@@ -114,7 +114,7 @@ function readGiven(path: string, { context }: Section): string {
   return readText(resolvePath(path, context), context)
 }
 
-/** Never an error: what cannot be resolved or lies outside does not exist for a script. Folders count. */
+/** Never an error: what cannot be resolved or may not be read does not exist for a script. Folders count. */
 export function pathExists(path: string, { context }: Section): boolean {
   try {
     const absolute = resolvePath(path, context)

@@ -80,7 +80,7 @@ interface GitCall {
 async function runGit(args: readonly string[], { shown }: Restored, { section, signal }: GitCall): Promise<string> {
   const { workspace: cwd, surroundings } = section.context
   const { runProcess } = await import('../../base/process.ts')
-  const environment = { ...commandEnvironment(surroundings?.env ?? {}), GIT_TERMINAL_PROMPT: '0' }
+  const environment = { ...commandEnvironment(surroundings?.env ?? {}), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' }
   const options = ['--literal-pathspecs', '--no-pager', '-c', 'submodule.recurse=false', '-c', 'core.safecrlf=false']
   const result = await runProcess(
     { command: 'git', args: [...options, ...args], cwd, environment, timeLimitMs, maxOutputBytes },
@@ -100,6 +100,10 @@ function outputOf({ end, stdout, stderr }: ProcessResult, shown: string): string
     case 'exited':
       if (stdout.lost > 0) throw argumentError(name, `too many files below ${shown} have changed`)
       if (end.code === 0 && stderr.text === '') return stdout.text
+      // outside of one git takes the call for another, and explains itself on a hundred lines
+      if (/^(?:fatal|warning): not a git repository/im.test(stderr.text)) {
+        throw argumentError(name, `${shown} cannot be restored: the workspace is not a git repository`)
+      }
       throw argumentError(name, `${shown} cannot be restored: ${stderr.text.trim() || `git ended with ${end.code}`}`)
   }
 }

@@ -1,4 +1,5 @@
 import { messageOf } from '../../base/error.ts'
+import { JsonSyntaxError } from '../../base/jsonc.ts'
 import type { LuaValue } from '../engine.ts'
 import { argumentError, optionalText } from './arguments.ts'
 import { readRelaxedJson, readStrictJson } from './json-read.ts'
@@ -84,7 +85,8 @@ export function parseJsonLines(content: string, what: string): readonly LuaValue
     try {
       return [readStrictJson(line)]
     } catch (error) {
-      throw argumentError(what, `line ${index + 1} is not JSON: ${messageOf(error)}`)
+      const reason = error instanceof JsonSyntaxError ? `${error.reason} (column ${error.column})` : messageOf(error)
+      throw argumentError(what, `line ${index + 1} is not JSON: ${reason}`)
     }
   })
 }

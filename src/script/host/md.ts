@@ -1,9 +1,10 @@
 import { BatonError, messageOf } from '../../base/error.ts'
 import { isObject } from '../../base/json.ts'
-import { parseStrictJson } from '../../base/jsonc.ts'
+import { JsonSyntaxError, parseStrictJson } from '../../base/jsonc.ts'
 import type { LuaValue } from '../engine.ts'
 import {
   argumentError,
+  extrudeOption,
   isTable,
   type LuaTable,
   luaTypeName,
@@ -67,13 +68,10 @@ function blocksOf(content: LuaValue, options: LuaValue): readonly LuaValue[] {
     throw argumentError(name, `the options must be a language or a table, but were ${luaTypeName(options)}`)
   }
   const table = typeof options === 'string' ? { lang: options } : optionsTable(options, name)
-  const extrude = textOption(table, 'extrude', name)
-  if (extrude !== undefined && extrude !== 'content') {
-    throw argumentError(name, `the option extrude must be "content", but was "${extrude}"`)
-  }
+  const wantsRest = extrudeOption(table, name)
   const { blocks, rest } = extractBlocks(text(content, name), textOption(table, 'lang', name))
   const tables = blocks.map((block) => ({ _type: 'MdBlock', ...block }))
-  return extrude === undefined ? [tables] : [tables, rest]
+  return wantsRest ? [tables, rest] : [tables]
 }
 
 async function metaOf(content: string | undefined, section: Section): Promise<readonly LuaValue[]> {
@@ -95,9 +93,13 @@ async function dataOf(block: MetaBlock, content: string, { agentFile }: Section)
   } as const
   try {
     if (block.lang === 'json') return strictObject(block.content)
-    if (block.lang === 'toml') return (await (await import('../../base/toml.ts')).parseToml(source)).data
-    return (await (await import('../../base/yaml.ts')).parseYaml(source)).data
+    if (block.lang === 'toml') return await (await import('../../base/toml.ts')).parseExactToml(source)
+    return await (await import('../../base/yaml.ts')).parseYamlTable(source)
   } catch (error) {
+    if (error instanceof JsonSyntaxError) {
+      const where = `(line ${block.firstLine + error.line - 1} of the text)`
+      throw argumentError('aip.md.extract_meta', `the meta block is not valid JSON: ${error.reason} ${where}`)
+    }
     const line =
       error instanceof BatonError && error.place?.line !== undefined ? ` (line ${error.place.line} of the text)` : ''
     throw argumentError('aip.md.extract_meta', messageOf(error) + line)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts'
+import type { Steps } from '../../base/steps.ts'
 import type { AgentPack } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { Place } from '../../event/effects.ts'
@@ -52,6 +53,8 @@ export type ModuleFunction =
       readonly effect: 'observe'
       readonly tables?: TableReading
       readonly call: (args: Values, section: Section) => Values
+      /** The same for what may take long, as a listing of many folders: then the script waits, and can be stopped. */
+      readonly steps?: (args: Values, section: Section) => Steps<Values>
     }
   | {
       readonly effect: 'act'

@@ -117,7 +117,7 @@ function resolveGiven(path: LuaValue, { context }: Section, name: string): strin
   return resolvePath(pathText(path, name), context)
 }
 
-/** What lies outside is neither a file nor a folder for a script, as it does not exist for it. */
+/** What an agent may not read, because its pack does not name it, is neither a file nor a folder for it. */
 function asking(name: string, kind: FileStatus['kind']): ModuleFunction {
   return {
     effect: 'observe',

@@ -1,5 +1,5 @@
 import type { LuaValue } from '../engine.ts'
-import { argumentError, optionsTable, text, textList, textOption } from './arguments.ts'
+import { argumentError, extrudeOption, optionsTable, text, textList } from './arguments.ts'
 import type { HostModule, ModuleFunction } from './module.ts'
 import { findTagElements, type TagElement } from './tag-elements.ts'
 
@@ -36,12 +36,9 @@ function extracting(name: string, shape: (elements: readonly TagElement[]) => Lu
   return {
     effect: 'pure',
     call: ([content, names, options]) => {
-      const extrude = textOption(optionsTable(options, full), 'extrude', full)
-      if (extrude !== undefined && extrude !== 'content') {
-        throw argumentError(full, `the option extrude must be "content", but was "${extrude}"`)
-      }
+      const wantsRest = extrudeOption(optionsTable(options, full), full)
       const { elements, rest } = findTagElements(text(content, full, 'the text'), tagNames(names, full))
-      return extrude === undefined ? [shape(elements)] : [shape(elements), rest]
+      return wantsRest ? [shape(elements), rest] : [shape(elements)]
     },
   }
 }

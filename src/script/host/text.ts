@@ -3,6 +3,7 @@ import { messageOf } from '../../base/error.ts'
 import type { LuaValue } from '../engine.ts'
 import {
   argumentError,
+  extrudeOption,
   flagOption,
   integer,
   isTable,
@@ -139,8 +140,8 @@ const works: { readonly [name: string]: TextWork } = {
 
 /**
  * `aip.text.format_size(bytes?, options?) → string?`
- * A size for people, right-aligned in 9 characters, by powers of 1000: `  1.50 KB`. `options` is the lowest unit, such
- * as `"MB"`, or `{lowest_unit?, trim?}`. nil for nil.
+ * A size for people, right-aligned in 9 characters, by powers of 1000: `  1.50 KB`. `options` is the lowest unit,
+ * `B` (as any other text), `KB`, `MB`, `GB` or `TB`, or `{lowest_unit?, trim?}`. nil for nil.
  */
 const formatSizeFunction: ModuleFunction = {
   effect: 'pure',
@@ -212,6 +213,7 @@ function lineBlocks(subject: string, options: LuaValue, name: string): Values {
   if (prefix === undefined) throw argumentError(name, 'the option starts_with is missing')
   const first = table['first']
   const most = first === undefined || first === null ? undefined : integer(first, name, 'the option first')
+  const wantsRest = extrudeOption(table, name)
   const { blocks, rest } = extractLineBlocks(subject, prefix, most)
-  return [blocks, textOption(table, 'extrude', name) === 'content' ? rest : undefined]
+  return [blocks, wantsRest ? rest : undefined]
 }

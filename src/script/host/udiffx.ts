@@ -1,13 +1,14 @@
+import type { Steps } from '../../base/steps.ts'
 import { applyChanges } from '../../tool/changes/apply.ts'
 import { fileChangesInstruction } from '../../tool/changes/instruction.ts'
 import { parseChanges } from '../../tool/changes/parse.ts'
 import type { ChangeItem } from '../../tool/changes/plan.ts'
 import type { Place } from '../../event/effects.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, type LuaTable, optionsTable, pathText, text, textList, textOption } from './arguments.ts'
-import { listFunctions } from './file-lists.ts'
+import { argumentError, type LuaTable, optionsTable, pathText, text, textOption } from './arguments.ts'
+import { listing, loadSteps } from './file-lists.ts'
 import type { HostModule, Section } from './module.ts'
-import { baseFolder, resolvePath } from './resolve-path.ts'
+import { resolvePath } from './resolve-path.ts'
 
 /**
  * `aip.udiffx`: file changes in the answers of models (spec/aipack.md 6.2, 6.5). `apply_file_changes` never raises for
@@ -28,7 +29,7 @@ export const udiffxModule: HostModule = {
      * `aip.udiffx.load_files_context(globs, {base_dir?, absolute?}?) → string?`
      * The files that match as `<FILE_CONTENT path="…">` blocks, for a prompt; nil when nothing matches.
      */
-    load_files_context: { effect: 'observe', call: loadFilesContext },
+    load_files_context: listing(loadFilesContext),
     /**
      * `aip.udiffx.file_changes_instruction() → string`
      * The text for a prompt that tells a model how to write file changes.
@@ -73,16 +74,10 @@ function itemTable({ filePath, kind, isSuccess, error, failedHunks }: ChangeItem
 }
 
 /** One block for each file that the globs find, in the order of `aip.file.list`; nil when there is none. */
-function loadFilesContext([globs, options]: readonly LuaValue[], section: Section): readonly LuaValue[] {
+function* loadFilesContext([globs, options]: readonly LuaValue[], section: Section): Steps<LuaValue> {
   const name = 'aip.udiffx.load_files_context'
-  textList(globs, name, 'the globs')
-  baseFolder(optionsTable(options, name), section.context, name)
-
-  const listLoad = listFunctions['list_load']
-  if (listLoad?.effect !== 'observe') throw new TypeError('aip.file.list_load observes')
-  const [records] = listLoad.call([globs, options], section)
-  if (!Array.isArray(records) || records.length === 0) return [undefined]
-  return [(records as readonly LuaTable[]).map((record) => contextBlock(record, name)).join('\n')]
+  const records = yield* loadSteps(globs, options, { section, name })
+  return records.length === 0 ? undefined : records.map((record) => contextBlock(record, name)).join('\n')
 }
 
 function contextBlock(record: LuaTable, name: string): string {

@@ -1,6 +1,6 @@
 import { readdirSync, statSync, type Dirent } from 'node:fs'
 import { join } from 'node:path'
-import { type ArchiveEntry, checkEntries } from '../../base/archive-entry.ts'
+import { type ArchiveEntry, archiveLimits, checkEntries } from '../../base/archive-entry.ts'
 import { compareBytes } from '../../base/byte-order.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
@@ -35,11 +35,25 @@ export function* folderEntries(folder: string, options: FolderOptions): Generato
   const status = statusAt(root)
   if (status === undefined) throw new BatonError('FILE_FAILED', `there is no folder ${archive}`)
   if (status.kind !== 'folder') throw new BatonError('FILE_FAILED', `${archive} is not a folder`)
-  const found = [...entriesBelow(root, '', options)].toSorted((a, b) => compareBytes(a.name, b.name))
+  const found = limited(entriesBelow(root, '', options), archive).toSorted((a, b) => compareBytes(a.name, b.name))
   for (const { entry, path } of checkEntries(found, { archive })) {
     if (entry.kind === 'folder') yield { kind: 'folder', path }
     else yield { kind: 'file', path, content: readBytes(entry.absolute, context), isExecutable: canRun(entry.absolute) }
   }
+}
+
+/** The entries, but no more than one too many: a folder may hold all that there is. */
+function limited(entries: Iterable<Found>, archive: string): Found[] {
+  const found: Found[] = []
+  for (const entry of entries) {
+    found.push(entry)
+    if (found.length > archiveLimits.entries) {
+      throw new BatonError('FILE_FAILED', `${archive} holds more than ${archiveLimits.entries} files and folders`, {
+        hint: 'Pick a smaller folder, or files by the option globs.',
+      })
+    }
+  }
+  return found
 }
 
 function* entriesBelow(folder: string, prefix: string, options: FolderOptions): Generator<Found> {

@@ -46,7 +46,7 @@ function textOf(line: Hunk['lines'][number]): string {
 }
 
 function newLine(text: string, { end }: Document): Line {
-  return new Line(text, { end, isNew: true })
+  return new Line(text, { end, number: undefined })
 }
 
 function finalNewline(document: Document, { finalNewline: wanted }: Hunk, end: number): boolean {

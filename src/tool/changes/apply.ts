@@ -1,7 +1,7 @@
 import type { FileCall } from '../workspace-files.ts'
 import { performAction } from './action.ts'
 import { type Directive, relativeTo } from './directive.ts'
-import { type ChangeItem, errorItem, planStep } from './plan.ts'
+import { type ChangeItem, errorItem, planStep, warnOf } from './plan.ts'
 import { diskSpace } from './space.ts'
 
 /**
@@ -20,10 +20,12 @@ export function applyChanges(
     context.signal.throwIfAborted()
     const place = [...at, String(index)]
     const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }
-    const { item, action } = context.effects.observe([...place, 'plan'], observation, () => planStep(directive, space))
+    const step = context.effects.observe([...place, 'plan'], observation, () => planStep(directive, space))
+    const { item, action } = step
     if (action === undefined) return item
     try {
       performAction(action, { context, at: place })
+      warnOf(step, context)
       return item
     } catch (error) {
       return errorItem(directive, error)

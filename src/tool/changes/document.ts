@@ -2,7 +2,7 @@ import { type Form, formOf } from './form.ts'
 
 interface LineOptions {
   readonly end: string
-  readonly isNew: boolean
+  readonly number: number | undefined
 }
 
 /** A line of a file that is being patched. */
@@ -10,15 +10,15 @@ export class Line {
   readonly text: string
   /** `\n` or `\r\n`; empty only for a last line without one. */
   readonly end: string
-  /** Put there by a hunk of this patch: such lines are not part of the file that the model saw. */
-  readonly isNew: boolean
+  /** Counts from 1 in the file as the model saw it; undefined for what a hunk of this patch has put there. */
+  readonly number: number | undefined
   #whitespace: string | undefined
   #letters: string | undefined
 
-  constructor(text: string, { end, isNew }: LineOptions) {
+  constructor(text: string, { end, number }: LineOptions) {
     this.text = text
     this.end = end
-    this.isNew = isNew
+    this.number = number
   }
 
   /** The text in a form, which is worked out once: the same lines are looked at for every hunk. */
@@ -47,14 +47,14 @@ export function toDocument(text: string): Document {
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : ''
   const parts = text.slice(mark.length).split('\n')
   const last = parts.pop() ?? ''
-  const lines = parts.map((part) =>
+  const lines = parts.map((part, index) =>
     part.endsWith('\r')
-      ? new Line(part.slice(0, -1), { end: '\r\n', isNew: false })
-      : new Line(part, { end: '\n', isNew: false }),
+      ? new Line(part.slice(0, -1), { end: '\r\n', number: index + 1 })
+      : new Line(part, { end: '\n', number: index + 1 }),
   )
   return {
     mark,
-    lines: last === '' ? lines : [...lines, new Line(last, { end: '', isNew: false })],
+    lines: last === '' ? lines : [...lines, new Line(last, { end: '', number: lines.length + 1 })],
     end: mainEnd(text),
     hasFinalNewline: last === '',
   }

@@ -10,18 +10,28 @@ export interface Hunk {
   /** As it was written, with its header. */
   readonly body: string
   readonly lines: readonly HunkLine[]
+  readonly hint: Hint
   /** Set by `\ No newline at end of file`: whether a file that ends with this hunk ends with a line break. */
   readonly finalNewline?: boolean
 }
 
+/** Where a hunk stands in the file, as its header says; often wrong, or left out. */
+export interface Hint {
+  /** Of the first line that it names, from 1, in the file as the model saw it. */
+  readonly number?: number
+  /** A line further up: what the hunk is a part of. */
+  readonly heading?: string
+}
+
 const header = /^@@(?:\s|$)/
+const numbers = /^-(\d+)(?:,\d+)?(?:\s+\+\d+(?:,\d+)?)?(?:\s|$)/
 /** What other patch formats write around hunks. */
 const wrapper = /^(?:\*\*\* (?:Begin Patch|End Patch|End of File|Update File:)|diff --git |index [0-9a-f]+\.\.)/
 const fileHeader = /^(?:--- |\+\+\+ )/
 const noNewline = /^\\ No newline/
 
 /**
- * Reads the hunks of a patch. A hunk begins with a line `@@`; numbers and text behind it are not looked at. Without any
+ * Reads the hunks of a patch. A hunk begins with a line `@@`, behind which a number and a heading may stand. Without any
  * `@@` the whole text is one hunk. Lines begin with a blank, `-` or `+`; what begins with none of them is context as it
  * stands. Text before the first `@@` counts when it adds or removes something. Hunks without any line are left out.
  */
@@ -46,8 +56,22 @@ function readHunk(lines: readonly string[]): Hunk | undefined {
   return {
     body: body.join('\n'),
     lines: content.filter((line) => !noNewline.test(line)).map(readLine),
+    hint: readHint(lines[0] ?? ''),
     ...(finalNewline === undefined ? {} : { finalNewline }),
   }
+}
+
+/** Forms: `@@`, `@@ -6,2 +6,3 @@`, `@@ -6,2 +6,3 @@ heading`, `@@ heading`, `@@ heading @@`. */
+function readHint(line: string): Hint {
+  if (!header.test(line)) return {}
+  const text = line.slice(2).trim()
+  const found = numbers.exec(text)
+  const number = Number(found?.[1] ?? 0)
+  const heading = text
+    .slice(found?.[0].length ?? 0)
+    .replace(/^@@|@@$/g, '')
+    .trim()
+  return { ...(number === 0 ? {} : { number }), ...(heading === '' ? {} : { heading }) }
 }
 
 function readLine(line: string): HunkLine {

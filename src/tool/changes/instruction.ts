@@ -44,7 +44,7 @@ export const greeting = 'Good morning'
 
 ### Hunks of FILE_PATCH
 
-1. A hunk begins with a line that is just \`@@\`. Line numbers are not needed and not looked at: the place is found by the text.
+1. A hunk begins with a line that is just \`@@\`: the place is found by the text. Where the same lines occur several times, \`@@\` may be followed by a heading above them, such as \`@@ function start() {\`, copied word for word.
 2. Every other line begins with one character that is not part of the file: a blank for a line that stays (context), \`-\` for a line that goes, \`+\` for a line that comes. Behind it stands the line exactly as in the file, with its full indentation. An empty line that stays is a line with one blank.
 3. Context and removed lines together must be copied word for word from the present file, in order and without leaving any out. Give two or three lines of context before and after a change, and more where the same lines occur several times.
 4. A replaced line is a \`-\` line and a \`+\` line. A hunk needs at least one of them. A hunk that has only \`+\` lines is added at the end of the file.

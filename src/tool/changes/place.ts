@@ -1,4 +1,5 @@
 import { type LineIndices, placeBlanks } from './blanks.ts'
+import { choosePlace } from './choose.ts'
 import type { Line } from './document.ts'
 import { type Form, formOf } from './form.ts'
 import { type Hunk, isBlank, oldParts, type OldLine } from './hunk.ts'
@@ -12,6 +13,10 @@ export interface Placement {
   readonly tier: 'exact' | 'whitespace' | 'fuzzy'
   /** Undefined for added lines, gaps, and blank lines that the file does not have. */
   readonly at: LineIndices
+  /** Index of the first line that was compared. */
+  readonly start: number
+  /** Such indices where the hunk fits as well, its own among them; nothing said which was meant. */
+  readonly alike?: readonly number[]
 }
 
 export interface Misplacement {
@@ -29,19 +34,20 @@ const fuzzyReach = 1000
 
 /**
  * Finds the place of a hunk in three tiers, each tried only when the one before finds nothing (P-D8): exact lines; lines
- * alike but for white space and blank lines; lines alike but for case and punctuation, or similar. In the first two, the
- * first place behind the previous hunk wins, else the first of all. The third takes a place only when it is the one
+ * alike but for white space and blank lines; lines alike but for case and punctuation, or similar. In the first two,
+ * `choosePlace` says which of several it is. The third takes a place only when it is the one
  * there is within reach. Each looks at the file as it is now, then without the lines that earlier hunks added: hunks
  * may be written against the file as the model saw it.
  */
 export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOptions): Placement | Misplacement {
   const whole = wholeView(lines)
+  const searching = { ...options, lines }
   let old: View | undefined | 'not made' = 'not made'
   for (const pass of passes) {
-    const found = search(hunk, whole, { ...options, pass })
+    const found = search(hunk, whole, { ...searching, pass })
     if (found !== undefined) return found
     if (old === 'not made') old = oldView(lines)
-    const foundInOld = old === undefined ? undefined : search(hunk, old, { ...options, pass })
+    const foundInOld = old === undefined ? undefined : search(hunk, old, { ...searching, pass })
     if (foundInOld !== undefined) return foundInOld
   }
   return { tier: 'none', cause: 'its context and removed lines are not in the file' }
@@ -64,25 +70,34 @@ const passes: readonly Pass[] = [
   { tier: 'fuzzy', form: 'whitespace', blanks: 'none', isSimilar: true },
 ]
 
-type SearchOptions = PlaceOptions & { readonly pass: Pass }
+interface SearchOptions extends PlaceOptions {
+  readonly pass: Pass
+  /** Of the whole file. */
+  readonly lines: readonly Line[]
+}
 
-function search(hunk: Hunk, view: View, { pass, previousEnd }: SearchOptions): Placement | Misplacement | undefined {
+function search(hunk: Hunk, view: View, options: SearchOptions): Placement | Misplacement | undefined {
+  const { pass, previousEnd } = options
   const parts = comparedParts(hunk, pass)
   if (parts.some((part) => part.length === 0)) return undefined
   // the pass before has looked for the same
   if (pass.blanks === 'inner' && parts.flat().length === oldParts(hunk).flat().length) return undefined
   const target = compared(view, { form: pass.form, withBlanks: pass.blanks !== 'none' })
   const starts = pass.isSimilar ? similar(parts, target, previousEnd) : startsOf(parts, target.texts, pass.form)
-  const chosen = (pass.tier === 'fuzzy' ? onlyOne : firstOf)(starts, target, previousEnd)
+  const chosen =
+    pass.tier === 'fuzzy' ? onlyOne(starts, target, previousEnd) : oneOf(starts, { ...options, hunk, parts, target })
   if (chosen === undefined) return undefined
   if (chosen === 'several') {
     return { tier: 'none', cause: 'its lines are not in the file as they stand, and several places are like them' }
   }
   const at: (number | undefined)[] = hunk.lines.map(() => undefined)
   for (const [number, part] of parts.entries()) {
-    for (const [offset, { index }] of part.entries()) at[index] = fileIndex(target, (chosen[number] ?? 0) + offset)
+    for (const [offset, { index }] of part.entries())
+      at[index] = fileIndex(target, (chosen.starts[number] ?? 0) + offset)
   }
-  return { tier: pass.tier, at: placeBlanks(at, hunk, view) }
+  const alike = chosen.alike === undefined ? {} : { alike: chosen.alike }
+  const start = fileIndex(target, chosen.starts[0] ?? 0)
+  return { tier: pass.tier, at: placeBlanks(at, hunk, view), start, ...alike }
 }
 
 type Part = readonly OldLine[]
@@ -140,17 +155,40 @@ function withNext(found: readonly Starts[], places: readonly number[], length: n
   })
 }
 
-function firstOf(starts: readonly Starts[], view: Compared, previousEnd = 0): Starts | undefined {
-  return starts.find(([start = 0]) => fileIndex(view, start) >= previousEnd) ?? starts[0]
+interface Chosen {
+  readonly starts: Starts
+  readonly alike?: readonly number[]
+}
+
+interface Choosing extends Pick<SearchOptions, 'lines' | 'previousEnd'> {
+  readonly hunk: Hunk
+  readonly parts: readonly Part[]
+  readonly target: Compared
+}
+
+function oneOf(
+  starts: readonly Starts[],
+  { hunk, parts, target, lines, previousEnd = 0 }: Choosing,
+): Chosen | undefined {
+  const places = starts.map(([start = 0]) => fileIndex(target, start))
+  const first = parts[0]?.[0]?.index
+  const ahead = oldParts(hunk)
+    .flat()
+    .findIndex(({ index }) => index === first)
+  const choice = choosePlace(places, { hint: hunk.hint, ahead, lines, previousEnd })
+  const chosen = choice === undefined ? undefined : starts[places.indexOf(choice.place)]
+  if (chosen === undefined) return undefined
+  return { starts: chosen, ...(choice?.isGuess === true ? { alike: places } : {}) }
 }
 
 function onlyOne(
   starts: readonly Starts[],
   view: Compared,
   previousEnd: number | undefined,
-): Starts | 'several' | undefined {
+): Chosen | 'several' | undefined {
   const near = starts.filter(
     ([start = 0]) => previousEnd === undefined || Math.abs(fileIndex(view, start) - previousEnd) <= fuzzyReach,
   )
-  return near.length > 1 ? 'several' : near[0]
+  if (near.length > 1) return 'several'
+  return near[0] === undefined ? undefined : { starts: near[0] }
 }

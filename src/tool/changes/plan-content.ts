@@ -12,6 +12,7 @@ export type ContentPlan =
       /** Hunks that did not find their place; the others are in `content`. */
       readonly failures: readonly HunkFailure[]
       readonly hunkCount: number
+      readonly doubts: readonly string[]
     }
   /** The file holds this content already. */
   | { readonly kind: 'same' }
@@ -47,11 +48,11 @@ function planPatch(directive: ContentDirective, content: string | undefined): Co
       hunks.map(({ body }) => ({ body, cause })),
     )
   }
-  const { content: patched, hunkCount, failures } = applyPatch(content, directive.content)
+  const { content: patched, hunkCount, failures, doubts } = applyPatch(content, directive.content)
   if (hunkCount === 0) return refused('the patch holds no hunk: hunks begin with a line @@')
   if (failures.length === hunkCount) return refused(failureText(failures, hunkCount), failures)
   if (patched === content) return refused('the patch leaves the file as it is', failures)
-  return { kind: 'changed', content: patched, failures, hunkCount }
+  return { kind: 'changed', content: patched, failures, hunkCount, doubts }
 }
 
 /** A file that is missing counts as empty, as in `aip.file.save_changes`: a block without a search text creates it. */
@@ -67,7 +68,7 @@ function planBlocks(directive: ContentDirective, content: string | undefined): C
   const hunkCount = changedCount + failed.length
   if (changedCount === 0) return refused(failureText(failed, hunkCount), failed)
   if (changedText === present && content !== undefined) return refused('the blocks leave the file as it is', failed)
-  return { kind: 'changed', content: mark + changedText, failures: failed, hunkCount }
+  return { kind: 'changed', content: mark + changedText, failures: failed, hunkCount, doubts: [] }
 }
 
 /** What is said of a patch, or of search and replace blocks, of which some failed. */
@@ -76,7 +77,7 @@ export function failureText(failures: readonly HunkFailure[], hunkCount: number)
 }
 
 function changed(content: string): ContentPlan {
-  return { kind: 'changed', content, failures: [], hunkCount: 0 }
+  return { kind: 'changed', content, failures: [], hunkCount: 0, doubts: [] }
 }
 
 function refused(reason: string, failures: readonly HunkFailure[] = []): ContentPlan {

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
+import { emit, type RunContext } from '../../event/context.ts'
 import { type ChangeAction, filesAfter } from './action.ts'
 import type { ContentDirective, DeleteDirective, Directive, HunkFailure, TransferDirective } from './directive.ts'
 import { failureText, planChange } from './plan-content.ts'
@@ -23,6 +24,8 @@ export interface ChangeStep {
   readonly action?: ChangeAction
   /** The files are as the directive wants them already. The item calls that a failure, as packs expect (P-D8). */
   readonly isUnchanged?: true
+  /** What a person should look at although it is done. */
+  readonly doubts?: readonly string[]
 }
 
 /**
@@ -36,6 +39,11 @@ export function planChanges(directives: readonly Directive[], space: ChangeSpace
     if (step.action !== undefined) files = filesAfter(files, step.action)
     return step
   })
+}
+
+/** Says what a person should look at of a change that was carried out. */
+export function warnOf({ item, doubts = [] }: ChangeStep, context: RunContext): void {
+  for (const doubt of doubts) emit(context, { type: 'warning', message: `${item.filePath}: ${doubt}` })
 }
 
 /** Works out one directive. What the files do not allow becomes a failed item. */
@@ -83,8 +91,9 @@ function contentStep(directive: ContentDirective, { files, resolve }: ChangeSpac
   if (plan.kind === 'refused') return { item: failedItem(directive, plan.reason, plan.failures) }
 
   const { content, failures, hunkCount } = plan
+  const doubts = plan.doubts.length === 0 ? {} : { doubts: plan.doubts }
   const item = failures.length > 0 ? failedItem(directive, failureText(failures, hunkCount), failures) : done(directive)
-  if (directive.kind !== 'Append') return { item, action: { op: 'write', path, content } }
+  if (directive.kind !== 'Append') return { item, action: { op: 'write', path, content }, ...doubts }
   return { item, action: { op: 'append', path, content, added: content.slice(present?.length ?? 0) } }
 }
 

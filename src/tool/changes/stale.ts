@@ -25,12 +25,15 @@ export interface StaleFiles {
   readonly paths: readonly string[]
   /** Exist and were never shown, or cannot be shown: they are no text. */
   readonly unseen: readonly string[]
+  /** Were shown, and somebody has deleted them since: they would be there again. Left out when there are none. */
+  readonly gone?: readonly string[]
 }
 
 /**
  * Finds the files that changes replace unseen: by new content, or by a file that is copied or moved there (DESIGN 4). A
  * file that an earlier change of the set has moved is the one that was shown; one that the set has deleted still counts
  * as the file it was; one that the set has made, a copy too, is new. Nothing is lost where a file of the same content takes the place.
+ * A file that was shown and that somebody has deleted since is not made again unseen either.
  */
 export function staleFiles(
   directives: readonly Directive[],
@@ -38,14 +41,17 @@ export function staleFiles(
   { baseDir, shown, files }: StaleOptions,
 ): StaleFiles {
   const seen = new Map([...shown].map(([path, hash]) => [realPath(path), hash]))
-  const found = { paths: new Set<string>(), unseen: new Set<string>() }
+  const found = { paths: new Set<string>(), unseen: new Set<string>(), gone: new Set<string>() }
 
   let origins: Files = { kindAt: files.kindAt, textAt: (path) => path }
   for (const [index, { action }] of steps.entries()) {
     const directive = directives[index]
     if (action === undefined || action.op === 'delete' || directive === undefined) continue
-    const isThere = origins.kindAt(action.path) === 'file'
+    const kind = origins.kindAt(action.path)
+    const isThere = kind === 'file'
     const isWhole = directive.kind === 'New'
+    const isMissing = kind === undefined && files.kindAt(action.path) === undefined
+    if (isMissing && seen.has(realPath(action.path))) found.gone.add(relative(baseDir, action.path))
     if (isThere && (isWhole || isTransfer(action))) {
       const origin = origins.textAt(action.path)
       const source = isTransfer(action) ? origins.textAt(action.from) : madeHere
@@ -57,7 +63,8 @@ export function staleFiles(
       origins = filesAfter(origins, { op: 'write', path: action.path, content: madeHere })
     }
   }
-  return { paths: [...found.paths], unseen: [...found.unseen] }
+  const gone = found.gone.size === 0 ? {} : { gone: [...found.gone] }
+  return { paths: [...found.paths], unseen: [...found.unseen], ...gone }
 }
 
 function isTransfer(action: ChangeAction): action is Extract<ChangeAction, { readonly from: string }> {
@@ -72,7 +79,7 @@ interface Replacing {
 }
 
 /** The list that a file on disk belongs to when it is replaced; undefined when it may be. */
-function listOf(path: string, { seen, files, source }: Replacing): keyof StaleFiles | undefined {
+function listOf(path: string, { seen, files, source }: Replacing): 'paths' | 'unseen' | undefined {
   const present = hashOf(path, files)
   const known = seen.get(realPath(path))
   if (present !== undefined && present === known) return undefined

@@ -3,7 +3,7 @@ import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { type ChangeAction, performAction } from './action.ts'
 import { type Directive, relativeTo } from './directive.ts'
-import { type ChangeItem, type ChangeStep, errorItem, planChanges } from './plan.ts'
+import { type ChangeItem, type ChangeStep, errorItem, planChanges, warnOf } from './plan.ts'
 import { fileChangeReport } from './report.ts'
 import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
 import { diskSpace } from './space.ts'
@@ -33,7 +33,7 @@ export type TransactionResult =
   | { readonly kind: 'refused'; readonly items: readonly FileChange[] }
   /**
    * Files would be replaced whose present content the model has not seen: `paths` are those that changed since they were
-   * shown, `unseen` those that never were. Nothing was done.
+   * shown, `unseen` those that never were, `gone` those that are deleted since. Nothing was done.
    */
   | ({ readonly kind: 'stale' } & StaleFiles)
   /** A write failed, and what was done before is undone; `notRestored` says in words what could not be. */
@@ -83,7 +83,7 @@ function planTransaction(
     return { kind: 'refused', items: reports(steps, 'not done, because another change of the answer failed') }
 
   const stale = shown === undefined ? undefined : staleFiles(directives, steps, { baseDir, shown, files: space.files })
-  if (stale !== undefined && stale.paths.length + stale.unseen.length > 0) return { kind: 'stale', ...stale }
+  if (stale !== undefined && Object.values(stale).some((list) => list.length > 0)) return { kind: 'stale', ...stale }
 
   const kept = measured(directives, steps)
   if (kept.some(({ item }, index) => item !== steps[index]?.item)) {
@@ -140,6 +140,7 @@ function perform(
       return { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }
     }
   }
+  for (const step of steps) warnOf(step, context)
   return { kind: 'applied', items: steps.map(({ item }) => fileChangeReport(item)) }
 }
 

@@ -22,7 +22,7 @@ export function oldView(lines: readonly Line[]): View | undefined {
   const old: Line[] = []
   const indices: number[] = []
   for (const [index, line] of lines.entries()) {
-    if (line.isNew) continue
+    if (line.number === undefined) continue
     old.push(line)
     indices.push(index)
   }

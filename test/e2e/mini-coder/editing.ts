@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { tempTree } from '../../helpers/temp.ts'
 import {
   cache,
   changes,
@@ -107,6 +108,19 @@ export function editingScenarios(engine: WorldOptions['engine']): void {
     expect(world.read(promptFile).match(/^====$/gm)).toHaveLength(3)
     expect(run.stdout).toContain('Context Files: 3 | Working Groups: 3 | Knowledge Files: 0')
     expect(run.stdout.match(/Working Files: 2/g)).toHaveLength(1)
+  })
+
+  it('takes knowledge from outside the workspace, by an absolute glob and below ~/', async () => {
+    const outside = tempTree({ 'deep/k.md': 'absolute', 'node_modules/x.md': 'never', 'k.txt': 'never' })
+    const meta = `model: mock\nwrite_mode: false\nknowledge_globs: ["${outside}/**/*.md", "~/notes/*.md"]`
+    const world = createWorld(
+      { [promptFile]: promptText(meta, 'Look.') },
+      { engine, userFiles: { 'notes/h.md': 'at home' } },
+    )
+    const run = await world.run(['mini@coder'], { mock: 'An answer' })
+    expect(run.code).toBe(0)
+    expect(run.asked.map((asked) => paths(asked, 'knowledge-file'))).toEqual([[`${outside}/deep/k.md`, '~/notes/h.md']])
+    expect(run.asked[0]?.text).toMatch(/absolute[\s\S]*at home/)
   })
 
   it('leaves a group that is too large out, and After All sees null in its place', async () => {

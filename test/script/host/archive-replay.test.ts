@@ -31,32 +31,73 @@ it('archives and PDFs need not be there for a replay', async () => {
     'bad.zip': rawZip([{ name: '../x' }]),
     'in.pdf': await pdf.save(),
   })
-  const folder = join(tempTree(), 'run')
-  const journal = await openRun({ folder, now: () => new Date(0) })
-  const first = await runWith(root, createEffects({ journal, signal: new AbortController().signal }))
-  journal.note({ k: 'run.end', exit: 0, stop: 'done' })
-  await journal.close()
+  const { folder, value } = await recorded({ root, code })
   expect(readdirSync(join(root, 'out')).toSorted()).toEqual(['d', 'x.txt'])
 
   for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true })
-  const index = await indexReplay(openFileRecords(folder, { mask: noMask }))
-  const changed: string[] = []
-  const scratch = { change: (record: { readonly path: string }) => void changed.push(record.path) }
-  const replayed = createReplayedEffects({ index, signal: undefined, files: { kind: 'recorded', scratch } })
-  expect(await runWith(root, replayed.effects)).toEqual(first)
-  expect(replayed.leftOver()).toBe(undefined)
-  expect(changed).toEqual([
-    'docs.zip',
-    'out/x.txt',
-    'out/d',
-    'out/d/y.txt',
-    'in/in-page-0001.pdf',
-    'in/in-page-0002.pdf',
-  ])
+  expect(await replayed(folder, (effects) => runWith({ root, code }, effects))).toEqual({
+    value,
+    changed: ['docs.zip', 'out/x.txt', 'out/d', 'out/d/y.txt', 'in/in-page-0001.pdf', 'in/in-page-0002.pdf'],
+  })
   expect(readdirSync(root)).toEqual([])
 })
 
-function runWith(root: string, effects: Effects): Promise<unknown> {
+it('what was read outside the workspace need not be there either, and is not looked at', async () => {
+  const outside = tempTree({ 'a.md': 'a', 'deep/b.md': 'b', 'x.zip': rawZip([{ name: 'x.txt', data: 'x' }]) })
+  const root = tempTree({ 'own.md': '' })
+  const reading = `
+local dir = "${outside}"
+aip.file.copy(dir .. "/a.md", "copy.md")
+aip.file.save("sizes.md", tostring(aip.file.info(dir .. "/a.md").size))
+local ok, problem = pcall(aip.file.load, dir .. "/none.md")
+return { aip.file.list_load(dir .. "/**/*.md"), aip.file.exists(dir), aip.path.is_file(dir .. "/a.md"),
+  aip.zip.list(dir .. "/x.zip"), aip.udiffx.load_files_context(dir .. "/*.md"), tostring(problem) }`
+  const { folder, value } = await recorded({ root, code: reading })
+  expect(value).toMatchObject([
+    [{ content: 'a' }, { content: 'b' }],
+    true,
+    true,
+    ['x.txt'],
+    expect.stringContaining('a.md'),
+    expect.stringContaining('there is no file'),
+  ])
+  rmSync(outside, { recursive: true })
+  expect(await replayed(folder, (effects) => runWith({ root, code: reading }, effects))).toEqual({
+    value,
+    changed: ['copy.md', 'sizes.md'],
+  })
+})
+
+interface Script {
+  readonly root: string
+  readonly code: string
+}
+
+async function recorded(script: Script): Promise<{ readonly folder: string; readonly value: unknown }> {
+  const folder = join(tempTree(), 'run')
+  const journal = await openRun({ folder, now: () => new Date(0) })
+  const value = await runWith(script, createEffects({ journal, signal: new AbortController().signal }))
+  journal.note({ k: 'run.end', exit: 0, stop: 'done' })
+  await journal.close()
+  return { folder, value }
+}
+
+/** What the script gives when it is answered from the record of the folder, and the files it would have changed. */
+async function replayed(folder: string, run: (effects: Effects) => Promise<unknown>) {
+  const index = await indexReplay(openFileRecords(folder, { mask: noMask }))
+  const changed: string[] = []
+  const scratch = { change: (record: { readonly path: string }) => void changed.push(record.path) }
+  const { effects, leftOver } = createReplayedEffects({
+    index,
+    signal: undefined,
+    files: { kind: 'recorded', scratch },
+  })
+  const value = await run(effects)
+  expect(leftOver()).toBe(undefined)
+  return { value, changed }
+}
+
+function runWith({ root, code: text }: Script, effects: Effects): Promise<unknown> {
   const host = hostSection(root)
-  return runLua({ ...host, section: { ...host.section, context: { ...host.section.context, effects } } }, code)
+  return runLua({ ...host, section: { ...host.section, context: { ...host.section.context, effects } } }, text)
 }

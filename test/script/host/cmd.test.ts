@@ -1,5 +1,5 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cmdModule } from '../../../src/script/host/cmd.ts'
 import type { LuaValue } from '../../../src/script/engine.ts'
@@ -40,13 +40,23 @@ describe('aip.cmd.exec', () => {
     expect(await exec(['ls', undefined, { cwd: '  ' }], inSub)).toMatchObject({ stdout: 'a.txt\n' })
   })
 
-  it('refuses folders that are outside, missing or none, also through links', async () => {
-    const outside = tempTree()
+  it('runs in a folder outside, also through a link', async () => {
+    const outside = tempTree({ 'o.txt': '' })
     symlinkSync(outside, join(workspace, 'leaving'))
-    await expect(exec(['ls', undefined, { cwd: '..' }])).rejects.toThrow('outside the workspace')
-    await expect(exec(['ls', undefined, { cwd: 'leaving' }])).rejects.toThrow('through the link leaving')
+    for (const cwd of [outside, relative(workspace, outside), 'leaving']) {
+      expect(await exec(['pwd', ['-P'], { cwd }])).toMatchObject({ stdout: `${outside}\n` })
+    }
+  })
+
+  it('refuses folders that are missing or none', async () => {
     await expect(exec(['ls', undefined, { cwd: 'nowhere' }])).rejects.toThrow('must be a folder, and nowhere is none')
     await expect(exec(['ls', undefined, { cwd: 'script.sh' }])).rejects.toThrow('and script.sh is none')
+  })
+
+  it('takes numbers among the arguments for text, as Lua does', async () => {
+    expect(await exec(['echo', ['-n', 1, 2.5, 9_007_199_254_740_993n]])).toMatchObject({
+      stdout: '1 2.5 9007199254740993',
+    })
   })
 
   it('keeps keys away from the command', async () => {

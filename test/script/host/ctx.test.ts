@@ -23,7 +23,7 @@ describe('CTX (spec/aipack.md 3.8)', () => {
     const { folder } = world
     expect(seen).toEqual({
       PWD: folder,
-      SESSION_UID: 'test',
+      SESSION_UID: expect.stringMatching(/^00000000-0000-7/),
       TMP_DIR: join(folder, '.aipack/.session/test/tmp'),
       AIPACK_VERSION: '0.8.34',
       WORKSPACE_DIR: folder,

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import type { LuaValue } from '../../../src/script/engine.ts'
@@ -47,13 +47,10 @@ describe('aip.editor.open_file', () => {
     expect(host.records).toEqual([])
   })
 
-  it('refuses what is no file, lies outside, or is no path', async () => {
+  it('refuses what is no file, or is no path', async () => {
     const host = world({ EDITOR: 'my-editor' })
-    symlinkSync(join(tempTree({ 'x.txt': 'x' }), 'x.txt'), join(host.folder, 'leaving'))
     await expect(open(host, 'nope.txt')).rejects.toThrow('aip.editor.open_file: there is no file nope.txt')
     await expect(open(host, 'dir')).rejects.toThrow('there is no file dir')
-    await expect(open(host, 'leaving')).rejects.toThrow('outside the workspace')
-    await expect(open(host, '/etc/passwd')).rejects.toThrow('outside the workspace')
     await expect(open(host, undefined)).rejects.toThrow('the path must be a string, but was nil')
     await expect(open(host, '')).rejects.toThrow('there is no file')
   })

@@ -126,7 +126,6 @@ Plain, **bold** and *slanted* 名前 🎉 <b>
     await expect(load('bomb.docx')).rejects.toThrow('looks like a zip bomb')
     await expect(load('lie.docx')).rejects.toThrow('has more than the 8 bytes it declares')
     await expect(load('missing.docx')).rejects.toThrow('there is no file missing.docx')
-    await expect(load('../x.docx')).rejects.toThrow('outside the workspace')
     await expect(load(undefined)).rejects.toThrow('aip.file.load_docx_as_md: the path must be a string, but was nil')
   })
 

@@ -70,6 +70,12 @@ describe('aip.git.restore', () => {
     ])
   })
 
+  it('says that the workspace is no repository, and not how git is used', async () => {
+    await expect(restore(tempTree({ 'a.txt': 'a' }), 'a.txt')).rejects.toThrow(
+      /^aip\.git\.restore: a\.txt cannot be restored: the workspace is not a git repository$/,
+    )
+  })
+
   it('refuses what lies outside, in .git, or is a pattern or an option', async () => {
     const folder = repository({ 'in/a.txt': 'a', 'out.txt': 'o' }, 'in')
     writeFileSync(join(folder, '../out.txt'), 'changed')

@@ -86,10 +86,9 @@ describe('the digests of aip.file', () => {
     expect(Object.keys(fileModule.functions).filter((name) => name.startsWith('hash_'))).toHaveLength(12)
   })
 
-  it('fail for what is missing, a folder, outside, or nil', async () => {
+  it('fail for what is missing, a folder, or nil', async () => {
     expect(() => host.call(fileModule, 'hash_sha256', 'nope')).toThrow('there is no file nope')
     expect(() => host.call(fileModule, 'hash_sha256', '.')).toThrow('is a folder')
-    expect(() => host.call(fileModule, 'hash_sha512', '../x')).toThrow('outside the workspace')
     await expect(host.wait(fileModule, 'hash_blake3', 'nope')).rejects.toThrow('there is no file nope')
     await expect(host.wait(fileModule, 'hash_blake3_b64', undefined)).rejects.toThrow('the path must be a string')
   })

@@ -20,7 +20,6 @@ export interface HostSection {
 }
 
 export interface HostSectionOptions {
-  readonly readable?: readonly string[]
   readonly runAgent?: Section['runAgent']
   readonly now?: () => Date
   readonly stage?: Section['stage']
@@ -39,7 +38,7 @@ export function hostSection(workspace: string, options: HostSectionOptions = {})
       signal: options.signal ?? new AbortController().signal,
       workspace,
       effects,
-      policy: createPathPolicy({ workspace, readable: options.readable ?? [] }),
+      policy: createPathPolicy({ workspace }),
       agents: { run: () => Promise.reject(new Error('no agent runs here')) },
       ancestors: [],
       options: {},

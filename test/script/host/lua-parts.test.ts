@@ -167,7 +167,7 @@ describe('host functions seen from Lua', () => {
   })
 
   it('fail at the line of the call, with their own error as the cause', async () => {
-    await expect(lua('\n\nlocal r = aip.file.load("../outside.txt")')).rejects.toMatchObject({
+    await expect(lua('\n\nlocal r = aip.file.save("../outside.txt", "x")')).rejects.toMatchObject({
       code: 'SCRIPT_FAILED',
       place: { line: 3 },
       cause: { code: 'OUTSIDE_WORKSPACE' },

@@ -92,7 +92,7 @@ describe('aip.md.extract_meta', () => {
   it.each([
     ['toml', 'x = = 1', /the meta block is not valid TOML.*\(line 4 of the text\)/],
     ['yaml', 'a: [', /the meta block is not valid YAML/],
-    ['json', '{a: 1}', /at line 1, column 1/],
+    ['json', '{a: 1}', /the meta block is not valid JSON: expected a key but found "a: 1}" \(line 4 of the text\)/],
   ])('says where a %s block is wrong', async (lang, body, message) => {
     await expect(meta(`one\n\`\`\`${lang}\n#!meta\n${body}\n\`\`\`\n`)).rejects.toThrow(message)
   })

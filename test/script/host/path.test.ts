@@ -65,7 +65,7 @@ describe('paths as text', () => {
     expect(() => path('join', 'a', true)).toThrow(
       'aip.path.join: part 1 must be a string or a list of strings, but was boolean',
     )
-    expect(() => path('join', 'a', 'b', ['x', 1])).toThrow('part 2[2] must be a string, but was number')
+    expect(() => path('join', 'a', 'b', ['x', true])).toThrow('part 2[2] must be a string, but was boolean')
     expect(() => path('join')).toThrow('the base must be a string, but was nil')
   })
 
@@ -181,9 +181,11 @@ describe('questions to the disk', () => {
     ['docs/a.md', true, true, false],
     ['docs/none.md', false, false, false],
     ['docs/a.md/below', false, false, false],
-    ['link', false, false, false],
-    ['link/secret.txt', false, false, false],
-    [`../${outside.split('/').at(-1)}/secret.txt`, false, false, false],
+    ['link', true, false, true],
+    ['link/secret.txt', true, true, false],
+    [`../${outside.split('/').at(-1)}/secret.txt`, true, true, false],
+    [outside, true, false, true],
+    [`${outside}/none.txt`, false, false, false],
   ])('%s', (given, exists, isFile, isFolder) => {
     expect([path('exists', given), path('is_file', given), path('is_dir', given)]).toEqual([
       [exists],

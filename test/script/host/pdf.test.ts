@@ -59,7 +59,7 @@ describe('aip.pdf.page_count', () => {
     await expect(pdf('page_count', 'hole.pdf')).rejects.toThrow('hole.pdf is damaged')
     await expect(pdf('page_count', 'missing.pdf')).rejects.toThrow('there is no file missing.pdf')
     await expect(pdf('page_count', 'd')).rejects.toThrow('d is a folder, not a file')
-    await expect(pdf('page_count', '/etc/passwd')).rejects.toThrow('outside the workspace')
+    await expect(pdf('page_count', '/etc/passwd')).rejects.toThrow('/etc/passwd is not a PDF')
     await expect(pdf('page_count', undefined)).rejects.toThrow(
       'aip.pdf.page_count: the path must be a string, but was nil',
     )

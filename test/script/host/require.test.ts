@@ -152,7 +152,7 @@ describe('errors of require', () => {
   })
 
   it('keep what a host function said', async () => {
-    expect(await failure('require("m")', { 'm.lua': '\nreturn aip.file.load("/etc/passwd")' })).toMatchObject({
+    expect(await failure('require("m")', { 'm.lua': '\nreturn aip.file.save("/baton-never", "x")' })).toMatchObject({
       message: expect.stringContaining('outside the workspace'),
       place: { file: expect.stringMatching(/m\.lua$/), line: 2 },
       cause: { code: 'OUTSIDE_WORKSPACE' },
@@ -183,11 +183,11 @@ describe('errors of require', () => {
     })
   })
 
-  it('refuse a module behind a link that leads out', async () => {
+  it('come from what a link leads to, also outside', async () => {
     const outside = tempTree({ 'm.lua': 'return 1' })
     const world = agentWorld({ 'a.lua': 'return require("m")' })
     mkdirSync(join(world.folder, 'lua'))
     symlinkSync(join(outside, 'm.lua'), join(world.folder, 'lua/m.lua'))
-    await expect(world.run('a')).rejects.toThrow('leads outside the workspace through the link lua/m.lua')
+    expect((await world.run('a')).outputs).toEqual([1])
   })
 })

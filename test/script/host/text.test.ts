@@ -157,6 +157,9 @@ describe('aip.text', () => {
     expect(text('extract_line_blocks', '> last', { starts_with: '>', extrude: 'content' })).toEqual([['> last\n'], ''])
     expect(text('extract_line_blocks', '', { starts_with: '>' })).toEqual([[], undefined])
     expect(() => text('extract_line_blocks', content, {})).toThrow('the option starts_with is missing')
+    expect(() => text('extract_line_blocks', content, { starts_with: '>', extrude: 'fragments' })).toThrow(
+      'aip.text.extract_line_blocks: the option extrude must be "content", but was "fragments"',
+    )
   })
 
   it('replace_markers puts sections between the markers', () => {

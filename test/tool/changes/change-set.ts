@@ -19,9 +19,10 @@ export interface ChangeSet {
   readonly kind?: TransactionResult['kind']
   /** The messages of all changes that were not done. */
   readonly errors?: readonly string[]
-  /** Replaced files that changed since they were shown, and those that never were. */
+  /** Replaced files that changed since they were shown, those that never were, and those that are deleted since. */
   readonly stale?: readonly string[]
   readonly unseen?: readonly string[]
+  readonly gone?: readonly string[]
   /** What is left of the answer. */
   readonly text?: string
 }

@@ -52,7 +52,10 @@ describe.each([
     expect({ kind: result.kind, errors: found }).toEqual({ kind, errors })
     expect(readTree(root)).toEqual(set.after === 'as before' ? set.before : set.after)
     if (set.after === 'as before') expect(readModes(root)).toEqual(modesBefore)
-    if (kind === 'stale') expect(result).toEqual({ kind, paths: set.stale ?? [], unseen: set.unseen ?? [] })
+    if (kind === 'stale') {
+      const gone = set.gone === undefined ? {} : { gone: set.gone }
+      expect(result).toEqual({ kind, paths: set.stale ?? [], unseen: set.unseen ?? [], ...gone })
+    }
     if (set.text !== undefined) expect(text).toBe(set.text)
   })
 })

@@ -28,7 +28,7 @@ describe('hunks', () => {
     ).toBe(lines('one', '2', 'three', 'four', 'four and a half'))
   })
 
-  it('may have numbers and text in the header, which are not looked at', () => {
+  it('may have numbers and text in the header, also wrong ones', () => {
     expect(patched(numbers, '@@ -90,2 +91,3 @@ function x', '-two', '+2')).toContain('\n2\n')
     expect(patched(numbers, '--- a/x', '+++ b/x', '@@ -1 +1 @@', '-one', '+1')).toBe(numbers.replace('one', '1'))
   })
@@ -79,7 +79,7 @@ describe('hunks', () => {
   })
 
   it('that hold nothing are left out', () => {
-    expect(applyPatch(numbers, '@@\n\n@@\n')).toEqual({ content: numbers, hunkCount: 0, failures: [] })
+    expect(applyPatch(numbers, '@@\n\n@@\n')).toEqual({ content: numbers, hunkCount: 0, failures: [], doubts: [] })
     expect(applyPatch(numbers, 'just prose')).toMatchObject({ hunkCount: 0 })
   })
 })
@@ -93,6 +93,7 @@ describe('a failing hunk', () => {
     expect(result).toEqual({
       content: lines('1', 'two', 'three', 'four', '5'),
       hunkCount: 3,
+      doubts: [],
       failures: [{ body: '@@ here\n no\n-such line\n+x', cause: notFound }],
     })
   })
@@ -344,6 +345,89 @@ describe('the example of the instruction', () => {
         '  start()',
         '}',
       ),
+    })
+  })
+})
+
+describe('a hunk whose lines stand in several places', () => {
+  const twins = lines('def a():', '    x = 1', '    return x', '', 'def b():', '    x = 1', '    return x')
+  const change = ['-    x = 1', '+    x = 2'] as const
+  const inA = twins.replace('x = 1', 'x = 2')
+  const inB = twins.replace(/x = 1(?=[^=]*$)/, 'x = 2')
+
+  function result(content: string, ...patch: readonly string[]): { content: string; doubts: readonly string[] } {
+    const { content: changed, doubts, failures } = applyPatch(content, lines(...patch))
+    expect(failures).toEqual([])
+    return { content: changed, doubts }
+  }
+
+  it.each([
+    ['@@ -6,1 +6,1 @@', inB],
+    ['@@ -2 +2 @@', inA],
+    ['@@ -6 @@', inB],
+    ['@@ -2,1 +2,1 @@ def a():', inA],
+    ['@@ def b():', inB],
+    ['@@ def b(): @@', inB],
+    ['@@  def  b', inB],
+    ['@@ def a():', inA],
+    ['@@ -90,1 +90,1 @@ def b():', inB],
+    ['@@ -2,1 +2,1 @@ def b():', inB],
+  ])('is applied where its header says: %s', (header, expected) => {
+    expect(result(twins, header, ...change)).toEqual({ content: expected, doubts: [] })
+  })
+
+  it('counts from its first line, which may be a blank one that the file does not have', () => {
+    expect(result(twins, '@@ -5,2 +5,2 @@', ' def b():', ...change).content).toBe(inB)
+    const blank = lines('x', 'y', '', 'x', 'y')
+    expect(result(blank, '@@ -3,2 +3,2 @@', ' ', '-x', '+z').content).toBe(lines('x', 'y', '', 'z', 'y'))
+    expect(result(lines('x', 'y', 'x', 'y'), '@@ -2,2 +2,2 @@', ' ', '-x', '+z').content).toBe(
+      lines('x', 'y', 'z', 'y'),
+    )
+  })
+
+  it('is applied below a heading also where nothing is indented', () => {
+    const text = lines('# a', 'same', '# b', 'same', '# c', 'same')
+    expect(result(text, '@@ # b', '-same', '+new')).toEqual({
+      content: lines('# a', 'same', '# b', 'new', '# c', 'same'),
+      doubts: [],
+    })
+  })
+
+  it('counts in the file as it was before the hunks above it', () => {
+    const patch = ['@@ -1,1 +1,3 @@', ' def a():', '+    y = 0', '+    z = 0', '@@ -6,1 +8,1 @@', ...change]
+    expect(result(twins, ...patch)).toEqual({
+      content: inB.replace('a():\n', 'a():\n    y = 0\n    z = 0\n'),
+      doubts: [],
+    })
+  })
+
+  it.each([
+    ['@@', inA, 2, 6],
+    ['@@ somewhere else', inA, 2, 6],
+    ['@@ -1,1 +1,1 @@', inA, 2, 6],
+    ['@@ -7,1 +7,1 @@', inB, 6, 2],
+  ])(
+    'is applied to the first, or the nearest, with a word that there are others: %s',
+    (header, expected, at, other) => {
+      expect(result(twins, header, ...change)).toEqual({
+        content: expected,
+        doubts: [`a hunk was applied at line ${at}, but fits at line ${other} as well`],
+      })
+    },
+  )
+
+  it('names some of many places, also those alike but for white space', () => {
+    const many = lines(...Array.from({ length: 9 }, () => 'x  = 1'))
+    expect(result(many, '@@', '-x = 1', '+x = 2').doubts).toEqual([
+      'a hunk was applied at line 1, but fits at lines 2, 3, 4, 5, 6 and 3 more as well',
+    ])
+  })
+
+  it('leaves no doubt when a hunk before it says where it is, or each place has its hunk', () => {
+    expect(result(twins, '@@', '-def b():', '+def c():', '@@', ...change).doubts).toEqual([])
+    expect(result(twins, '@@', ...change, '@@', ...change)).toEqual({
+      content: twins.replaceAll('x = 1', 'x = 2'),
+      doubts: [],
     })
   })
 })

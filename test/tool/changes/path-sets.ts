@@ -68,6 +68,27 @@ export const pathSets: readonly ChangeSet[] = [
     stale: ['d/a'],
   },
   {
+    name: 'a file that was shown and is deleted since is not made again, in whatever way',
+    before: { b: 'b\n', c: 'c\n' },
+    shown: { 'd/a': 'a\n', b: 'b\n', c: 'c\n', e: 'e\n', f: 'f\n', g: 'g\n' },
+    answer: changes(
+      create('d/a', 'new\n'),
+      create('d/a', 'newer\n'),
+      copy('b', 'e'),
+      rename('c', 'f'),
+      append('g', '+\n'),
+    ),
+    after: 'as before',
+    kind: 'stale',
+    gone: ['d/a', 'e', 'f', 'g'],
+  },
+  {
+    name: 'a file that the set itself deletes or moves away may be made again',
+    before: { a: 'a\n', b: 'b\n' },
+    answer: changes(remove('a'), create('a', 'new\n'), rename('b', 'c'), create('b', 'other\n')),
+    after: { a: 'new\n', b: 'other\n', c: 'b\n' },
+  },
+  {
     name: 'deleting before creating does not help to replace what was not shown',
     before: { 'd/a': 'by a person\n' },
     shown: { 'd/a': 'old\n' },

@@ -37,6 +37,7 @@ describe('planChange', () => {
     const failure = { body: '@@\n-z', cause: 'its context and removed lines are not in the file' }
     expect(planChange(patch('@@\n-a\n+b\n@@\n-z\n'), 'a\n')).toEqual({
       kind: 'changed',
+      doubts: [],
       content: 'b\n',
       hunkCount: 2,
       failures: [failure],

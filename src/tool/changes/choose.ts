@@ -1,0 +1,81 @@
+import type { Line } from './document.ts'
+import { formOf } from './form.ts'
+import type { Hint } from './hunk.ts'
+import { indentOf } from './indent.ts'
+
+export interface ChooseOptions {
+  readonly hint: Hint
+  /** How many lines of the file the hunk names before the one that is at the places. */
+  readonly ahead: number
+  readonly lines: readonly Line[]
+  /** Index behind the last line of the previous hunk that was applied. */
+  readonly previousEnd: number
+}
+
+export interface Choice {
+  /** One of the places. */
+  readonly place: number
+  /** Nothing says that it is this one. */
+  readonly isGuess: boolean
+}
+
+/**
+ * Chooses among places where a hunk fits equally well: indices of lines that ascend. What stands behind its `@@` decides:
+ * the heading, then the number of the line; a number that names none of the places takes the nearest, as a guess. Without
+ * either it is the first place behind the previous hunk, else the first of all. Undefined when there are no places.
+ */
+export function choosePlace(places: readonly number[], options: ChooseOptions): Choice | undefined {
+  const { hint, ahead, lines, previousEnd } = options
+  if (places.length <= 1) return places[0] === undefined ? undefined : { place: places[0], isGuess: false }
+  const candidates = hint.heading === undefined ? places : below(hint.heading, places, lines)
+  const expected = hint.number === undefined ? undefined : hint.number + ahead
+  const named = candidates.find((place) => expected !== undefined && lines[place]?.number === expected)
+  if (named !== undefined) return { place: named, isGuess: false }
+
+  const behind = candidates.filter((place) => place >= previousEnd)
+  const pool = behind.length > 0 ? behind : candidates
+  const place = expected === undefined ? pool[0] : nearest(expected, pool, lines)
+  return place === undefined ? undefined : { place, isGuess: pool.length > 1 }
+}
+
+/** A text that stands in more lines is no heading. */
+const mostHeadings = 100
+
+/** The places in what a heading begins, else the first behind it; all of them when it is not in the file. */
+function below(heading: string, places: readonly number[], lines: readonly Line[]): readonly number[] {
+  const headings = headingLines(heading, lines)
+  if (headings.length > mostHeadings) return places
+  const inside = headings.flatMap((start) => {
+    const end = endOf(start, lines)
+    return places.filter((place) => place >= start && place < end)
+  })
+  const found = inside.length > 0 ? inside : headings.flatMap((start) => places.find((place) => place >= start) ?? [])
+  return found.length > 0 ? inOrder(found) : places
+}
+
+/** Headings are often cut. */
+function headingLines(heading: string, lines: readonly Line[]): readonly number[] {
+  const wanted = formOf(heading, 'whitespace')
+  const indices = (fits: (text: string) => boolean): readonly number[] =>
+    lines.flatMap((line, index) => (fits(line.as('whitespace')) ? [index] : []))
+  const equal = indices((text) => text === wanted)
+  return equal.length > 0 ? equal : indices((text) => text.startsWith(wanted))
+}
+
+/** The first line behind a heading that is indented no further. */
+function endOf(heading: number, lines: readonly Line[]): number {
+  const indent = indentOf(lines[heading]?.text ?? '').length
+  const end = lines.findIndex(
+    (line, index) => index > heading && line.as('whitespace') !== '' && indentOf(line.text).length <= indent,
+  )
+  return end === -1 ? lines.length : end
+}
+
+function nearest(expected: number, places: readonly number[], lines: readonly Line[]): number | undefined {
+  const distance = (place: number): number => Math.abs((lines[place]?.number ?? place + 1) - expected)
+  return places.toSorted((one, other) => distance(one) - distance(other))[0]
+}
+
+function inOrder(places: readonly number[]): readonly number[] {
+  return [...new Set(places)].toSorted((one, other) => one - other)
+}
