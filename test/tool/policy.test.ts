@@ -85,7 +85,7 @@ describe('withProtected at any depth', () => {
     'plain/.gitignore': '',
   })
   symlinkSync('../repository', join(root, 'plain/link'))
-  const kept = withProtected(createPathPolicy({ workspace: root, readable: [] }), root, [])
+  const kept = withProtected(createPathPolicy({ workspace: root }), root, [])
 
   it.each([
     ['repository', 'repository/deep/.git'],
