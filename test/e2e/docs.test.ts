@@ -9,6 +9,7 @@ import { hostModules } from '../../src/script/host/index.ts'
 import { commandTable } from '../../src/cli/command-table.ts'
 import { globalFlagSpecs } from '../../src/cli/specs/spec.ts'
 import { root } from '../helpers/baton.ts'
+import { type CommandServer, startCommandServer } from '../helpers/command-server.ts'
 import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -136,6 +137,15 @@ function expectOutput(actual: string, expected: string | undefined): void {
   if (expected !== undefined && !matches(actual, expected)) expect(actual).toBe(expected)
 }
 
+let warm: CommandServer | undefined
+beforeAll(async () => {
+  warm = await startCommandServer()
+})
+afterAll(() => warm?.stop())
+
+/** Those that do more with a command than to run it to its end. */
+const needsOwnProcess = /&(?!&)|\bkill\b|\btimeout\b|--watch/
+
 describe.each(documents)('%s', (document) => {
   const blocks = blocksOf(document)
   const steps = stepsOf(blocks)
@@ -151,8 +161,7 @@ describe.each(documents)('%s', (document) => {
     folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n' })
     home = tempTree()
     bin = tempTree()
-    const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' "$@"\n`
-    writeFileSync(join(bin, 'baton'), command, { mode: 0o755 })
+    writeFileSync(join(bin, 'baton'), warm?.script ?? '', { mode: 0o755 })
     mkdirSync(join(folder, 'node_modules'))
     symlinkSync(root, join(folder, 'node_modules/batonrun'))
   })
@@ -161,7 +170,11 @@ describe.each(documents)('%s', (document) => {
   function environment(script: string): Shell['env'] {
     const path = `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`
     const openai = script.includes('OPENAI_API_KEY') ? { OPENAI_BASE_URL: server.url } : {}
-    return { PATH: path, HOME: home, NO_COLOR: '1', BATON_LOCAL_SERVERS: 'off', ...openai }
+    const own =
+      needsOwnProcess.test(script) || process.env['BATON_TEST_OWN_PROCESS'] === '1'
+        ? { BATON_TEST_OWN_PROCESS: '1' }
+        : {}
+    return { PATH: path, HOME: home, NO_COLOR: '1', BATON_LOCAL_SERVERS: 'off', ...openai, ...own }
   }
 
   function writeFilesAbove(line: number): void {

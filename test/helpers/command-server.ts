@@ -1,0 +1,33 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { root } from './baton.ts'
+import { tempTree } from './temp.ts'
+
+/** A process in which the built command runs for whoever calls a script, so that only the first run loads it. */
+export interface CommandServer {
+  /** What stands for `baton` in a shell. */
+  readonly script: string
+  readonly stop: () => void
+}
+
+export async function startCommandServer(): Promise<CommandServer> {
+  const command = join(root, 'dist/bin/baton.js')
+  const socket = join(tempTree(), 'socket')
+  const server = fork(join(import.meta.dirname, 'command-server.mjs'), [command, socket], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  await once(server, 'message')
+  return { script: scriptOf(command, socket), stop: () => server.disconnect() }
+}
+
+/** What reads its input, and what a test wants to be by itself, has a process of its own. */
+function scriptOf(command: string, socket: string): string {
+  const client = join(import.meta.dirname, 'command-client.mjs')
+  return `#!/bin/sh
+if [ -n "$BATON_TEST_OWN_PROCESS" ] || [ -p /dev/stdin ] || [ -f /dev/stdin ]; then
+  exec '${process.execPath}' '${command}' "$@"
+fi
+exec '${process.execPath}' '${client}' '${socket}' '${command}' "$@"
+`
+}
