@@ -23,6 +23,15 @@ export function describeLuaSafety(name: string, load: Load, traits: SafetyTraits
   })
 }
 
+/** The part of it that a thread could change: the border of host functions, memory, and that it can be ended. */
+export function describeThreadSafety(name: string, load: Load, traits: SafetyTraits): void {
+  describe(`what a script cannot do in ${name}`, () => {
+    describeHostBorder(load)
+    describeMemory(load, traits)
+    describeKills(load)
+  })
+}
+
 function describeReach(load: Load): void {
   it('finds no names but these in the globals and their tables', async () => {
     const text = `

@@ -14,15 +14,18 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
   let text = ''
   socket.setEncoding('utf8').on('data', (piece) => (text += piece))
   socket.on('error', () => undefined)
-  socket.once('end', async () => {
-    // the client runs what overlaps by itself
-    if (isBusy) return socket.end(line({ busy: true }))
-    isBusy = true
-    const code = await run(JSON.parse(text), socket)
-    isBusy = false
-    socket.end(line({ code }))
-  })
+  socket.once('end', () => void serve(JSON.parse(text), socket))
 })
+
+async function serve(call, socket) {
+  // the client runs what overlaps by itself
+  if (isBusy) return socket.end(line({ busy: true }))
+  isBusy = true
+  const code = await run(call, socket)
+  isBusy = false
+  socket.end(line({ code }))
+}
+
 server.listen(socketPath, () => process.send('ready'))
 process.once('disconnect', () => process.exit())
 

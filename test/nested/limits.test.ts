@@ -8,12 +8,11 @@ interface Limits {
   readonly inner: number
   /** Places for model requests, of all agents together. */
   readonly places: number
+  readonly count?: number
 }
 
-const count = 200
-
 /** The first inputs make the agent below as busy as it may be; the others have one input for it, so that this is quick. */
-function nestedInputs({ outer, inner }: Limits): readonly (readonly string[])[] {
+function nestedInputs({ outer, inner, count = 200 }: Limits): readonly (readonly string[])[] {
   return Array.from({ length: count }, (_, index) =>
     Array.from({ length: index < outer ? inner : 1 }, (__, item) => `${index}.${item}`),
   )
@@ -52,8 +51,8 @@ describe('agents that run agents that run agents', () => {
     { outer: 3, inner: 8, places: 1024, peak: 24 },
     { outer: 40, inner: 1, places: 1024, peak: 40 },
     { outer: 40, inner: 8, places: 1024, peak: 320 },
-    { outer: 3, inner: 8, places: 1, peak: 1 },
-    { outer: 40, inner: 8, places: 16, peak: 16 },
+    { outer: 3, inner: 8, places: 1, peak: 1, count: 50 },
+    { outer: 40, inner: 8, places: 16, peak: 16, count: 50 },
   ])(
     'end with $outer and $inner inputs at once and $places places: at most $peak requests at once, outputs in order',
     async ({ peak, ...limits }) => {

@@ -5,7 +5,7 @@ import { afterAll } from 'vitest'
 import { loadFengari } from '../../src/script/fengari/engine.ts'
 import { createIsolatedEngine } from '../../src/script/isolated/engine.ts'
 import { loadLua54 } from '../../src/script/lua54/engine.ts'
-import { describeLuaSafety } from '../contract/lua-engine-safety.ts'
+import { describeLuaSafety, describeThreadSafety } from '../contract/lua-engine-safety.ts'
 import { buildLuaWorker } from '../helpers/lua-worker.ts'
 
 const wasmFile = createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
@@ -20,4 +20,5 @@ const isolatedFengari = worker.then((workerFile) => createIsolatedEngine({ engin
 describeLuaSafety('lua54', async () => lua54, { memory: 'counted', isolated: false })
 describeLuaSafety('fengari', async () => fengari, { memory: 'rough', isolated: false })
 describeLuaSafety('lua54, isolated', async () => isolatedLua54, { memory: 'counted', isolated: true })
-describeLuaSafety('fengari, isolated', async () => isolatedFengari, { memory: 'rough', isolated: true })
+// the rest of it is the same as without a thread
+describeThreadSafety('fengari, isolated', async () => isolatedFengari, { memory: 'rough', isolated: true })
