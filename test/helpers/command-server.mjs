@@ -1,14 +1,10 @@
-// Runs the entry file of the built command again and again in this one process, for command-client.mjs. Each run is the
-// whole command: arguments, folder, environment and exit code are those of the process while it goes on, and what it
-// writes goes to the client, in order. Arguments: the entry file, the path of the socket.
+// Runs the entry file of the built command again and again in this one process, for command-client.mjs: what a run writes
+// goes to the client, in order. Arguments: the entry file, the path of the socket.
 import { createServer } from 'node:net'
-import { Readable } from 'node:stream'
-import { pathToFileURL } from 'node:url'
+import { runCommand } from './one-command.mjs'
 
-const [node, , command, socketPath] = process.argv
-const emitters = [process, process.stdout, process.stderr]
+const [, , command, socketPath] = process.argv
 let isBusy = false
-let runs = 0
 
 const server = createServer({ allowHalfOpen: true }, (socket) => {
   let text = ''
@@ -16,6 +12,9 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => undefined)
   socket.once('end', () => void serve(JSON.parse(text), socket))
 })
+
+server.listen(socketPath, () => process.send('ready'))
+process.once('disconnect', () => process.exit())
 
 async function serve(call, socket) {
   // the client runs what overlaps by itself
@@ -26,27 +25,13 @@ async function serve(call, socket) {
   socket.end(line({ code }))
 }
 
-server.listen(socketPath, () => process.send('ready'))
-process.once('disconnect', () => process.exit())
-
-async function run({ args, cwd, env }, socket) {
-  process.chdir(cwd)
-  for (const name of Object.keys(process.env)) delete process.env[name]
-  Object.assign(process.env, env)
-  process.argv = [node, command, ...args]
-  process.exitCode = undefined
-  const input = Readable.from([])
-  Object.defineProperty(process, 'stdin', { value: input, configurable: true })
-  const before = emitters.map(listenersOf)
+async function run(call, socket) {
   const restore = [capture(process.stdout, 1, socket), capture(process.stderr, 2, socket)]
-  // the entry file is evaluated anew for each address; what it imports stays
-  await import(`${pathToFileURL(command).href}?run=${(runs += 1)}`)
-  for (const end of restore) end()
-  for (const [index, emitter] of emitters.entries()) removeOthers(emitter, before[index])
-  input.destroy()
-  const code = process.exitCode ?? 0
-  process.exitCode = undefined
-  return code
+  try {
+    return await runCommand(command, call)
+  } finally {
+    for (const end of restore) end()
+  }
 }
 
 function capture(stream, descriptor, socket) {
@@ -61,15 +46,4 @@ function capture(stream, descriptor, socket) {
 
 function line(message) {
   return `${JSON.stringify(message)}\n`
-}
-
-function listenersOf(emitter) {
-  return new Map(emitter.eventNames().map((name) => [name, emitter.rawListeners(name)]))
-}
-
-/** A process that ends takes its listeners with it. */
-function removeOthers(emitter, kept) {
-  for (const [name, listeners] of listenersOf(emitter)) {
-    for (const listener of listeners) if (!kept.get(name)?.includes(listener)) emitter.off(name, listener)
-  }
 }

@@ -32,11 +32,10 @@ export interface WarmCommand {
 export function createWarmCommand(command: string, { patienceMs = 20_000 } = {}): WarmCommand {
   let host: Host | undefined
   let isBusy = false
-  let runs = 0
 
   async function runIn(used: Host, call: CommandCall): Promise<CommandEnd> {
     try {
-      return await used.run(call, (runs += 1))
+      return await used.run(call)
     } finally {
       isBusy = false
     }
@@ -54,7 +53,7 @@ export function createWarmCommand(command: string, { patienceMs = 20_000 } = {})
 }
 
 interface Host {
-  readonly run: (call: CommandCall, number: number) => Promise<CommandEnd>
+  readonly run: (call: CommandCall) => Promise<CommandEnd>
   readonly isOver: () => boolean
   readonly end: (patienceMs: number) => Promise<void>
 }
@@ -71,11 +70,11 @@ function startHost(command: string): Host {
   const stderr = collect(child.stderr)
 
   return {
-    async run({ args, cwd, env }, number) {
+    async run({ args, cwd, env }) {
       const end = `\u0000${randomUUID()} `
       const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
       const marked = Promise.all([stdout.until(end), stderr.until(end)])
-      child.send({ number, args, cwd, env: given, end })
+      child.send({ args, cwd, env: given, end })
       // a process that breaks down has ended the run, and says the rest
       const rest = closed.then((code): CommandEnd => ({ code, stdout: stdout.take(), stderr: stderr.take() }))
       const done = marked.then(([out, err]): CommandEnd => ({

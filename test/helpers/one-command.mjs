@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+
+const emitters = [process, process.stdout, process.stderr]
+let runs = 0
+
+/**
+ * Runs the entry file of the built command in this process, which has the arguments, the folder and the environment of
+ * the call while it goes on. Gives the exit code. Runs must not overlap.
+ */
+export async function runCommand(command, { args, cwd, env }) {
+  process.chdir(cwd)
+  for (const name of Object.keys(process.env)) delete process.env[name]
+  Object.assign(process.env, env)
+  process.argv = [process.execPath, command, ...args]
+  process.exitCode = undefined
+  const input = Readable.from([])
+  Object.defineProperty(process, 'stdin', { value: input, configurable: true })
+  const before = emitters.map(listenersOf)
+  // the entry file is evaluated anew for each address; what it imports stays
+  await import(`${pathToFileURL(command).href}?run=${(runs += 1)}`)
+  for (const [index, emitter] of emitters.entries()) removeOthers(emitter, before[index])
+  input.destroy()
+  const code = process.exitCode ?? 0
+  process.exitCode = undefined
+  return code
+}
+
+function listenersOf(emitter) {
+  return new Map(emitter.eventNames().map((name) => [name, emitter.rawListeners(name)]))
+}
+
+/** A process that ends takes its listeners with it. */
+function removeOthers(emitter, kept) {
+  for (const [name, listeners] of listenersOf(emitter)) {
+    for (const listener of listeners) if (!kept.get(name)?.includes(listener)) emitter.off(name, listener)
+  }
+}
