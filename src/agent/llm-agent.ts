@@ -45,6 +45,7 @@ export async function runModel(
   return {
     ...emptyResult,
     stopReason: finish === 'length' ? 'max_tokens' : 'done',
+    ...(finish === 'incomplete' || finish === 'content_filter' ? { isPart: true } : {}),
     text,
     reasoning,
     model: { name: chosen.model, provider: chosen.provider.name },

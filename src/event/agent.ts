@@ -108,6 +108,8 @@ type StopReason = 'done' | 'skipped' | 'max_tokens'
 
 export interface AgentResult {
   readonly stopReason: StopReason
+  /** The model stopped in the middle for another reason than its output limit. */
+  readonly isPart?: true
   /** The answer of a model agent, the answers of a prompt file; empty for script agents. */
   readonly text: string
   /**

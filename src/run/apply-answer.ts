@@ -46,10 +46,12 @@ export async function applyAnswer(
 }
 
 /** An answer that was cut may hold half of its changes. */
-function refuseCut({ stopReason }: AgentResult, { settings }: Editing): void {
-  if (stopReason !== 'max_tokens' || settings.partial) return
-  throw new BatonError('CHANGES_FAILED', "the answer's file changes were not applied: it was cut at its output limit", {
-    hint: 'No file was changed. Raise max_tokens, or set partial = true to apply what came.',
+function refuseCut({ stopReason, isPart }: AgentResult, { settings }: Editing): void {
+  const isCut = stopReason === 'max_tokens'
+  if ((!isCut && isPart === undefined) || settings.partial) return
+  const why = isCut ? 'it was cut at its output limit' : 'the model stopped in the middle of it'
+  throw new BatonError('CHANGES_FAILED', `the answer's file changes were not applied: ${why}`, {
+    hint: `No file was changed. ${isCut ? 'Raise max_tokens' : 'Run it again'}, or set partial = true to apply what came.`,
   })
 }
 

@@ -305,14 +305,15 @@ describe('rights and secrets', () => {
     expect(JSON.stringify(server.requests)).not.toContain('secret notes')
   })
 
-  it('an answer that was cut changes nothing', async () => {
-    const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, [
-      { text: newFile, finish: 'length' },
-    ])
+  it.each([
+    ['length', 'it was cut at its output limit'],
+    ['content_filter', 'the model stopped in the middle of it'],
+  ])('an answer that ends by %s changes nothing', async (finish, why) => {
+    const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: newFile, finish }])
     const before = snapshot(folder)
     const { code, stderr } = await run('ask.md')
     expect(code).toBe(1)
-    expect(stderr).toContain('it was cut at its output limit')
+    expect(stderr).toContain(why)
     expect(snapshot(folder)).toEqual(before)
   })
 })
