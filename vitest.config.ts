@@ -47,7 +47,7 @@ export default defineConfig({
           pool: 'threads',
           globalSetup: ['test/helpers/clean-temp.ts'],
           isolate: false,
-          testTimeout: 20_000,
+          testTimeout: 60_000,
         },
       },
       {

@@ -23,7 +23,7 @@ export interface RunSetup {
   readonly name?: string
 }
 
-export const generousLimits: LuaLimits = { timeMs: 10_000, instructions: 1_000_000, memoryBytes: 256_000_000 }
+export const generousLimits: LuaLimits = { timeMs: 60_000, instructions: 1_000_000, memoryBytes: 256_000_000 }
 
 export function openState(engine: LuaEngine, { functions = [], modules = [], limits, seed }: RunSetup = {}): LuaState {
   return engine.createState({
