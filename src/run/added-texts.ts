@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Effects, FileChangeRecord } from '../event/effects.ts'
 import { statusAt } from '../watch/status.ts'
+import { aroundChanges } from './around-changes.ts'
 
 /** What the runs of a watch session have added to the ends of files. */
 export interface AddedTexts {
@@ -28,22 +29,14 @@ export function createAddedTexts(): AddedTexts {
   }
 
   return {
-    around: (effects, workspace) => ({
-      ...effects,
-      changeFile: (at, asked, plan) =>
-        effects.changeFile(at, asked, () => {
-          const planned = plan()
-          if (planned === undefined) return undefined
-          const { record, act } = planned
-          return {
-            record,
-            act(disk) {
-              act(disk)
-              note(record, resolve(workspace, record.path))
-            },
-          }
-        }),
-    }),
+    around: (effects, workspace) =>
+      aroundChanges(effects, ({ record, act }) => ({
+        record,
+        act(disk) {
+          act(disk)
+          note(record, resolve(workspace, record.path))
+        },
+      })),
     isAllBehind(path, size) {
       const added = texts.get(path)
       return added !== undefined && added.from <= size && BigInt(added.to) === statusAt(path)?.size

@@ -3,6 +3,7 @@ import { isInside, realPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { EffectKind, Effects } from '../event/effects.ts'
 import { statusAt } from '../watch/status.ts'
+import { aroundChanges } from './around-changes.ts'
 
 export interface OwnChanges {
   /** Whether an effect of the run has changed the file, or made or removed it. */
@@ -74,14 +75,10 @@ export function createOwnChanges({ look, promptPrint }: OwnChangesOptions): OwnC
     add,
     paths: () => [...new Set([...paths, ...rewritten])],
     around: (effects, workspace) => ({
-      ...effects,
-      changeFile: (at, asked, plan) =>
-        effects.changeFile(at, asked, () => {
-          const planned = plan()
-          if (planned === undefined) return undefined
-          const { record, act } = planned
-          return { record, act: (disk) => noteFile(record, workspace, () => act(disk)) }
-        }),
+      ...aroundChanges(effects, ({ record, act }) => ({
+        record,
+        act: (disk) => noteFile(record, workspace, () => act(disk)),
+      })),
       perform(at, effect, act) {
         if (!changing.has(effect.kind)) return effects.perform(at, effect, act)
         return effects.perform(at, effect, (signal, grant) => noteAll(() => act(signal, grant)))

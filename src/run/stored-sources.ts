@@ -1,6 +1,7 @@
 import type { ReadLog, SourceEntry, SourcePart } from '../base/reads.ts'
 import type { Effects, FileChangeRecord } from '../event/effects.ts'
 import type { RunJournal } from '../journal/journal.ts'
+import { aroundChanges } from './around-changes.ts'
 import { createPathFinder } from './changed-paths.ts'
 import { hashOnDisk, usesDisk } from './changed-sources.ts'
 import type { StoredSource, StoredSources } from './read-sources.ts'
@@ -106,16 +107,12 @@ export function createStoredSources({ stored }: RecorderOptions = {}): SourceRec
       found.clear()
       return { start, later }
     },
-    around: (effects, workspace) => ({
-      ...effects,
-      changeFile: (at, asked, plan) =>
-        effects.changeFile(at, asked, () => {
-          const planned = plan()
-          // before it begins: a change that breaks off may have happened
-          if (planned !== undefined) noteChange(planned.record, workspace)
-          return planned
-        }),
-    }),
+    around: (effects, workspace) =>
+      aroundChanges(effects, (planned) => {
+        // before it begins: a change that breaks off may have happened
+        noteChange(planned.record, workspace)
+        return planned
+      }),
   }
 }
 

@@ -49,8 +49,9 @@ function tellStale(
   { events, workspace }: { readonly events: RunContext['events']; readonly workspace: string },
 ): (stale: StaleRead) => void {
   const told = new Set<string>()
-  const changed = new Set([...changedFiles].map((path) => resolve(workspace, path)))
+  let changed: ReadonlySet<string> | undefined
   return ({ at, path, boundary }) => {
+    changed ??= new Set([...changedFiles].map((file) => resolve(workspace, file)))
     if (told.has(boundary) || changed.has(resolve(workspace, path))) return
     told.add(boundary)
     const message = `${path} is another one than when this run read it, and ${boundary} goes on with what it was`
