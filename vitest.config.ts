@@ -32,7 +32,7 @@ function rankOf({ moduleId, project }: TestSpecification): number {
   return project.name === 'e2e' ? longest.length : longest.length + 1
 }
 
-// Unit tests share a process (spec/style.md 5.2): no module may keep state. Tests that spawn the command are isolated.
+// Unit tests share a process: no module may keep state. Tests that spawn the command are isolated.
 export default defineConfig({
   test: {
     // one more than there are cores: many tests wait for processes, servers and limits of time

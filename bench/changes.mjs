@@ -10,7 +10,8 @@ import { figure, interleave, quotients } from './rounds.mjs'
 export async function changes({ library, folder, small }) {
   const { readFileChanges } = await import(`${library}/tool/changes/answer-changes.js`)
   const { applyTransaction } = await import(`${library}/tool/changes/transaction.js`)
-  const { createPathPolicy } = await import(`${library}/tool/policy.js`)
+  const { createPermission } = await import(`${library}/tool/permission.js`)
+  const { allRights } = await import(`${library}/event/permission.js`)
   const { createEffects } = await import(`${library}/journal/effects.js`)
   const { openRun } = await import(`${library}/journal/store.js`)
   const { noMask } = await import(`${library}/journal/secrets.js`)
@@ -28,13 +29,17 @@ export async function changes({ library, folder, small }) {
 
   async function createContext() {
     const journal = await openRun({ folder: join(folder, `run-${(runs += 1)}`), now: () => new Date(), mask: noMask })
+    const folders = { workspace: folder, cwd: folder, packRoots: [] }
+    const permission = createPermission(allRights, folders)
     const context = {
-      workspace: folder,
-      signal,
-      at: [],
-      effects: createEffects({ journal, signal }),
-      policy: createPathPolicy({ workspace: folder, readable: [] }),
-      events: () => undefined,
+      scope: { at: [], folders, rights: allRights },
+      services: {
+        effects: createEffects({ journal, signal, permission }),
+        permission,
+        signal,
+        events: () => undefined,
+        files: () => undefined,
+      },
     }
     return { context, close: () => journal.close() }
   }

@@ -56,3 +56,34 @@ export async function runCounted(args, { folder, env = {} }) {
   const result = await runNode(['--import', preload, ...args], { folder, env: { ...env, BENCH_USAGE_FILE: file } })
   return { ...result, ...JSON.parse(readFileSync(file, 'utf8')) }
 }
+
+/**
+ * Runs node with these arguments to its end, with nothing loaded into it. Gives its processor time in milliseconds, from
+ * start to end and of all its threads, as the shell counts it, and what was written to stdout.
+ * @throws Error when the process fails
+ */
+export async function runBare(args, { folder, env = {} }) {
+  const script = 'TIMEFORMAT="%3U %3S"; time "$0" "$@" >stdout.txt 2>stderr.txt'
+  const timesFile = join(folder, 'times.txt')
+  const times = openSync(timesFile, 'w')
+  try {
+    const { code, signal } = await ending(
+      spawn('bash', ['-c', script, process.execPath, ...args], {
+        cwd: folder,
+        env: cleanEnv(folder, env),
+        stdio: ['ignore', 'ignore', times],
+        timeout: limitMs,
+        killSignal: 'SIGKILL',
+      }),
+    )
+    const written = readFileSync(timesFile, 'utf8')
+    const [, user, system] = /^(\d+\.\d+) (\d+\.\d+)$/m.exec(written) ?? []
+    if (code !== 0 || system === undefined) {
+      const why = readFileSync(join(folder, 'stderr.txt'), 'utf8')
+      throw new Error(`node ${args.join(' ')} ended with ${code ?? signal}: ${why}${written}`)
+    }
+    return { cpu: (Number(user) + Number(system)) * 1000, stdout: readFileSync(join(folder, 'stdout.txt'), 'utf8') }
+  } finally {
+    closeSync(times)
+  }
+}

@@ -1,11 +1,11 @@
 // node resume-index.mjs <library> <folder>: what a resume does with the record of a run. Prints how many records count.
 const [library, folder] = process.argv.slice(2)
-const { openFileRecords } = await import(`${library}/journal/file-records.js`)
+const { openFileRecords } = await import(`${library}/journal/source.js`)
 const { indexRun } = await import(`${library}/journal/run-index.js`)
 const { noMask } = await import(`${library}/journal/secrets.js`)
 
 const source = openFileRecords(folder, { mask: noMask })
-const index = await indexRun(source, { use: { kind: 'resume' } })
+const index = await indexRun(source, { keeps: 'unfinished' })
 let answers = 0
 for (let number = 0; ; number += 1) {
   const node = index.tree.find(`pre/0:walk/data#${number}`)

@@ -12,7 +12,7 @@ mkdirSync(folder, { recursive: true })
 const file = openSync(join(folder, 'j-000001.jsonl'), 'w')
 let waiting = []
 let next = 0
-write({ k: 'seg', v: 1, pid: 1, start: 'ticks:1', boot: 'boot', host: 'host' })
+write({ k: 'seg', v: 2, pid: 1, start: 'ticks:1', boot: 'boot', host: 'host' })
 write({ k: 'run.start', run: '20251122-000000-aaaaaa', file: 'ask.md', hash: 'ff', version: '1', facts: {} })
 if (shape === 'finished') writeTasks()
 else writeSection()
@@ -34,11 +34,20 @@ function writeTask(task) {
   write({ k: 'ended', p: `${section}#1`, s, kind: 'file', status: 'ok' })
   write({ k: 'call', p: `${section}#1`, name: 'aip.file.save', args: ['b.md', text], status: 'ok' })
   write({ k: 'done', p: section, value: { text } })
-  const request = { provider: 'p::m', messages: [{ role: 'user', content: text }] }
+  const request = { provider: 'p::m', messages: [{ role: 'user', parts: [{ type: 'text', text }] }] }
   const m = write({ k: 'started', p: `${task}/model`, kind: 'model', repeat: 'safe', fp, request })
   const used = { model: 'p::m', usage: { input: 9, output: 9, calls: 1 }, usd: 0.01 }
   const cost = { calls: 1, tokens: 18, usd: 0.01 }
-  write({ k: 'ended', p: `${task}/model`, s: m, kind: 'model', status: 'ok', value: { text }, cost, used })
+  write({
+    k: 'ended',
+    p: `${task}/model`,
+    s: m,
+    kind: 'model',
+    status: 'ok',
+    value: { parts: [{ type: 'text', text }] },
+    cost,
+    used,
+  })
   write({ k: 'done', p: task, value: { content: text } })
 }
 

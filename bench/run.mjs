@@ -15,9 +15,10 @@ import { formatFigure } from './rounds.mjs'
 import { runs } from './runs.mjs'
 import { start } from './start.mjs'
 import { streams } from './streams.mjs'
+import { turns } from './turns.mjs'
 import { watch } from './watch.mjs'
 
-const benchmarks = { start, inputs, streams, lua, cpu, aip, changes, watch, check, durable, resume, runs }
+const benchmarks = { start, inputs, streams, lua, cpu, aip, changes, watch, check, durable, turns, resume, runs }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')
 const command = join(dist, 'bin/baton.js')

@@ -15,21 +15,29 @@ function aipackNames() {
   return new Set([...modules].flatMap(([, module, names]) => names.split(/\s+/).map((name) => `aip.${module}.${name}`)))
 }
 
-/** The entries of one file: doc comments that begin with lines which are nothing but a Lua signature in backticks. */
+/**
+ * The entries of one file: doc comments that begin with Lua signatures in backticks, each on a line of its own, but the last
+ * may have the description behind it.
+ */
 function entriesOf(source) {
-  return [...source.matchAll(/^ *\/\*\*\n((?: *\*(?: .*)?\n)*?) *\*\/$/gm)].flatMap(([, comment]) => {
-    const lines = comment
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.replace(/^ *\* ?/, ''))
-    const count = lines.findIndex((line) => !isSignature(line))
-    if (count < 1) return []
-    return [{ signatures: lines.slice(0, count), description: lines.slice(count).join(' ').trim() }]
-  })
-}
-
-function isSignature(line) {
-  return /^`[a-zA-Z_][\w.]*(?:\(.*)?`$/.test(line)
+  return [...source.matchAll(/^ *\/\*\*((?: [^\n]*?)?(?:\n *\*(?: .*)?)*?)(?:\n *)? ?\*\/$/gm)].flatMap(
+    ([, comment]) => {
+      const lines = comment
+        .split('\n')
+        .map((line) => line.replace(/^ *\*? ?/, ''))
+        .filter((line) => line !== '')
+      const signatures = []
+      for (let ended = false; !ended && lines.length > 0;) {
+        const [, signature, rest = ''] = /^(`[a-zA-Z_][\w.]*(?:\([^`]*)?`)(?:$|(?<=\)[^`]*`) (.*))/.exec(lines[0]) ?? []
+        if (signature === undefined) break
+        signatures.push(signature)
+        ended = rest !== ''
+        if (ended) lines[0] = rest
+        else lines.shift()
+      }
+      return signatures.length === 0 ? [] : [{ signatures, description: lines.join(' ').trim() }]
+    },
+  )
 }
 
 function nameOf(signature) {

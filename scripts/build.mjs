@@ -1,11 +1,12 @@
-// Makes dist/: the library file by file (tsc), and the command as lazily loaded chunks (esbuild; spec/parts.md 7).
+// Makes dist/: the library file by file (tsc), and the command as lazily loaded chunks (esbuild).
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { tidyChunks } from './chunks.mjs'
+import { clock, toCommonJs } from './commonjs.mjs'
 import { layeredChunks } from './layers.mjs'
 import { leanPackages } from './lean-packages.mjs'
 
@@ -21,9 +22,10 @@ const compiled = spawnSync(process.execPath, [tsc, '-p', project, '--outDir', ou
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 
 const run = ['process.ts', 'cli/commands/run.ts', 'script/host/index.ts', 'script/lua54/engine.ts']
-/** What is loaded together (layers.mjs): to tell what was meant, by commands that run nothing, by runs, by prompts. */
+/** What is loaded together (layers.mjs): to tell what was meant, to list runs, by commands that run nothing, by runs, by prompts. */
 const layers = [
   ['process.ts', 'cli/yargs.ts'],
+  ['cli/commands/runs.ts', 'cli/commands/runs-show.ts'],
   [
     'base/process.ts',
     'base/toml.ts',
@@ -33,19 +35,19 @@ const layers = [
     'config/check-settings.ts',
     'config/json-schema.ts',
     'config/trust.ts',
-    'event/event-schema.ts',
-    ...['completion', 'config', 'init', 'install', 'list', 'new', 'pack', 'schema', 'trust', 'unpack']
-      .concat(['runs', 'runs-diff', 'runs-export', 'runs-list', 'runs-rm', 'runs-show'])
-      .map((name) => `cli/commands/${name}.ts`),
+    'event/event.ts',
+    ...['completion', 'config', 'install', 'list', 'new', 'pack', 'schema', 'trust'].map(
+      (name) => `cli/commands/${name}.ts`,
+    ),
   ],
   run,
-  [...run, 'run/execute-prompt.ts', 'run/child-run.ts', 'agent/llm-agent.ts'],
+  [...run, 'run/execute-prompt.ts', 'run/child-run.ts', 'agent/conversation.ts'],
 ]
 
 /** The prelude of the Lua engine, compiled by the engine that was just built. */
-const { createRuntime } = await import(pathToFileURL(join(out, 'script/lua54/runtime.js')).href)
+const { createWasmRuntime } = await import(pathToFileURL(join(out, 'script/lua54/engine.js')).href)
 const wasm = require.resolve('wasmoon/dist/glue.wasm')
-const prelude = Buffer.from(createRuntime(new WebAssembly.Module(readFileSync(wasm))).prelude).toString('base64')
+const prelude = Buffer.from(createWasmRuntime(new WebAssembly.Module(readFileSync(wasm))).prelude).toString('base64')
 const compiledPrelude = {
   name: 'compiled-prelude',
   setup({ onLoad }) {
@@ -55,12 +57,13 @@ const compiledPrelude = {
   },
 }
 
-/** The first file has the version in itself, so that to tell it takes no other. */
-const ownVersion = {
-  name: 'own-version',
+/** What the first file shares with others is in it once more, so that to tell the version takes no other file. */
+const ownConstants = {
+  name: 'own-constants',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/version\.ts$/ }, ({ importer, resolveDir, path }) =>
-      importer === join(root, 'src/main.ts') ? { path: resolve(resolveDir, path), namespace: 'own' } : undefined,
+    const users = new Set(['main.ts', 'code-cache.ts'].map((name) => join(root, 'src', name)))
+    onResolve({ filter: /\/(?:version|wasm-flag)\.ts$/ }, ({ importer, resolveDir, path }) =>
+      users.has(importer) ? { path: resolve(resolveDir, path), namespace: 'own' } : undefined,
     )
     onLoad({ filter: /^/, namespace: 'own' }, ({ path }) => ({ contents: readFileSync(path, 'utf8'), loader: 'ts' }))
   },
@@ -77,19 +80,29 @@ const options = {
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // packages that are CommonJS inside call require for node's own modules
-  banner: { js: 'const require=process.getBuiltinModule;' },
-  plugins: [...leanPackages(root), compiledPrelude, ownVersion],
+  plugins: [...leanPackages(root), compiledPrelude, ownConstants],
   logLevel: 'warning',
   // of the layers
   logOverride: { 'ignored-bare-import': 'silent' },
 }
-// a thread has modules of its own: what it shares with the command would only be loaded in smaller pieces
-await build({ ...options, entryPoints: { 'lua-worker': join(root, 'src/script/isolated/worker.ts') } })
-const command = { ...options, entryPoints: { baton: join(root, 'src/main.ts') } }
+/**
+ * A thread has modules of its own: what it shares with the command would only be loaded in smaller pieces. It awaits at top
+ * level, so it stays a module; the file that starts it is found beside the command.
+ */
+await build({
+  ...options,
+  entryPoints: { worker: join(root, 'src/script/isolated/worker.ts') },
+  outdir: join(out, 'bin/worker'),
+  outExtension: { '.js': '.mjs' },
+  // packages that are CommonJS inside call require for node's own modules
+  banner: { js: 'const require=process.getBuiltinModule;' },
+})
+writeFileSync(join(out, 'bin/lua-worker.js'), "import('./worker/worker.mjs')\n")
+const command = { ...options, define: clock.define, entryPoints: { baton: join(root, 'src/main.ts') } }
 const layered = await layeredChunks(command, { folder: join(root, 'src'), layers })
 const { metafile } = await build({ ...command, metafile: true, plugins: [...command.plugins, layered] })
-tidyChunks(metafile.outputs, root)
+const files = tidyChunks(metafile.outputs, root)
+await toCommonJs(files, join(out, 'bin/baton.js'))
 copyFileSync(wasm, join(out, 'bin/glue.wasm'))
 chmodSync(join(out, 'bin/baton.js'), 0o755)
 rmSync(join(root, 'dist'), { recursive: true, force: true })

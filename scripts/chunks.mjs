@@ -4,13 +4,13 @@ import { basename, join } from 'node:path'
 /**
  * Takes out what would be loaded for nothing: chunks that only pass on what another one exports (an entry point whose
  * module is in a shared chunk; whoever imports it gets the shared one), and imports that are there only for the effects
- * of modules that have none. `outputs` is of esbuild's metafile, with paths relative to `folder`.
+ * of modules that have none. `outputs` is of esbuild's metafile, with paths relative to `folder`. Gives the files that are left.
  */
 export function tidyChunks(outputs, folder) {
   const texts = new Map(Object.keys(outputs).map((file) => [file, readFileSync(join(folder, file), 'utf8')]))
   const idle = new Set(
     Object.keys(outputs)
-      .filter((file) => hasNoEffect(outputs[file]))
+      .filter((file) => hasNoEffect(outputs[file], folder))
       .map((file) => basename(file)),
   )
   const shared = new Map()
@@ -22,6 +22,7 @@ export function tidyChunks(outputs, folder) {
     if (shared.has(basename(file))) rmSync(join(folder, file))
     else writeFileSync(join(folder, file), tidied(text, { idle, shared }))
   }
+  return [...texts.keys()].filter((file) => !shared.has(basename(file))).map((file) => join(folder, file))
 }
 
 function tidied(text, { idle, shared }) {
@@ -33,9 +34,13 @@ function tidied(text, { idle, shared }) {
     )
 }
 
-/** The package says so of its own modules (`sideEffects`); those of esbuild itself are none of the inputs. */
-function hasNoEffect({ inputs }) {
-  return Object.keys(inputs).every((input) => input.startsWith('src/'))
+/** As this package and others declare of their modules (`sideEffects`); those of esbuild itself are not inputs. */
+function hasNoEffect({ inputs }, folder) {
+  return Object.keys(inputs).every((input) => {
+    const [, outside] = /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input) ?? []
+    if (outside === undefined) return input.startsWith('src/')
+    return JSON.parse(readFileSync(join(folder, outside, 'package.json'), 'utf8')).sideEffects === false
+  })
 }
 
 /** The one chunk whose exports a chunk passes on under their names, when that is all it does. */

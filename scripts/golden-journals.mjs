@@ -1,6 +1,6 @@
-// Writes test/fixtures/journals/v1-<shape>/ anew: runs that were stopped, as this version records them. Journals that are
-// there are the proof that later versions go on with what earlier ones have written (spec/engines.md F13): run this only
-// for a shape that is new, and never again for one that was released.
+// Writes test/fixtures/journals/v<format>-<shape>/ anew: runs that were stopped, as this version records them. Journals
+// that are there prove that later versions resume what earlier ones have written: run this only for a shape that is new,
+// and never again for one that was released.
 //   node scripts/golden-journals.mjs NAME
 import { register } from 'tsx/esm/api'
 

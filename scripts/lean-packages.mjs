@@ -23,7 +23,7 @@ const leanYargs = (root) => ({
     onLoad({ filter: /^string-width$/, namespace: 'lean-yargs' }, () => ({
       resolveDir: root,
       contents: `import { stripVTControlCharacters } from 'node:util'
-        import { widthOf } from ${JSON.stringify(join(root, 'src/render/width.ts'))}
+        import { widthOf } from ${JSON.stringify(join(root, 'src/base/width.ts'))}
         export default (text) => widthOf(stripVTControlCharacters(text))`,
     }))
   },

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { createQueue } from './base/queue.ts'
+import { createQueue } from './base/concurrency.ts'
 import type { RunEvent } from './event/event.ts'
 import type { RunReport } from './wiring/conduct.ts'
 import { type StartOptions, startRun } from './runner.ts'
@@ -9,7 +9,7 @@ export type { RunEvent } from './event/event.ts'
 export type { RunReport } from './wiring/conduct.ts'
 
 /** `cwd`, `env` and `home` are those of the process when left out. */
-export type RunOptions = Partial<Omit<StartOptions, 'log' | 'openBudget' | 'reuse'>>
+export type RunOptions = Partial<Omit<StartOptions, 'log' | 'openBudget' | 'reuse' | 'prepare' | 'open' | 'runs'>>
 
 /** A run that has begun: its events in order, and how it ended. Reading the events is not necessary. */
 export interface Run extends AsyncIterable<RunEvent> {

@@ -1,20 +1,20 @@
+import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { BatonError, messageOf } from './base/error.ts'
-import { closedPipe, OutputLost, StopSignal } from './base/stop.ts'
-import { exitCodeOf } from './event/exit-code.ts'
-import { createPaint } from './render/style.ts'
+import type { Writable } from 'node:stream'
+import { BatonError, closedPipe, messageOf, OutputLost, StopSignal } from './base/error.ts'
 import type { CommandIo } from './cli/io.ts'
-import { createOutlet, type Outlet } from './cli/outlet.ts'
 import { runProgram } from './cli/program.ts'
 import { describeError } from './cli/report.ts'
+import { exitCodeOf } from './event/exit-code.ts'
+import { createPaint } from './render/style.ts'
 
 /**
- * One call of the command, from the process to its exit code. What it throws is told on stderr. It has failed when its
- * result is not where it belongs (DESIGN 12).
+ * One call of the command, from the process to its exit code. Errors are reported on stderr. The command has failed when
+ * its result could not be written.
  */
 export async function main(args: readonly string[]): Promise<number> {
   const signals = listenForSignals()
-  // a result that reaches nobody is not worked for; messages alone are just not seen
+  // no work is done for a result that reaches no one; messages alone are just not seen
   const onLost = (lost: OutputLost): void => signals.stop.abort(lost)
   const outlet = createOutlet({ stream: process.stdout, descriptor: 1, onLost })
   process.stderr.on('error', () => undefined)
@@ -23,7 +23,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const exitCode = await run(args, io)
   const lost = await outlet.end()
   if (lost === undefined) return exitCode
-  if (lost.exitCode !== closedPipe) tell(unwritten(lost), io)
+  if (lost.exitCode !== closedPipe) report(unwritten(lost), io)
   return exitCode === 0 ? lost.exitCode : exitCode
 }
 
@@ -35,18 +35,18 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       if (!(error instanceof OutputLost)) io.err(`${error.message}\n`)
       return error.exitCode
     }
-    tell(error, io)
+    report(error, io)
     return exitCodeOf(error)
   }
 }
 
 function unwritten({ cause }: OutputLost): BatonError {
   return new BatonError('FILE_FAILED', `stdout cannot be written: ${messageOf(cause)}`, {
-    hint: 'The result is not complete. Look at the disk or device that stdout leads to.',
+    hint: 'The result is incomplete. Check the disk or device that stdout leads to.',
   })
 }
 
-function tell(error: unknown, { cwd, env, err, errIsTerminal }: CommandIo): void {
+function report(error: unknown, { cwd, env, err, errIsTerminal }: CommandIo): void {
   err(describeError(error, { cwd, paint: createPaint({ env, isTerminal: errIsTerminal }) }))
 }
 
@@ -78,24 +78,90 @@ function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
 
 interface Signals {
   readonly stop: AbortController
-  /** Asked before Ctrl-C stops anything. */
+  /** Called before Ctrl-C stops anything. */
   readonly interrupts: Set<() => boolean>
 }
 
 /** The first signal stops cleanly, the second kills. */
 function listenForSignals(): Signals {
-  const controller = new AbortController()
+  const stop = new AbortController()
   const interrupts = new Set<() => boolean>()
-  for (const [name, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const) {
+  const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+  for (const [name, code] of Object.entries(exitCodes)) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(code)
+      if (stop.signal.aborted) process.exit(code)
       if (name === 'SIGINT' && [...interrupts].some((first) => first())) return
-      controller.abort(new StopSignal(name, code))
+      stop.abort(new StopSignal(name, code))
     })
   }
-  return { stop: controller, interrupts }
+  return { stop, interrupts }
+}
+
+/** Where the result of a command goes. */
+interface Outlet {
+  readonly write: (text: string) => void
+  /** Resolves once everything is written, or with the error that prevented it. Never rejects. */
+  readonly end: () => Promise<OutputLost | undefined>
+}
+
+interface OutletOptions {
+  readonly stream: Writable
+  /** The descriptor that the stream writes to. */
+  readonly descriptor: number
+  /** Called once, during the write that fails or later. Later writes are dropped: they would leave a gap. */
+  readonly onLost: (lost: OutputLost) => void
+}
+
+/** Notices when the output is incomplete. Streams report that after the write, even after their end. */
+export function createOutlet({ stream, descriptor, onLost }: OutletOptions): Outlet {
+  const isFile = leadsToFile(descriptor) && !('isTTY' in stream && stream.isTTY === true)
+  let lost: OutputLost | undefined
+  let pending = 0
+  let onIdle: (() => void) | undefined
+
+  function lose(error: Error): void {
+    if (lost !== undefined) return
+    lost = new OutputLost(error)
+    onLost(lost)
+  }
+
+  function written(error: Error | null | undefined): void {
+    pending -= 1
+    if (error) lose(error)
+    if (pending === 0) onIdle?.()
+  }
+
+  stream.on('error', lose)
+  return {
+    write(text) {
+      if (lost !== undefined) return
+      if (isFile) return writeAll(descriptor, text, lose)
+      pending += 1
+      stream.write(text, written)
+    },
+    async end() {
+      if (pending > 0) await new Promise<void>((resolve) => (onIdle = resolve))
+      return lost
+    },
+  }
+}
+
+/** A file or device: Node's stream for one drops what did not fit in the first write, without an error. */
+function leadsToFile(descriptor: number): boolean {
+  try {
+    const status = fstatSync(descriptor)
+    return status.isFile() || status.isCharacterDevice()
+  } catch {
+    return false
+  }
+}
+
+function writeAll(descriptor: number, text: string, onError: (error: Error) => void): void {
+  const bytes = Buffer.from(text)
+  try {
+    for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    onError(error)
+  }
 }

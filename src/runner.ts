@@ -1,16 +1,15 @@
 import { join } from 'node:path'
+import { defined } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
 import type { RunJournal } from './journal/journal.ts'
 import { createMemoryJournal } from './journal/memory.ts'
 import { isOnNetwork } from './journal/network.ts'
 import { newRunId, runsFolder } from './journal/run-id.ts'
 import { openRun } from './journal/store.ts'
-import { conduct, type OpenParts, type RunReport, type Surroundings } from './wiring/conduct.ts'
-import { decidingVariables, factsOf, type Invocation } from './run/invocation.ts'
-import { recordStart } from './run/record.ts'
+import { conduct, type OpenParts, type RunPlan, type RunReport, type Surroundings } from './wiring/conduct.ts'
+import { decidingVariables, factsOf, type Invocation, recordStart } from './run/record.ts'
 import { createStoredSources } from './run/stored-sources.ts'
-import type { Target } from './run/target.ts'
-import { runFolders } from './wiring/run-folders.ts'
+import { runFolders } from './wiring/load-run.ts'
 import { version } from './version.ts'
 
 export interface StartOptions extends Surroundings {
@@ -35,6 +34,12 @@ export interface StartOptions extends Surroundings {
   readonly patienceMs?: number
   /** Told the folder of the run's record, once it has begun. */
   readonly onRecord?: (folder: string) => void
+  /** Changes what was loaded before it is run. */
+  readonly prepare?: RunPlan['prepare']
+  /** The folder that gets the run's record in place of the one that the settings say. */
+  readonly runs?: string
+  /** Opens the record in place of the usual one, with what stands in for everything outside. */
+  readonly open?: RunPlan['open']
 }
 
 /** Runs a prompt file or an agent to its end; see `conduct`. */
@@ -42,16 +47,20 @@ export function startRun(file: string, options: StartOptions, listener: Listener
   const id = newRunId(new Date())
   const invocation = invocationOf(file, options)
   const sources = createStoredSources()
+  const { env, home, runs, open, prepare } = options
   return conduct(
     {
       id,
       invocation,
       sources,
       isResumed: false,
+      ...defined({ prepare }),
       async open(target, parts) {
-        const folder = folderOf(id, target, options)
+        if (open !== undefined) return open(target, parts)
+        const { workspace, settings } = target
+        const folder = join(runs ?? runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), id)
         const journal = await openJournal(folder, parts)
-        const folders = runFolders({ workspace: target.workspace, home: options.home })
+        const folders = runFolders({ workspace, home })
         recordStart(journal, target, { id, version, facts: { ...factsOf(invocation), folders }, sources })
         options.onRecord?.(folder)
         return { journal, folder }
@@ -74,15 +83,8 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     vars,
     patienceMs,
     env: decidingVariables(env),
-    ...(dry === undefined ? {} : { dry }),
-    ...(model === undefined ? {} : { model }),
-    ...(text === undefined ? {} : { text }),
-    ...(outputSchema === undefined ? {} : { outputSchema }),
+    ...defined({ dry, model, text, outputSchema }),
   }
-}
-
-function folderOf(runId: string, { workspace, settings }: Target, { env, home }: Surroundings): string {
-  return join(runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), runId)
 }
 
 async function openJournal(folder: string, { bus, mask }: OpenParts): Promise<RunJournal> {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { eventJsonSchema } from '../src/event/event.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -9,49 +10,31 @@ interface EventFields {
   readonly optional: readonly string[]
 }
 
+interface EventSchema {
+  readonly title: string
+  readonly required: readonly string[]
+  readonly properties: { readonly [name: string]: unknown }
+}
+
 interface Section {
   readonly fields: EventFields
   /** The example lines, as they are printed. */
   readonly examples: readonly string[]
 }
 
-const source = readFileSync(join(root, 'src/event/event.ts'), 'utf8')
-const envelope = ['type', ...fieldsOf(/interface Envelope \{([^}]*)\}/.exec(source)?.[1] ?? '').required]
-const types = readEventTypes(source)
+const { oneOf } = eventJsonSchema() as unknown as { readonly oneOf: readonly EventSchema[] }
+const envelope = oneOf
+  .map(({ required }) => required)
+  .reduce((left, right) => left.filter((one) => right.includes(one)))
+const types: ReadonlyMap<string, EventFields> = new Map(oneOf.map((schema) => [schema.title, ownFields(schema)]))
 const page = readFileSync(join(root, 'docs/events.md'), 'utf8')
 const sections = readSections(page)
 
-/** The variants of `EventBody`, by their `type` literals. */
-function readEventTypes(text: string): ReadonlyMap<string, EventFields> {
-  const body = text.slice(text.indexOf('export type EventBody ='))
-  const union = body.slice(0, body.indexOf('\nexport ', 1)).split('\n/**')[0] ?? ''
-  return new Map(
-    splitVariants(union).flatMap((variant) => {
-      const literals = /type: ((?:'[\w.]+'(?: \| )?)+)/.exec(variant)?.[1] ?? ''
-      const fields = fieldsOf(variant)
-      return [...literals.matchAll(/'([\w.]+)'/g)].map(([, type = '']) => [type, fields] as const)
-    }),
-  )
-}
-
-/** The text between the outermost braces of each variant, inner braces taken out. */
-function splitVariants(union: string): readonly string[] {
-  const variants: string[] = []
-  let depth = 0
-  for (const character of union) {
-    if (character === '{' && depth === 0) variants.push('')
-    if (character === '}') depth -= 1
-    if (depth === 1 && character !== '{') variants[variants.length - 1] += character
-    if (character === '{') depth += 1
-  }
-  return variants
-}
-
-function fieldsOf(variant: string): EventFields {
-  const names = [...variant.matchAll(/readonly (\w+)(\??):/g)].filter(([, name]) => name !== 'type')
-  const named = (mark: string): readonly string[] =>
-    names.filter((found) => found[2] === mark).map(([, name = '']) => name)
-  return { required: named(''), optional: named('?') }
+/** The fields of a type beside those of every event, from the schema that the types are made of. */
+function ownFields({ required, properties }: EventSchema): EventFields {
+  const fields = Object.keys(properties).filter((name) => !envelope.includes(name))
+  const isRequired = (name: string): boolean => required.includes(name)
+  return { required: fields.filter(isRequired), optional: fields.filter((name) => !isRequired(name)) }
 }
 
 /** The sections whose heading is an event type. */

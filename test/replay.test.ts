@@ -75,17 +75,31 @@ it('gives the recorded answers from a run folder, with nothing of then left, and
 
 describe('a change is named where it first shows', () => {
   it.each([
-    ['a parameter', 'ask.md', 'tone = "calm"', 'tone = "loud"', /^task\/[01]\/ask#0$/, /^\+.* tone loud$/m],
+    [
+      'a parameter',
+      'ask.md',
+      'tone = "calm"',
+      'tone = "loud"',
+      /^task\/[01]\/agent\/ask\/turn\/0#0$/,
+      /^\+.* tone loud$/m,
+    ],
     [
       'the model',
       'ask.md',
       'openai::mock-coder',
       'openai::mock-other',
-      /^task\/[01]\/ask#0$/,
+      /^task\/[01]\/agent\/ask\/turn\/0#0$/,
       /^\+ +provider: openai::mock-other$/m,
     ],
     ['an agent', 'agents/look.aip', '{ "src/a.txt" }', '{ "src/b.txt" }', /^pre\/0.*data#\d+$/, /^\+ +- src\/b.txt$/m],
-    ['a module', 'agents/lua/names.lua', 'Seen:', 'Found:', /^task\/[01]\/ask#0$/, /^\+.*Found: page one/m],
+    [
+      'a module',
+      'agents/lua/names.lua',
+      'Seen:',
+      'Found:',
+      /^task\/[01]\/agent\/ask\/turn\/0#0$/,
+      /^\+.*Found: page one/m,
+    ],
     [
       'the name of a file',
       'agents/log.aip',
@@ -100,7 +114,7 @@ describe('a change is named where it first shows', () => {
       'ask.md',
       'working_globs = ["src/*.txt"]',
       'working_globs = ["src/a.*"]',
-      /^files\/working%2F0$/,
+      /^files\/working\/0$/,
       /^\+ +- src\/a\.\*$/m,
     ],
   ])('%s', async (_, path, before, after, place, line) => {
@@ -134,7 +148,7 @@ describe('a change is named where it first shows', () => {
   })
 })
 
-it('takes flags of its own for what is given anew', async () => {
+it('takes flags of its own for what is given again', async () => {
   const { message, diff } = await replay({ given: { overrides: ['model="openai::mock-third"'] } })
   expect([message, diff]).toEqual([expect.stringContaining('mock-third'), expect.stringContaining('mock-coder')])
 })

@@ -110,7 +110,7 @@ describe('a run that has used a secret', () => {
       message: 'this run has used the secret DB_URL, which is not set now',
     })
     await expect(resume({ env: { DB_URL: 'postgres://other' } })).rejects.toMatchObject({
-      message: `${join(folder, 'ask.md')} held the value of the secret DB_URL when this run began, and it is another one now`,
+      message: `${join(folder, 'ask.md')} held the value of the secret DB_URL when this run began, and it has changed since`,
     })
     expect(journal()).toBe(before)
     expect(await resume({ env })).toMatchObject({ exitCode: 0, usage: { calls: 2 } })
@@ -134,7 +134,7 @@ assert(text == "good", text)
   write('data.txt', 'good')
   expect((await resume()).exitCode).toBe(1)
   expect(warnings()).toEqual([
-    'data.txt is another one than when this run read it, and post/0:need.lua/chunk goes on with what it was',
+    'data.txt has changed since this run read it, and post/0:need.lua/chunk continues with what it read',
   ])
   expect((await resume({ from: 'post/0:need.lua/chunk' })).exitCode).toBe(0)
 })

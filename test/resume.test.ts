@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { fingerprint } from '../src/journal/fingerprint.ts'
+import { fingerprint } from '../src/journal/matching.ts'
 import type { Entry } from '../src/journal/record.ts'
 import { noMask } from '../src/journal/secrets.ts'
 import { openRun } from '../src/journal/store.ts'
@@ -83,7 +83,7 @@ describe('a resume does nothing and says why', () => {
     })
   })
 
-  it('when there is no part to do afresh, and names those there are', async () => {
+  it('when there is no part to rerun, and names those there are', async () => {
     const parts = ['task/0', 'task/1'].map((p): Entry => ({ k: 'begin', p, key: {} }))
     const { refusal } = await recorded([...parts, end])
     expect(await refusal({ from: 'task/2' })).toMatchObject({

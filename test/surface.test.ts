@@ -22,7 +22,7 @@ it('has one version', () => {
   expect(version).toBe(packaged)
 })
 
-it('packs the command, the library, agents and pipelines, and nothing else', () => {
+it('packs the command, the library, agents, pipelines and starters, and nothing else', () => {
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: root,
@@ -39,6 +39,7 @@ it('packs the command, the library, agents and pipelines, and nothing else', () 
     'dist/',
     'package.json',
     'pipelines/',
+    'starters/',
   ])
   const paths = packed.files.map(({ path }) => path)
   expect(paths).toEqual(
@@ -49,6 +50,7 @@ it('packs the command, the library, agents and pipelines, and nothing else', () 
       'dist/index.d.ts',
       'agents/context-builder.aip',
       'pipelines/quickstart.md',
+      'starters/pack/pack.toml',
     ]),
   )
 })

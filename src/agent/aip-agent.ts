@@ -1,34 +1,33 @@
 import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { mapLimit } from '../base/limit.ts'
-import type { AgentResult } from '../event/agent.ts'
-import { below } from '../event/context.ts'
+import type { ScriptResult } from '../event/agent.ts'
+import { below, withServices } from '../event/context.ts'
 import { givenWithoutLimits } from '../event/limits.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type AipTaskResult, failureInTask, runAipTask } from './aip-task.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
 import { concurrencyOf, mergeOptions } from './options.ts'
-import { emptyResult } from './result.ts'
 import { inSection } from './section-place.ts'
 import { placeOfInput, type ScriptRun } from './script-run.ts'
+import { mapSiblings } from './siblings.ts'
 
 /**
- * Runs an `.aip` agent: Before All, then Data, prompt and Output per input, then After All (spec/aipack.md 2).
+ * Runs an `.aip` agent: Before All, then Data, prompt and Output per input, then After All.
  * Each section gets a fresh Lua state; values cross as JSON.
  * @throws BatonError SCRIPT_FAILED when a section fails, and what the model call throws
  */
-export async function runAip(run: ScriptRun, document: AipDocument): Promise<AgentResult> {
+export async function runAip(run: ScriptRun, document: AipDocument): Promise<ScriptResult> {
   const { agent } = run.request
   const start = await inSection(agent, document.beforeAll, () => runBeforeAll(run, document))
-  if (start.kind === 'skip') return { ...emptyResult, stopReason: 'skipped', skipReason: start.reason }
-  if (start.kind === 'redo') return { ...emptyResult, redoRequested: true }
+  if (start.kind === 'skip') return { kind: 'script', end: 'skipped', reason: start.reason }
+  if (start.kind === 'redo') return { kind: 'script', end: 'redo', outputs: [], failedInputs: 0 }
 
   const results = await runTasks(run, document, start)
   const outputs = results.map(({ output }) => output)
   const failedInputs = results.filter(({ failed }) => failed).length
   const last = await inSection(agent, document.afterAll, () => runAfterAll(run, document, { ...start, outputs }))
-  if (last.kind === 'redo') return { ...emptyResult, outputs, failedInputs, redoRequested: true }
-  return { ...emptyResult, outputs, failedInputs, afterAll: last.value }
+  if (last.kind === 'redo') return { kind: 'script', end: 'redo', outputs, failedInputs }
+  return { kind: 'script', end: 'done', outputs, failedInputs, afterAll: last.value }
 }
 
 export interface Started {
@@ -45,7 +44,7 @@ async function runBeforeAll(
   const { inputs } = request
   if (beforeAll === undefined) return { kind: 'run', inputs, beforeAll: undefined, options }
 
-  const context = below(section.context, 'before_all')
+  const context = below(section.context, { kind: 'section', name: 'before_all' })
   const value = await section.run(
     { text: beforeAll.text, variables: { inputs: inputs ?? undefined, options } },
     { context, stage: 'before_all' },
@@ -81,16 +80,16 @@ async function runTasks(run: ScriptRun, document: AipDocument, start: Started): 
   const given = start.inputs ?? []
   const inputs = given.length === 0 && hasTaskSections ? [null] : given
   const { context } = run.section
-  return mapLimit(
+  return mapSiblings(
     inputs,
-    { limit: concurrencyOf(start.options), signal: context.signal },
+    { limit: concurrencyOf(start.options), signal: context.services.signal },
     async (input, index, signal) => {
-      const at = below({ ...context, signal }, ...placeOfInput(index, inputs.length))
+      const at = below(withServices(context, { signal }), ...placeOfInput(index, inputs.length))
       const work = (): Promise<AipTaskResult> => runAipTask(run, document, { ...start, input, index, context: at })
       const result =
         inputs.length === 1
           ? await work()
-          : await context.effects.boundary(at.at, work, {
+          : await context.services.effects.boundary(at.scope.at, work, {
               inputs: givenWithoutLimits({
                 input,
                 before_all: start.beforeAll,
@@ -120,7 +119,7 @@ async function runAfterAll(
   }
   const value = await section.run(
     { text: afterAll.text, variables },
-    { context: below(section.context, 'after_all'), stage: 'after_all' },
+    { context: below(section.context, { kind: 'section', name: 'after_all' }), stage: 'after_all' },
   )
   return readDirective(value).kind === 'redo' ? { kind: 'redo' } : { kind: 'value', value }
 }

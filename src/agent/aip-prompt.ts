@@ -1,14 +1,13 @@
-import type { Json, JsonObject } from '../base/json.ts'
-import { below, type RunContext } from '../event/context.ts'
-import type { Message } from '../event/message.ts'
-import type { ModelSettings } from '../event/agent.ts'
-import type { AipDocument, AipPart } from '../prompt/aip.ts'
-import { placeOfOption, readCacheOption } from '../prompt/options.ts'
-import { loadTemplates, type RenderTemplate } from '../prompt/template.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
+import type { ModelResult, ModelSettings } from '../event/agent.ts'
+import { part } from '../event/place.ts'
+import { type RunContext, below } from '../event/context.ts'
+import { type Message, textMessage, textOf } from '../event/message.ts'
+import { type AipDocument, type AipPart, placeOfOption, readCacheOption } from '../prompt/aip.ts'
+import { type RenderTemplate, loadTemplates } from '../prompt/template.ts'
 import { type AttachmentSource, loadAttachments } from './attachments.ts'
 import { fallbackModels, modelOf } from './options.ts'
 import type { ScriptRun } from './script-run.ts'
-import { aiResponse } from './ai-response.ts'
 
 export interface PromptData {
   readonly context: RunContext
@@ -21,33 +20,34 @@ export interface PromptData {
 
 /**
  * Renders the prompt sections of an agent, asks its model, and gives what Output sees as `ai_response`; undefined when
- * nothing was asked: no section renders to text and there is no attachment, or the run is dry (spec/aipack.md 2.5, 2.6).
+ * nothing was asked: no section renders to text and there is no attachment, or the run is dry.
  */
 export async function askAip(run: ScriptRun, document: AipDocument, task: PromptData): Promise<JsonObject | undefined> {
   if (document.parts.length === 0 && task.attachments.length === 0) return undefined
-  const attached = loadAttachments(task.attachments, below(task.context, 'attachments'))
+  const attached = loadAttachments(task.attachments, below(task.context, part('attachments')))
   const messages = [...attached, ...(await renderParts(run, document, task))]
-  if (messages.length === 0 || task.context.dry === 'req') return undefined
+  if (messages.length === 0 || task.context.scope.dry === 'req') return undefined
 
   const { context, options } = task
   const { agent } = run.request
-  const result = await context.agents.run(
+  const result = await context.services.agents.run(
     {
+      kind: 'model',
       agent: {
         kind: 'llm',
         name: agent.name,
         settings: modelSettings(options),
         fallbackModels: fallbackModels(options),
-        takesEmpty: true,
+        acceptsEmpty: true,
       },
       messages,
     },
-    below(context, 'ask'),
+    below(context, part('ask')),
   )
-  return aiResponse(result, { options, seconds: result.seconds ?? 0 })
+  return aiResponse(result, options)
 }
 
-/** AIPack sends temperature and top_p only, and an effort that is part of the model's name (spec/aipack.md 2.5). */
+/** AIPack sends temperature and top_p only, and an effort that is part of the model's name. */
 function modelSettings(options: JsonObject): ModelSettings {
   const { temperature, top_p } = options
   return {
@@ -64,15 +64,11 @@ async function renderParts(
 ): Promise<readonly Message[]> {
   if (parts.length === 0) return []
   const { render } = await loadTemplates()
-  const data: JsonObject = {
-    input: task.input,
-    ...(task.data === undefined ? {} : { data: task.data }),
-    ...(task.beforeAll === undefined ? {} : { before_all: task.beforeAll }),
-  }
+  const data = defined({ input: task.input, data: task.data, before_all: task.beforeAll }) as JsonObject
   const messages: Message[] = []
   for (const part of parts) {
     const message = await renderPart(part, { render, data, file: request.agent.file, text: request.agent.text })
-    if (message.content.trim() !== '') messages.push(message)
+    if (textOf(message).trim() !== '') messages.push(message)
   }
   return messages
 }
@@ -84,16 +80,39 @@ interface Rendering {
   readonly text: string
 }
 
-/** The option string is rendered together with the body, as its first line (spec/aipack.md 1.4). */
+/** The option string is rendered together with the body, as its first line. */
 async function renderPart(
   { role, optionText, content, line }: AipPart,
   { render, data, file, text }: Rendering,
 ): Promise<Message> {
   const place = { file, line, text }
-  if (optionText === undefined) return { role, content: render(content, data, { ...place, line: line + 1 }) }
+  if (optionText === undefined) return textMessage(role, render(content, data, { ...place, line: line + 1 }))
   const option = placeOfOption(place)
   const rendered = render(`${optionText}\n${content}`, data, option)
   const end = rendered.indexOf('\n')
   const cache = await readCacheOption(rendered.slice(0, end), option)
-  return { role, content: rendered.slice(end + 1), ...(cache ? { cache: true } : {}) }
+  return { ...textMessage(role, rendered.slice(end + 1)), ...(cache ? { cache: true } : {}) }
+}
+
+/** What Output sees of an answer, in the shape packs read. Without a known price there is no `price_usd`. */
+function aiResponse({ text, reasoning, model, spent, seconds }: ModelResult, options: JsonObject): JsonObject {
+  const { usage, costUsd } = spent
+  const price = costUsd === null ? undefined : Math.round(costUsd * 1e6) / 1e6
+  const duration = Math.round(seconds * 1000) / 1000
+  const temperature = typeof options['temperature'] === 'number' ? ` | Temperature: ${options['temperature']}` : ''
+  return {
+    ...(text === '' ? {} : { content: text }),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    model_name: model.name,
+    adapter_kind: model.provider,
+    usage: {
+      prompt_tokens: usage.input,
+      completion_tokens: usage.output,
+      prompt_tokens_details: { cached_tokens: usage.cached },
+      completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    },
+    ...(price === undefined ? {} : { price_usd: price }),
+    duration_sec: duration,
+    info: `Duration: ${duration}s |${price === undefined ? '' : ` ~$${price} |`} Prompt Tokens: ${usage.input} | Completion Tokens: ${usage.output} | Model: ${model.name} | Adapter: ${model.provider}${temperature}`,
+  }
 }

@@ -1,5 +1,5 @@
 import { stopsRun } from '../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { below, emit, type RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
@@ -20,12 +20,12 @@ export interface AipTask extends Started {
 
 /** How one input ended; JSON, because it is recorded as the boundary of its task. */
 export interface AipTaskResult {
-  /** Null for nil and skips; `{ error }` for an input that failed where the run goes on. */
+  /** Null for nil and skips; `{ error }` for an input that failed in a run that continues. */
   readonly output: Json
   readonly failed: boolean
 }
 
-/** What failed in a task where the run went on. */
+/** What failed in a task of a run that continued. */
 export function failureInTask({ output, failed }: AipTaskResult): ErrorInfo | undefined {
   const error = failed && isJsonObject(output) ? output['error'] : undefined
   return typeof error === 'string' ? { code: 'TASK_FAILED', message: error } : undefined
@@ -37,12 +37,8 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
     const { agent } = run.request
     const data = await inSection(agent, document.data, () => runData(run, document, task))
     if (data.kind === 'skip') {
-      emit(task.context, {
-        type: 'task.skipped',
-        index: task.index,
-        label: run.request.agent.name,
-        ...reasonOf(data.reason),
-      })
+      const { index, context } = task
+      emit(context, { type: 'task.skipped', index, label: agent.name, ...defined({ reason: data.reason }) })
       return { output: null, failed: false }
     }
     const ready = { ...task, ...data }
@@ -50,19 +46,15 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
     const output = await inSection(agent, document.output, () => outputOf(run, document, { ...ready, answer }))
     return { output, failed: false }
   } catch (error) {
-    task.context.signal.throwIfAborted()
+    task.context.services.signal.throwIfAborted()
     if (task.options['allow_run_on_task_fail'] !== true || stopsRun(error)) throw error
-    const text = toldText(error, task.context.workspace)
+    const text = toldText(error, task.context.scope.folders.workspace)
     emit(task.context, {
       type: 'warning',
       message: `input ${task.index + 1} of ${run.request.agent.name} failed: ${text}`,
     })
     return { output: { error: text }, failed: true }
   }
-}
-
-function reasonOf(reason: string | undefined): { readonly reason?: string } {
-  return reason === undefined ? {} : { reason }
 }
 
 type DataOutcome =
@@ -82,7 +74,7 @@ async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipT
   const variables = { input, before_all: task.beforeAll, options }
   const value = await section.run(
     { text: data.text, variables },
-    { context: below(task.context, 'data'), stage: 'data', options },
+    { context: below(task.context, { kind: 'section', name: 'data' }), stage: 'data' },
   )
   const directive = readDirective(value)
   switch (directive.kind) {
@@ -107,9 +99,9 @@ async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipT
 
 type Answered = AipTask & { readonly data: Json | undefined; readonly answer: JsonObject | undefined }
 
-/** What Output returns; without that section the text of the answer (spec/aipack.md 2.4, 2.6). */
+/** What Output returns; without that section the text of the answer. */
 async function outputOf(run: ScriptRun, { output }: AipDocument, task: Answered): Promise<Json> {
-  if (task.context.dry === 'res') return null
+  if (task.context.scope.dry === 'res') return null
   if (output === undefined) return task.answer?.['content'] ?? null
   return runOutput(run, output, task)
 }
@@ -119,7 +111,7 @@ async function runOutput({ section }: ScriptRun, output: AipBlock, task: Answere
   const variables = { input, data, before_all: beforeAll, ai_response: answer, options }
   const value = await section.run(
     { text: output.text, variables },
-    { context: below(task.context, 'output'), stage: 'output', options },
+    { context: below(task.context, { kind: 'section', name: 'output' }), stage: 'output' },
   )
   const directive = readDirective(value)
   switch (directive.kind) {

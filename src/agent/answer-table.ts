@@ -1,7 +1,7 @@
 import { messageOf } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
-import { type MarkdownFence, nextMarkdownFence } from '../prompt/fences.ts'
+import { type MarkdownFence, nextMarkdownFence } from '../prompt/lines.ts'
 
 export type AnswerTable =
   | { readonly kind: 'table'; readonly table: JsonObject }

@@ -1,9 +1,10 @@
 import { basename, extname } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { describeValue } from '../config/describe.ts'
-import type { RunContext } from '../event/context.ts'
-import type { Message } from '../event/message.ts'
+import { describeValue } from '../config/issue.ts'
+import { below, type RunContext } from '../event/context.ts'
+import { type Message, textMessage } from '../event/message.ts'
+import { item } from '../event/place.ts'
 import { resolvePath } from '../script/host/resolve-path.ts'
 import { readBytes } from '../tool/workspace-reads.ts'
 import { isUtf8 } from 'node:buffer'
@@ -16,11 +17,11 @@ export interface AttachmentSource {
 }
 
 /**
- * The files a data response attaches, one user message each, before all prompt sections (spec/aipack.md 2.5). A file
+ * The files a data response attaches, one user message each, before all prompt sections. A file
  * that cannot be read becomes a message that says so. Text files are quoted, all others travel as binary parts.
  */
 export function loadAttachments(sources: readonly AttachmentSource[], context: RunContext): readonly Message[] {
-  return sources.map((source, index) => loadAttachment(source, { ...context, at: [...context.at, String(index)] }))
+  return sources.map((source, index) => loadAttachment(source, below(context, item(index))))
 }
 
 /**
@@ -59,21 +60,19 @@ function loadAttachment({ file_source: path, file_name, title }: AttachmentSourc
     '\n',
   )
   try {
-    const data = context.effects.observe(context.at, { name: 'attachment', args: [path] }, () =>
+    const call = { name: 'attachment', args: [path], reads: path }
+    const data = context.services.effects.observe(context.scope.at, call, () =>
       readBytes(resolvePath(path, context), context).toString('base64'),
     )
     const bytes = Buffer.from(data, 'base64')
     const mediaType = mediaTypes[extname(path).toLowerCase()]
     if (mediaType === undefined && isUtf8(bytes) && !bytes.includes(0)) {
-      return { role: 'user', content: `${about}\n\n${bytes.toString('utf8')}` }
+      return textMessage('user', `${about}\n\n${bytes.toString('utf8')}`)
     }
-    return {
-      role: 'user',
-      content: about,
-      attachment: { name, mediaType: mediaType ?? 'application/octet-stream', data },
-    }
+    const file = { type: 'file', name, mediaType: mediaType ?? 'application/octet-stream', data } as const
+    return { role: 'user', parts: [{ type: 'text', text: about }, file] }
   } catch (error) {
-    return { role: 'user', content: `${about}\nIt could not be read: ${messageOf(error)}` }
+    return textMessage('user', `${about}\nIt could not be read: ${messageOf(error)}`)
   }
 }
 

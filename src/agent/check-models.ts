@@ -21,7 +21,7 @@ export interface CheckedNames {
 }
 
 /**
- * Looks up all models that may be asked, without asking any (DESIGN 8). Names that are not given are not looked for. Only
+ * Looks up all models that may be asked, without asking any. Names that are not given are not looked for. Only
  * `normal`, `high` and `fast` may look for a server on this machine, where no key says what they mean.
  */
 export async function checkModelNames(
@@ -55,7 +55,7 @@ export function fatalProblem({ usable, problems }: CheckedNames): NameProblem | 
 }
 
 /**
- * Refuses models without a known price where a limit in dollars is to hold (DESIGN 8 "Budget").
+ * Refuses models without a known price where a limit in dollars is to hold.
  * @throws BatonError BUDGET
  */
 export async function refuseUnpriced(

@@ -1,7 +1,9 @@
 import { dirname } from 'node:path'
 import type { Json, JsonObject } from '../base/json.ts'
 import { isJsonObject } from '../base/json.ts'
-import type { Place } from '../event/effects.ts'
+import type { PromptResult, ScriptResult } from '../event/agent.ts'
+import { withScope } from '../event/context.ts'
+import type { Place } from '../event/place.ts'
 import type { LuaValue } from '../script/engine.ts'
 import type { AgentCallArguments, Section } from '../script/host/module.ts'
 import { toldError } from '../script/told-error.ts'
@@ -18,8 +20,8 @@ export interface ChildCall {
 }
 
 /**
- * `aip.agent.run`: finds the agent from the caller's folder, runs it and waits (spec/aipack.md 6.2, 8.5).
- * A child does not take its parent's front matter (DESIGN 3). Null outputs are nil in the list. The outputs of a prompt
+ * `aip.agent.run`: finds the agent from the caller's folder, runs it and waits.
+ * A child does not take its parent's front matter. Null outputs are nil in the list. The outputs of a prompt
  * file are its answers.
  * @throws BatonError when the agent is missing, cyclic or fails; then with the line that failed in its text
  */
@@ -33,17 +35,28 @@ export async function runChild(
   const inputs: Json[] | null = call.inputs?.map((input) => luaToJson(input, 'the input')) ?? null
   const options = luaToJson(call.options as LuaValue, 'options')
   const request = requestFor({ agent, inputs, options: toOptions(options) }, callPromptInput)
-  const at = [...place, 'agent', name]
-  const result = await context.agents
-    .run(request, { ...context, at, options: context.configOptions ?? {}, redoCount: 0 })
+  const at: Place = [...place, { kind: 'agent', name }]
+  const result = await context.services.agents
+    .run(request, withScope(context, { at, options: context.scope.configOptions, redoCount: 0 }))
     .catch((error: unknown) => {
-      throw toldError(error, context.workspace)
+      throw toldError(error, context.scope.folders.workspace)
     })
   return {
-    outputs: result.outputs.map((output) => output ?? undefined),
-    after_all: result.afterAll ?? undefined,
-    redo_requested: result.redoRequested,
+    outputs: outputsOf(result).map((output) => output ?? undefined),
+    after_all: afterAllOf(result) ?? undefined,
+    redo_requested: result.end === 'redo',
   }
+}
+
+/** Null for what was skipped. */
+function outputsOf(result: ScriptResult | PromptResult): readonly Json[] {
+  if (result.end !== 'skipped') return result.outputs
+  return result.kind === 'prompt' ? [null] : []
+}
+
+function afterAllOf(result: ScriptResult | PromptResult): Json | undefined {
+  if (result.end !== 'done') return undefined
+  return result.kind === 'prompt' ? result.value : result.afterAll
 }
 
 function toOptions(value: Json): JsonObject {

@@ -2,7 +2,7 @@ import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { givenOptions } from './options.ts'
 
-/** What a stage value asks for besides being a value (spec/aipack.md 2.3). */
+/** What a stage value asks for besides being a value (docs/aipack.md "Flow"). */
 export type Directive =
   | { readonly kind: 'value'; readonly value: Json | undefined }
   | { readonly kind: 'before_all'; readonly response: JsonObject }
@@ -64,7 +64,7 @@ export function optionsOf(response: JsonObject, flow: 'before_all_response' | 'd
   return givenOptions(response['options'], `aip.flow.${flow}`)
 }
 
-/** The error for a flow response in a section that may not give it (spec/aipack.md 2.3). */
+/** The error for a flow response in a section that may not give it. */
 export function misplaced(name: string, section: string): BatonError {
   const where: Readonly<Record<string, string>> = {
     redo_run: 'Before All or After All',

@@ -1,21 +1,24 @@
-import type { RunContext } from '../event/context.ts'
+import { type RunContext, withScope } from '../event/context.ts'
+import { part } from '../event/place.ts'
 import { runUid } from '../script/run-uid.ts'
 import type { ScriptParts } from './parts.ts'
 
 /**
- * The context of an agent run with what its scripts see of it as `CTX` (spec/aipack.md 3.8). Runs start in any order, so
- * the number is recorded: a resumed run gives the same.
+ * The context of an agent run with what its scripts see of it as `CTX`. Runs start in any order, so the number is
+ * recorded: a resumed run gives the same.
  */
 export function withRunFacts(context: RunContext, { countRun }: Pick<ScriptParts, 'countRun'>): RunContext {
-  const parent = context.facts?.runUid
-  const runNum = context.effects.observe([...context.at, 'run'], { name: 'run.number', args: [] }, countRun)
+  const { scope, services } = context
+  const parent = scope.facts?.runUid
+  const runNum = services.effects.observe([...scope.at, part('run')], { name: 'run.number', args: [] }, countRun)
   const facts = { runUid: runUid(context), runNum, ...(parent === undefined ? {} : { parentRunUid: parent }) }
-  return { ...context, facts }
+  return withScope(context, { facts })
 }
 
 /** The context of a section with the position of its input. Places of inputs are those of `placeOfInput`. */
 export function withTaskFacts(context: RunContext, run: RunContext): RunContext {
-  if (context.facts === undefined) return context
-  const [name, index] = context.at.slice(run.at.length)
-  return { ...context, facts: { ...context.facts, taskNum: name === 'task' ? Number(index) + 1 : 1 } }
+  const { facts, at } = context.scope
+  if (facts === undefined) return context
+  const input = at[run.scope.at.length]
+  return withScope(context, { facts: { ...facts, taskNum: input?.kind === 'task' ? input.index + 1 : 1 } })
 }

@@ -1,12 +1,20 @@
-import { isJsonObject } from '../base/json.ts'
-import type { AgentResult } from '../event/agent.ts'
+import { isJsonObject, type Json } from '../base/json.ts'
+import type { ScriptResult } from '../event/agent.ts'
 
 /**
- * Why a script that got one input gave nothing, where its options let the others of a list go on: then nobody else is
- * told. Undefined when it did not fail, or its After All said what to make of it.
+ * Why a script that got one input failed, where its options let the others of a list continue: then no error was thrown.
+ * Undefined when it did not fail, or its After All returned a value all the same.
  */
-export function failedInput({ failedInputs, afterAll, outputs: [output] }: AgentResult): string | undefined {
-  if (failedInputs === 0 || afterAll !== undefined) return undefined
+export function failedInput(result: ScriptResult): string | undefined {
+  if (result.end !== 'done' || result.failedInputs === 0 || result.afterAll !== undefined) return undefined
+  const [output] = result.outputs
   const message = isJsonObject(output) ? output['error'] : undefined
   return typeof message === 'string' ? message : 'its input failed'
+}
+
+/** What a script agent gave: the value of After All, else its first output; null when it gave nothing. */
+export function valueOfScript(result: ScriptResult): Json {
+  if (result.end === 'skipped') return null
+  const first = result.outputs[0] ?? null
+  return result.end === 'done' ? (result.afterAll ?? first) : first
 }

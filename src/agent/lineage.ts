@@ -1,9 +1,9 @@
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, type Json } from '../base/json.ts'
-import type { Ancestor, RunContext } from '../event/context.ts'
+import { type Ancestor, type RunContext, withScope } from '../event/context.ts'
 
-/** How deep agents may run agents (D29). */
+/** How deep agents may run agents. */
 const maxDepth = 8
 
 /**
@@ -14,8 +14,8 @@ const maxDepth = 8
  */
 export function descend(agent: Pick<Ancestor, 'name' | 'file'>, input: Json, context: RunContext): RunContext {
   const ancestor: Ancestor = { name: agent.name, file: agent.file, call: sha256(canonicalJson(input)) }
-  const path = [...context.ancestors, ancestor]
-  const again = context.ancestors.some(({ file, call }) => file === ancestor.file && call === ancestor.call)
+  const path = [...context.scope.ancestors, ancestor]
+  const again = context.scope.ancestors.some(({ file, call }) => file === ancestor.file && call === ancestor.call)
   const repeated = new Set(path.map(({ file }) => file)).size < path.length
   if (again || (repeated && path.length > maxDepth)) {
     throw new BatonError('AGENT_CYCLE', `agents run each other in a cycle: ${names(path)}`, {
@@ -27,7 +27,7 @@ export function descend(agent: Pick<Ancestor, 'name' | 'file'>, input: Json, con
       hint: `At most ${maxDepth} agents may run inside each other.`,
     })
   }
-  return { ...context, ancestors: path }
+  return withScope(context, { ancestors: path })
 }
 
 function names(path: readonly Ancestor[]): string {

@@ -1,67 +1,67 @@
-import type { JsonObject } from '../base/json.ts'
 import { BatonError } from '../base/error.ts'
-import { emit, type RunContext } from '../event/context.ts'
-import type { Granted, Place } from '../event/effects.ts'
+import type { JsonObject } from '../base/json.ts'
+import { emit, type RunContext, withServices } from '../event/context.ts'
+import type { Granted } from '../event/effects.ts'
 import { errorInfo } from '../event/error-info.ts'
-import { addUsage, noUsage, type ToolCall, type Usage } from '../event/message.ts'
+import { type Message, reasoningOf, textOf, toolCallsOf, type Usage } from '../event/message.ts'
+import type { Place } from '../event/place.ts'
+import { assembleAnswer, type Assembly, type ModelAnswer } from '../model/assemble.ts'
 import { estimateOf, estimateTokens, usageOfFailedCall } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
-import type { FinishReason, ModelRequest } from '../model/provider.ts'
+import type { ModelRequest } from '../model/provider.ts'
 import { callWithRetries } from '../model/retry.ts'
-import { countCall } from './count-call.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
 /** What one model call gave; it is recorded, so it is plain JSON. */
-export interface Answer {
-  readonly text: string
-  readonly reasoning: string
-  readonly toolCalls: readonly ToolCall[]
-  readonly usage: Usage
-  readonly finish: FinishReason
+export interface Answer extends Omit<ModelAnswer, 'costUsd'> {
   /** Null when the price of the model is not known. */
   readonly costUsd: number | null
   /** How long it took, with all its tries. */
   readonly seconds: number
 }
 
-/** An answer, and whether it was paid for now: one that a record gave is counted already. */
-export interface CallOutcome {
-  readonly answer: Answer
-  readonly isNew: boolean
-}
-
 export interface ModelCall {
   readonly chosen: ChosenModel
   readonly request: ModelRequest
+  /** What of the request's messages is recorded: those before are known by their hash. */
+  readonly recorded: RecordedMessages
   readonly at: Place
   /** The item that the pieces of the answer belong to. */
   readonly itemId: string
 }
 
+/** The messages of a request that are new in its conversation, so that a journal grows with the conversation only. */
+export type RecordedMessages = {
+  readonly messages: readonly Message[]
+  readonly before?: { readonly count: number; readonly hash: string }
+}
+
 /**
- * Calls a model as one `model` effect: recorded before and after, and safe to be sent again (DESIGN 11). What fails for
- * the moment is tried again inside the effect, each try with a reservation of its own; a place among the model requests
- * of the process is held only while a request is under way.
- * @throws BatonError MODEL_FAILED, KEY_REFUSED, LIMIT (the host asks for more patience than there is), BUDGET
+ * Calls a model as one `model` effect: recorded before and after, and safe to be sent again. What fails for the moment
+ * is tried again inside the effect, each try with a reservation of its own; a place among the model requests of the
+ * process is held only while a request is in progress.
+ * @throws BatonError MODEL_FAILED, KEY_REFUSED, LIMIT (the host asks for more patience than there is), BUDGET, UNTRUSTED
  */
-export async function callModel(call: ModelCall, parts: AgentParts, context: RunContext): Promise<CallOutcome> {
-  const { chosen, request, at, itemId } = call
-  let isNew = false
+export async function callModel(call: ModelCall, parts: AgentParts, context: RunContext): Promise<Answer> {
+  const { chosen, request, recorded, at, itemId } = call
+  const { model, label } = chosen
+  const { messages: _, ...settings } = request
   const perToken = parts.limitsCost() ? await pricesPerToken(call, parts) : undefined
-  const answer = await context.effects.perform(
+  return context.services.effects.perform<Answer>(
     at,
     {
       kind: 'model',
-      request: { provider: chosen.label, ...(request as unknown as JsonObject) },
+      request: { provider: label, ...(settings as unknown as JsonObject), ...(recorded as unknown as JsonObject) },
+      action: { kind: 'model', model, label },
       repeat: 'safe',
       estimate: estimateOf(request, perToken),
+      costOf: ({ usage, costUsd }) => ({ model: label, usage, costUsd }),
     },
     async (stop, granted) => {
-      isNew = true
       const started = performance.now()
       // the effect knows when the run ends, the context when a sibling failed
-      const signal = AbortSignal.any([stop, context.signal])
-      const inner = { ...context, signal }
+      const signal = AbortSignal.any([stop, context.services.signal])
+      const inner = withServices(context, { signal })
       const tryOnce = async (attempt: number): Promise<Untimed> => {
         const { outputTokens } = attempt === 1 ? granted : await granted.again()
         const limited = { ...call, request: withLimit(request, outputTokens) }
@@ -75,7 +75,7 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
           emit(context, {
             type: 'retry',
             item_id: itemId,
-            model: chosen.label,
+            model: label,
             attempt,
             delay_ms: delayMs,
             error: errorInfo(error),
@@ -84,7 +84,6 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       return { ...untimed, seconds: (performance.now() - started) / 1000 }
     },
   )
-  return { answer, isNew }
 }
 
 type Untimed = Omit<Answer, 'seconds'>
@@ -107,82 +106,41 @@ interface Try {
   readonly granted: Granted
 }
 
-/** What came of an answer so far. */
-interface Arrived {
-  text: string
-  reasoning: string
-  readonly calls: Map<number, ToolCall>
-  usage: Usage
-  ownCost: number | undefined
-  finish: FinishReason
-}
-
-/** One request. When it fails, what it did cost is counted, in the budget and in the total of the run. */
+/** One request. What a failed one used is counted at once. */
 async function consume(call: ModelCall, { parts, granted }: Try, context: RunContext): Promise<Untimed> {
   const { chosen, request } = call
   // loaded while the model answers
   const prices = chosen.priced.isFree ? undefined : parts.prices()
   prices?.catch(() => undefined)
-  const arrived: Arrived = {
-    text: '',
-    reasoning: '',
-    calls: new Map(),
-    usage: noUsage,
-    ownCost: undefined,
-    finish: 'other',
-  }
+  const arrived = assembleAnswer()
   try {
     await receive(call, arrived, context)
   } catch (error) {
-    if (context.signal.aborted) throw error
-    const usage = usageOfFailedCall(error, request, cameOf(arrived))
+    if (context.services.signal.aborted) throw error
+    const usage = usageOfFailedCall(error, request, arrivedText(arrived.answer()))
     const costUsd = prices === undefined ? 0 : estimatedCost(usage, (await prices).perToken(chosen.priced, usage.input))
-    granted.failed({ calls: 1, tokens: usage.input + usage.output, ...(costUsd === null ? {} : { usd: costUsd }) })
-    countCall({ chosen, usage, costUsd }, context)
+    granted.failed({ model: chosen.label, usage, costUsd })
     throw error
   }
-  const { text, reasoning, calls, usage, ownCost, finish } = arrived
-  const costUsd = ownCost ?? (prices === undefined ? 0 : ((await prices).costOf(chosen.priced, usage) ?? null))
-  const toolCalls = [...calls.entries()].toSorted(([left], [right]) => left - right).map(([, asked]) => asked)
-  return { text, reasoning, toolCalls, usage, finish, costUsd }
+  const { costUsd: ownCost, ...answer } = arrived.answer()
+  const costUsd = ownCost ?? (prices === undefined ? 0 : ((await prices).costOf(chosen.priced, answer.usage) ?? null))
+  return { ...answer, costUsd }
 }
 
-async function receive({ chosen, request, itemId }: ModelCall, arrived: Arrived, context: RunContext): Promise<void> {
-  for await (const event of chosen.provider.stream(request, context.signal)) {
-    switch (event.type) {
-      case 'start':
-        break
-      case 'text':
-        arrived.text += event.text
-        emit(context, { type: 'item.delta', item_id: itemId, text: event.text })
-        break
-      case 'reasoning':
-        arrived.reasoning += event.text
-        emit(context, { type: 'item.delta', item_id: itemId, text: event.text, reasoning: true })
-        break
-      case 'tool_call': {
-        const { id, name, arguments: begun } = arrived.calls.get(event.index) ?? { id: '', name: '', arguments: '' }
-        arrived.calls.set(event.index, {
-          id: event.id ?? id,
-          name: event.name ?? name,
-          arguments: begun + event.arguments,
-        })
-        break
-      }
-      case 'usage':
-        arrived.usage = addUsage(arrived.usage, event.usage)
-        arrived.ownCost = event.costUsd
-        break
-      case 'finish':
-        arrived.finish = event.reason
-        break
+async function receive({ chosen, request, itemId }: ModelCall, arrived: Assembly, context: RunContext): Promise<void> {
+  for await (const event of chosen.provider.stream(request, context.services.signal)) {
+    arrived.add(event)
+    if (event.type === 'text') emit(context, { type: 'item.delta', item_id: itemId, text: event.text })
+    if (event.type === 'reasoning') {
+      emit(context, { type: 'item.delta', item_id: itemId, text: event.text, reasoning: true })
     }
-    if (arrived.text.length + arrived.reasoning.length > maxCharacters) throw endless(chosen)
+    if (arrived.size() > maxCharacters) throw endless(chosen)
   }
 }
 
-function cameOf({ text, reasoning, calls }: Arrived): string {
-  return [text, reasoning, ...[...calls.values()].map((asked) => asked.arguments)].join('')
+function arrivedText(answer: ModelAnswer): string {
+  const inputs = toolCallsOf(answer).map(({ input }) => input)
+  return [textOf(answer), reasoningOf(answer), ...inputs].join('')
 }
 
 function estimatedCost({ input, output }: Usage, perToken: TokenPrices | undefined): number | null {

@@ -2,7 +2,7 @@ import type { ModelTimeouts } from '../model/call.ts'
 import { createProvider } from '../model/create.ts'
 import type { ModelChoice, ModelSources } from '../model/choice.ts'
 import type { PricedModel } from '../model/prices.ts'
-import { chooseModelFor } from '../model/choose.ts'
+import { chooseModelFor } from '../model/select.ts'
 import { findLocalModel } from '../model/local.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
 import type { ChosenModel } from './parts.ts'
@@ -17,7 +17,7 @@ export interface ModelChooserOptions {
   readonly onNotice: (notice: string) => void
 }
 
-/** Turns model names into providers; each name is looked up and made once per run (DESIGN 8). */
+/** Turns model names into providers; each name is looked up and made once per run. */
 export function createModelChooser({
   sources,
   timeouts,

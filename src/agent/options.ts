@@ -1,11 +1,11 @@
 import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { checkAgentOptions } from '../config/agent-options.ts'
-import { describeValue } from '../config/describe.ts'
+import { describeValue } from '../config/issue.ts'
 import type { ModelSettings } from '../event/agent.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 
-/** Later wins, except null, which says nothing; `model_aliases` join key by key (spec/aipack.md 4.1). */
+/** Later wins, except null, which says nothing; `model_aliases` join key by key. */
 export function mergeOptions(...layers: readonly (JsonObject | undefined)[]): JsonObject {
   let merged: JsonObject = {}
   for (const layer of layers) {
@@ -47,7 +47,7 @@ function isEmptyTable(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-/** Options as scripts see them: with `resolved_model`, the name that the model's alias stands for (spec/aipack.md 2.1). */
+/** Options as scripts see them: with `resolved_model`, the name that the model's alias stands for. */
 export function shownOptions(options: JsonObject): JsonObject {
   const { model } = options
   if (typeof model !== 'string') return options

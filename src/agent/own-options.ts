@@ -4,22 +4,21 @@ import type { JsonObject } from '../base/json.ts'
 import { checkAgentOptions } from '../config/agent-options.ts'
 import { type Issue, placeFindings } from '../config/issue.ts'
 import type { ScriptAgent } from '../event/agent.ts'
-import type { AipDocument } from '../prompt/aip.ts'
-import { readTable } from '../prompt/options.ts'
+import { type AipDocument, readTable } from '../prompt/aip.ts'
 
 export interface OwnOptions {
   /** Options that are known and right. */
   readonly values: JsonObject
   /** Wrong values, with their places in the agent file. */
   readonly issues: readonly Issue[]
-  /** Keys that nothing reads: warnings in `check`, silent in a run (DESIGN 3). */
+  /** Keys that nothing reads: warnings in `check`, silent in a run. */
   readonly unknown: readonly Issue[]
   /** Where an option is written. */
   readonly placeOf: (path: DataPath, part: 'key' | 'value') => Promise<SourcePlace>
 }
 
 /**
- * The `# Options` of an agent (spec/aipack.md 1.5).
+ * The `# Options` of an agent.
  * @throws BatonError PROMPT_SYNTAX when they are no TOML
  */
 export async function readOwnOptions(

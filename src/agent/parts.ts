@@ -1,6 +1,6 @@
-import type { Pool } from '../base/limit.ts'
+import type { Pool } from '../base/concurrency.ts'
 import type { ReadLog } from '../base/reads.ts'
-import type { AgentResult, PromptRequest } from '../event/agent.ts'
+import type { PromptRequest, PromptResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { AgentFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
@@ -34,15 +34,15 @@ export type LoadScripts = (agent: { readonly isInstalled: boolean }) => Promise<
 
 /** What executors are made of: handed down by runner.ts, so that each can be tested with fakes. */
 export interface AgentParts {
-  /** Agent runs of older epochs of a run that goes on: their numbers are taken. */
+  /** Agent runs of older epochs of a resumed run: their numbers are taken. */
   readonly agentRunsBefore: number
   /** Loads the Lua engine at its first use. */
   readonly scripts: LoadScripts
-  /** Undefined asks for the default of DESIGN 8 "No model named anywhere". */
+  /** Undefined asks for the default of docs/models-and-keys.md "Which model answers". */
   readonly chooseModel: (name: string | undefined) => Promise<ChosenModel>
   /** Process-wide places for model requests. */
   readonly modelPool: Pool
-  /** How calls are tried again (DESIGN 8). */
+  /** How calls are tried again. */
   readonly retry: {
     readonly policy: RetryPolicy
     readonly patienceMs: number
@@ -60,7 +60,7 @@ export interface AgentParts {
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog
   /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
-  readonly runPromptFile: (request: PromptRequest, context: RunContext) => Promise<AgentResult>
+  readonly runPromptFile: (request: PromptRequest, context: RunContext) => Promise<PromptResult>
 }
 
 /** What script agents need besides: made once for each run. */

@@ -3,7 +3,7 @@ import { isReserved } from '../config/keys.ts'
 import type { CallerVariables, PromptInput } from '../event/agent.ts'
 
 /**
- * What a prompt file gets that is a sub-agent (DESIGN 5): the instruction as it is now; in the stages of a task also
+ * What a prompt file gets that is a sub-agent: the instruction as it is now; in the stages of a task also
  * what the task is about, in `post_task` the answer, in `post` the answers and errors of all tasks. `input` is what
  * script agents get.
  */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import { createBindings } from '../script/bindings.ts'
 import type { LuaEngine } from '../script/engine.ts'
@@ -9,7 +10,7 @@ import type { LoadScripts } from './parts.ts'
 
 /**
  * Gives the Lua engine with all host modules; loaded at the first call and shared by a run's sections. Without a setting
- * the scripts of installed packs are isolated (DESIGN 7).
+ * the scripts of installed packs are isolated.
  */
 export function createScriptLoader(lua: Settings['lua']): LoadScripts {
   const hosts = new Map<boolean, Promise<ScriptHost>>()
@@ -35,33 +36,19 @@ export function createScriptLoader(lua: Settings['lua']): LoadScripts {
   }
 }
 
-/** The engine that is configured. Without WebAssembly (`node --jitless`) it is the one that needs none (DESIGN 7). */
+/** The engine that is configured. Without WebAssembly (`node --jitless`) it is the one that needs none. */
 async function loadEngine(engine: Settings['lua']['engine'], isolated: boolean): Promise<LuaEngine> {
   const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
-  const { wasmFile, workerFile } = bundledFiles()
+  const wasm = defined({ wasmFile: besideUs('glue.wasm') })
   if (isolated) {
     const { createIsolatedEngine } = await import('../script/isolated/engine.ts')
-    return createIsolatedEngine({ engine: chosen, ...wasmFile, ...workerFile })
+    return createIsolatedEngine({ engine: chosen, ...wasm, ...defined({ workerFile: besideUs('lua-worker.js') }) })
   }
   if (chosen === 'fengari') return (await import('../script/fengari/engine.ts')).loadFengari()
-  return (await import('../script/lua54/engine.ts')).loadLua54(wasmFile)
-}
-
-interface BundledFiles {
-  readonly wasmFile: { readonly wasmFile?: string }
-  readonly workerFile: { readonly workerFile?: string }
+  return (await import('../script/lua54/engine.ts')).loadLua54(wasm)
 }
 
 /** The bundled command has the engine's wasm and worker in its own folder; elsewhere they are found without help. */
-function bundledFiles(): BundledFiles {
-  const wasmFile = besideUs('glue.wasm')
-  const workerFile = besideUs('lua-worker.js')
-  return {
-    wasmFile: wasmFile === undefined ? {} : { wasmFile },
-    workerFile: workerFile === undefined ? {} : { workerFile },
-  }
-}
-
 function besideUs(name: string): string | undefined {
   const here = dirname(fileURLToPath(import.meta.url))
   return [join(here, name), join(here, '..', name)].find((file) => existsSync(file))

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import type { AgentRequest, ScriptAgent } from '../event/agent.ts'
+import type { ScriptRequest } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
+import { type Place, task } from '../event/place.ts'
 import type { LuaValue } from '../script/engine.ts'
 import type { Section, SectionStage } from '../script/host/module.ts'
 import { runSection } from '../script/section.ts'
@@ -9,8 +10,6 @@ import { displayPath } from '../base/files.ts'
 import { withTaskFacts } from './facts.ts'
 import { shownOptions } from './options.ts'
 import type { ScriptParts } from './parts.ts'
-
-export type ScriptRequest = Extract<AgentRequest, { readonly agent: ScriptAgent }>
 
 /** One script agent at work: its request, its merged options, and a way to run its sections. */
 export interface ScriptRun {
@@ -29,19 +28,14 @@ export interface SectionRunner {
   readonly context: RunContext
   readonly run: (
     code: SectionCode,
-    at: { readonly context: RunContext; readonly stage: SectionStage; readonly options?: JsonObject },
+    at: { readonly context: RunContext; readonly stage: SectionStage },
   ) => Promise<Json | undefined>
 }
 
-/** Binds sections of this agent to its file, its options and the function that runs other agents. */
-export function createSectionRunner(
-  request: ScriptRequest,
-  options: JsonObject,
-  parts: ScriptParts,
-  context: RunContext,
-): SectionRunner {
+/** Binds sections of this agent to its file and the function that runs other agents. */
+export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, context: RunContext): SectionRunner {
   const { agent } = request
-  const chunkName = displayPath(context.workspace, agent.file)
+  const chunkName = displayPath(context.scope.folders.workspace, agent.file)
   return {
     context,
     async run(code, at) {
@@ -51,16 +45,16 @@ export function createSectionRunner(
         agentFile: agent.file,
         agentName: agent.name,
         ...(agent.pack === undefined ? {} : { pack: agent.pack }),
-        options: at.options ?? options,
         findModule(...asked) {
           const module = parts.findModule(...asked)
-          if (module !== undefined) context.sources?.execute(module.file, { at: at.context.at, text: module.text })
+          if (module !== undefined)
+            context.services.sources.execute(module.file, { at: at.context.scope.at, text: module.text })
           return module
         },
         runAgent: (name, call, place) => runChild({ name, call, place }, section, parts),
       }
       return runSection(
-        await parts.scripts({ isInstalled: context.isInstalled === true }),
+        await parts.scripts({ isInstalled: context.scope.isInstalled }),
         { chunk: { name: chunkName, text: code.text }, fileText: agent.text, variables: shown(code.variables) },
         section,
       )
@@ -74,6 +68,6 @@ function shown(variables: SectionCode['variables']): SectionCode['variables'] {
 }
 
 /** An agent with one input has no task in its places: `pre_task/0:lint/data`, not `…/task/0/data`. */
-export function placeOfInput(index: number, count: number): readonly string[] {
-  return count === 1 ? [] : ['task', String(index)]
+export function placeOfInput(index: number, count: number): Place {
+  return count === 1 ? [] : [task(index)]
 }

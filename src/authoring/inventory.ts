@@ -3,27 +3,28 @@ import { basename, join, relative, sep } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { readSourceFile, realPath } from '../base/files.ts'
 import { listPacks, type Pack } from '../pack/find-pack.ts'
+import { core, unusedCores } from '../pack/pack-ref.ts'
 import { type PackStatus, packStatus } from '../pack/pack-status.ts'
-import { core, unusedCores } from '../pack/reserved.ts'
 import { findAgent, type ResolveOptions } from '../pack/resolve.ts'
-import { firstText } from './first-text.ts'
-import { pipelineNames } from './pipelines.ts'
+import { isSectionHeading } from '../prompt/aip.ts'
+import { parsePrompt } from '../prompt/document.ts'
+import { pipelineNames } from './starters.ts'
 
 /** Something `baton list` names. */
 export interface Item {
-  /** As it is written on the command line, in `sub_agents`, or behind `--from`. */
+  /** As it is written on the command line, in `sub_agents`, or after `--from`. */
   readonly name: string
   /** Absolute. */
   readonly file: string
-  /** One sentence; empty when the file says nothing about itself. */
+  /** One sentence; empty when the file has no description. */
   readonly description: string
-  /** What stands in front of it, so that its name means something else: absolute. */
+  /** What has its name instead: absolute. */
   readonly shadowedBy?: string
 }
 
 export interface Group {
   readonly kind: 'workspace' | 'built-in' | 'pack' | 'pipeline'
-  /** Absolute folder of what it holds. */
+  /** Absolute folder of its items. */
   readonly folder: string
   /** `namespace@name` of a pack. */
   readonly pack?: string
@@ -39,7 +40,7 @@ export interface InventoryPlaces {
   readonly pipelinesDir: string
 }
 
-/** All agents and pipelines that can be named here: those of the project, of Baton, of packs in the order they win. */
+/** All agents and pipelines that can be named here: those of the project, of Baton, of packs by precedence. */
 export async function takeInventory(places: InventoryPlaces): Promise<readonly Group[]> {
   const groups = [
     await workspaceAgents(places),
@@ -47,11 +48,11 @@ export async function takeInventory(places: InventoryPlaces): Promise<readonly G
     ...(await Promise.all(packsOf(places).map(packAgents))),
     await pipelines(places),
   ]
-  // an installed pack may hold prompt files alone
+  // an installed pack may contain prompt files alone
   return groups.filter(({ items, status }) => items.length > 0 || status?.source !== undefined)
 }
 
-/** `agents/` of the workspace: where agents of a project are kept by convention. */
+/** `agents/` of the workspace: the place for agents of a project by convention. */
 async function workspaceAgents({ workspace, builtInDir }: InventoryPlaces): Promise<Group> {
   const folder = join(workspace, 'agents')
   const isOwn = realPath(folder) === realPath(builtInDir)
@@ -70,7 +71,7 @@ function shadowOf({ name, file }: Item, options: ResolveOptions): { readonly sha
     const found = findAgent(name, options)?.file ?? file
     return found === file ? {} : { shadowedBy: found }
   } catch (error) {
-    // two files of this name, or one that cannot be read: whoever names it is told
+    // two files of this name, or one that cannot be read: using it is an error
     if (!isBatonError(error)) throw error
     return {}
   }
@@ -81,7 +82,7 @@ interface PlacedPack extends Pack {
   readonly shadowedBy?: string
 }
 
-/** Every pack folder, also those that an earlier root stands in front of. */
+/** Every pack folder, also those that an earlier root shadows. */
 function packsOf({ packRoots, builtInDir }: InventoryPlaces): readonly PlacedPack[] {
   const first = new Map<string, string>()
   return packRoots.flatMap((root) => [
@@ -94,8 +95,12 @@ function packsOf({ packRoots, builtInDir }: InventoryPlaces): readonly PlacedPac
   ])
 }
 
+const isMain = /^main\.(?:aip|lua)$/
+
 async function packAgents({ identity, dir, root, shadowedBy }: PlacedPack): Promise<Group> {
-  const files = agentFiles(dir, 2).filter((file) => relative(dir, file).split(sep).length === 1 || isMain(file))
+  const files = agentFiles(dir, 2).filter(
+    (file) => relative(dir, file).split(sep).length === 1 || isMain.test(basename(file)),
+  )
   const items = await describeAll(files, (file) => {
     const path = withoutEnding(slashed(relative(dir, file))).replace(/(?:^|\/)main$/, '')
     return path === '' ? identity : `${identity}/${path}`
@@ -105,13 +110,9 @@ async function packAgents({ identity, dir, root, shadowedBy }: PlacedPack): Prom
   return { kind: 'pack', folder: dir, pack: identity, status, items: items.map((item) => ({ ...item, ...shadowed })) }
 }
 
-async function pipelines({ pipelinesDir }: InventoryPlaces): Promise<Group> {
-  const files = pipelineNames(pipelinesDir).map((name) => join(pipelinesDir, `${name}.md`))
-  return {
-    kind: 'pipeline',
-    folder: pipelinesDir,
-    items: await describeAll(files, (file) => basename(file, '.md')),
-  }
+async function pipelines({ pipelinesDir: folder }: InventoryPlaces): Promise<Group> {
+  const files = pipelineNames(folder).map((name) => join(folder, `${name}.md`))
+  return { kind: 'pipeline', folder, items: await describeAll(files, (file) => basename(file, '.md')) }
 }
 
 /** Agent files at most so many folders deep, without the modules in `lua/`. Links to folders are not followed. */
@@ -136,22 +137,11 @@ function entriesOf(folder: string): readonly Dirent[] {
 
 async function describeAll(files: readonly string[], nameOf: (file: string) => string): Promise<readonly Item[]> {
   const items = await Promise.all(
-    files.map(async (file) => ({ name: nameOf(file), file, description: await describe(file) })),
+    files.map(async (file) => {
+      return { name: nameOf(file), file, description: await firstText(file, () => readSourceFile(file)) }
+    }),
   )
   return items.toSorted((left, right) => (left.name < right.name ? -1 : 1))
-}
-
-async function describe(file: string): Promise<string> {
-  try {
-    return await firstText(file, readSourceFile(file))
-  } catch (error) {
-    if (!isBatonError(error)) throw error
-    return ''
-  }
-}
-
-function isMain(file: string): boolean {
-  return /^main\.(?:aip|lua)$/.test(basename(file))
 }
 
 function withoutEnding(path: string): string {
@@ -160,4 +150,57 @@ function withoutEnding(path: string): string {
 
 function slashed(path: string): string {
   return path.replaceAll(sep, '/')
+}
+
+/** The first sentence of a file's description of itself; empty when it has none, or cannot be read or parsed. */
+export async function firstText(file: string, read: () => string): Promise<string> {
+  try {
+    const text = read()
+    if (file.endsWith('.md')) return firstSentence(await textOfPrompt(file, text))
+    return firstSentence(file.endsWith('.lua') ? firstComment(text.split('\n'), '--') : textOfAgent(text))
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return ''
+  }
+}
+
+/** The first paragraph above the sections. */
+function textOfAgent(text: string): readonly string[] {
+  const lines = text.replace(/^\uFEFF/, '').split('\n')
+  const end = lines.findIndex(isSectionHeading)
+  return firstParagraph(lines.slice(0, end === -1 ? undefined : end).map((line) => (line.startsWith('#') ? '' : line)))
+}
+
+/** The description, else the first comment of the front matter, else the instruction. */
+async function textOfPrompt(file: string, text: string): Promise<readonly string[]> {
+  const { meta, instruction } = await parsePrompt(file, text)
+  const { description } = meta.data
+  if (typeof description === 'string' && description.trim() !== '') return [description]
+  const lines = text.split('\n')
+  const start = lines.findIndex((line) => /^(?:\+\+\+|---|`{3,}(?:toml|ya?ml))\s*$/.test(line))
+  const comment = meta.language === 'none' ? [] : firstComment(lines.slice(start + 1), '#')
+  return comment.length > 0 ? comment : firstParagraph(instruction.split('\n'))
+}
+
+/** The first paragraph of the comment that the lines begin with, without marks and directives such as `#:schema`. */
+function firstComment(lines: readonly string[], mark: string): readonly string[] {
+  const end = lines.findIndex((line) => line.trim() !== '' && !line.trim().startsWith(mark))
+  const comments = lines.slice(0, end === -1 ? undefined : end).filter((line) => !/^\s*#[:!]/.test(line))
+  return firstParagraph(comments.map((line) => line.trim().replace(/^(?:#+|--+)\s?/, '')))
+}
+
+function firstParagraph(lines: readonly string[]): readonly string[] {
+  const start = lines.findIndex((line) => line.trim() !== '')
+  if (start === -1) return []
+  const end = lines.findIndex((line, index) => index > start && line.trim() === '')
+  return lines.slice(start, end === -1 ? undefined : end)
+}
+
+function firstSentence(lines: readonly string[]): string {
+  // a terminal obeys control characters
+  const text = lines
+    .map((line) => line.trim())
+    .join(' ')
+    .replaceAll(/\p{Cc}/gu, '')
+  return /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text
 }

@@ -12,7 +12,7 @@ export function compareBytes(left: string, right: string): number {
   return left.length - right.length
 }
 
-/** Surrogates stand for code points above all others. */
+/** Surrogates are parts of code points above all others. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }

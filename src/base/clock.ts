@@ -1,6 +1,7 @@
-import { manyListeners } from './limit.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { manyListeners } from './concurrency.ts'
 
-/** Time and chance as a parameter, so that waits can be tested without waiting. */
+/** Time and randomness as a parameter, so that waits can be tested without waiting. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
@@ -15,25 +16,49 @@ export const systemClock: Clock = {
   random: () => Math.random(),
   async sleep(ms, signal) {
     const end = performance.now() + ms
-    for (let left = ms; left > 0; left = end - performance.now()) await pause(Math.min(left, longestTimer), signal)
+    for (let left = ms; left > 0 && !signal.aborted; left = end - performance.now()) {
+      // rejects with an error of its own when it is aborted
+      await wait(Math.min(left, longestTimer), undefined, { signal: manyListeners(signal) }).catch(() => {})
+    }
     signal.throwIfAborted()
   },
 }
 
-// a longer `setTimeout` ends at once
-const longestTimer = 2 ** 31 - 1
+/** A longer timer of Node ends at once. */
+export const longestTimer = 2 ** 31 - 1
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason as Error)
-    const onAbort = (): void => {
-      clearTimeout(timer)
-      reject(signal.reason as Error)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }, ms)
-    manyListeners(signal).addEventListener('abort', onAbort, { once: true })
-  })
+const units = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** A duration for people, in its two largest units: `250 ms`, `45 s`, `1 min 30 s`, `2 h`, `1 d 4 h`. */
+export function durationText(ms: number): string {
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`
+  let left = Math.round(ms / 1_000)
+  const first = units.findIndex(([, seconds]) => left >= seconds)
+  const parts: string[] = []
+  for (const [unit, seconds] of units.slice(first, first + 2)) {
+    const count = Math.floor(left / seconds)
+    left -= count * seconds
+    if (count > 0) parts.push(`${count} ${unit}`)
+  }
+  return parts.join(' ')
+}
+
+const minuteMs = 60_000
+const latestDate = 8.64e15
+
+/** The local time of `at` in whole minutes, rounded up; with the date when it is not on the day of `now`. */
+export function localTimeText(at: number, now: number): string {
+  const date = new Date(Math.min(Math.ceil(at / minuteMs) * minuteMs, latestDate))
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`
+  if (date.toDateString() === new Date(now).toDateString()) return time
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0')
 }

@@ -1,15 +1,17 @@
+import { widthOf } from './width.ts'
+
 export interface FramePosition {
   readonly line: number
   readonly column?: number
-  /** Where what is marked ends: the column behind its last character. A range goes to the end of its first line. */
+  /** The column after the last marked character. Only the first line of a range is marked. */
   readonly endLine?: number
   readonly endColumn?: number
 }
 
 export interface FrameOptions {
-  /** Lines shown before and after the marked one; 2 when left out. */
+  /** Lines shown before and after the marked one; 2 by default. */
   readonly context?: number
-  /** Characters of a line that are shown; longer lines are cut around the column. 100 when left out. */
+  /** Characters shown of a line; longer lines are cut around the column. 100 by default. */
   readonly width?: number
 }
 
@@ -42,7 +44,7 @@ export function codeFrame(text: string, position: FramePosition, options: FrameO
   return frame.join('\n')
 }
 
-/** How much of the line the range covers, in UTF-16 units. */
+/** Length of the range on the line, in UTF-16 units. */
 function rangeLength(
   text: string,
   { line, column = 1, endLine = line, endColumn = column + 1 }: FramePosition,
@@ -50,7 +52,7 @@ function rangeLength(
   return (endLine > line ? text.length + 1 : endColumn) - column
 }
 
-/** The part of a line that is shown, and what of it stands before the column. */
+/** The part of a line that is shown, and its part before the column. */
 function cut(line: string, column: number, width: number): { readonly text: string; readonly before: string } {
   const split = Math.max(0, column - 1)
   const before = Array.from(line.slice(Math.max(0, split - width), split))
@@ -64,16 +66,8 @@ function cut(line: string, column: number, width: number): { readonly text: stri
 
 /** Blanks as wide as the text on a terminal; tabs stay tabs, so they end at the same stops. */
 function blank(text: string): string {
-  return Array.from(text, (character) => (character === '\t' ? '\t' : ' '.repeat(widthOf(character)))).join('')
+  return text.replaceAll(/[^\t]+/g, (part) => ' '.repeat(widthOf(part)))
 }
-
-/** Columns of a terminal that the text takes; a tab counts as one. */
-function widthOf(text: string): number {
-  return Array.from(text).reduce((sum, character) => sum + (isWide.test(character) ? 2 : 1), 0)
-}
-
-const isWide =
-  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u
 
 function visible(text: string): string {
   return text.replace(/[^\P{Cc}\t]/gu, (character) => {

@@ -1,25 +1,24 @@
 import type { Options as ReadOptions } from 'csv-parse/sync'
-import { recutRow } from './csv-row.ts'
 import { messageOf } from './error.ts'
 
-/** The characters that make CSV of text; one character each. */
+/** The special characters of CSV; one character each. */
 export interface CsvDialect {
   readonly delimiter: string
   readonly quote: string
-  /** Stands before a quote inside quotes. */
+  /** Precedes a quote inside quotes. */
   readonly escape: string
 }
 
 export interface CsvReading extends CsvDialect {
-  /** A line that begins with it is left out. */
+  /** Lines that start with it are skipped. */
   readonly comment?: string
-  /** Takes white space off both ends of each cell. */
+  /** Removes white space from both ends of each cell. */
   readonly trim: boolean
-  /** How many rows to read at most; the rest is not looked at. */
+  /** Maximum number of rows; the rest is not read. */
   readonly most?: number
 }
 
-/** What the parser gives with `raw`. */
+/** A result of the parser with `raw`. */
 interface RawRow {
   readonly record: readonly string[]
   /** The text of the row. */
@@ -28,16 +27,15 @@ interface RawRow {
 
 export type CsvRows = readonly (readonly string[])[]
 
-/** Rows of cells of UTF-8 text or its bytes. @throws Error that names the line of a quote that is wrong */
+/** Rows of cells of UTF-8 text or its bytes. @throws Error that names the line of a wrong quote */
 export type CsvReader = (data: string | Uint8Array, reading: CsvReading) => CsvRows
 
-/** One row as a line without its end. */
+/** One row as a line without its line break. */
 export type CsvWriter = (row: readonly string[], dialect: CsvDialect) => string
 
 /**
- * The reader, once its code is loaded. Rows may have different lengths, and end with LF, CR LF or CR; lines without any
- * character are left out; a byte order mark is no text; a quote inside a cell that does not begin with one is text, and so
- * is what stands behind the closing quote of a cell.
+ * Loads the reader. Rows may have different lengths, and end with LF, CR LF or CR. Empty lines and a byte order mark are
+ * skipped. A quote inside a cell that does not start with one is text; text after the closing quote belongs to the cell.
  */
 export async function loadCsvReader(): Promise<CsvReader> {
   const { parse, CsvError } = await import('csv-parse/sync')
@@ -46,11 +44,11 @@ export async function loadCsvReader(): Promise<CsvReader> {
     try {
       const rows = parse(bytes, readOptions(reading))
       if (reading.trim) return rows.map((row) => row.map((cell) => cell.trim()))
-      // the parser keeps the quotes of a cell that goes on behind them: rare enough to read all again
+      // the parser keeps the quotes of a cell with text after them: rare enough to read everything again
       const isDoubtful = (row: readonly string[]): boolean => row.some((cell) => cell.startsWith(reading.quote))
       if (!rows.some(isDoubtful)) return rows
       const again = parse(bytes, { ...readOptions(reading), raw: true }) as unknown as readonly RawRow[]
-      return again.map(({ record, raw }) => (isDoubtful(record) ? recutRow(raw, reading) : record))
+      return again.map(({ record, raw }) => (isDoubtful(record) ? splitRow(raw, reading) : record))
     } catch (error) {
       if (!(error instanceof CsvError)) throw error
       throw new Error(problemOf(error, bytes, reading), { cause: error })
@@ -82,7 +80,7 @@ function problemOf(error: Error & { readonly code: string }, bytes: Uint8Array, 
       return `a quote is not closed (line ${lineAt(bytes, Buffer.from(bytes).indexOf(quote, lastCell))})`
     }
     case 'CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE':
-      return `there is text behind a closing quote (line ${Number(Reflect.get(error, 'lines'))})`
+      return `there is text after a closing quote (line ${Number(Reflect.get(error, 'lines'))})`
     default:
       return messageOf(error)
   }
@@ -94,11 +92,38 @@ function lineAt(bytes: Uint8Array, offset: number): number {
 }
 
 /**
- * The writer, once its code is loaded. Cells with a delimiter, a quote or a line break are quoted; a row that would be an
- * empty line is an empty cell in quotes, so that it can be read again.
+ * Loads the writer. Cells with a delimiter, a quote or a line break are quoted. A row that would be an empty line becomes
+ * an empty cell in quotes, so that it can be read again.
  */
 export async function loadCsvWriter(): Promise<CsvWriter> {
   const { stringify } = await import('csv-stringify/sync')
   return (row, { delimiter, quote, escape }) =>
     stringify([[...row]], { delimiter, quote, escape, eof: false }) || quote + quote
+}
+
+/**
+ * The cells of one row, in which text may follow the closing quote of a cell: `"x"y` is `xy`, and further quotes are
+ * text. Comments and empty lines before the row are skipped.
+ */
+function splitRow(text: string, { delimiter, quote, escape, comment }: CsvReading): readonly string[] {
+  const [d, q, e] = [delimiter, quote, escape].map(literalPattern)
+  const skipped = comment === undefined ? '' : `|${literalPattern(comment)}[^\\r\\n]*`
+  const start = new RegExp(`(?:[\\r\\n]${skipped})*`, 'uy')
+  const escapes = `${e}[${q}${e}]|(?!${q})${e}`
+  const quoted = `${q}([^${q}${e}]*(?:(?:${escapes})[^${q}${e}]*)*)${q}?`
+  const cell = new RegExp(`(?:${quoted})?([^${d}\\r\\n]*)(${d}?)`, 'uy')
+  start.test(text)
+  cell.lastIndex = start.lastIndex
+  const cells: string[] = []
+  for (let more = true; more;) {
+    const [, inside = '', rest = '', end] = cell.exec(text) ?? []
+    cells.push(inside.replaceAll(new RegExp(`${e}([${q}${e}])`, 'gu'), '$1') + rest)
+    more = end === delimiter
+  }
+  return cells
+}
+
+/** A pattern for these characters, also inside of a class. */
+function literalPattern(text: string): string {
+  return Array.from(text, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('')
 }

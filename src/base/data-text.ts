@@ -5,8 +5,8 @@ import type { JsonObject } from './json.ts'
 export type DataPath = readonly (string | number)[]
 
 /**
- * Counted from 1, in the whole file. Columns count UTF-16 units; a tab is one. Where it is known, the end is there too:
- * the column behind the last character.
+ * Counted from 1, in the whole file. Columns count UTF-16 units; a tab is one. The end, where known, is the column after
+ * the last character.
  */
 export interface TextPosition {
   readonly line: number
@@ -22,7 +22,7 @@ export interface DataSource {
   /** The whole file, for the code frame. */
   readonly text: string
   readonly block: string
-  /** Line of the file on which the block begins, from 1. */
+  /** Line of the file on which the block starts, from 1. */
   readonly firstLine: number
   /** What the block is, in messages: `the front matter`. */
   readonly what: string
@@ -32,8 +32,8 @@ export interface DataSource {
 export interface DataText {
   readonly data: JsonObject
   /**
-   * Where the key (or the value) at a path is written; for a path that is not written, the nearest part above it.
-   * Asynchronous because what finds positions is loaded at the first question only.
+   * Position of the key (or the value) at a path, or of the nearest part above it that is written. Asynchronous because
+   * the code that finds positions is loaded at the first call.
    */
   readonly locate: (path: DataPath, part?: 'key' | 'value') => Promise<TextPosition | undefined>
 }
@@ -41,12 +41,12 @@ export interface DataText {
 /** Values nested deeper than this are refused, so that nothing later runs out of stack. */
 export const maxDataDepth = 100
 
-/** The block with empty lines before it: positions in it are positions in the file. */
+/** The block after empty lines, so that positions in it are positions in the file. */
 export function paddedBlock({ block, firstLine }: DataSource): string {
   return '\n'.repeat(firstLine - 1) + block
 }
 
-/** The error for a block that cannot be read, with its place in the whole file. */
+/** The error for an invalid block, with its position in the whole file. */
 export function dataError(
   { file, text, what, code }: DataSource,
   { reason, hint }: { readonly reason: string; readonly hint: string },

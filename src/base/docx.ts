@@ -1,12 +1,9 @@
 import mammoth from 'mammoth'
 import { BatonError, messageOf } from './error.ts'
-import { checkSizes } from './archive-entry.ts'
+import { checkSizes } from './archive.ts'
 import { openZip, readZipEntry } from './zip.ts'
 
-/**
- * Headings one level below those of the document, whose title is the first, as AIPack has it. Deeper ones than Markdown
- * has stay at its last level.
- */
+/** Headings one level below those of the document, whose title is the first, as in AIPack; at most level 6. */
 const styles: readonly string[] = [
   "p[style-name='Title'] => h1:fresh",
   "p[style-name='Subtitle'] => p > strong:fresh",
@@ -14,10 +11,10 @@ const styles: readonly string[] = [
 ]
 
 /**
- * The text of a Word document as HTML: headings, lists, tables, links and emphasis; pictures are left out, and nothing
- * it refers to is read. `name` is what it is called in messages. What is in it is checked first as archives are, because
- * the library unpacks whatever it is given. Load this file at its first use.
- * @throws BatonError FILE_FAILED for what is no Word document, is damaged, or too large
+ * A Word document as HTML: headings, lists, tables, links and emphasis, without pictures. Files it refers to are not
+ * read. Its content is checked as an archive first, because the library unpacks without limits. `name` is its name in
+ * messages. Load this file at its first use.
+ * @throws BatonError FILE_FAILED for anything but an intact Word document, and for one that is too large
  */
 export async function htmlFromDocx(content: Uint8Array, name: string): Promise<string> {
   const zip = openZip(content, { archive: name })

@@ -2,17 +2,17 @@ import { basename } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** How an editor is started: the command with its arguments, to which the file is added. */
+/** How an editor is started: the command with its arguments; the file is added to them. */
 export interface Editor {
   readonly command: string
   readonly args: readonly string[]
   /** The program without its folder. */
   readonly name: string
-  /** Whether it draws in a window of its own or needs the terminal that it is started from. */
+  /** Whether it opens its own window or needs the terminal that it is started from. */
   readonly place: 'window' | 'terminal'
 }
 
-/** Editors with a window of their own, by what `TERM_PROGRAM` says in the terminals they run (spec/aipack.md 5.4). */
+/** Editors with a window, by the value of `TERM_PROGRAM` in their terminals. */
 const editorsAround: readonly (readonly [RegExp, string])[] = [
   [/zed/, 'zed'],
   [/code/, 'code'],
@@ -25,9 +25,8 @@ const terminalEditors: ReadonlySet<string> = new Set(
 )
 
 /**
- * The editor that files are opened with: the one around the terminal, else `VISUAL`, else `EDITOR`, which may hold
- * arguments, and quotes around names with blanks. An editor that runs inside a terminal is not looked for around it: it
- * could open nothing from below.
+ * The editor to open files with: the one whose terminal this is, else `VISUAL`, else `EDITOR`, which may have arguments,
+ * and quotes around names with blanks.
  */
 export function findEditor(env: Environment): Editor | undefined {
   const around = editorAround(env)
@@ -64,4 +63,27 @@ function placeOf(name: string, args: readonly string[], env: Environment): Edito
     return 'window'
   }
   return terminalEditors.has(name) ? 'terminal' : 'window'
+}
+
+export interface DetachedProgram {
+  readonly command: string
+  readonly args: readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  /** The complete environment: nothing is inherited. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * Starts a program without input and output in its own session, which this process does not wait for. Resolves as soon
+ * as it runs: true, or false when it cannot be started. Never rejects.
+ */
+export async function startDetached({ command, args, cwd, env }: DetachedProgram): Promise<boolean> {
+  const { spawn } = await import('node:child_process')
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd, env, detached: true, stdio: 'ignore' })
+    child.once('spawn', () => resolve(true))
+    child.on('error', () => resolve(false))
+    child.unref()
+  })
 }

@@ -1,34 +1,41 @@
-/** Stable codes of every error the product raises on purpose. Part of the public contract; messages are not. */
-export type ErrorCode =
-  | 'USAGE'
-  | 'PROMPT_SYNTAX'
-  | 'CONFIG_INVALID'
-  | 'NOT_AVAILABLE'
-  | 'FILE_UNREADABLE'
-  | 'FILE_FAILED'
-  | 'OUTSIDE_WORKSPACE'
-  | 'AGENT_NOT_FOUND'
-  | 'AGENT_AMBIGUOUS'
-  | 'AGENT_CYCLE'
-  | 'AGENT_FAILED'
-  | 'SCRIPT_FAILED'
-  | 'TASK_FAILED'
-  | 'MODEL_FAILED'
-  | 'CHANGES_FAILED'
-  | 'KEY_MISSING'
-  | 'KEY_REFUSED'
-  | 'LIMIT'
-  | 'BUDGET'
-  | 'NEEDS_INPUT'
-  | 'UNTRUSTED'
-  | 'JOURNAL_FAILED'
-  | 'DIVERGED'
-  | 'UNCERTAIN'
-  | 'ABORTED'
+/**
+ * Stable codes of every error the product raises on purpose, with the exit code of a run that ends with it. Part of the
+ * public contract; messages are not.
+ */
+export const exitCodes = {
+  USAGE: 2,
+  PROMPT_SYNTAX: 2,
+  CONFIG_INVALID: 2,
+  NOT_AVAILABLE: 2,
+  FILE_UNREADABLE: 2,
+  OUTSIDE_WORKSPACE: 2,
+  AGENT_NOT_FOUND: 2,
+  AGENT_AMBIGUOUS: 2,
+  AGENT_CYCLE: 2,
+  FILE_FAILED: 1,
+  AGENT_FAILED: 1,
+  SCRIPT_FAILED: 1,
+  TASK_FAILED: 1,
+  MODEL_FAILED: 1,
+  CHANGES_FAILED: 1,
+  JOURNAL_FAILED: 1,
+  KEY_MISSING: 3,
+  KEY_REFUSED: 3,
+  LIMIT: 4,
+  BUDGET: 4,
+  NEEDS_INPUT: 5,
+  SUSPENDED: 5,
+  DIVERGED: 5,
+  UNCERTAIN: 5,
+  UNTRUSTED: 6,
+  ABORTED: 130,
+} as const
+
+export type ErrorCode = keyof typeof exitCodes
 
 /**
- * A position in a file a person wrote. Lines and columns count from 1; `text` is the whole file, for the code frame.
- * Where it is known, `endLine` and `endColumn` say where what is meant ends: the column behind its last character.
+ * A position in a file a person wrote. Lines and columns count from 1; `endColumn` is the column after the last character.
+ * `text` is the whole file, for the code frame.
  */
 export interface SourcePlace {
   readonly file: string
@@ -41,11 +48,11 @@ export interface SourcePlace {
 
 export interface ErrorDetails {
   /** What to do about it: one sentence, shown on its own line. */
-  readonly hint?: string
-  readonly place?: SourcePlace
-  /** The lines that led to `place`, innermost first: of the scripts that called it, up to the prompt file. */
+  readonly hint?: string | undefined
+  readonly place?: SourcePlace | undefined
+  /** The lines that led to `place`, innermost first: those of the calling scripts, up to the prompt file. */
   readonly trail?: readonly SourcePlace[]
-  /** What differs from what was expected, as a unified diff. */
+  /** The difference from the expected text, as a unified diff. */
   readonly diff?: string | undefined
   readonly cause?: unknown
 }
@@ -77,14 +84,19 @@ export function isBatonError(value: unknown): value is BatonError {
   return typeof value === 'object' && value !== null && marker in value
 }
 
-/** Whether an error ends the run whoever could go on after it: what is recorded would not be true any more. */
+/** Whether an error ends the run even where others are handled: continuing would make the record wrong. */
 export function stopsRun(error: unknown): boolean {
-  return isBatonError(error) && ['JOURNAL_FAILED', 'DIVERGED', 'UNCERTAIN'].includes(error.code)
+  return isBatonError(error) && ['JOURNAL_FAILED', 'DIVERGED', 'UNCERTAIN', 'SUSPENDED'].includes(error.code)
+}
+
+/** Whether work waits for a person or another day: it is neither done nor failed, and can be resumed. */
+export function isSuspension(error: unknown): boolean {
+  return isBatonError(error) && error.code === 'SUSPENDED'
 }
 
 /**
- * The same error seen from further up: what is not given stays, and the error itself is the cause. `from` is the line
- * that led to it; an error without a place of its own is shown there.
+ * The same error for a caller: what is not given is kept, and the error itself becomes the cause. `from` is the line that
+ * led to it; an error without its own place is shown there.
  */
 export function rewordError(
   error: BatonError,
@@ -94,9 +106,9 @@ export function rewordError(
   return new BatonError(code, message, {
     cause: error,
     trail: from === undefined || shown === from ? error.trail : [...error.trail, from],
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(error.diff === undefined ? {} : { diff: error.diff }),
-    ...(shown === undefined ? {} : { place: shown }),
+    hint: error.hint,
+    diff: error.diff,
+    place: shown,
   })
 }
 
@@ -116,3 +128,33 @@ export function messageOf(error: unknown): string {
 export function hasSystemCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
+
+/** A run was stopped from outside. The exit code is 128 plus the number of the signal. */
+export class StopSignal extends Error {
+  override readonly name: string = 'StopSignal'
+  readonly exitCode: number
+
+  constructor(signal: string, exitCode: number) {
+    super(`stopped by ${signal}`)
+    this.exitCode = exitCode
+  }
+}
+
+/** Exit code of a command whose output pipe was closed: 128 plus SIGPIPE. */
+export const closedPipe = 141
+
+/**
+ * A command cannot write its result: the pipe was closed (exit code 141), or the disk is full (1). Reported once, by the
+ * edge, whatever the command does with it.
+ */
+export class OutputLost extends StopSignal {
+  override readonly name: string = 'OutputLost'
+
+  constructor(error: Error) {
+    const isClosed = 'code' in error && closedCodes.has(error.code)
+    super(isClosed ? 'a closed pipe' : `what stdout leads to: ${error.message}`, isClosed ? closedPipe : 1)
+    this.cause = error
+  }
+}
+
+const closedCodes: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET'])

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -11,12 +12,12 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
 
-/** Prompt files, agents and config above this many bytes are refused (DESIGN 12). */
+/** Prompt files, agents and config above this many bytes are refused. */
 export const maxSourceBytes = 10 * 1024 * 1024
 
 /**
@@ -28,16 +29,15 @@ export function readSourceFile(file: string): string {
 }
 
 /**
- * The text of what a person wrote. Refuses NUL bytes and text that is not UTF-8; `file` is its name in messages.
+ * Decodes text a person wrote. Refuses NUL bytes and text that is not UTF-8; `file` is its name in messages.
  * @throws BatonError FILE_UNREADABLE
  */
 export function decodeSource(bytes: Buffer, file: string): string {
   const invalid = firstInvalidByte(bytes)
   if (invalid === undefined) return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
-  const { line, column } = positionOfByte(bytes, invalid)
   const what = bytes[invalid] === 0 ? 'a NUL byte; it looks binary' : 'a byte that is not UTF-8'
   throw new BatonError('FILE_UNREADABLE', `${file} holds ${what} (byte ${invalid})`, {
-    place: { file, line, column },
+    place: { file, ...positionOfByte(bytes, invalid) },
     hint: 'Save the file as UTF-8 text.',
   })
 }
@@ -45,51 +45,39 @@ export function decodeSource(bytes: Buffer, file: string): string {
 function readSourceBytes(file: string): Buffer {
   try {
     const status = statSync(file)
-    if (status.isDirectory())
-      throw new BatonError('FILE_UNREADABLE', `${file} is a folder, not a file`, {
-        place: { file },
-        hint: 'Name a file in it.',
-      })
-    if (!status.isFile()) {
-      const hint = 'Name a file; pipes and devices are not read.'
-      throw new BatonError('FILE_UNREADABLE', `${file} is not a file`, { place: { file }, hint })
-    }
-    if (status.size > maxSourceBytes) {
-      throw new BatonError(
-        'FILE_UNREADABLE',
-        `${file} has ${(status.size / 1e6).toFixed(1)} MB; at most 10 MB can be read`,
-        {
-          place: { file },
-          hint: 'Move the data into files that are named by context_globs.',
-        },
-      )
-    }
-    return readFileSync(file)
+    if (status.isDirectory()) throw unreadable(file, 'is a folder, not a file', { hint: 'Name a file in it.' })
+    if (!status.isFile())
+      throw unreadable(file, 'is not a file', { hint: 'Name a file; pipes and devices are not read.' })
+    if (status.size <= maxSourceBytes) return readFileSync(file)
+    const megabytes = (status.size / 1e6).toFixed(1)
+    const hint = 'Move the data into files that are named by context_globs.'
+    throw unreadable(file, `has ${megabytes} MB; at most 10 MB can be read`, { hint })
   } catch (error) {
     if (error instanceof BatonError) throw error
-    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) {
-      const hint = 'Check the path; relative paths start in the current folder, or the one given with -C.'
-      throw new BatonError('FILE_UNREADABLE', `there is no file ${file}`, { place: { file }, hint, cause: error })
+    if (!hasSystemCode(error, 'ENOENT', 'ENOTDIR')) {
+      throw unreadable(file, `cannot be read: ${messageOf(error)}`, { hint: 'Check its permissions.', cause: error })
     }
-    const hint = 'Check that you may read it.'
-    throw new BatonError('FILE_UNREADABLE', `${file} cannot be read: ${messageOf(error)}`, {
-      place: { file },
-      hint,
-      cause: error,
-    })
+    const hint = 'Check the path; relative paths start in the current folder, or the one given with -C.'
+    throw new BatonError('FILE_UNREADABLE', `there is no file ${file}`, { place: { file }, hint, cause: error })
   }
+}
+
+function unreadable(
+  file: string,
+  problem: string,
+  details: { readonly hint: string; readonly cause?: unknown },
+): BatonError {
+  return new BatonError('FILE_UNREADABLE', `${file} ${problem}`, { place: { file }, ...details })
 }
 
 function firstInvalidByte(bytes: Buffer): number | undefined {
   const nul = bytes.indexOf(0)
   if (nul !== -1) return nul
-  const text = bytes.toString('utf8')
-  if (Buffer.byteLength(text) === bytes.length && !text.includes('�')) return undefined
-  // a real U+FFFD in the file is fine: only the first place where the bytes differ counts
-  const again = Buffer.from(text)
-  const end = Math.min(bytes.length, again.length)
-  for (let index = 0; index < end; index += 1) if (bytes[index] !== again[index]) return index
-  return bytes.length === again.length ? undefined : end
+  if (isUtf8(bytes)) return undefined
+  // the first byte that decoding changes
+  const decoded = Buffer.from(bytes.toString('utf8'))
+  const changed = bytes.findIndex((byte, index) => byte !== decoded[index])
+  return changed === -1 ? bytes.length : changed
 }
 
 function positionOfByte(bytes: Buffer, offset: number): { readonly line: number; readonly column: number } {
@@ -99,9 +87,9 @@ function positionOfByte(bytes: Buffer, offset: number): { readonly line: number;
 }
 
 /**
- * Writes a whole file through a temporary file and a rename, so that a crash leaves the old or the new content.
- * Missing folders are made; the mode of a file that is replaced is kept.
- * @throws what the system says; for a path that leads through a file an Error that names it
+ * Writes a whole file through a temporary file and a rename, so that a crash leaves the old or the new content. Creates
+ * missing folders, keeps the mode of a file that is replaced, and writes through links.
+ * @throws the error of the system; for a path that leads through a file an Error that names it
  */
 export function writeFileAtomic(
   file: string,
@@ -111,12 +99,11 @@ export function writeFileAtomic(
   makeFolders(dirname(file))
   const target = existingLinkTarget(file)
   const temporary = join(dirname(target), temporaryName)
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const descriptor = openSync(temporary, 'wx', 0o666)
   try {
     try {
       keepMode(target, descriptor)
-      for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done)
+      writeFileSync(descriptor, content)
     } finally {
       closeSync(descriptor)
     }
@@ -128,31 +115,29 @@ export function writeFileAtomic(
 }
 
 /**
- * Makes a folder and those above it, as far as they are missing.
- * @throws what the system says; an Error that names the file which stands in the way
+ * Creates a folder and those above it that are missing.
+ * @throws the error of the system; an Error that names a file which is in the way
  */
 export function makeFolders(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
     if (!hasSystemCode(error, 'EEXIST', 'ENOTDIR')) throw error
-    throw new Error(`${nearestThere(folder)} is not a folder`, { cause: error })
+    throw new Error(`${nearestExisting(folder)} is not a folder`, { cause: error })
   }
 }
 
-/** The path itself or the nearest above it that is there. */
-function nearestThere(path: string): string {
-  const parent = dirname(path)
-  if (parent === path) return path
+/** The path itself or the nearest one above it that exists. */
+function nearestExisting(path: string): string {
   try {
     lstatSync(path)
     return path
   } catch {
-    return nearestThere(parent)
+    return nearestExisting(dirname(path))
   }
 }
 
-/** A name for a file that is written before it takes its place; not made of the target's, which may be as long as names can be. */
+/** A name for a temporary file. Not derived from the target's name, which may have the maximum length. */
 export function newTemporaryName(): string {
   return `.baton-${randomBytes(8).toString('hex')}.tmp`
 }
@@ -173,7 +158,7 @@ function keepMode(target: string, descriptor: number): void {
   }
 }
 
-/** The path with every link on it resolved; parts that do not exist yet are kept as they are. */
+/** The path with all links resolved; parts that do not exist yet stay as they are. */
 export function realPath(path: string): string {
   const absolute = resolve(path)
   try {
@@ -187,7 +172,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** Where a link that points to nothing would lead: writing through it would make a file there. */
+/** The target of a dangling link: writing through the link would create a file there. */
 function danglingTarget(path: string): string | undefined {
   try {
     return resolve(dirname(path), readlinkSync(path))
@@ -196,7 +181,7 @@ function danglingTarget(path: string): string | undefined {
   }
 }
 
-/** True when `path` is `folder` or below it. Both are compared as they are: resolve links before. */
+/** True when `path` is `folder` or below it. Does not resolve links. */
 export function isInside(folder: string, path: string): boolean {
   const steps = relative(folder, path)
   return steps === '' || (!isAbsolute(steps) && steps !== '..' && !steps.startsWith(`..${sep}`))
@@ -206,4 +191,25 @@ export function isInside(folder: string, path: string): boolean {
 export function displayPath(folder: string, path: string): string {
   if (!isInside(folder, path)) return path
   return relative(folder, path) || '.'
+}
+
+/**
+ * The first link in `path` (absolute) that leads from where `allows` returns true to where it returns false. Undefined
+ * when there is none: then the path itself is outside, without following links.
+ */
+export function leavingLink(path: string, allows: (real: string) => boolean): string | undefined {
+  for (const step of stepsFromRoot(path)) {
+    if (isLink(step) && allows(realPath(dirname(step))) && !allows(realPath(step))) return step
+  }
+  return undefined
+}
+
+/** The path and all folders above it but the root, from the top. */
+function stepsFromRoot(path: string): string[] {
+  const parent = dirname(path)
+  return parent === path ? [] : [...stepsFromRoot(parent), path]
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 }

@@ -1,11 +1,10 @@
 import { BatonError } from './error.ts'
-import { matchWild, parseWild, type WildToken } from './glob-segment.ts'
 
-/** One folder or file name of a glob: text as it is, `**` for any number of names, or a name with wildcards. */
+/** One folder or file name of a glob: fixed text, `**` for any number of names, or a name with wildcards. */
 export type GlobSegment =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'globstar' }
-  | { readonly kind: 'wild'; readonly tokens: readonly WildToken[] }
+  | { readonly kind: 'wild'; readonly pattern: RegExp }
 
 export interface GlobPattern {
   /** As it was written. */
@@ -19,8 +18,8 @@ export interface GlobPattern {
 const mostAlternatives = 1024
 
 /**
- * Reads a glob (spec/aipack.md 6.3): `*`, `?`, `[a-z]`, `[!a-z]` within one name, `**` across names, `{a,b}`, `\` before
- * a character that shall stand for itself, `!` in front to exclude. Parentheses are ordinary characters.
+ * Parses a glob: `*`, `?`, `[a-z]`, `[!a-z]` within one name, `**` across names, `{a,b}`, `\` to escape a character, a
+ * leading `!` to exclude (docs/aipack.md "Globs"). Parentheses are ordinary characters.
  * @throws BatonError USAGE for an unclosed `[` or `{`, or more than 1024 brace alternatives
  */
 export function parseGlob(text: string): GlobPattern {
@@ -31,14 +30,53 @@ export function parseGlob(text: string): GlobPattern {
   return { text, negated, alternatives }
 }
 
+/** An escaped character, a class (a `]` that comes first is one of its characters), stars, or any other character. */
+const token = /\\(?<escaped>[^])|\[(?<negated>[!^]?)(?<members>\]?[^\]]*)(?<end>\]?)|(?<stars>\*+)|[^]/gu
+
 function parseSegment(step: string, glob: string): GlobSegment {
   if (step === '**') return { kind: 'globstar' }
-  const tokens = parseWild(step, glob)
-  const literal = tokens.every((token) => token.kind === 'character')
-  return literal ? { kind: 'literal', text: tokens.map((token) => token.text).join('') } : { kind: 'wild', tokens }
+  if (!/[*?[\\]/.test(step)) return { kind: 'literal', text: step }
+  let literal: string | undefined = ''
+  const parts = ['']
+  for (const [text, escaped, negated, members, end, stars] of step.matchAll(token)) {
+    if (end === '') throw unclosed(glob, '[')
+    const isPlain = members === undefined && stars === undefined && text !== '?'
+    if (stars !== undefined) parts.push('')
+    else parts[parts.length - 1] += isPlain ? exactly(escaped ?? text) : oneOf(negated, members)
+    literal = isPlain && literal !== undefined ? literal + (escaped ?? text) : undefined
+  }
+  return literal === undefined ? { kind: 'wild', pattern: namePattern(parts) } : { kind: 'literal', text: literal }
 }
 
-/** The names of a path or glob: `.` and doubled slashes drop out; an absolute one starts with an empty name. */
+function exactly(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`
+}
+
+/** A class of these members, or any character. A range whose end comes before its start has no characters. */
+function oneOf(negated: string | undefined, members = ''): string {
+  const ranges = Array.from(members.matchAll(/([^])-([^])|[^]/gu), ([text, first = text, last = text]) =>
+    (first.codePointAt(0) ?? 0) <= (last.codePointAt(0) ?? 0) ? `${exactly(first)}-${exactly(last)}` : '',
+  )
+  return negated === undefined ? '[^]' : `[${negated === '' ? '' : '^'}${ranges.join('')}]`
+}
+
+/**
+ * The parts of a name between its stars. Each `*` but the last takes as little as it can, and the lookahead keeps it from
+ * being tried again: so no number of stars makes the pattern slow.
+ */
+function namePattern([first = '', ...parts]: readonly string[]): RegExp {
+  const last = parts.pop()
+  const middle = parts.map((part, index) => `(?=([^]*?${part}))\\${index + 1}`).join('')
+  return new RegExp(`^${first}${middle}${last === undefined ? '' : `[^]*${last}`}$`, 'u')
+}
+
+function unclosed(glob: string, bracket: '[' | '{'): BatonError {
+  return new BatonError('USAGE', `the glob "${glob}" has an unclosed ${bracket}`, {
+    hint: `Close it, or write \\${bracket} for the character itself.`,
+  })
+}
+
+/** The names of a path or glob, without `.` and empty ones; an absolute one starts with an empty name. */
 export function pathSteps(path: string): string[] {
   const steps = path.split('/').filter((step) => step !== '' && step !== '.')
   return path.startsWith('/') ? ['', ...steps] : steps
@@ -49,7 +87,7 @@ function expandBraces(text: string, glob: string): string[] {
   if (group === undefined) return [text]
   const results = group.options.flatMap((option) => expandBraces(group.before + option + group.after, glob))
   if (results.length <= mostAlternatives) return results
-  throw new BatonError('USAGE', `the glob "${glob}" stands for more than ${mostAlternatives} alternatives`, {
+  throw new BatonError('USAGE', `the glob "${glob}" has more than ${mostAlternatives} alternatives`, {
     hint: 'Write it as several globs.',
   })
 }
@@ -62,51 +100,32 @@ interface Braces {
 
 /** The first group `{a,b}` at the outermost level. */
 function firstBraces(text: string, glob: string): Braces | undefined {
-  const commas: number[] = []
-  let open = -1
+  // where the group opens, its commas, and where it closes
+  const edges: number[] = []
   let depth = 0
   for (let index = 0; index < text.length; index += 1) {
-    const character = text[index]
+    const character = text.charAt(index)
     if (character === '\\') index += 1
-    else if (character === '{') {
-      if (depth === 0) open = index
-      depth += 1
-    } else if (character === ',' && depth === 1) commas.push(index)
-    else if (character === '}' && depth > 0) {
-      depth -= 1
-      if (depth > 0) continue
-      const edges = [open, ...commas, index]
-      const options = edges.slice(1).map((edge, at) => text.slice((edges[at] ?? 0) + 1, edge))
-      return { before: text.slice(0, open), options, after: text.slice(index + 1) }
-    }
+    if (character === '{') depth += 1
+    if (depth === 1 && '{,}'.includes(character)) edges.push(index)
+    if (character === '}' && depth > 0) depth -= 1
+    if (depth > 0 || edges.length === 0) continue
+    const options = edges.slice(1).map((edge, at) => text.slice((edges[at] ?? 0) + 1, edge))
+    return { before: text.slice(0, edges[0]), options, after: text.slice(index + 1) }
   }
-  if (open === -1) return undefined
-  throw new BatonError('USAGE', `the glob "${glob}" has a { without its }`, {
-    hint: 'Close it, or write \\{ for the character itself.',
-  })
-}
-
-/** True when one name matches one segment; `**` is not a name and never does. */
-export function matchSegment(segment: GlobSegment, name: string): boolean {
-  switch (segment.kind) {
-    case 'literal':
-      return segment.text === name
-    case 'wild':
-      return name !== '' && matchWild(segment.tokens, name)
-    case 'globstar':
-      return false
-  }
+  if (depth === 0) return undefined
+  throw unclosed(glob, '{')
 }
 
 /**
- * Where in the alternative one can stand before the first name is read: at 0, and behind leading `**`, which also
- * stand for no name at all. A `**` at the end needs at least one name: `a/**` is not `a`.
+ * The positions in an alternative before the first name is read: 0, and those behind leading `**`, which may match no
+ * name at all. A `**` at the end needs at least one name: `a/**` does not match `a`.
  */
 export function startPositions(segments: readonly GlobSegment[]): readonly number[] {
   return closure(segments, [0])
 }
 
-/** Where one can stand after reading one more name. The length of the alternative itself means: matched. */
+/** The positions after reading one more name. The length of the alternative itself means: matched. */
 export function nextPositions(
   segments: readonly GlobSegment[],
   positions: readonly number[],
@@ -119,7 +138,9 @@ export function nextPositions(
     if (segment.kind === 'globstar') {
       reached.push(position)
       if (position === segments.length - 1) reached.push(segments.length)
-    } else if (matchSegment(segment, name)) reached.push(position + 1)
+    } else if (segment.kind === 'literal' ? segment.text === name : name !== '' && segment.pattern.test(name)) {
+      reached.push(position + 1)
+    }
   }
   return closure(segments, reached)
 }

@@ -7,7 +7,7 @@ const latin =
   'igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute ' +
   'thorn yuml'
 
-/** The Greek letters of U+0391 to U+03C9, in order; `-` is a place without a name. */
+/** The Greek letters of U+0391 to U+03C9, in order; `-` is a code point without a name. */
 const greek =
   'Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho - Sigma Tau Upsilon Phi Chi ' +
   'Psi Omega - - - - - - - alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho ' +
@@ -35,7 +35,7 @@ const codePoints: ReadonlyMap<string, number> = new Map([
   }),
 ])
 
-/** The text with numeric references and the names of HTML 4 (and `&apos;`) decoded once. Unknown ones stay as they are. */
+/** Decodes numeric references and the names of HTML 4 (and `&apos;`) once. Unknown ones stay as they are. */
 export function decodeHtmlEntities(text: string): string {
   return text.replaceAll(
     /&(?:#[xX]([0-9a-fA-F]{1,6})|#(\d{1,7})|([A-Za-z][A-Za-z0-9]{1,7}));/g,

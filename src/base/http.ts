@@ -1,38 +1,47 @@
-import { manyListeners } from './limit.ts'
+import { manyListeners } from './concurrency.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
-  /** `http` or `https`. A name and a password in it are sent as basic authorization. */
+  /** `http` or `https`. User name and password are sent as basic authorization. */
   readonly url: URL
   readonly headers: readonly (readonly [string, string])[]
   readonly body?: string
-  /** How many redirects are followed; one more is an error. */
+  /** Maximum number of redirects; one more is an error. */
   readonly redirectLimit: number
-  /** For all of it, redirects included. */
+  /** For the whole exchange, redirects included. */
   readonly timeLimitMs: number
-  /** Of the body, uncompressed. */
+  /** Maximum size of the body, uncompressed. */
   readonly maxBytes: number
-  /** Asked about each address before it is, also about those that redirects lead to; throws for one that must not be. */
+  /** Called with each address before it is requested, also with those of redirects; throws for a forbidden one. */
   readonly check?: (url: URL) => void
 }
 
 export interface HttpResponse {
   readonly status: number
-  /** Where the answer came from, after redirects. */
+  /** The address of the response, after redirects. */
   readonly url: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** By the charset of the answer, else UTF-8; what is neither is U+FFFD. */
+  /** By the charset of the response, else UTF-8; invalid bytes are U+FFFD. */
   readonly text: string
 }
 
 /**
- * One HTTP request to its end; any status is an answer. Redirects are followed as browsers do: POST becomes GET at 301,
- * 302 and 303, and another host is not sent authorization and cookies.
+ * Sends one HTTP request; any status is an answer. Redirects are followed as browsers do: POST becomes GET at 301, 302
+ * and 303, and another origin does not receive authorization and cookies.
  * @throws the signal's reason, or Error saying what went wrong
  */
 export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-  return inTime(request, signal, readResponse)
+  const { response, url, bytes } = await receive(request, signal)
+  const { status, headers } = response
+  const [cookie] = headers.getSetCookie()
+  const shown = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
+  return {
+    status,
+    url: shownUrl(url),
+    headers: cookie === undefined ? shown : { ...shown, 'set-cookie': cookie },
+    text: decoderFor(headers.get('content-type') ?? '').decode(bytes),
+  }
 }
 
 /** The same for a body that is not text. */
@@ -40,20 +49,22 @@ export async function downloadBytes(
   request: HttpRequest,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
-  return inTime(request, signal, async (response, { maxBytes }, stop) => ({
-    status: response.status,
-    bytes: await readBody(response, maxBytes, stop),
-  }))
+  const { response, bytes } = await receive(request, signal)
+  return { status: response.status, bytes }
 }
 
-type ReadAnswer<T> = (response: Response, request: HttpRequest, signal: AbortSignal) => Promise<T>
+interface Received {
+  readonly response: Response
+  /** Of the last redirect. */
+  readonly url: URL
+  readonly bytes: Uint8Array
+}
 
-async function inTime<T>(request: HttpRequest, signal: AbortSignal, read: ReadAnswer<T>): Promise<T> {
+async function receive(request: HttpRequest, signal: AbortSignal): Promise<Received> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(), request.timeLimitMs)
-  const either = AbortSignal.any([manyListeners(signal), limit.signal])
   try {
-    return await follow(request, either, read)
+    return await follow(request, AbortSignal.any([manyListeners(signal), limit.signal]))
   } catch (error) {
     signal.throwIfAborted()
     if (limit.signal.aborted) throw new Error(`it took longer than ${request.timeLimitMs / 1000} s`, { cause: error })
@@ -63,12 +74,13 @@ async function inTime<T>(request: HttpRequest, signal: AbortSignal, read: ReadAn
   }
 }
 
-async function follow<T>(first: HttpRequest, signal: AbortSignal, read: ReadAnswer<T>): Promise<T> {
+async function follow(first: HttpRequest, signal: AbortSignal): Promise<Received> {
   let request = first
   for (let redirects = 0; ; redirects += 1) {
     const response = await exchange(request, signal)
     const target = redirectTarget(response, request.url)
-    if (target === undefined) return read(response, request, signal)
+    if (target === undefined)
+      return { response, url: request.url, bytes: await readBody(response, first.maxBytes, signal) }
     await response.body?.cancel()
     if (redirects >= first.redirectLimit) throw new Error(`it redirects more than ${first.redirectLimit} times`)
     request = redirected(request, response.status, target)
@@ -78,20 +90,16 @@ async function follow<T>(first: HttpRequest, signal: AbortSignal, read: ReadAnsw
 async function exchange({ method, url, headers, body, check }: HttpRequest, signal: AbortSignal): Promise<Response> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not http: or https:`)
   check?.(url)
-  const target = new URL(url)
-  target.username = ''
-  target.password = ''
   try {
-    const sent = headersFor(url, headers)
-    return await fetch(target, {
+    return await fetch(shownUrl(url), {
       method,
-      headers: sent,
+      headers: headersFor(url, headers),
       redirect: 'manual',
       signal,
       ...(body === undefined ? {} : { body }),
     })
   } catch (error) {
-    // the reason why a connection failed is the cause of what fetch throws
+    // fetch throws an error whose cause is the reason of a failed connection
     throw error instanceof Error && error.cause instanceof Error ? error.cause : error
   }
 }
@@ -121,29 +129,13 @@ function redirected({ body, ...request }: HttpRequest, status: number, url: URL)
   return { ...request, url, method: 'GET', headers: headers.filter(([name]) => !/^content-/i.test(name)) }
 }
 
-async function readResponse(
-  response: Response,
-  { url, maxBytes }: HttpRequest,
-  signal: AbortSignal,
-): Promise<HttpResponse> {
-  const body = await readBody(response, maxBytes, signal)
-  const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== 'set-cookie'))
-  const [cookie] = response.headers.getSetCookie()
-  return {
-    status: response.status,
-    url: shownUrl(url),
-    headers: cookie === undefined ? headers : { ...headers, 'set-cookie': cookie },
-    text: decoderFor(response.headers.get('content-type') ?? '').decode(body),
-  }
-}
-
 async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
     signal.throwIfAborted()
     size += chunk.length
-    // leaving the loop cancels the rest
+    // leaving the loop cancels the stream
     if (size > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
@@ -159,7 +151,7 @@ function decoderFor(contentType: string): { decode(bytes: Uint8Array): string } 
   }
 }
 
-/** A URL as it may be written down: without a name and a password. */
+/** A URL without user name and password, as it may be shown and recorded. */
 export function shownUrl(url: URL): string {
   const shown = new URL(url)
   shown.username = ''

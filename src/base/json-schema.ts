@@ -1,31 +1,32 @@
-import type { Ajv, ErrorObject, Options } from 'ajv'
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { DataPath } from './data-text.ts'
 import { messageOf } from './error.ts'
 import { isObject, type JsonObject } from './json.ts'
 import { schemaProblems, type SchemaFinding, type SchemaProblem, valuePath } from './schema-problem.ts'
 
-/** A JSON Schema that values can be held against. */
+/** A JSON Schema ready to validate values. */
 export interface CompiledSchema {
   readonly schema: JsonObject
-  /** What is wrong with a value that came from JSON: nothing when it fits, at most 20 problems otherwise. */
+  /** The problems of a value that came from JSON, at most 20; none when it is valid. */
   readonly validate: (value: unknown) => readonly SchemaProblem[]
 }
 
 export type SchemaResult =
   | { readonly kind: 'ok'; readonly compiled: CompiledSchema }
-  /** `message` says what is wrong, `at` where in the schema; `others` is what is wrong besides. */
+  /** The first mistake and the others. */
   | ({ readonly kind: 'invalid'; readonly others: readonly SchemaMistake[] } & SchemaMistake)
 
-/** Something wrong with a schema itself. */
+/** A mistake in a schema itself. */
 interface SchemaMistake {
   readonly message: string
+  /** Path in the schema. */
   readonly at: DataPath
 }
 
 /**
- * Reads a JSON Schema: 2020-12, or draft-07 when `$schema` says so. References lead to places in the same schema;
- * nothing is ever loaded. `format` is not checked, and unknown keywords are passed over: models differ in what they
- * know, and a schema that one of them takes should not be refused here.
+ * Compiles a JSON Schema: 2020-12, or draft-07 when `$schema` says so. References are resolved within the schema; nothing
+ * is ever loaded. `format` and unknown keywords are ignored: models differ in what they support, and a schema that one
+ * of them accepts should not be refused here.
  */
 export async function compileSchema(schema: JsonObject): Promise<SchemaResult> {
   const dialect = dialectOf(schema['$schema'])
@@ -41,19 +42,23 @@ export async function compileSchema(schema: JsonObject): Promise<SchemaResult> {
   try {
     if (ajv.validateSchema(plain) !== true) return invalid(ajv.errors ?? [], plain)
     const check = ajv.compile(plain)
-    const validate = (value: unknown): readonly SchemaProblem[] => {
-      if (isDeeper(value, deepest)) return [{ path: '$', message: `is nested deeper than ${deepest} levels` }]
-      return check(value)
-        ? []
-        : schemaProblems(
-            (check.errors ?? []).map((error) => placedFinding(error, plain)),
-            value,
-          )
-    }
-    return { kind: 'ok', compiled: { schema, validate: guarded(validate) } }
+    return { kind: 'ok', compiled: { schema, validate: (value) => problemsOf(value, check, plain) } }
   } catch (error) {
     return { kind: 'invalid', message: compileMessage(error), at: placeOfMistake(error, plain), others: [] }
   }
+}
+
+function problemsOf(value: unknown, check: ValidateFunction, schema: JsonObject): readonly SchemaProblem[] {
+  if (isDeeper(value, maxDepth)) return [{ path: '$', message: `is nested deeper than ${maxDepth} levels` }]
+  try {
+    if (check(value)) return []
+  } catch (error) {
+    // references that form a cycle overflow the stack, whatever the value
+    if (!(error instanceof RangeError)) throw error
+    return [{ path: '$', message: 'cannot be checked: the references of the schema form a cycle' }]
+  }
+  const findings = (check.errors ?? []).map((error) => findingOf(error, schema))
+  return schemaProblems(findings, value)
 }
 
 type Dialect = '2020-12' | 'draft-07'
@@ -66,7 +71,7 @@ function dialectOf(name: unknown): Dialect | undefined {
   return bare === 'json-schema.org/draft-07/schema' ? 'draft-07' : undefined
 }
 
-/** A validator for one schema: those that it has seen stay in it, and their names would meet. */
+/** A validator for one schema: one for several would report names that they share as duplicates. */
 async function createValidator(dialect: Dialect): Promise<Ajv> {
   const options: Options = {
     allErrors: true,
@@ -82,19 +87,13 @@ async function createValidator(dialect: Dialect): Promise<Ajv> {
   return new (await import('ajv/dist/2020.js')).default.Ajv2020(options)
 }
 
-function findingOf(error: ErrorObject): SchemaFinding {
-  const { keyword, instancePath, params, schema, data, message, propertyName } = error
-  return { keyword, instancePath, params, schema: schema as unknown, data: data as unknown, message, propertyName }
-}
-
-/** With the place in the schema, which the validator gives as the fragment of a URL. */
-function placedFinding(error: ErrorObject, schema: JsonObject): SchemaFinding {
-  const finding = findingOf(error)
-  const { schemaPath } = error
+function findingOf({ schemaPath, schema, data, ...error }: ErrorObject, root: JsonObject): SchemaFinding {
+  const finding = { ...error, schema: schema as unknown, data: data as unknown }
   if (!schemaPath.startsWith('#/')) return finding
-  return { ...finding, schemaAt: valuePath({ instancePath: decoded(schemaPath.slice(1)) }, schema) }
+  return { ...finding, schemaAt: valuePath({ instancePath: decoded(schemaPath.slice(1)) }, root) }
 }
 
+/** The validator reports paths in the schema as fragments of a URL. */
 function decoded(fragment: string): string {
   try {
     return decodeURIComponent(fragment)
@@ -103,17 +102,17 @@ function decoded(fragment: string): string {
   }
 }
 
-/** One mistake for each place: what the validator says first there, because the rest follows from it. */
+/** One mistake per path: the first one the validator reports there, because the others follow from it. */
 function invalid(errors: readonly ErrorObject[], schema: JsonObject): SchemaResult {
   const mistakes = new Map<string, SchemaMistake>()
-  for (const finding of errors.map(findingOf)) {
-    const at = valuePath(finding, schema)
-    const [problem] = schemaProblems([finding], schema)
+  for (const error of errors) {
+    const at = valuePath(error, schema)
+    const [problem] = schemaProblems([findingOf(error, schema)], schema)
     const key = JSON.stringify(at)
     if (problem === undefined || mistakes.has(key)) continue
     mistakes.set(key, { message: `${problem.path} ${problem.message}`, at })
   }
-  const [first = { message: 'it is no schema', at: [] }, ...others] = [...mistakes.values()]
+  const [first = { message: 'it is not a schema', at: [] }, ...others] = [...mistakes.values()]
   return { kind: 'invalid', ...first, others: others.slice(0, 20) }
 }
 
@@ -125,20 +124,15 @@ function compileMessage(error: unknown): string {
   return messageOf(error)
 }
 
-/** Where what the validator cannot use is written: a reference that leads nowhere, a bad pattern; when it is once. */
+/** Path of what the validator cannot use, when it occurs once: an unresolved reference, or an invalid pattern. */
 function placeOfMistake(error: unknown, schema: JsonObject): DataPath {
   const reference = isObject(error) ? error['missingRef'] : undefined
-  const isMeant = ([path, value]: Entry): boolean =>
+  const isMistake = ([path, value]: Entry): boolean =>
     typeof reference === 'string'
       ? path.at(-1) === '$ref' && value === reference
       : path.at(-1) === 'pattern' && typeof value === 'string' && !isPattern(value)
-  const found: DataPath[] = []
-  let layer: readonly Entry[] = [[[], schema]]
-  for (let level = 0; layer.length > 0 && level < deepest; level += 1) {
-    layer = layer.flatMap(([path, value]) => entriesOf(value).map(([key, inner]): Entry => [[...path, key], inner]))
-    found.push(...layer.filter(isMeant).map(([path]) => path))
-  }
-  return found.length === 1 ? (found[0] ?? []) : []
+  const [found, other] = [...entriesBelow(schema, [])].filter(isMistake)
+  return found === undefined || other !== undefined ? [] : found[0]
 }
 
 type Entry = readonly [DataPath, unknown]
@@ -151,15 +145,19 @@ function isPattern(text: string): boolean {
   }
 }
 
-function entriesOf(value: unknown): readonly (readonly [string | number, unknown])[] {
-  if (Array.isArray(value)) return value.map((item: unknown, index) => [index, item])
-  return isObject(value) ? Object.entries(value) : []
+function* entriesBelow(value: unknown, path: DataPath): Generator<Entry> {
+  const entries = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : []
+  for (const [key, inner] of entries) {
+    const place = [...path, key]
+    yield [place, inner]
+    yield* entriesBelow(inner, place)
+  }
 }
 
-/** Deeper answers are refused: what reads them later goes down level by level. */
-const deepest = 200
+/** Deeper values are refused: code that reads them later is recursive. */
+const maxDepth = 200
 
-/** Without going down itself, so that no depth is too much for it. */
+/** Not recursive, so that any depth can be measured. */
 function isDeeper(value: unknown, levels: number): boolean {
   let layer: unknown[] = [value]
   for (let level = 0; layer.length > 0; level += 1) {
@@ -167,16 +165,4 @@ function isDeeper(value: unknown, levels: number): boolean {
     layer = layer.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
   }
   return false
-}
-
-/** A schema whose references lead in a circle ends in a full stack, whatever the value. */
-function guarded(validate: CompiledSchema['validate']): CompiledSchema['validate'] {
-  return (value) => {
-    try {
-      return validate(value)
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-      return [{ path: '$', message: 'cannot be checked: the references of the schema lead in a circle' }]
-    }
-  }
 }

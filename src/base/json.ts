@@ -17,7 +17,7 @@ export function cloneJson<T extends Json>(value: T): T {
   return structuredClone(value)
 }
 
-/** JSON text with sorted keys: equal values give equal text, so it can be hashed (spec/engines.md D3). */
+/** JSON text with sorted keys: equal values give equal text, so that it can be hashed. */
 export function canonicalJson(value: Json): string {
   return JSON.stringify(sorted(value))
 }
@@ -37,3 +37,10 @@ export function equalJson(left: Json | undefined, right: Json | undefined): bool
   if (left === undefined || right === undefined) return false
   return canonicalJson(left) === canonicalJson(right)
 }
+
+/** An object without its fields that are undefined. */
+export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>
+}
+
+type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }

@@ -1,7 +1,7 @@
 import Turndown from 'turndown'
 import { parseHtml } from './html.ts'
 
-/** What is used of the nodes of a page. */
+/** The part of the DOM that is used here. */
 interface PageNode {
   readonly nodeName: string
   readonly parentNode: PageNode | null
@@ -12,12 +12,12 @@ interface PageNode {
 }
 
 /**
- * HTML as Markdown: CommonMark with `-`, `*` and `#`, fenced code, and tables as GitHub writes them. What is not text
- * (title, scripts, styles) is left out. Load this file at its first use.
+ * HTML as Markdown: CommonMark with `-`, `*` and `#`, fenced code, and GitHub tables, without title, scripts and styles.
+ * Load this file at its first use.
  * @throws BatonError SCRIPT_FAILED when elements are nested deeper than 512 levels
  */
 export function markdownFromHtml(html: string): string {
-  // only asks whether it is too deep: the parser used below would take minutes to find out
+  // only to check the depth: with very deep pages the parser used below takes minutes
   parseHtml(html)
   const style = { headingStyle: 'atx', hr: '---', bulletListMarker: '-', emDelimiter: '*' } as const
   return new Turndown({ ...style, codeBlockStyle: 'fenced' })
@@ -30,7 +30,7 @@ export function markdownFromHtml(html: string): string {
     .turndown(html)
 }
 
-/** One space behind the mark; further lines are indented to the text of the first. */
+/** One space after the mark; further lines are indented to the text of the first. */
 function item(content: string, node: PageNode): string {
   const mark = markOf(node)
   const text = content
@@ -57,7 +57,7 @@ function cell(content: string): string {
   return ` ${line.replaceAll('|', String.raw`\|`)} |`
 }
 
-/** A table in Markdown needs a heading: it is the first row, whatever its cells are. */
+/** A table in Markdown needs a heading: the first row, whatever its cells are. */
 function row(content: string, node: PageNode): string {
   const line = `|${content}\n`
   return isFirstRow(node) ? `${line}|${' --- |'.repeat(node.children.length)}\n` : line

@@ -1,26 +1,26 @@
 import { EncryptedPDFError, PDFDocument } from '@cantoo/pdf-lib'
 import { BatonError, messageOf } from './error.ts'
 
-/** A PDF that was read. Pages count from 0. */
+/** An open PDF. Pages count from 0. */
 export interface PdfFile {
   readonly pageCount: number
-  /** One page as a PDF of its own; the same bytes whenever it is asked for. */
+  /** One page as a PDF; always the same bytes. */
   readonly page: (index: number) => Promise<Uint8Array>
 }
 
-/** Behind this many bytes nothing of a whole PDF may follow. */
+/** Maximum distance of the first and last marker from the ends of a PDF. */
 const tailBytes = 2048
 
 /**
- * Reads a PDF; `name` is what it is called in messages. One that only its owner's password protects is read as viewers
- * do. The library goes on where something is damaged; when it has lost pages, or the end is missing, the file is refused.
- * Load this file at its first use.
- * @throws BatonError FILE_FAILED for what is no PDF, is damaged, or needs a password
+ * Opens a PDF; `name` is its name in messages. One with an owner password only is opened, as viewers do. The library
+ * accepts damaged files; they are refused here when pages or the end are missing. Load this file at its first use.
+ * @throws BatonError FILE_FAILED for anything but a PDF, a damaged one, and one that needs a password
  */
 export async function openPdf(content: Uint8Array, name: string): Promise<PdfFile> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   if (!bytes.subarray(0, tailBytes).includes('%PDF-')) throw pdfFailed(name, 'is not a PDF')
-  if (!bytes.subarray(-tailBytes).includes('%%EOF')) throw pdfFailed(name, 'is damaged or cut off: its end is missing')
+  if (!bytes.subarray(-tailBytes).includes('%%EOF'))
+    throw pdfFailed(name, 'is damaged or truncated: its end is missing')
   try {
     const source = await PDFDocument.load(content, { updateMetadata: false, password: '' })
     const pageCount = source.getPageCount()

@@ -1,24 +1,24 @@
+import { execa } from 'execa'
+import { platform } from 'node:os'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { execa } from 'execa'
-import { manyListeners } from './limit.ts'
-import { killAtExit, stopGroup } from './process-group.ts'
+import { manyListeners } from './concurrency.ts'
 
 export interface ProcessOptions {
-  /** A path, or a name that is looked for in `PATH`. No shell reads it. */
+  /** A path, or a name that is looked up in `PATH`. Not interpreted by a shell. */
   readonly command: string
   readonly args: readonly string[]
   /** Absolute. */
   readonly cwd: string
-  /** The whole environment: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>
   /** From the start to the end of the process. */
   readonly timeLimitMs: number
-  /** What is kept of each of the two streams, in bytes; the rest is read and thrown away. */
+  /** Bytes kept of each of the two streams; the rest is read and dropped. */
   readonly maxOutputBytes: number
 }
 
-/** How a process ended. `not_started`: there is no such program, or it may not be run. */
+/** How a process ended. `not_started`: the program does not exist, or cannot be executed. */
 export type ProcessEnd =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'killed'; readonly signal: string }
@@ -26,9 +26,9 @@ export type ProcessEnd =
   | { readonly kind: 'not_started'; readonly reason: string }
 
 interface ProcessOutput {
-  /** UTF-8; bytes that are not are U+FFFD. */
+  /** UTF-8; invalid bytes are U+FFFD. */
   readonly text: string
-  /** How many bytes were thrown away. */
+  /** Number of bytes that were dropped. */
   readonly lost: number
 }
 
@@ -38,14 +38,13 @@ export interface ProcessResult {
   readonly stderr: ProcessOutput
 }
 
-/** How long streams may stay open without the process that was started. */
+/** How long streams may stay open after the process has ended. */
 const drainMs = 1_000
 
 /**
- * Runs a program without input to its end (DESIGN 9, spec/systems.md D39). It leads a process group of its own, and the
- * group ends with it: what it left running is stopped by TERM and after 5 s by KILL. The same stops all of it at the
- * time limit and when `signal` is aborted. A process that left the group may go on, but nobody waits for it.
- * Rejects with the signal's reason and for nothing else.
+ * Runs a program without input to its end, in its own process group. When it ends, at the time limit, and when `signal`
+ * is aborted, everything left in the group is stopped: TERM, and KILL after 5 s. A process that has left the group is
+ * not waited for. Rejects with the signal's reason and for nothing else.
  */
 export async function runProcess(options: ProcessOptions, signal: AbortSignal): Promise<ProcessResult> {
   signal.throwIfAborted()
@@ -90,7 +89,7 @@ function spawn({ command, args, cwd, environment }: ProcessOptions) {
     cwd,
     env: environment,
     extendEnv: false,
-    // a new session, so that the whole group can be signalled; execa's own clean-up does not reach it
+    // its own group, which can be signalled as a whole; execa's own cleanup does not
     detached: true,
     cleanup: false,
     reject: false,
@@ -102,15 +101,11 @@ function spawn({ command, args, cwd, environment }: ProcessOptions) {
 }
 
 function notStarted({ originalMessage }: Awaited<Child>): ProcessResult {
-  const nothing = { text: '', lost: 0 }
-  return {
-    end: { kind: 'not_started', reason: originalMessage ?? 'it cannot be run' },
-    stdout: nothing,
-    stderr: nothing,
-  }
+  const empty = { text: '', lost: 0 }
+  return { end: { kind: 'not_started', reason: originalMessage ?? 'it cannot be run' }, stdout: empty, stderr: empty }
 }
 
-/** Does not wait for the streams, which another process may hold open. */
+/** Does not wait for the streams, which another process may keep open. */
 function exitOf(child: Child): Promise<ProcessEnd> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) =>
@@ -147,4 +142,43 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController()
   await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined)])
   timer.abort()
+}
+
+/** Between TERM and KILL. */
+const graceMs = 5_000
+const pollMs = 20
+
+/**
+ * Sends a signal to all processes of a group, by the id of its leader; 0 only checks. False when none is left. On
+ * Windows, which has no groups, only to the process itself.
+ */
+function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(platform() === 'win32' ? leader : -leader, signal)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Stops a group: TERM, and KILL after 5 s. Resolves when no process is left or KILL was sent. */
+async function stopGroup(leader: number): Promise<void> {
+  if (!signalGroup(leader, 'SIGTERM')) return
+  for (let waited = 0; waited < graceMs; waited += pollMs) {
+    await sleep(pollMs)
+    if (!signalGroup(leader, 0)) return
+  }
+  signalGroup(leader, 'SIGKILL')
+}
+
+/** Kills the group when this process exits before the returned function is called. */
+function killAtExit(leader: number): () => void {
+  const kill = (): void => void signalGroup(leader, 'SIGKILL')
+  // any number of commands may run at once: each allows for its own listener, so that Node does not warn of a leak
+  process.setMaxListeners(process.getMaxListeners() + 1)
+  process.on('exit', kill)
+  return () => {
+    process.off('exit', kill)
+    process.setMaxListeners(process.getMaxListeners() - 1)
+  }
 }

@@ -1,32 +1,40 @@
-/**
- * Told what a run reads that decides what it does, so that it can be compared later (DESIGN 13 "Watch"). All paths are
- * absolute. What is said first of a path counts.
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { compareBytes } from './byte-order.ts'
+import { BatonError } from './error.ts'
+import { readSourceFile } from './files.ts'
+
+/*
+ * Everything that decides what a run executes is looked up and read by these functions, so that a resumed run finds what
+ * it started with, and watching knows what to compare. Paths are absolute. Without `reads` they ask the disk alone.
  */
+
+/** Receives what a run reads that decides what it does, to be compared later. The first report on a path counts. */
 export interface ReadLog {
-  /** A file and the text that was read; without a text it is as it is now, which may be: not there. */
+  /** A file and the text that was read. Without a text: the file as it is now, which may be missing. */
   readonly file: (path: string, text?: string) => void
-  /** The same for a prompt file, of which nothing counts that stands below its `====` line. */
+  /** The same for a prompt file, of which only the part above its `====` line counts. */
   readonly prompt: (path: string, text?: string) => void
   readonly list: (list: ReadList) => void
-  /** What a run executes, which is kept to be found again by one that goes on. Left out: it is read from the disk. */
+  /** What a run executes, stored for when it is resumed. When left out, everything is read from the disk. */
   readonly sources?: SourceFiles
 }
 
 /** What is at a path, as far as it decides what a run does. */
 export type SourceEntry =
   | { readonly kind: 'file'; readonly text: string }
-  /** `names`: the folders in it, sorted; left out: that it is there is all that counts. */
+  /** `names`: the folders in it, sorted; left out when only its existence counts. */
   | { readonly kind: 'folder'; readonly names?: readonly string[] }
   | { readonly kind: 'none' }
 
-/** `prompt`: nothing counts that stands below the `====` line. */
+/** `prompt`: only the part above the `====` line counts. */
 export type SourcePart = 'whole' | 'prompt'
 
-/** The files and folders that decide what a run executes (DESIGN 11 "Sources"). All paths are absolute. */
+/** The files and folders that decide what a run executes. */
 interface SourceFiles {
-  /** What is to be found there whatever the disk holds; undefined: the disk is to be asked. */
+  /** The stored entry, which is used instead of the disk; undefined when there is none. */
   readonly stored: (path: string) => SourceEntry | undefined
-  /** Told what was found, wherever it came from. */
+  /** Receives what was found, stored or on disk. */
   readonly found: (path: string, entry: SourceEntry, part: SourcePart) => void
 }
 
@@ -36,13 +44,12 @@ export interface ReadList {
   readonly baseDir: string
   /** Nothing outside is listed. */
   readonly root: string
-  /** What was found. */
   readonly found: readonly string[]
-  /** Whether only the names count, or what is in the files as well. */
+  /** Whether only the names count, or the content of the files as well. */
   readonly reads: 'names' | 'content'
 }
 
-/** Tells both; the first that has sources says what is stored. */
+/** Reports to both; the stored sources are those of the first that has some. */
 export function bothReads(first: ReadLog | undefined, second: ReadLog): ReadLog {
   if (first === undefined) return second
   const sources = first.sources ?? second.sources
@@ -60,5 +67,110 @@ export function bothReads(first: ReadLog | undefined, second: ReadLog): ReadLog 
       second.list(list)
     },
     ...(sources === undefined ? {} : { sources }),
+  }
+}
+
+export interface SourceReading {
+  readonly part?: SourcePart
+  /** False for what cannot change during a run: it is not reported for watching. */
+  readonly watched?: boolean
+}
+
+/**
+ * The text of a file a person wrote, as `readSourceFile` gives it: the stored one where there is one.
+ * @throws BatonError FILE_UNREADABLE
+ */
+export function readSource(
+  path: string,
+  reads: ReadLog | undefined,
+  { part = 'whole', watched = true }: SourceReading = {},
+): string {
+  const note = watched ? (part === 'prompt' ? reads?.prompt : reads?.file) : undefined
+  // before reading: a file that cannot be read is watched as well
+  note?.(path)
+  const text = storedText(path, reads) ?? readSourceFile(path)
+  note?.(path, text)
+  reads?.sources?.found(path, { kind: 'file', text }, part)
+  return text
+}
+
+function storedText(path: string, reads: ReadLog | undefined): string | undefined {
+  const entry = reads?.sources?.stored(path)
+  if (entry?.kind === 'file') return entry.text
+  if (entry?.kind !== 'none') return undefined
+  throw new BatonError('FILE_UNREADABLE', `there was no file ${path} when this run began`, {
+    place: { file: path },
+    hint: 'Start a new run to use what is there now.',
+  })
+}
+
+/** Whether the text of the file is stored, so that the disk does not matter. */
+export function isStored(path: string, reads: ReadLog | undefined): boolean {
+  return reads?.sources?.stored(path)?.kind === 'file'
+}
+
+/** Whether a file or folder is there. */
+export function sourceExists(path: string, reads: ReadLog | undefined): boolean {
+  return look(path, reads) !== 'none'
+}
+
+/** Whether a file is there, links followed. */
+export function isSourceFile(path: string, reads: ReadLog | undefined): boolean {
+  return look(path, reads) === 'file'
+}
+
+/** Whether a folder is there, links followed. */
+export function isSourceFolder(path: string, reads: ReadLog | undefined): boolean {
+  return look(path, reads) === 'folder'
+}
+
+/** Names of the folders in a folder, sorted, without hidden ones; none for a folder that is missing or unreadable. */
+export function sourceFolders(folder: string, reads: ReadLog | undefined): readonly string[] {
+  const stored = reads?.sources?.stored(folder)
+  const entry = stored === undefined || (stored.kind === 'folder' && stored.names === undefined) ? list(folder) : stored
+  reads?.sources?.found(folder, entry, 'whole')
+  return entry.kind === 'folder' ? (entry.names ?? []) : []
+}
+
+function list(folder: string): SourceEntry {
+  try {
+    const entries = readdirSync(folder).filter((name) => !name.startsWith('.'))
+    const names = entries.filter((name) => kindAt(join(folder, name)) === 'folder')
+    return { kind: 'folder', names: names.toSorted(compareBytes) }
+  } catch {
+    return kindAt(folder) === 'folder' ? { kind: 'folder', names: [] } : { kind: 'none' }
+  }
+}
+
+type Kind = SourceEntry['kind'] | 'other'
+
+/** Reports what is found, except files, which are read and reported next. */
+function look(path: string, reads: ReadLog | undefined): Kind {
+  const stored = reads?.sources?.stored(path)
+  const kind = stored?.kind ?? kindAt(path)
+  if (kind === 'folder' || kind === 'none') reads?.sources?.found(path, stored ?? { kind }, 'whole')
+  return kind
+}
+
+function kindAt(path: string): Kind {
+  try {
+    const status = statSync(path, { throwIfNoEntry: false })
+    if (status === undefined) return 'none'
+    return status.isFile() ? 'file' : status.isDirectory() ? 'folder' : 'other'
+  } catch {
+    // the path leads through a file, or a folder that cannot be read
+    return 'none'
+  }
+}
+
+/** What is on the disk now, in the form that can be compared with `like`; an unreadable file is `none`. */
+export function entryOnDisk(path: string, like: SourceEntry): SourceEntry {
+  const kind = kindAt(path)
+  if (kind === 'folder') return like.kind === 'folder' && like.names !== undefined ? list(path) : { kind }
+  if (kind !== 'file') return { kind: 'none' }
+  try {
+    return { kind, text: readSourceFile(path) }
+  } catch {
+    return { kind: 'none' }
   }
 }

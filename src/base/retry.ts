@@ -1,15 +1,15 @@
 import type { Clock } from './clock.ts'
-import { manyListeners } from './limit.ts'
+import { manyListeners } from './concurrency.ts'
 
-/** How often and after which waits something is tried again (R289..R293, D38). */
+/** How often an operation is retried, and after which waits (R289..R293). */
 export interface RetryPolicy {
-  /** All calls, the first one included. */
+  /** Including the first call. */
   readonly maxAttempts: number
   readonly initialBackoffMs: number
-  /** No wait is longer, jitter included. */
+  /** Upper limit of a wait, jitter included. */
   readonly maxBackoffMs: number
   readonly backoffMultiplier: number
-  /** 0.5 is 50 % less to 50 % more. */
+  /** 0.5 means 50 % less to 50 % more. */
   readonly jitterFactor: number
 }
 
@@ -21,11 +21,11 @@ export const defaultRetryPolicy: RetryPolicy = {
   jitterFactor: 0.5,
 }
 
-/** A wait that somebody else asks for is not followed further than this (D38). */
+/** Upper limit of a wait that a server asks for. */
 const longestSuggestionMs = 120_000
 
 /**
- * The wait in milliseconds after failed attempt number `attempt`, from 1 (R294, R295, D38).
+ * The wait in milliseconds after failed attempt number `attempt`, from 1 (R294, R295).
  * `draw` is in [0, 1); 0.5 gives the wait without jitter.
  */
 export function backoffDelay(policy: RetryPolicy, attempt: number, draw: number): number {
@@ -40,14 +40,14 @@ export function backoffDelay(policy: RetryPolicy, attempt: number, draw: number)
   return Math.min(Math.floor(backoff * (1 + jitter)), maxBackoffMs)
 }
 
-/** Whether an error is worth another attempt; `delayMs` is a wait that takes the place of the backoff. */
+/** Whether to retry after an error; `delayMs` replaces the backoff. */
 export type RetryVerdict = { readonly kind: 'retry'; readonly delayMs?: number } | { readonly kind: 'permanent' }
 
-/** A failed attempt after which there will be another one. */
+/** A failed attempt that will be retried. */
 export interface RetryNotice {
   /** The call that failed, from 1. */
   readonly attempt: number
-  /** The wait that comes now. */
+  /** The wait before the next attempt. */
   readonly delayMs: number
   readonly error: unknown
 }
@@ -57,19 +57,19 @@ export interface RetryOptions {
   readonly classify: (error: unknown) => RetryVerdict
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: (notice: RetryNotice) => void
 }
 
-/** How it ended (R298..R300). */
+/** The result of all attempts (R298..R300). */
 export type RetryOutcome<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly attempts: number }
   | { readonly kind: 'permanent'; readonly error: unknown }
   | { readonly kind: 'exhausted'; readonly error: unknown; readonly attempts: number }
 
 /**
- * Calls `operation` until it succeeds, fails for good, or has been called `maxAttempts` times (R289..R300, D38).
- * Rejects with the signal's reason, at once also in the middle of a wait, and for nothing else.
+ * Calls `operation` until it succeeds, fails permanently, or has been called `maxAttempts` times (R289..R300).
+ * Rejects with the signal's reason, immediately even during a wait, and for nothing else.
  */
 export async function retry<T>(
   operation: (attempt: number) => Promise<T>,
@@ -99,14 +99,13 @@ export interface TimeoutOptions {
   readonly signal: AbortSignal
 }
 
-export type TimeoutOutcome<T> =
-  | { readonly kind: 'ok'; readonly value: T }
-  | { readonly kind: 'failed'; readonly error: unknown }
-  | { readonly kind: 'timed_out' }
+export type TimeoutOutcome<T> = Settled<T> | { readonly kind: 'timed_out' }
+
+type Settled<T> = { readonly kind: 'ok'; readonly value: T } | { readonly kind: 'failed'; readonly error: unknown }
 
 /**
- * One operation under a time limit: its value, its error, or that the time was up (R301). The signal it is given is
- * aborted at the limit and with `signal`; nobody waits for an operation that does not listen.
+ * Runs one operation with a timeout: its value, its error, or `timed_out` (R301). The signal it receives is aborted at
+ * the timeout and with `signal`; an operation that ignores it is not waited for.
  * Rejects with the reason of `signal` and for nothing else.
  */
 export async function withTimeout<T>(
@@ -128,8 +127,6 @@ export async function withTimeout<T>(
     settled.abort()
   }
 }
-
-type Settled<T> = { readonly kind: 'ok'; readonly value: T } | { readonly kind: 'failed'; readonly error: unknown }
 
 async function settle<T>(operation: () => Promise<T>): Promise<Settled<T>> {
   try {

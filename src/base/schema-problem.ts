@@ -3,11 +3,11 @@ import { isObject } from './json.ts'
 
 /** What is wrong with one value. */
 export interface SchemaProblem {
-  /** Where the value stands: `$.items[2].name`; `$` is the whole. */
+  /** Path of the value: `$.items[2].name`; `$` is the whole. */
   readonly path: string
-  /** What is said of it, without a full stop: `must be a string, but is 3`. */
+  /** Without a full stop: `must be a string, but is 3`. */
   readonly message: string
-  /** Keys and list indices that lead to what the value broke, in the schema. */
+  /** Path of the violated keyword in the schema. */
   readonly at?: DataPath
 }
 
@@ -16,26 +16,26 @@ export interface SchemaFinding {
   readonly keyword: string
   /** JSON pointer to the value. */
   readonly instancePath: string
-  /** Keys and list indices that lead to the keyword in the schema. */
+  /** Path of the keyword in the schema. */
   readonly schemaAt?: DataPath
-  /** What the validator says about it beyond the keyword. */
+  /** Details of the validator. */
   readonly params: { readonly [name: string]: unknown }
-  /** What the schema holds at the keyword. */
+  /** The value of the keyword in the schema. */
   readonly schema?: unknown
   /** The value. */
   readonly data?: unknown
   readonly message?: string | undefined
-  /** Set when it is the name of this key that does not fit. */
+  /** Set when the name of this key is invalid. */
   readonly propertyName?: string | undefined
 }
 
 const mostProblems = 20
 
-/** Readable problems of a value, each once, at most 20. */
+/** Readable problems of a value, without duplicates, at most 20. */
 export function schemaProblems(findings: readonly SchemaFinding[], root: unknown): readonly SchemaProblem[] {
   const problems = new Map<string, SchemaProblem>()
   for (const finding of findings) {
-    // they only sum up findings of their own
+    // these only summarize findings of their own
     if (finding.keyword === 'if' || finding.keyword === 'propertyNames') continue
     const path = valuePathText(valuePath(finding, root))
     const about = finding.propertyName === undefined ? '' : `the name of the key ${quoted(finding.propertyName)} `
@@ -48,7 +48,7 @@ export function schemaProblems(findings: readonly SchemaFinding[], root: unknown
   return [...problems.values()]
 }
 
-/** Keys and list indices that lead to the value of a finding. */
+/** Path of the value of a finding. */
 export function valuePath({ instancePath }: Pick<SchemaFinding, 'instancePath'>, root: unknown): DataPath {
   const path: (string | number)[] = []
   let value = root
@@ -60,7 +60,7 @@ export function valuePath({ instancePath }: Pick<SchemaFinding, 'instancePath'>,
   return path
 }
 
-/** A path as it is written in messages: `$.items[2]["a b"]`. */
+/** A path in messages: `$.items[2]["a b"]`. */
 function valuePathText(path: DataPath): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`
@@ -69,86 +69,83 @@ function valuePathText(path: DataPath): string {
   return `$${steps.join('')}`
 }
 
-function sentence({ keyword, params, schema, data, message }: SchemaFinding): string {
-  const limit = String(params['limit'] ?? params['len'])
-  switch (keyword) {
-    case 'type':
-      return `must be ${kindsText(params['type'])}, but is ${shown(data)}`
-    case 'required':
-      return `the key ${quoted(params['missingProperty'])} is missing`
-    case 'dependentRequired':
-    case 'dependencies':
-      return `the key ${quoted(params['missingProperty'])} is missing; ${quoted(params['property'])} needs it`
-    case 'additionalProperties':
-      return `the key ${quoted(params['additionalProperty'])} is not allowed`
-    case 'unevaluatedProperties':
-      return `the key ${quoted(params['unevaluatedProperty'])} is not allowed`
-    case 'enum':
-      return `must be ${choices(params['allowedValues'])}, but is ${shown(data)}`
-    case 'const':
-      return `must be ${valueText(params['allowedValue'])}, but is ${shown(data)}`
-    case 'minimum':
-      return `must be at least ${limit}, but is ${shown(data)}`
-    case 'maximum':
-      return `must be at most ${limit}, but is ${shown(data)}`
-    case 'exclusiveMinimum':
-      return `must be above ${limit}, but is ${shown(data)}`
-    case 'exclusiveMaximum':
-      return `must be below ${limit}, but is ${shown(data)}`
-    case 'multipleOf':
-      return `must be a multiple of ${String(params['multipleOf'])}, but is ${shown(data)}`
-    case 'minLength':
-      return `must have at least ${counted(limit, 'character')}`
-    case 'maxLength':
-      return `must have at most ${counted(limit, 'character')}`
-    case 'pattern':
-      return `must match the pattern ${String(params['pattern'])}, but is ${shown(data)}`
-    case 'minItems':
-      return `must have at least ${counted(limit, 'item')}`
-    case 'maxItems':
-    case 'items':
-    case 'additionalItems':
-    case 'unevaluatedItems':
-      return `must have at most ${counted(limit, 'item')}`
-    case 'uniqueItems':
-      return `the items ${String(params['j'])} and ${String(params['i'])} (counted from 0) are equal`
-    case 'contains':
-      return containsText(params)
-    case 'minProperties':
-      return `must have at least ${counted(limit, 'key')}`
-    case 'maxProperties':
-      return `must have at most ${counted(limit, 'key')}`
-    case 'anyOf':
-      return noneFits(schema)
-    case 'oneOf':
-      return Array.isArray(params['passingSchemas'])
+type Sentence = (finding: SchemaFinding) => string
+
+const compared =
+  (relation: string): Sentence =>
+  ({ params, data }) =>
+    `must be ${relation} ${String(params['limit'])}, but is ${shown(data)}`
+
+const counted =
+  (relation: string, what: string): Sentence =>
+  ({ params }) =>
+    `must have ${relation} ${plural(params['limit'] ?? params['len'], what)}`
+
+const missing: Sentence = ({ params }) =>
+  `the key ${quoted(params['missingProperty'])} is missing; ${quoted(params['property'])} needs it`
+
+const noneFits: Sentence = ({ schema }) =>
+  `must fit one of ${Array.isArray(schema) ? schema.length : 0} alternatives, but fits none (the problems of each one are listed too)`
+
+const atMostItems = counted('at most', 'item')
+
+/** What is said of a value, by the keyword of the schema. */
+const sentences: ReadonlyMap<string, Sentence> = new Map<string, Sentence>([
+  ['type', ({ params, data }) => `must be ${kindsText(params['type'])}, but is ${shown(data)}`],
+  ['required', ({ params }) => `the key ${quoted(params['missingProperty'])} is missing`],
+  ['dependentRequired', missing],
+  ['dependencies', missing],
+  ['additionalProperties', ({ params }) => `the key ${quoted(params['additionalProperty'])} is not allowed`],
+  ['unevaluatedProperties', ({ params }) => `the key ${quoted(params['unevaluatedProperty'])} is not allowed`],
+  ['enum', ({ params, data }) => `must be ${choices(params['allowedValues'])}, but is ${shown(data)}`],
+  ['const', ({ params, data }) => `must be ${valueText(params['allowedValue'])}, but is ${shown(data)}`],
+  ['minimum', compared('at least')],
+  ['maximum', compared('at most')],
+  ['exclusiveMinimum', compared('above')],
+  ['exclusiveMaximum', compared('below')],
+  ['multipleOf', ({ params, data }) => `must be a multiple of ${String(params['multipleOf'])}, but is ${shown(data)}`],
+  ['minLength', counted('at least', 'character')],
+  ['maxLength', counted('at most', 'character')],
+  ['pattern', ({ params, data }) => `must match the pattern ${String(params['pattern'])}, but is ${shown(data)}`],
+  ['minItems', counted('at least', 'item')],
+  ['maxItems', atMostItems],
+  ['items', atMostItems],
+  ['additionalItems', atMostItems],
+  ['unevaluatedItems', atMostItems],
+  [
+    'uniqueItems',
+    ({ params }) => `the items ${String(params['j'])} and ${String(params['i'])} (counted from 0) are equal`,
+  ],
+  ['contains', containsText],
+  ['minProperties', counted('at least', 'key')],
+  ['maxProperties', counted('at most', 'key')],
+  ['anyOf', noneFits],
+  [
+    'oneOf',
+    (finding) =>
+      Array.isArray(finding.params['passingSchemas'])
         ? 'fits more than one of the alternatives, but must fit exactly one'
-        : noneFits(schema)
-    case 'not':
-      return 'is a value that is excluded'
-    case 'false schema':
-      return 'must not be there'
-    default:
-      return message ?? `does not fit "${keyword}"`
-  }
+        : noneFits(finding),
+  ],
+  ['not', () => 'is a value that is excluded'],
+  ['false schema', () => 'must not be there'],
+])
+
+function sentence(finding: SchemaFinding): string {
+  return sentences.get(finding.keyword)?.(finding) ?? finding.message ?? `does not fit "${finding.keyword}"`
 }
 
 function quoted(name: unknown): string {
   return JSON.stringify(name) ?? ''
 }
 
-function counted(limit: string, what: string): string {
-  return `${limit} ${what}${limit === '1' ? '' : 's'}`
+function plural(count: unknown, what: string): string {
+  return `${String(count)} ${what}${count === 1 ? '' : 's'}`
 }
 
-function containsText({ minContains, maxContains }: SchemaFinding['params']): string {
-  const least = `must have at least ${counted(String(minContains), 'matching item')}`
+function containsText({ params: { minContains, maxContains } }: SchemaFinding): string {
+  const least = `must have at least ${plural(minContains, 'matching item')}`
   return typeof maxContains === 'number' ? `${least} and at most ${maxContains}` : least
-}
-
-function noneFits(schema: unknown): string {
-  const count = Array.isArray(schema) ? schema.length : 0
-  return `must fit one of ${count} alternatives, but fits none (the problems of each one are listed too)`
 }
 
 const kindNames: Readonly<Record<string, string>> = {
@@ -175,14 +172,14 @@ function choices(values: unknown): string {
   return all.length === 1 ? some : `one of ${some}${rest}`
 }
 
-/** A value of the schema, whole: the reader has to write it. */
+/** A value of the schema, in full: the reader has to write it. */
 function valueText(value: unknown): string {
   return JSON.stringify(value) ?? 'nothing'
 }
 
 const longestText = 60
 
-/** A value of the data, short. */
+/** A value of the data, shortened. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (isObject(value)) return 'an object'

@@ -11,20 +11,17 @@ export interface Version {
   readonly build: string
 }
 
-/** All three numbers, nothing before and nothing after: no `v`, no blanks. */
-const strict = /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:[-+]|$)/
-
-/** A version by SemVer 2.0; undefined for any other text. */
+/** A version by SemVer 2.0, without `v` and blanks around it; undefined for any other text. */
 export function parseVersion(text: string): Version | undefined {
-  const version = strict.test(text) ? parse(text) : null
+  const version = /^\d\S*$/.test(text) ? parse(text) : null
   if (version === null) return undefined
   const { major, minor, patch, prerelease, build } = version
   return { major, minor, patch, prerelease: prerelease.join('.'), build: build.join('.') }
 }
 
 /**
- * Negative, zero or positive. Versions that differ in build metadata only are not equal (spec/aipack.md 6.2, vector 76):
- * they are ordered by it, none first, numbers before words.
+ * Negative, zero or positive. Versions that differ in build metadata only are not equal (docs/aipack.md "Vectors"): they
+ * are ordered by it, none first, numbers before words. Not by `compareBuild` of the library, for which `1` equals `01`.
  */
 export function orderVersions(left: Version, right: Version): number {
   return compareVersions(plainText(left), plainText(right)) || compareBuilds(left.build, right.build)
@@ -35,23 +32,21 @@ function plainText({ major, minor, patch, prerelease }: Version): string {
 }
 
 function compareBuilds(left: string, right: string): number {
-  const ours = left === '' ? [] : left.split('.')
-  const theirs = right === '' ? [] : right.split('.')
-  for (let index = 0; index < Math.min(ours.length, theirs.length); index += 1) {
-    const order = compareIdentifiers(ours[index] ?? '', theirs[index] ?? '')
+  const [ours = [], theirs = []] = [left, right].map((build) => (build === '' ? [] : build.split('.')))
+  for (const [index, part] of ours.entries()) {
+    const other = theirs[index]
+    const order = other === undefined ? 1 : compareIdentifiers(part, other)
     if (order !== 0) return order
   }
   return ours.length - theirs.length
 }
 
 function compareIdentifiers(left: string, right: string): number {
-  const isNumber = (text: string): boolean => /^\d+$/.test(text)
-  if (isNumber(left) !== isNumber(right)) return isNumber(left) ? -1 : 1
-  if (isNumber(left)) {
-    const difference = BigInt(left) - BigInt(right)
-    // 01 and 1 are the same number, but not the same metadata
-    if (difference !== 0n) return difference < 0n ? -1 : 1
-    return left.length - right.length
+  const [ours, theirs] = [left, right].map((text) => (/^\d+$/.test(text) ? BigInt(text) : undefined))
+  if (ours === undefined || theirs === undefined) {
+    if (ours !== theirs) return ours === undefined ? 1 : -1
+    return left < right ? -1 : left > right ? 1 : 0
   }
-  return left < right ? -1 : left > right ? 1 : 0
+  // 01 and 1 are the same number, but not the same metadata
+  return ours < theirs ? -1 : ours > theirs ? 1 : left.length - right.length
 }

@@ -1,6 +1,6 @@
 /**
- * Edits (insert, delete, replace, swap of two neighbours) that turn one word into the other. Distances above `limit`
- * are given as `limit + 1`, so that very long words cost nothing.
+ * The number of edits (insert, delete, replace, swap of two neighbours) between two words. Distances above `limit` are
+ * `limit + 1`, so that very long words cost nothing.
  */
 export function editDistance(left: string, right: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(left.length - right.length) > limit) return limit + 1
@@ -24,7 +24,7 @@ export function editDistance(left: string, right: string, limit = Number.POSITIV
   return Math.min(last[right.length] ?? 0, limit + 1)
 }
 
-/** The candidate that was probably meant: at most a third of the word (at least one edit) away; the first of equals. */
+/** The first nearest candidate, if the distance is at most a third of the word's length, or one edit. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3))
   let best: string | undefined
@@ -39,7 +39,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** The word without what people mix up in keys: case, `-` and `_`. */
+/** The word without the differences that people confuse in keys: case, `-` and `_`. */
 export function foldKey(word: string): string {
   return word.toLowerCase().replaceAll(/[-_]/g, '')
 }

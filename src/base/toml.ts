@@ -1,20 +1,21 @@
 import type { TomlDate, TomlError } from 'smol-toml'
+import type { AST } from 'toml-eslint-parser'
 import {
   dataError,
-  maxDataDepth,
-  paddedBlock,
-  pathText,
   type DataPath,
   type DataSource,
   type DataText,
+  maxDataDepth,
+  paddedBlock,
+  pathText,
   type TextPosition,
 } from './data-text.ts'
 import type { JsonObject } from './json.ts'
-import type { ExactJson, ExactTable } from './jsonc.ts'
+import type { ExactJson, ExactTable } from './json-text.ts'
 
 /**
- * Reads TOML 1.1 as JSON data. Dates become text as TOML writes them. Refused, because JSON or our own code could not
- * hold them safely: nan, infinity, integers beyond 2^53, the key `__proto__`, more than 100 levels.
+ * Parses TOML 1.1 as JSON data. Dates become text as TOML writes them. Refused, because JSON or our own code could not
+ * represent them safely: nan, infinity, integers beyond 2^53, the key `__proto__`, more than 100 levels.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseToml(source: DataSource): Promise<DataText> {
@@ -51,7 +52,7 @@ async function readTables(
   }
 }
 
-/** Data as TOML, keys in the order they have, tables last. It must hold no null; bigints keep all their digits. */
+/** Data as TOML, keys in their order, tables last. Must contain no null; bigints keep all their digits. */
 export async function stringifyToml(data: object): Promise<string> {
   const { stringify } = await import('smol-toml')
   return stringify(data)
@@ -93,17 +94,13 @@ class UnsuitableValue extends Error {
 }
 
 function plainTable(table: Readonly<Record<string, unknown>>, path: DataPath): ExactTable {
-  return Object.fromEntries(
-    Object.keys(table).map((key) => {
-      const inner = [...path, key]
-      if (key === '__proto__')
-        throw new UnsuitableValue(inner, 'has a key "__proto__", which cannot be used', 'Choose another name.')
-      return [key, plainValue(table[key], inner)]
-    }),
-  )
+  return Object.fromEntries(Object.keys(table).map((key) => [key, plainValue(table[key], [...path, key])]))
 }
 
 function plainValue(value: unknown, path: DataPath): ExactJson {
+  if (path.at(-1) === '__proto__') {
+    throw new UnsuitableValue(path, 'has a key "__proto__", which cannot be used', 'Choose another name.')
+  }
   if (path.length > maxDataDepth) {
     const shown = path.slice(0, 4)
     throw new UnsuitableValue(shown, `nests ${pathText(shown)} deeper than ${maxDataDepth} levels`, 'Flatten it.')
@@ -112,7 +109,11 @@ function plainValue(value: unknown, path: DataPath): ExactJson {
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
-    throw new UnsuitableValue(path, `gives ${pathText(path)} a value that is no number (nan or inf)`, 'Use a number.')
+    throw new UnsuitableValue(
+      path,
+      `gives ${pathText(path)} a value that is not a number (nan or inf)`,
+      'Use a number.',
+    )
   }
   if (typeof value === 'bigint') {
     if (BigInt.asIntN(64, value) === value) return value
@@ -135,10 +136,71 @@ function locator(source: DataSource): DataText['locate'] {
   }
 }
 
-type Positions = ReadonlyMap<string, { readonly key: TextPosition; readonly value: TextPosition }>
+interface KeyAndValue {
+  readonly key: TextPosition
+  readonly value: TextPosition
+}
 
-/** smol-toml keeps no positions, so the text is read once more by a parser that does. */
+/** By paths as JSON. */
+type Positions = Map<string, KeyAndValue>
+
+/**
+ * The positions of all keys, values and list items, by a parser that keeps them, which smol-toml does not; none when this
+ * parser does not accept the text. Heavy: only for an error or an origin that is shown.
+ */
 async function readPositions(text: string): Promise<Positions> {
-  const { readTomlPositions } = await import('./toml-positions.ts')
-  return readTomlPositions(text)
+  const { parseTOML } = await import('toml-eslint-parser')
+  const positions: Positions = new Map()
+  try {
+    for (const node of parseTOML(text, { tomlVersion: '1.1' }).body[0].body) addEntry(node, [], positions)
+  } catch {
+    // the parser that counts has accepted the text: a missing position is better than a second verdict
+  }
+  return positions
+}
+
+type Entry = AST.TOMLTable | AST.TOMLKeyValue
+
+function addEntry(node: Entry, prefix: DataPath, positions: Positions): void {
+  const path = addKeys(node, prefix, positions)
+  if (node.type === 'TOMLKeyValue') addInside(node.value, path, positions)
+  else for (const inner of node.body) addEntry(inner, path, positions)
+}
+
+/** Adds each step of a dotted key. A list index of `[[tables]]` has the position of the key before it. */
+function addKeys(node: Entry, prefix: DataPath, positions: Positions): DataPath {
+  const { keys } = node.key
+  const isTable = node.type === 'TOMLTable'
+  const steps = isTable ? node.resolvedKey : keys.map((key) => (key.type === 'TOMLBare' ? key.name : key.value))
+  let path = prefix
+  let next = 0
+  // deeper data is refused anyway
+  for (const [index, step] of steps.slice(0, maxDataDepth).entries()) {
+    path = [...path, step]
+    const key = keys[typeof step === 'string' ? next++ : next - 1]
+    if (key === undefined) continue
+    const hasValue = !isTable && index === steps.length - 1
+    add(path, { key: rangeOf(key), value: rangeOf(hasValue ? node.value : key) }, positions)
+  }
+  return path
+}
+
+function addInside(node: AST.TOMLContentNode, path: DataPath, positions: Positions): void {
+  if (path.length >= maxDataDepth) return
+  if (node.type === 'TOMLInlineTable') for (const inner of node.body) addEntry(inner, path, positions)
+  if (node.type !== 'TOMLArray') return
+  for (const [index, element] of node.elements.entries()) {
+    const inner = [...path, index]
+    add(inner, { key: rangeOf(element), value: rangeOf(element) }, positions)
+    addInside(element, inner, positions)
+  }
+}
+
+function add(path: DataPath, place: KeyAndValue, positions: Positions): void {
+  const key = JSON.stringify(path)
+  if (!positions.has(key)) positions.set(key, place)
+}
+
+function rangeOf({ loc: { start, end } }: AST.TOMLNode): TextPosition {
+  return { line: start.line, column: start.column + 1, endLine: end.line, endColumn: end.column + 1 }
 }

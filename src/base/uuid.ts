@@ -2,10 +2,9 @@ import { UUID, uuidv4obj, uuidv7obj } from 'uuidv7'
 
 export type UuidVersion = 4 | 7
 
-/** A new UUID as its 16 bytes (RFC 9562). Those of version 7 sort in the order this process made them. */
+/** A new UUID as its 16 bytes (RFC 9562). Those of version 7 sort in the order this process created them. */
 export function newUuid(version: UuidVersion): Uint8Array {
-  const { bytes } = version === 4 ? uuidv4obj() : uuidv7obj()
-  return Uint8Array.from(bytes)
+  return Uint8Array.from((version === 4 ? uuidv4obj() : uuidv7obj()).bytes)
 }
 
 /** The 16 bytes as text: `8-4-4-4-12` hexadecimal digits. */
@@ -14,8 +13,8 @@ export function uuidText(bytes: Uint8Array): string {
 }
 
 /**
- * When a UUID was made, in whole milliseconds since 1970: versions 1, 6 and 7 say so. Takes the forms with and without
- * hyphens, in braces and as `urn:uuid:`; undefined for other versions and for what is no UUID.
+ * The time in a UUID of version 1, 6 or 7, in whole milliseconds since 1970. Accepts the forms with and without hyphens,
+ * in braces and with `urn:uuid:`; undefined for other versions and for text that is not a UUID.
  */
 export function uuidTime(text: string): number | undefined {
   const uuid = parsed(text)
@@ -41,7 +40,7 @@ function parsed(text: string): UUID | undefined {
   }
 }
 
-/** Steps of 100 ns between 1582-10-15, where versions 1 and 6 begin to count, and 1970. */
+/** Steps of 100 ns between 1582-10-15, the epoch of versions 1 and 6, and 1970. */
 const gregorianStart = 0x01b21dd213814000n
 const stepsPerMs = 10_000n
 

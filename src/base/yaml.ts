@@ -10,18 +10,18 @@ import {
 } from './data-text.ts'
 import { messageOf } from './error.ts'
 import type { JsonObject } from './json.ts'
-import type { ExactJson, ExactTable } from './jsonc.ts'
+import type { ExactJson, ExactTable } from './json-text.ts'
 
 type Yaml = (typeof Types)['default']
 type Root = Types.Node | null
 
-/** What aliases may add, in values: enough for reuse, too little for a bomb. */
+/** Maximum number of values that aliases may add: enough for reuse, too little for a bomb. */
 const maxAliasedValues = 10_000
 const coreTags = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 )
 
-/** What stands behind these is text to those who do not know them. */
+/** Scripts read values with these tags as text. */
 const textTags = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:binary'])
 
 interface Pair {
@@ -29,12 +29,14 @@ interface Pair {
   readonly value: unknown
 }
 
-/** Settings hold what JSON can; scripts are given what AIPack gives them. */
+/** Settings can hold only what JSON can; scripts get what AIPack gives them. */
 type Readers = 'settings' | 'scripts'
 
 interface Reading {
   readonly yaml: Yaml
   readonly readers: Readers
+  readonly source: DataSource
+  readonly lines: Types.LineCounter
   readonly fail: (reason: string, hint: string, node: Types.Node) => Error
   readonly anchors: Map<string, Types.Node>
   /** The pairs of each mapping by key, for `locate`. */
@@ -43,90 +45,74 @@ interface Reading {
   aliased: number
 }
 
+async function newReading(source: DataSource, readers: Readers): Promise<Reading> {
+  const { default: yaml } = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const fail: Reading['fail'] = (reason, advice, node) =>
+    dataError(source, { reason, hint: advice }, positionOf(node, lines) ?? { line: source.firstLine, column: 1 })
+  return { yaml, readers, source, lines, fail, anchors: new Map(), mappings: new Map(), aliasDepth: 0, aliased: 0 }
+}
+
 /**
- * Reads one YAML 1.2 document (core schema: no dates, `yes` is text) whose top level is a mapping; empty text is an
+ * Parses one YAML 1.2 document (core schema: no dates, `yes` is text) whose top level is a mapping; empty text is an
  * empty mapping. Refused: duplicate keys, tags of other schemas, merge keys, lists or mappings as keys, nan, infinity,
- * integers beyond 2^53, `__proto__`, aliases that grow without measure, more than 100 levels.
+ * integers beyond 2^53, `__proto__`, too many values through aliases, more than 100 levels.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseYaml(source: DataSource): Promise<DataText> {
-  const read = await readMapping(source, 'settings')
-  if (read === undefined) return { data: {}, locate: async () => undefined }
-  const { table, ...found } = read
-  return { data: table as JsonObject, locate: async (path, part = 'key') => locate({ path, part }, found) }
+  const reading = await newReading(source, 'settings')
+  const root = parseMapping(reading)
+  if (root === undefined) return { data: {}, locate: async () => undefined }
+  const data = plainValue(root, 0, reading) as JsonObject
+  return { data, locate: async (path, part = 'key') => locate({ path, part }, root, reading) }
 }
 
 /**
- * One document whose top level is a mapping, for scripts: as `parseYamlDocuments` reads it.
+ * One document whose top level is a mapping, for scripts, by the rules of `parseYamlDocuments`.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseYamlTable(source: DataSource): Promise<ExactTable> {
-  return (await readMapping(source, 'scripts'))?.table ?? {}
-}
-
-interface ReadMapping {
-  readonly table: ExactTable
-  readonly root: Types.Node
-  readonly reading: Reading
-  readonly lines: Types.LineCounter
+  const reading = await newReading(source, 'scripts')
+  const root = parseMapping(reading)
+  return root === undefined ? {} : (plainValue(root, 0, reading) as ExactTable)
 }
 
 /** Undefined for empty text. */
-async function readMapping(source: DataSource, readers: Readers): Promise<ReadMapping | undefined> {
-  const { default: yaml } = await import('yaml')
-  const lines = new yaml.LineCounter()
-  const document = parseText(yaml, source, lines)
+function parseMapping(reading: Reading): Types.YAMLMap | undefined {
+  const { yaml, source, fail } = reading
+  const document = catching(source, () => yaml.parseDocument(paddedBlock(source), parseOptions(reading)))
+  refuseProblems(document, reading)
   const root: Root = document.contents
-  const fail = failure(source, lines)
-  if (root === null || isEmpty(yaml, root)) return undefined
-  if (!yaml.isMap(root)) throw fail('must be a list of keys with values', 'Write one key: value on each line.', root)
-
-  const reading = newReading(yaml, { readers, fail })
-  return { table: plainValue(root, 0, reading) as ExactTable, root, reading, lines }
-}
-
-function failure(source: DataSource, lines: Types.LineCounter): Reading['fail'] {
-  return (reason, advice, node) =>
-    dataError(source, { reason, hint: advice }, positionOf(node, lines) ?? { line: source.firstLine, column: 1 })
-}
-
-function newReading(yaml: Yaml, { readers, fail }: Pick<Reading, 'readers' | 'fail'>): Reading {
-  return { yaml, readers, fail, anchors: new Map(), mappings: new Map(), aliasDepth: 0, aliased: 0 }
+  if (root === null || (yaml.isScalar(root) && root.value === null && (root.source ?? '') === '')) return undefined
+  if (yaml.isMap(root)) return root
+  throw fail('must be a list of keys with values', 'Write one key: value on each line.', root)
 }
 
 /**
- * All documents of a YAML text in order, each any value, for scripts. What `parseYaml` refuses is refused here too, but:
- * integers of 64 bits beyond 2^53 are bigints and larger ones floats, `<<` is a key like others, and dates and bytes with
- * a tag are their text (as AIPack reads them).
+ * All documents of a YAML text in order, each any value, for scripts. Refuses what `parseYaml` refuses, except that
+ * integers beyond 2^53 are bigints up to 64 bits and floats above, `<<` is an ordinary key, and dates and bytes with a
+ * tag are their text, as in AIPack.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseYamlDocuments(source: DataSource): Promise<readonly ExactJson[]> {
-  const { default: yaml } = await import('yaml')
-  const lines = new yaml.LineCounter()
-  const documents = catching(source, () => yaml.parseAllDocuments(paddedBlock(source), parseOptions(lines)))
-  const fail = failure(source, lines)
+  const reading = await newReading(source, 'scripts')
+  const documents = catching(source, () => reading.yaml.parseAllDocuments(paddedBlock(source), parseOptions(reading)))
   return documents.map((document) => {
-    refuseProblems(document, source, lines)
-    return plainValue(document.contents as Root, 0, newReading(yaml, { readers: 'scripts', fail }))
+    refuseProblems(document, reading)
+    return plainValue(document.contents as Root, 0, { ...reading, anchors: new Map(), aliased: 0 })
   })
 }
 
-/** Values as YAML documents separated by `---`, keys in the order they have. Bigints keep all their digits. */
+/** Values as YAML documents separated by `---`, keys in their order. Bigints keep all their digits. */
 export async function stringifyYaml(documents: readonly unknown[]): Promise<string> {
   const { default: yaml } = await import('yaml')
   const options = { version: '1.2', lineWidth: 0, aliasDuplicateObjects: false } as const
   return documents.map((document) => yaml.stringify(document, options)).join('---\n')
 }
 
-function parseText(yaml: Yaml, source: DataSource, lines: Types.LineCounter): Types.Document.Parsed {
-  const document = catching(source, () => yaml.parseDocument(paddedBlock(source), parseOptions(lines)))
-  refuseProblems(document, source, lines)
-  return document
-}
-
-function parseOptions(lineCounter: Types.LineCounter) {
+function parseOptions({ lines }: Reading) {
   return {
-    lineCounter,
+    lineCounter: lines,
     prettyErrors: false,
     uniqueKeys: false,
     intAsBigInt: true,
@@ -147,7 +133,7 @@ function catching<T>(source: DataSource, parse: () => T): T {
   }
 }
 
-function refuseProblems(document: Types.Document, source: DataSource, lines: Types.LineCounter): void {
+function refuseProblems(document: Types.Document, { source, lines }: Reading): void {
   const [problem] = [...document.errors, ...document.warnings]
   if (problem === undefined) return
   const [at, end] = problem.pos.map((offset) => lines.linePos(offset))
@@ -160,15 +146,11 @@ function reasonOf({ code, message }: { readonly code?: string; readonly message:
   return /call stack/.test(message) ? 'is nested too deeply' : `is not valid YAML: ${message}`
 }
 
-function isEmpty(yaml: Yaml, node: Types.Node): boolean {
-  return yaml.isScalar(node) && node.value === null && (node.source ?? '') === ''
-}
-
 function plainValue(node: Root, depth: number, reading: Reading): ExactJson {
   if (node === null) return null
   const { yaml, fail, anchors, readers } = reading
   if (depth > maxDataDepth) throw fail(`nests values deeper than ${maxDataDepth} levels`, 'Flatten it.', node)
-  if (yaml.isAlias(node)) return aliasedValue(node.source, node, { depth, reading })
+  if (yaml.isAlias(node)) return aliasedValue(node, depth, reading)
   if (reading.aliasDepth > 0 && ++reading.aliased > maxAliasedValues)
     throw fail('repeats too much through aliases', 'Write the values out.', node)
   if (readers === 'scripts' && yaml.isScalar(node) && textTags.has(node.tag ?? '')) return node.source ?? ''
@@ -181,11 +163,8 @@ function plainValue(node: Root, depth: number, reading: Reading): ExactJson {
   throw fail('holds a value of an unknown kind', 'Leave it out.', node)
 }
 
-function aliasedValue(
-  name: string,
-  alias: Types.Node,
-  { depth, reading }: { readonly depth: number; readonly reading: Reading },
-): ExactJson {
+function aliasedValue(alias: Types.Alias, depth: number, reading: Reading): ExactJson {
+  const name = alias.source
   const target = reading.anchors.get(name)
   if (target === undefined)
     throw reading.fail(`has an alias *${name} without an anchor before it`, `Add &${name}.`, alias)
@@ -228,10 +207,10 @@ function plainScalar(node: Types.Scalar, { fail, readers }: Reading): ExactJson 
   if (typeof value !== 'number' && typeof value !== 'bigint')
     throw fail('holds a value of an unknown kind', 'Put it in quotes.', node)
   const number = Number(value)
-  if (!Number.isFinite(number)) throw fail('has a value that is no number (nan or inf)', 'Use a number.', node)
+  if (!Number.isFinite(number)) throw fail('has a value that is not a number (nan or inf)', 'Use a number.', node)
   if (typeof value === 'number' || Number.isSafeInteger(number)) return number
   if (readers === 'settings')
-    throw fail(`has an integer that cannot be kept exactly: ${value}`, 'Put it in quotes.', node)
+    throw fail(`has an integer that cannot be represented exactly: ${value}`, 'Put it in quotes.', node)
   return BigInt.asIntN(64, value) === value ? value : number
 }
 
@@ -245,7 +224,8 @@ function positionOf(node: unknown, lines: Types.LineCounter): TextPosition | und
 
 function locate(
   { path, part }: { readonly path: DataPath; readonly part: 'key' | 'value' },
-  { root, reading: { yaml, anchors, mappings }, lines }: Omit<ReadMapping, 'table'>,
+  root: Types.Node,
+  { yaml, anchors, mappings, lines }: Reading,
 ): TextPosition | undefined {
   let node: Root = root
   let found: TextPosition | undefined

@@ -1,48 +1,47 @@
-import type { ArchiveEntry } from './archive-entry.ts'
-import { refused, refusedEntry } from './archive-entry.ts'
-import { decodeZipName } from './zip-name.ts'
+import { type ArchiveEntry, refused, refusedEntry } from './archive.ts'
 
-/** An entry as the directory of a zip file describes it. */
+/** An entry as the central directory of a zip file describes it. */
 export interface ZipEntry extends ArchiveEntry {
   /** The name as it is stored. */
   readonly rawName: Uint8Array
-  /** 0: as it is, 8: deflate. */
+  /** 0: stored, 8: deflate. */
   readonly method: number
   readonly isEncrypted: boolean
-  /** By its Unix mode; archives made elsewhere have none. */
+  /** By its Unix mode; false for archives from other systems. */
   readonly isExecutable: boolean
   readonly crc: number
-  /** Where its local header begins. */
+  /** Offset of its local header. */
   readonly start: number
 }
 
 export interface ZipDirectory {
   /** In the order of the archive. */
   readonly entries: readonly ZipEntry[]
-  /** Where the directory begins: all content lies before. */
+  /** Offset of the directory: all content lies before it. */
   readonly start: number
 }
 
 interface Zip {
   readonly bytes: Buffer
   readonly archive: string
-  /** More entries are not even read. */
-  readonly mostEntries: number
+  /** An archive that declares more is refused before its entries are read. */
+  readonly maxEntries: number
 }
 
 const signature = { entry: 0x02014b50, end: 0x06054b50, end64: 0x06064b50, locator64: 0x07064b50 }
+const multiPart = 'is a part of a multi-part archive, which is not supported'
 const unknown16 = 0xffff
 const unknown32 = 0xffffffff
 
 /**
- * Reads the directory at the end of a zip file, also with 64-bit sizes. Our own code because libraries do not tell what
- * a check needs: whether an entry is a link, where it lies, and whether it is encrypted.
- * @throws BatonError FILE_FAILED for what is no zip file, cut off, in several parts, or does not fit together
+ * Reads the central directory of a zip file, also with 64-bit sizes. Own code, because libraries accept archives that
+ * are refused here (docs/decisions/2026-11-22-libraries-for-small-formats.md).
+ * @throws BatonError FILE_FAILED for anything but a whole, consistent zip file in one part
  */
 export function readZipDirectory(zip: Zip): ZipDirectory {
-  const { bytes, archive, mostEntries } = zip
+  const { bytes, archive, maxEntries } = zip
   const { count, start, size, end } = directoryPlace(zip)
-  if (count > mostEntries) throw refused(archive, `has ${count} entries; at most ${mostEntries} are unpacked`)
+  if (count > maxEntries) throw refused(archive, `has ${count} entries; at most ${maxEntries} are unpacked`)
   if (start + size !== end) throw refused(archive, 'is damaged: its directory is not where it should be')
   const entries: ZipEntry[] = []
   let at = start
@@ -51,11 +50,11 @@ export function readZipDirectory(zip: Zip): ZipDirectory {
       throw refused(archive, `is damaged: its directory ends after ${index} of ${count} entries`)
     }
     const length = 46 + [28, 30, 32].reduce((sum, offset) => sum + bytes.readUInt16LE(at + offset), 0)
-    if (at + length > end) throw refused(archive, `is damaged: its directory is cut off in entry ${index + 1}`)
+    if (at + length > end) throw refused(archive, `is damaged: its directory is truncated in entry ${index + 1}`)
     entries.push(readEntry(bytes.subarray(at, at + length), archive))
     at += length
   }
-  if (at !== end) throw refused(archive, `is damaged: its directory holds more than its ${count} entries`)
+  if (at !== end) throw refused(archive, `is damaged: its directory has more than the declared ${count} entries`)
   return { entries, start }
 }
 
@@ -63,14 +62,14 @@ interface DirectoryPlace {
   readonly count: number
   readonly start: number
   readonly size: number
-  /** Where what comes behind the directory begins. */
+  /** Offset of what follows the directory. */
   readonly end: number
 }
 
 function directoryPlace(zip: Zip): DirectoryPlace {
   const { bytes, archive } = zip
   const end = endRecord(bytes)
-  if (end === undefined) throw refused(archive, 'is not a zip archive, or is cut off')
+  if (end === undefined) throw refused(archive, 'is not a zip archive, or is truncated')
   const disks = [bytes.readUInt16LE(end + 4), bytes.readUInt16LE(end + 6)]
   const count = bytes.readUInt16LE(end + 10)
   const size = bytes.readUInt32LE(end + 12)
@@ -79,7 +78,7 @@ function directoryPlace(zip: Zip): DirectoryPlace {
   const isLong = locator >= 0 && bytes.readUInt32LE(locator) === signature.locator64
   if (isLong && (count === unknown16 || size === unknown32 || start === unknown32)) return longPlace(zip, locator)
   if (disks.some((disk) => disk !== 0) || bytes.readUInt16LE(end + 8) !== count) {
-    throw refused(archive, 'is one of several parts, which cannot be read')
+    throw refused(archive, multiPart)
   }
   return { count, size, start, end }
 }
@@ -100,9 +99,9 @@ function longPlace({ bytes, archive }: Zip, locator: number): DirectoryPlace {
   }
   const [count, size, start] = [32, 40, 48].map((offset) => safeNumber(bytes.readBigUInt64LE(end + offset)))
   const disks = [bytes.readUInt32LE(end + 16), bytes.readUInt32LE(end + 20), bytes.readUInt32LE(locator + 4)]
-  if (disks.some((disk) => disk !== 0)) throw refused(archive, 'is one of several parts, which cannot be read')
+  if (disks.some((disk) => disk !== 0)) throw refused(archive, multiPart)
   if (count === undefined || size === undefined || start === undefined) {
-    throw refused(archive, 'is damaged: its 64-bit end record holds impossible numbers')
+    throw refused(archive, 'is damaged: its 64-bit end record has impossible numbers')
   }
   return { count, size, start, end }
 }
@@ -116,14 +115,11 @@ function readEntry(bytes: Buffer, archive: string): ZipEntry {
   const flags = bytes.readUInt16LE(8)
   const nameEnd = 46 + bytes.readUInt16LE(28)
   const rawName = bytes.subarray(46, nameEnd)
-  const name = decodeZipName(rawName, { host, isUtf8: (flags & 0x800) !== 0 })
+  const name = decodeName(rawName, { host, isUtf8: (flags & 0x800) !== 0 })
   if (name === undefined) throw refusedEntry(archive, rawName.toString('latin1'), 'has a name that is not UTF-8')
   const extra = bytes.subarray(nameEnd, nameEnd + bytes.readUInt16LE(30))
-  const sizes = longSizes(
-    [24, 20, 42].map((offset) => bytes.readUInt32LE(offset)),
-    extra,
-  )
-  const [size, packed, start] = sizes ?? []
+  const short = [24, 20, 42].map((offset) => bytes.readUInt32LE(offset))
+  const [size, packed, start] = longSizes(short, extra) ?? []
   if (size === undefined || packed === undefined || start === undefined) {
     throw refusedEntry(archive, name, 'has sizes that are missing or impossible')
   }
@@ -134,7 +130,7 @@ function readEntry(bytes: Buffer, archive: string): ZipEntry {
   return { ...entry, kind: kindOf(name, attributes), method: bytes.readUInt16LE(10) }
 }
 
-/** Those of the three (size, packed size, offset) that do not fit into 32 bits stand in an extra field, in this order. */
+/** Those of the three (size, packed size, offset) that do not fit into 32 bits are in an extra field, in this order. */
 function longSizes(short: readonly number[], extra: Buffer): readonly (number | undefined)[] | undefined {
   if (!short.includes(unknown32)) return short
   const field = extraField(extra, 1)
@@ -155,7 +151,7 @@ function extraField(extra: Buffer, id: number): Buffer | undefined {
   return undefined
 }
 
-/** Of the attributes, the upper half is a Unix mode when one is given, the lower those of DOS. */
+/** The upper half of the attributes is a Unix mode or 0, the lower half DOS attributes. */
 function kindOf(name: string, attributes: number): ZipEntry['kind'] {
   switch (attributes >>> 28) {
     case 0:
@@ -169,4 +165,44 @@ function kindOf(name: string, attributes: number): ZipEntry['kind'] {
     default:
       return 'device'
   }
+}
+
+/** Bytes 128 to 255 of code page 437, the encoding of zip names before UTF-8. */
+const codePage437 =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀' +
+  'αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0'
+
+/** Systems whose tools have used `\` between folders: DOS, OS/2, NTFS, VFAT. */
+const backslashHosts: ReadonlySet<number> = new Set([0, 6, 10, 14])
+
+interface NameOrigin {
+  /** The system the entry was made on, by its number in the zip format. */
+  readonly host: number
+  /** The entry says that its name is UTF-8. */
+  readonly isUtf8: boolean
+}
+
+/**
+ * The name of an entry as text. Names of unknown encoding are UTF-8 when they are valid UTF-8, as most tools write them,
+ * else code page 437. In a name from Windows or DOS that has `\` and no `/`, the `\` separates folders.
+ * Undefined when a name is declared to be UTF-8 and is not.
+ */
+function decodeName(bytes: Uint8Array, { host, isUtf8 }: NameOrigin): string | undefined {
+  const name = utf8(bytes) ?? (isUtf8 ? undefined : oldName(bytes))
+  if (name === undefined || name.includes('/') || !backslashHosts.has(host)) return name
+  return name.replaceAll('\\', '/')
+}
+
+function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function oldName(bytes: Uint8Array): string {
+  return Buffer.from(bytes)
+    .toString('latin1')
+    .replaceAll(/[\x80-\xff]/g, (character) => codePage437.charAt(character.charCodeAt(0) - 128))
 }

@@ -1,17 +1,17 @@
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate'
 
-/** What goes into an archive. */
+/** An entry to write. */
 export type ZipInput =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'file'; readonly path: string; readonly content: Uint8Array; readonly isExecutable: boolean }
 
-/** The first moment that zip files know. It is the same for all, so that equal folders make equal archives. */
+/** The earliest time of the format. The same for all entries, so that equal folders make equal archives. */
 const noTime = new Date(1980, 0, 1)
 const unix = 3
 
 /**
- * A zip file with these entries in this order: files by deflate, folders as entries of their own. Paths are relative with
- * `/`, and are not checked here. The same entries always give the same bytes. Load this file at its first use.
+ * A zip file with these entries in this order, files packed by deflate. Paths are relative with `/`, and are not checked.
+ * The same entries always give the same bytes. Load this file at its first use.
  */
 export function writeZip(entries: Iterable<ZipInput>): Uint8Array {
   const chunks: Uint8Array[] = []

@@ -8,51 +8,51 @@ import {
   refused,
   refusedEntry,
   type SafeEntry,
-} from './archive-entry.ts'
+} from './archive.ts'
 import { messageOf } from './error.ts'
 import { readZipDirectory, type ZipEntry } from './zip-directory.ts'
 
 export interface ZipOptions {
-  /** What the archive is called in messages. */
+  /** Name of the archive in messages. */
   readonly archive: string
   readonly limits?: ArchiveLimits
 }
 
-/** A zip file whose directory was read, and whose entries lie behind each other as they should. */
+/** A zip file whose directory was read, and whose entries do not overlap. */
 export interface ZipArchive {
   readonly archive: string
   readonly limits: ArchiveLimits
   readonly bytes: Buffer
-  /** In the order of the archive, as they are stored: nothing is checked but that they can be read. */
+  /** In the order of the archive, as they are stored; names and sizes are not checked. */
   readonly entries: readonly ZipEntry[]
-  /** Where the content of each begins. */
+  /** The offset of the content of each. */
   readonly contents: ReadonlyMap<ZipEntry, number>
 }
 
 /**
- * Reads the directory of a zip file (issue F "Guards"). Nothing is unpacked.
- * @throws BatonError FILE_FAILED for what is no zip file, is damaged, has too many entries, or entries that overlap or
- * are named otherwise where they lie
+ * Reads the directory of a zip file. Nothing is unpacked.
+ * @throws BatonError FILE_FAILED for anything but an intact zip file, too many entries, entries that overlap, and names
+ * that differ in the local header
  */
 export function openZip(content: Uint8Array, { archive, limits = archiveLimits }: ZipOptions): ZipArchive {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const { entries, start } = readZipDirectory({ bytes, archive, mostEntries: limits.entries })
+  const { entries, start } = readZipDirectory({ bytes, archive, maxEntries: limits.entries })
   const contents = new Map<ZipEntry, number>()
   let free = 0
   let before = ''
   for (const entry of entries.toSorted((a, b) => a.start - b.start)) {
-    if (entry.start < free) throw refusedEntry(archive, entry.name, `lies in the content of "${before}"`)
+    if (entry.start < free) throw refusedEntry(archive, entry.name, `overlaps the content of "${before}"`)
     const at = contentStart(bytes, entry)
-    if (at === undefined) throw refusedEntry(archive, entry.name, 'is named otherwise where its content is')
+    if (at === undefined) throw refusedEntry(archive, entry.name, 'has another name in its local header')
     free = at + entry.packed
     before = entry.name
-    if (free > start) throw refusedEntry(archive, entry.name, 'has content that is cut off')
+    if (free > start) throw refusedEntry(archive, entry.name, 'has truncated content')
     contents.set(entry, at)
   }
   return { archive, limits, bytes, entries, contents }
 }
 
-/** Where the content of an entry begins, behind its local header; undefined when that is not the one of this entry. */
+/** The offset of the content of an entry, after its local header; undefined when that belongs to another entry. */
 function contentStart(bytes: Buffer, { start, rawName }: ZipEntry): number | undefined {
   if (start + 30 > bytes.length || bytes.readUInt32LE(start) !== 0x04034b50) return undefined
   const nameEnd = start + 30 + bytes.readUInt16LE(start + 26)
@@ -61,14 +61,13 @@ function contentStart(bytes: Buffer, { start, rawName }: ZipEntry): number | und
 }
 
 /**
- * The content of one entry. What is declared of it must be so: size and checksum.
- * @throws BatonError FILE_FAILED that names the entry, also when it is too large, encrypted, or packed in another way
- * than deflate
+ * The content of one entry, whose size and checksum must be as declared.
+ * @throws BatonError FILE_FAILED that names the entry, also when it is too large, encrypted, or not packed by deflate
  */
 export function readZipEntry(zip: ZipArchive, entry: ZipEntry): Uint8Array {
   const { archive, limits } = zip
   checkSizes([entry], { archive, limits })
-  if (entry.isEncrypted) throw refusedEntry(archive, entry.name, 'is encrypted, and cannot be read')
+  if (entry.isEncrypted) throw refusedEntry(archive, entry.name, 'is encrypted, which is not supported')
   const content = unpacked(zip, entry)
   if (content.length !== entry.size) {
     throw refusedEntry(archive, entry.name, `has ${content.length} bytes, but declares ${entry.size}`)
@@ -90,7 +89,7 @@ function unpacked({ archive, bytes, contents }: ZipArchive, entry: ZipEntry): Ui
   }
 }
 
-/** Stops where more comes out than is declared, whatever that costs to pack. */
+/** Stops as soon as more comes out than is declared. */
 function inflated(packed: Uint8Array, { name, size }: ZipEntry, archive: string): Uint8Array {
   try {
     return inflateRawSync(packed, { maxOutputLength: size + 1 })
@@ -102,10 +101,9 @@ function inflated(packed: Uint8Array, { name, size }: ZipEntry, archive: string)
 }
 
 /**
- * The entries of an archive that may be unpacked, in its order, once all of it was checked: names and sizes as
- * `checkEntries` has it, then the content of each by unpacking it into nothing. So an archive that is bad anywhere is
- * refused before the first file is written. `wants` picks entries by their paths; the others are checked as well, but
- * their content is not looked at.
+ * Checks an archive before the first file is written, and returns its entries in order: names and sizes by
+ * `checkEntries`, then the content of each by unpacking it in memory. `wants` picks entries by their paths; of the
+ * others only names and sizes are checked.
  * @throws BatonError FILE_FAILED; the reason of the signal when it is aborted
  */
 export async function checkZip(
@@ -125,10 +123,10 @@ export async function checkZip(
   return entries
 }
 
-/** After so many bytes others have their turn. */
+/** Unpacked bytes after which the event loop gets a turn. */
 const turnBytes = 4 * 1024 * 1024
 
-/** Refuses files that are too large to be an archive, before they are read. @throws BatonError FILE_FAILED */
+/** Refuses files that are too large, before they are read. @throws BatonError FILE_FAILED */
 export function checkArchiveFile(size: number, { archive, limits = archiveLimits }: ZipOptions): void {
   if (size > limits.totalBytes) throw refused(archive, `has ${size} bytes; at most ${limits.totalBytes} are read`)
 }

@@ -2,9 +2,8 @@ import { resolve } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
-import { secretsOf } from '../model/secrets-of.ts'
-import { loadTarget, type TargetOptions } from '../run/target.ts'
-import { targetKind } from '../run/target-kind.ts'
+import { secretsOf } from '../model/choice.ts'
+import { loadTarget, targetKind, type TargetOptions } from '../run/target.ts'
 import { checkAgent, type CheckParts, type SharedParts, surroundingsOf } from './checker.ts'
 import { type Problem, problemOf, problemsOfError, sortProblems } from './problem.ts'
 import { checkPromptFile } from './prompt.ts'
@@ -14,13 +13,12 @@ export { type Problem, problemKey } from './problem.ts'
 
 export interface CheckedFile {
   readonly problems: readonly Problem[]
-  /** What the settings of the file say is to be masked. */
   readonly secrets: MaskOptions
 }
 
 /**
- * Everything that is wrong with a file and with what it names, found without running anything or asking anybody
- * (DESIGN 13). Errors are what a run would end with; warnings are what it may stumble over.
+ * Everything that is wrong with a file and with what it names, found without running anything or asking anybody. Errors
+ * are what a run would end with; warnings are what it may stumble over.
  */
 export async function checkFile(options: TargetOptions, parts: CheckParts): Promise<CheckedFile> {
   const { cwd, file, env } = options

@@ -2,13 +2,13 @@ import { dirname, join } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
 import type { Settings } from '../config/settings.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
-import { packRoots } from '../pack/places.ts'
+import { packRoots } from '../pack/find-pack.ts'
 import { type AgentFile, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
 import { childTargetOptions } from '../run/child-target.ts'
 import type { FoundAgent } from '../run/prompt-agents.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
-import { createCompiler, type LuaCompiler } from './compiler.ts'
+import { createCompiler, type LuaCompiler } from './lua-source.ts'
 import { createGlobCounter, type GlobCounter } from './globs.ts'
 import { checkModel, type NamedModel } from './models.ts'
 import { type Problem, problemsOfError } from './problem.ts'
@@ -57,7 +57,6 @@ export interface SharedParts {
   readonly parts: CheckParts
   /** Agents and prompt files that were looked at for this file; absolute. */
   readonly seen: Set<string>
-  /** Told of the settings of each prompt file and agent. */
   readonly onSettings: (settings: Settings) => void
 }
 
@@ -69,7 +68,6 @@ export interface FileSurroundings extends SharedParts {
   readonly settings: Settings
   /** Prompt files that led to this one, outermost first; absolute. */
   readonly callers: readonly string[]
-  /** Checks a prompt file that is run as an agent. */
   readonly checkPrompt: (options: TargetOptions) => Promise<readonly Problem[]>
 }
 

@@ -45,7 +45,6 @@ interface WrittenGlob {
   readonly path: DataPath
 }
 
-/** A list of globs; one inside a list is a group of its own. */
 function globLists(value: Json, path: DataPath): readonly (readonly WrittenGlob[])[] {
   if (!Array.isArray(value)) return []
   const items = (value as readonly Json[]).map((item, index) => ({ item, path: [...path, index] }))

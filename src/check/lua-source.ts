@@ -3,18 +3,16 @@ import { dirname } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath, readSourceFile } from '../base/files.ts'
 import type { ScriptFile } from '../pack/resolve.ts'
-import type { LuaError } from '../script/engine.ts'
+import { type LuaChunk, LuaError, type LuaState } from '../script/engine.ts'
 import { withRange } from '../script/error-range.ts'
 import { asLua } from '../script/host/require.ts'
 import { moduleFiles } from '../script/module-reader.ts'
-import type { LuaCompiler } from './compiler.ts'
-import { type NamedCall, namedCalls } from './lua-calls.ts'
+import type { ScriptHost } from '../script/section.ts'
 import { type Problem, problemsOfError } from './problem.ts'
 
 /** Lua code of a file: of a section, padded so that its lines are those of the file, or all of it. */
-export interface LuaSource {
+interface LuaSource {
   readonly file: string
-  /** The whole file. */
   readonly text: string
   readonly code: string
   /** The lines that led to this file, innermost first. */
@@ -26,13 +24,11 @@ export interface LuaSurroundings {
   readonly workspace: string
   /** Whose code it is: where its modules are looked for. */
   readonly agent: ScriptFile
-  /** Modules that were looked at. */
   readonly seen: Set<string>
 }
 
-export interface CheckedLua {
+interface CheckedLua {
   readonly problems: readonly Problem[]
-  /** Agents that the code runs by name, with the place of the call. */
   readonly agents: readonly { readonly name: string; readonly trail: readonly SourcePlace[] }[]
 }
 
@@ -44,7 +40,9 @@ export async function checkLua(source: LuaSource, around: LuaSurroundings): Prom
   const problems: Problem[] = error === undefined ? [] : [compileProblem(error, source)]
   const agents: { name: string; trail: readonly SourcePlace[] }[] = []
   for (const call of namedCalls(source.code)) {
-    const trail = [placeOf(call, source), ...source.trail]
+    const { line, column, endColumn } = call
+    const { file, text } = source
+    const trail = [{ file, text, line, column, endLine: line, endColumn }, ...source.trail]
     if (call.kind === 'agent') agents.push({ name: call.name, trail })
     else {
       const checked = await checkModule(call, { ...source, trail }, around)
@@ -59,10 +57,6 @@ function compileProblem({ message, line }: LuaError, { file, text, trail }: LuaS
   const place = withRange(line === undefined ? { file } : { file, line, text }, message)
   const hint = 'Lua stopped reading here; the mistake is on this line or above it.'
   return { severity: 'error', code: 'SCRIPT_FAILED', message, hint, place, trail }
-}
-
-function placeOf({ line, column, endColumn }: NamedCall, { file, text }: LuaSource): SourcePlace {
-  return { file, text, line, column, endLine: line, endColumn }
 }
 
 const nothing: CheckedLua = { problems: [], agents: [] }
@@ -99,5 +93,78 @@ async function checkModule(call: NamedCall, from: LuaSource, around: LuaSurround
     return await checkLua({ file, text, code: asLua(text), trail: from.trail }, around)
   } catch (error) {
     return { ...nothing, problems: problemsOfError(error, { file, trail: from.trail }) }
+  }
+}
+
+/** A name that Lua code hands to `require` or `aip.agent.run` as it stands. Lines and columns count from 1. */
+interface NamedCall {
+  readonly kind: 'module' | 'agent'
+  readonly name: string
+  readonly line: number
+  readonly column: number
+  readonly endColumn: number
+}
+
+const comment = String.raw`--\[(?<cm>=*)\[[^]*?\]\k<cm>\]|--[^\n]*`
+const longText = String.raw`\[(?<tx>=*)\[[^]*?\]\k<tx>\]`
+const quoted = String.raw`"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'`
+const module = String.raw`(?<![\w.:])require\s*\(?\s*(?<module>${quoted})(?!\s*\.\.)`
+const agent = String.raw`(?<![\w.:])aip\.agent\.run\s*\(\s*(?<agent>${quoted})\s*[,)]`
+
+/**
+ * Names of modules and agents in Lua code, in their order. Names that are put together, and what stands in comments and
+ * texts, are passed over.
+ */
+export function namedCalls(code: string): readonly NamedCall[] {
+  const calls = code.matchAll(new RegExp([comment, longText, module, agent, quoted].join('|'), 'g'))
+  return [...calls].flatMap(({ 0: whole, index, groups = {} }): readonly NamedCall[] => {
+    const written = groups['module'] ?? groups['agent']
+    const name = written?.slice(1, -1)
+    if (written === undefined || name === undefined || name.includes('\\')) return []
+    const start = index + whole.indexOf(written)
+    const before = code.slice(0, start)
+    const column = start - before.lastIndexOf('\n')
+    const line = before.split('\n').length
+    return [
+      {
+        kind: groups['module'] === undefined ? 'agent' : 'module',
+        name,
+        line,
+        column,
+        endColumn: column + written.length,
+      },
+    ]
+  })
+}
+
+/** Compiles Lua without running it; gives the error, if there is one. */
+export interface LuaCompiler {
+  compile(chunk: LuaChunk): Promise<LuaError | undefined>
+  close(): void
+}
+
+/** One state serves for all chunks: none of them ever gets to its first statement. */
+export function createCompiler({ engine, limits }: Pick<ScriptHost, 'engine' | 'limits'>): LuaCompiler {
+  const { signal } = new AbortController()
+  let state: LuaState | undefined
+
+  function close(): void {
+    state?.close()
+    state = undefined
+  }
+
+  return {
+    close,
+    async compile({ name, text }) {
+      state ??= engine.createState({ functions: [], modules: [], limits, seed: () => 0 })
+      try {
+        await state.run({ name, text: `do return end ${text}` }, {}, signal)
+        return undefined
+      } catch (error) {
+        close()
+        if (error instanceof LuaError) return error
+        throw error
+      }
+    },
   }
 }

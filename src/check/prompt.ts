@@ -5,6 +5,7 @@ import { type Finding, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
 import { instructionProblems } from '../run/instruction.ts'
+import { namedModels } from '../run/model-place.ts'
 import { findPromptAgents } from '../run/prompt-agents.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
@@ -63,7 +64,6 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
   ]
 }
 
-/** An entry of `sub_agents`: its agent, whether they fit, and what is wrong with the agent. */
 async function checkEntry(config: AgentConfig, spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
   const { agent: _, ...settings } = spec.settings
   const alone = { ...spec, agents: [config], settings }
@@ -126,19 +126,11 @@ async function globProblems(spec: RunSpec, { parts }: FileSurroundings): Promise
   )
 }
 
-/** The models that the file and its entries name. */
 async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
-  const { model, fallback_models: others } = spec.settings
-  const entries = spec.agents.flatMap(({ enabled, index, options }) =>
-    enabled && typeof options['model'] === 'string'
-      ? [{ name: options['model'], path: ['sub_agents', index, 'options', 'model'] }]
-      : [],
+  const entries = spec.agents.flatMap(({ enabled, index, options: { model } }) =>
+    enabled && typeof model === 'string' ? [{ name: model, path: ['sub_agents', index, 'options', 'model'] }] : [],
   )
-  const named = [
-    ...(model === undefined || model === '' ? [] : [{ name: model, path: ['model'] }]),
-    ...others.map((name, index) => ({ name, path: ['fallback_models', index] })),
-    ...entries,
-  ]
+  const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries]
   const models = named.map(({ name, path }): NamedModel => ({ name, placeOf: () => placeOfModel(path, spec) }))
   return (await Promise.all(models.map((found) => checkNamedModel(found, around)))).flat()
 }

@@ -1,22 +1,21 @@
 import { readOwnOptions } from '../agent/own-options.ts'
 import type { SourcePlace } from '../base/error.ts'
+import { editDistance } from '../base/suggest.ts'
+import type { Issue } from '../config/issue.ts'
 import type { AgentFile, ScriptFile } from '../pack/resolve.ts'
-import { type AipDocument, parseAip } from '../prompt/aip.ts'
-import { placeOfOption, readCacheOption } from '../prompt/options.ts'
+import { type AipDocument, isSectionHeading, parseAip, placeOfOption, readCacheOption } from '../prompt/aip.ts'
 import { loadTemplates } from '../prompt/template.ts'
-import { headingIssues } from './headings.ts'
 import { checkLua, type LuaSurroundings } from './lua-source.ts'
 import type { NamedModel } from './models.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 
 export interface CheckedScript {
   readonly problems: readonly Problem[]
-  /** Agents that its code runs by name. */
   readonly agents: readonly { readonly name: string; readonly trail: readonly SourcePlace[] }[]
   readonly models: readonly NamedModel[]
 }
 
-export interface ScriptSurroundings extends Omit<LuaSurroundings, 'agent'> {
+interface ScriptSurroundings extends Omit<LuaSurroundings, 'agent'> {
   /** The lines that led to the agent, innermost first. */
   readonly trail: readonly SourcePlace[]
 }
@@ -104,4 +103,35 @@ async function inlineProblems(
   } catch (error) {
     return problemsOfError(error, { file: place.file, trail })
   }
+}
+
+const sections = ['Options', 'Before All', 'Data', 'System', 'User', 'Instruction', 'Assistant', 'Output', 'After All']
+
+/** Headings of an agent that were surely meant to begin a section, and an agent that has no section at all. */
+function headingIssues({ file, text }: AgentFile, document: AipDocument): readonly Issue[] {
+  const misspelt = headings(text).flatMap(({ heading, line }): readonly Issue[] => {
+    const meant = sections.find((name) => editDistance(heading.toLowerCase(), name.toLowerCase(), 1) === 1)
+    if (meant === undefined) return []
+    const place = { file, text, line, column: 1, endLine: line, endColumn: heading.length + 3 }
+    const message = `the heading "# ${heading}" begins no section`
+    return [{ code: 'CONFIG_INVALID', message, hint: `Did you mean "# ${meant}"?`, place }]
+  })
+  const { beforeAll, data, output, afterAll, parts } = document
+  if (misspelt.length > 0 || parts.length > 0 || (beforeAll ?? data ?? output ?? afterAll) !== undefined)
+    return misspelt
+  const hint = 'Begin a section with a heading such as # Output and a ```lua block, or # User and text.'
+  const message = 'the agent has no section that does anything'
+  return [{ code: 'CONFIG_INVALID', message, hint, place: { file, text, line: 1 } }]
+}
+
+/** Level-1 headings outside of fences that begin no section. */
+function headings(text: string): readonly { readonly heading: string; readonly line: number }[] {
+  const found: { heading: string; line: number }[] = []
+  let isOpen = false
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (line.startsWith('```')) isOpen = !isOpen
+    const heading = /^# (\S.*)$/.exec(line)?.[1]
+    if (!isOpen && heading !== undefined && !isSectionHeading(line)) found.push({ heading, line: index + 1 })
+  }
+  return found
 }

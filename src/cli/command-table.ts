@@ -1,39 +1,45 @@
-import { checkSpec } from './specs/check.ts'
-import { completionSpec } from './specs/completion.ts'
-import { configSpec } from './specs/config.ts'
-import { doctorSpec } from './specs/doctor.ts'
-import { initSpec } from './specs/init.ts'
-import { installSpec } from './specs/install.ts'
-import { listSpec } from './specs/list.ts'
-import { newSpec } from './specs/new.ts'
-import { packSpec } from './specs/pack.ts'
-import { planSpec } from './specs/plan.ts'
-import { resumeSpec } from './specs/resume.ts'
-import { runSpec } from './specs/run.ts'
-import { runsSpec } from './specs/runs.ts'
-import { schemaSpec } from './specs/schema.ts'
-import type { CommandSpec } from './specs/spec.ts'
-import { testSpec } from './specs/test.ts'
-import { trustSpec } from './specs/trust.ts'
-import { unpackSpec } from './specs/unpack.ts'
+import type { BatonError } from '../base/error.ts'
+import { type CommandName, commandSpecs, type Flags } from './command-specs.ts'
+import { type Command, givenTo, usageError } from './command.ts'
+import type { CommandIo } from './io.ts'
 
-/** Every command of `baton`. The first is meant when none is named. */
-export const commandTable: readonly CommandSpec[] = [
-  runSpec,
-  resumeSpec,
-  runsSpec,
-  checkSpec,
-  testSpec,
-  planSpec,
-  newSpec,
-  initSpec,
-  listSpec,
-  installSpec,
-  packSpec,
-  unpackSpec,
-  trustSpec,
-  configSpec,
-  schemaSpec,
-  doctorSpec,
-  completionSpec,
-]
+/** Each command is loaded when it runs. */
+const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo) => Promise<number> } = {
+  async run(flags, io) {
+    const { file, prompt, replay } = flags
+    if (file === undefined && prompt === undefined && replay === undefined) throw nothingNamed('run, or a command')
+    if (replay !== undefined) return (await import('./commands/replay.ts')).replayCommand(flags, replay, io)
+    return (await import('./commands/run.ts')).runCommand(flags, io)
+  },
+  resume: async (flags, io) => (await import('./commands/resume.ts')).resumeCommand(flags, io),
+  runs: async (flags, io) => (await import('./commands/runs.ts')).runsCommand(flags, io),
+  check: async (flags, io) => (await import('./commands/check.ts')).checkCommand(flags, io),
+  test: async (flags, io) => (await import('./commands/test.ts')).testCommand(flags, io),
+  async plan(flags, io) {
+    if (flags.file === undefined && flags.prompt === undefined) throw nothingNamed('plan')
+    return (await import('./commands/plan.ts')).planCommand(flags, io)
+  },
+  new: async (flags, io) => (await import('./commands/new.ts')).newCommand(flags, io),
+  init: async (flags, io) => (await import('./commands/new.ts')).initCommand(flags, io),
+  list: async (flags, io) => (await import('./commands/list.ts')).listCommand(flags, io),
+  install: async (flags, io) => (await import('./commands/install.ts')).installCommand(flags, io),
+  pack: async (flags, io) => (await import('./commands/pack.ts')).packCommand(flags, io),
+  unpack: async (flags, io) => (await import('./commands/pack.ts')).unpackCommand(flags, io),
+  trust: async (flags, io) => (await import('./commands/trust.ts')).trustCommand(flags, io),
+  config: async (flags, io) => (await import('./commands/config.ts')).configCommand(flags, io),
+  schema: async (flags, io) => (await import('./commands/schema.ts')).schemaCommand(flags, io),
+  doctor: async (flags, io) => (await import('./commands/doctor.ts')).doctorCommand(flags, io),
+  completion: async (flags, io) => (await import('./commands/completion.ts')).completionCommand(flags, io),
+}
+
+/** Every command of `baton`. The first is the default when none is named. */
+export const commandTable: readonly Command[] = (Object.keys(commandSpecs) as CommandName[]).map(commandOf)
+
+function commandOf<Name extends CommandName>(name: Name): Command {
+  const spec = commandSpecs[name]
+  return { name, ...spec, run: (line, io) => runs[name](givenTo(spec, line), io) }
+}
+
+function nothingNamed(what: string): BatonError {
+  return usageError(`name a file to ${what}`, `See baton${what === 'plan' ? ' plan' : ''} --help.`)
+}

@@ -8,25 +8,24 @@ export interface MayAsk {
   readonly json: boolean
 }
 
-export interface Consent extends MayAsk {
-  /** `-y`: everything is agreed to. */
-  readonly yes: boolean
-}
-
 /**
- * Whether a person agrees to what is said, for example `install x` (DESIGN 9 "Permission"): asked on the terminal, where there is one.
- * @throws BatonError NEEDS_INPUT where nobody can be asked; the reason of the signal
+ * Asks for confirmation on the terminal, for example `install x`.
+ * @throws BatonError NEEDS_INPUT where no one can be asked; the reason of the signal
  */
-export async function confirm(what: string, { yes, noInput, json }: Consent, io: CommandIo): Promise<boolean> {
+export async function confirm(
+  what: string,
+  { yes, ...flags }: MayAsk & { readonly yes: boolean },
+  io: CommandIo,
+): Promise<boolean> {
   if (yes) return true
-  const answer = await ask(what, { noInput, json }, io)
+  const answer = await ask(what, flags, io)
   if (answer !== undefined) return answer
-  throw new BatonError('NEEDS_INPUT', `to ${what}, someone has to agree, and nobody can be asked here`, {
-    hint: 'Give -y to agree to it.',
+  throw new BatonError('NEEDS_INPUT', `confirmation is needed to ${what}, and there is no terminal to ask on`, {
+    hint: 'Use -y to confirm.',
   })
 }
 
-/** Like `confirm`; undefined where nobody can be asked. */
+/** Like `confirm`; undefined where no one can be asked. */
 export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo): Promise<boolean | undefined> {
   const mayAsk = io.errIsTerminal && !noInput && !json && (io.env['CI'] ?? '') === ''
   const input = mayAsk ? io.input() : undefined

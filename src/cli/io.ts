@@ -1,11 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { parseEnv } from 'node:util'
+import { BatonError, messageOf } from '../base/error.ts'
+import { createPaint, type Paint } from '../render/style.ts'
+import type { Surroundings } from '../config/locate.ts'
+import type { GlobalFlags } from './command.ts'
 
-/** What a command may touch of the process. main.ts gives the real one. */
+export type { Surroundings } from '../config/locate.ts'
+
+/** What a command may touch of the process. process.ts gives the real one. */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly home: string
-  /** Standard input; asked for only by what reads it. */
+  /** Standard input; called only by what reads it. */
   readonly input: () => Readable
   readonly out: (text: string) => void
   readonly err: (text: string) => void
@@ -14,14 +23,67 @@ export interface CommandIo {
   /** Size of the terminal that stderr is. */
   readonly columns: () => number
   readonly rows: () => number
-  /** Tells when the process goes on after a stop (Ctrl-Z). Returns the function that ends the telling. */
+  /** Calls the listener when the process continues after a stop (Ctrl-Z). Returns the function that removes it. */
   readonly onContinue: (listener: () => void) => () => void
   /** Aborts with the first Ctrl-C; its reason says which signal it was. */
   readonly signal: AbortSignal
-  /** Asks `first` about every Ctrl-C that would begin to stop the command; true: it is dealt with. Returns the end of that. */
+  /**
+   * Calls `first` for every Ctrl-C before it stops the command; when it returns true, the command is not stopped. Returns
+   * the function that removes it.
+   */
   readonly onInterrupt: (first: () => boolean) => () => void
-  /** Does what Ctrl-C does, where a terminal gives keys as they are. */
+  /** Does what Ctrl-C does, for raw terminals, where it is a key like others. */
   readonly interrupt: () => void
-  /** Does what Ctrl-Z does, there. */
+  /** Does what Ctrl-Z does, for raw terminals. */
   readonly suspend: () => void
+}
+
+/**
+ * Where a command works: the folder and environment after `-C` and `--env-file`. Variables that are set already win over those of `--env-file`; an empty one counts as not set.
+ * @throws BatonError USAGE when the file cannot be read
+ */
+export function surroundings({ chdir, envFile }: Pick<GlobalFlags, 'chdir' | 'envFile'>, io: CommandIo): Surroundings {
+  const { env, home } = io
+  const cwd = chdir === undefined ? io.cwd : resolve(io.cwd, chdir)
+  if (envFile === undefined) return { cwd, env, home }
+  const file = resolve(io.cwd, envFile)
+  try {
+    const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
+    return { cwd, env: { ...env, ...parseEnv(readFileSync(file, 'utf8')), ...set }, home }
+  } catch (error) {
+    throw new BatonError('USAGE', `--env-file cannot be read: ${messageOf(error)}`, { place: { file }, cause: error })
+  }
+}
+
+/** A command at work: its surroundings, and how it writes. */
+export interface Workplace extends Surroundings {
+  /** For stdout. */
+  readonly paint: Paint
+  /** Columns of the terminal that stdout is; infinite for pipes and files. */
+  readonly width: number
+  /** Writes one result to stdout: as a line of JSON with `--json`, else as text. */
+  readonly print: (data: object, text: () => string) => void
+  /** Writes to stderr what only people need: nothing with `--json` or `--quiet`. */
+  readonly note: (text: string) => void
+}
+
+export function openWorkplace(flags: GlobalFlags, io: CommandIo): Workplace {
+  const around = surroundings(flags, io)
+  // every read of the process's environment is a system call
+  const env = { ...around.env }
+  const isForPeople = !flags.json && flags.level !== 'quiet'
+  return {
+    ...around,
+    env,
+    paint: createPaint({ env, isTerminal: io.outIsTerminal }),
+    width: io.outIsTerminal ? io.columns() : Number.POSITIVE_INFINITY,
+    print: (data, text) => io.out(flags.json ? jsonLine(data) : text()),
+    note: (text) => {
+      if (isForPeople) io.err(text)
+    },
+  }
+}
+
+export function jsonLine(data: object): string {
+  return `${JSON.stringify(data)}\n`
 }

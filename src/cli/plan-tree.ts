@@ -1,27 +1,25 @@
-import { formatCount, oneLine } from '../render/format.ts'
-import { harmless } from '../render/harmless.ts'
+import { countOf, formatCount, harmless, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
 import type { Ask } from '../plan/ask.ts'
 import type { AgentPlan, FileCount, Limits, PromptPlan, StepPlan, TaskPlanned } from '../plan/plan.ts'
 
-export interface TreeOptions {
+interface TreeOptions {
   readonly paint: Paint
   readonly limits: Pick<Limits, 'input_concurrency'>
   /** Places that the lines around have named already. */
-  readonly said?: readonly string[]
+  readonly named: readonly string[]
 }
 
-/** As many tasks are named; the others are counted. */
 const mostTasks = 8
 
 /** What is run in which order, one line for each part. */
-export function planTree(target: PromptPlan | AgentPlan, options: TreeOptions): readonly string[] {
-  return target.kind === 'prompt' ? promptTree(target, options) : agentTree(target, options)
+export function planTree(target: PromptPlan | AgentPlan, options: Omit<TreeOptions, 'named'>): readonly string[] {
+  return target.kind === 'prompt' ? promptTree(target, { ...options, named: [] }) : agentTree(target, options.paint)
 }
 
 function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
-  const { paint, said = [] } = options
-  const decided = decidedBy(without(plan.decided_by, said))
+  const { paint, named } = options
+  const decided = decidedBy(plan.decided_by, named)
   const { stages, files, tasks, skipped } = plan
   const head = [
     `${paint('bold', 'files')}  ${filesText(files)}${plan.write_mode ? ' · the answers may change files' : ''}${decided}`,
@@ -57,11 +55,11 @@ function taskLines(list: readonly TaskPlanned[]): readonly string[] {
 function answerLines({ answer, tasks }: PromptPlan, options: TreeOptions): readonly string[] {
   if (answer.by === 'agent') return [options.paint('bold', 'ask'), ...stepLines(answer.step, options).map(indented)]
   const [main, ...others] = answer.asks
-  if (main === undefined) return [`${options.paint('bold', 'ask')}  nobody`]
+  if (main === undefined) return [`${options.paint('bold', 'ask')}  no model`]
   const limit = `${formatCount(answer.output_limit)} out${tasks.list.length > 1 ? ' each' : ''}`
-  const fallbacks = others.length === 0 ? '' : ` · if it fails ${others.map(({ model }) => shown(model)).join(', ')}`
+  const fallbacks = others.length === 0 ? '' : ` · fallback ${others.map(({ model }) => shown(model)).join(', ')}`
   return [
-    `${options.paint('bold', 'ask')}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(without(answer.decided_by, options.said ?? []))}`,
+    `${options.paint('bold', 'ask')}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
   ]
 }
 
@@ -72,19 +70,14 @@ function stage(name: string, steps: readonly StepPlan[], options: TreeOptions): 
 
 function stepLines(step: StepPlan, options: TreeOptions): readonly string[] {
   const { at, agent, entry, runs, changes, decided_by: by } = step
-  const name = shown(
-    at
-      .slice(at.lastIndexOf('/') + 1)
-      .replaceAll('%2F', '/')
-      .replaceAll('%25', '%'),
-  )
+  const last = at.slice(at.lastIndexOf('/') + 1)
+  const name = shown(last.replaceAll('%2F', '/').replaceAll('%25', '%'))
   if (agent === null) return [options.paint('dim', `${name}  off`)]
-  const settings = Object.entries(entry).map(([key, value]) => `${key} = ${oneLine(JSON.stringify(value), 60)}`)
-  const head = [kindText(agent), ...(runs === 1 ? [] : [`${runs} times`]), ...settings].join(' · ')
+  const head = [kindText(agent), ...(runs === 1 ? [] : [`${runs} times`]), ...settingTexts(entry)].join(' · ')
   const effect = changes.length === 0 ? [] : [`may change ${changes.join(', ')}`]
-  const said = [...(options.said ?? []), ...by]
-  const inner = agent.kind === 'prompt' ? promptTree(agent, { ...options, said }) : agentFacts(agent, step.asks)
-  return [`${name}  ${head}${decidedBy(without(by, options.said ?? []))}`, ...[...effect, ...inner].map(indented)]
+  const named = [...options.named, ...by]
+  const inner = agent.kind === 'prompt' ? promptTree(agent, { ...options, named }) : agentFacts(agent, step.asks)
+  return [`${name}  ${head}${decidedBy(by, options.named)}`, ...[...effect, ...inner].map(indented)]
 }
 
 function kindText(agent: AgentPlan | PromptPlan): string {
@@ -92,8 +85,12 @@ function kindText(agent: AgentPlan | PromptPlan): string {
   return agent.source === 'built-in' ? `built-in .${agent.kind}` : `.${agent.kind} ${shown(agent.file)}`
 }
 
-function agentTree(agent: AgentPlan, { paint }: TreeOptions): readonly string[] {
-  const options = Object.entries(agent.options).map(([key, value]) => `${key} = ${oneLine(JSON.stringify(value), 60)}`)
+function settingTexts(settings: object): readonly string[] {
+  return Object.entries(settings).map(([key, value]) => `${key} = ${oneLine(JSON.stringify(value), 60)}`)
+}
+
+function agentTree(agent: AgentPlan, paint: Paint): readonly string[] {
+  const options = settingTexts(agent.options)
   return [
     `${paint('bold', 'agent')}     ${kindText(agent)}`,
     ...(agent.sections.length === 0 ? [] : [`${paint('bold', 'sections')}  ${agent.sections.join(', ')}`]),
@@ -113,38 +110,26 @@ function agentFacts(agent: AgentPlan, asks: readonly Ask[]): readonly string[] {
 }
 
 function askText({ model, model_kind: kind, requests, input_tokens: input }: Ask): string {
-  const chosen = kind === 'at_start' ? ' (chosen at the start)' : kind === 'unknown' ? ' (nobody takes this name)' : ''
-  return `${shown(model)}${chosen} · ${count(requests.as_written, 'request')} · ${formatCount(input.as_written)} tokens in`
+  const chosen = kind === 'at_start' ? ' (chosen at the start)' : kind === 'unknown' ? ' (unknown model)' : ''
+  return `${shown(model)}${chosen} · ${countOf(requests.as_written, 'request')} · ${formatCount(input.as_written)} tokens in`
 }
 
 function filesText({ context, knowledge, working, structure }: PromptPlan['files']): string {
-  const kinds = [
-    ...(context.count === 0 ? [] : [`context ${filesOf(context)}`]),
-    ...(knowledge.count === 0 ? [] : [`knowledge ${filesOf(knowledge)}`]),
-    ...(working.count === 0 ? [] : [`working ${filesOf(working)}`]),
-    ...(structure === 0 ? [] : [`structure ${count(structure, 'path')}`]),
-  ]
-  return kinds.length === 0 ? 'none' : kinds.join(' · ')
+  const files = Object.entries({ context, knowledge, working }).filter(([, { count }]) => count > 0)
+  const kinds = files.map(([kind, counted]) => `${kind} ${filesOf(counted)}`)
+  return [...kinds, ...(structure === 0 ? [] : [`structure ${countOf(structure, 'path')}`])].join(' · ') || 'none'
 }
 
 function filesOf({ count: files, bytes }: FileCount): string {
-  return `${count(files, 'file')} (${formatCount(Math.ceil(bytes / 1000))} kB)`
+  return `${countOf(files, 'file')} (${formatCount(Math.ceil(bytes / 1000))} kB)`
 }
 
-function without(places: readonly string[], said: readonly string[]): readonly string[] {
-  return places.filter((place) => !said.includes(place))
+function decidedBy(places: readonly string[], named: readonly string[]): string {
+  const others = places.filter((place) => !named.includes(place))
+  return others.length === 0 ? '' : ` · decided by ${others.map(shown).join(', ')}`
 }
 
-function decidedBy(places: readonly string[]): string {
-  return places.length === 0 ? '' : ` · decided by ${places.map(shown).join(', ')}`
-}
-
-/** `1 request`, `1,234 requests`. */
-export function count(number: number, what: string): string {
-  return `${formatCount(number)} ${what}${number === 1 ? '' : 's'}`
-}
-
-/** Text of others on one line, harmless for a terminal. */
+/** Foreign text on one line, harmless for a terminal. */
 export function shown(text: string): string {
   return harmless(oneLine(text))
 }

@@ -1,10 +1,11 @@
+import { parseArgs } from 'node:util'
+import { type Command, type FlagSpec, type FlagSpecs, globalFlagSpecs, type ParsedLine } from './command.ts'
+import { commandTable } from './command-table.ts'
 import type { CommandIo } from './io.ts'
-import { joinValues } from './join-values.ts'
-import { parseQuickly } from './quick-parse.ts'
 
 /**
- * Turns the command line into one call of a command and gives its exit code. Commands are loaded when they are called.
- * @throws BatonError USAGE for flags and arguments that do not fit
+ * Turns the command line into one call of a command and returns its exit code. Commands are loaded when they are called.
+ * @throws BatonError USAGE for invalid flags and arguments
  */
 export async function runProgram(given: readonly string[], io: CommandIo): Promise<number> {
   const args = joinValues(given)
@@ -12,4 +13,84 @@ export async function runProgram(given: readonly string[], io: CommandIo): Promi
   if (call !== undefined) return call.command.run(call, io)
   const { runWithYargs } = await import('./yargs.ts')
   return runWithYargs(args, io)
+}
+
+/**
+ * Joins a flag and a value that begins with `-`, so that no parser takes the value for a flag: a prompt may begin with
+ * `---` or with a list. Only a value with a space or a line break in it, which no flag has, and only before `--`.
+ */
+export function joinValues(args: readonly string[]): readonly string[] {
+  const joined: string[] = []
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index] ?? ''
+    if (arg === '--') return [...joined, ...args.slice(index)]
+    const value = args[index + 1]
+    const name = value !== undefined && /^-[^=]*\s/.test(value) ? flagWithValue(arg) : undefined
+    if (name === undefined) joined.push(arg)
+    else {
+      joined.push(`--${name}=${value}`)
+      index += 1
+    }
+  }
+  return joined
+}
+
+/** The name of the flag that an argument is, when it takes a value: `-p` and `--prompt` are `prompt`. */
+function flagWithValue(arg: string): string | undefined {
+  const tables: readonly FlagSpecs[] = [globalFlagSpecs, ...commandTable.map(({ flags }) => flags)]
+  const specs = tables.flatMap((flags) => Object.entries(flags))
+  const found = specs.find(([name, { short }]) => arg === `--${name}` || (short !== undefined && arg === `-${short}`))
+  return found === undefined || found[1].kind === 'switch' ? undefined : found[0]
+}
+
+export interface ParsedCall extends ParsedLine {
+  readonly command: Command
+}
+
+/**
+ * Parses a valid command line without loading yargs, which costs more than a whole script run. Undefined for everything
+ * else (help, mistakes, unusual spellings): yargs handles those.
+ */
+export function parseQuickly(args: readonly string[]): ParsedCall | undefined {
+  const [first = ''] = args
+  const named = commandTable.find(({ name }) => name === first)
+  const command = named ?? commandTable[0]
+  if (command === undefined) return undefined
+  const line = parseLine(named === undefined ? args : args.slice(1), { ...globalFlagSpecs, ...command.flags })
+  return line !== undefined && fits(line.words, command) ? { command, ...line } : undefined
+}
+
+function parseLine(args: readonly string[], specs: FlagSpecs): ParsedLine | undefined {
+  const options = Object.entries(specs).map(([name, { kind, short }]) => {
+    const type = kind === 'switch' ? ('boolean' as const) : ('string' as const)
+    return [name, { type, multiple: kind === 'list', ...(short === undefined ? {} : { short }) }] as const
+  })
+  try {
+    const { positionals, tokens, values } = parseArgs({
+      args: [...args],
+      options: Object.fromEntries(options),
+      allowPositionals: true,
+      strict: true,
+      tokens: true,
+    })
+    // lists hold texts only: no switch is a list
+    const flags = values as ParsedLine['flags']
+    const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+    const isPlain = given.every((name, index) => {
+      const { kind, conflicts, choices } = specs[name] as FlagSpec
+      const isRepeated = kind === 'text' && given.indexOf(name) !== index
+      const isConflicting = conflicts !== undefined && flags[conflicts] !== undefined
+      return !isRepeated && !isConflicting && (choices?.includes(String(flags[name])) ?? true)
+    })
+    return isPlain ? { words: positionals, flags } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function fits(given: readonly string[], { words }: Command): boolean {
+  const least = words.filter(({ count }) => count === 'one' || count === 'some').length
+  const most = words.some(({ count }) => count === 'some' || count === 'any') ? Infinity : words.length
+  const isKnown = given.every((word, index) => words[index]?.choices?.includes(word) ?? true)
+  return given.length >= least && given.length <= most && isKnown
 }

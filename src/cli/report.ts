@@ -1,27 +1,26 @@
 import { codeFrame } from '../base/code-frame.ts'
 import { isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
-import { harmless } from '../render/harmless.ts'
-import type { Paint } from '../render/style.ts'
-import { placeText, trailLines } from './trail.ts'
+import { harmless, placeText } from '../render/format.ts'
+import { type Paint, paintDiff } from '../render/style.ts'
 
 export interface ReportOptions {
   readonly cwd: string
   readonly paint: Paint
 }
 
-/** What is said of something that is wrong. */
+/** An error or warning to be shown. */
 export interface Reported {
   readonly severity: 'error' | 'warning'
   readonly message: string
   readonly place?: SourcePlace | undefined
-  /** The lines that led there, innermost first. */
+  /** The call sites that led there, innermost first. */
   readonly trail?: readonly SourcePlace[]
   readonly hint?: string | undefined
   /** A unified diff. */
   readonly diff?: string | undefined
 }
 
-/** An error for people: what happened, where with a code frame, and what to do (DESIGN 12). Ends with a newline. */
+/** An error for people: what happened, where with a code frame, and what to do. Ends with a newline. */
 export function describeError(error: unknown, options: ReportOptions): string {
   const message = messageOf(error)
   if (!isBatonError(error)) return describeReported({ severity: 'error', message }, options)
@@ -29,29 +28,18 @@ export function describeError(error: unknown, options: ReportOptions): string {
   return describeReported({ severity: 'error', message, place, trail, hint, diff }, options)
 }
 
-/** The same for anything that is wrong. No text of others reaches a terminal with control characters. */
-export function describeReported(
-  { severity, message, place, trail = [], hint, diff }: Reported,
-  { cwd, paint }: ReportOptions,
-): string {
+/** The same for errors and warnings alike. Control characters of foreign text never reach the terminal. */
+export function describeReported(reported: Reported, { cwd, paint }: ReportOptions): string {
+  const { severity, message, place, trail = [], hint, diff } = reported
   const title = paint([severity === 'error' ? 'red' : 'yellow', 'bold'], severity)
-  const lines = [`${title}${paint('bold', ':')} ${harmless(message)}`]
-  if (place !== undefined) lines.push(...describePlace(place, { cwd, paint }))
-  for (const line of trailLines(trail, cwd)) lines.push(`  ${paint('dim', harmless(line))}`)
-  if (diff !== undefined) lines.push(...diffLines(diff, paint))
-  if (hint !== undefined && hint !== '') lines.push(`${paint('cyan', 'hint')}: ${harmless(hint)}`)
+  const lines = [
+    `${title}${paint('bold', ':')} ${harmless(message)}`,
+    ...(place === undefined ? [] : describePlace(place, { cwd, paint })),
+    ...trailLines(trail, cwd).map((line) => `  ${paint('dim', harmless(line))}`),
+    ...(diff === undefined ? [] : paintDiff(diff.trimEnd().split('\n'), paint)),
+    ...(hint === undefined || hint === '' ? [] : [`${paint('cyan', 'hint')}: ${harmless(hint)}`]),
+  ]
   return `${lines.join('\n')}\n`
-}
-
-function diffLines(diff: string, paint: Paint): readonly string[] {
-  return diff
-    .trimEnd()
-    .split('\n')
-    .map((line) => {
-      const shown = harmless(line)
-      if (line.startsWith('-')) return paint('red', shown)
-      return line.startsWith('+') ? paint('green', shown) : shown
-    })
 }
 
 function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): readonly string[] {
@@ -60,4 +48,14 @@ function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): reado
   if (line === undefined || text === undefined) return [arrow]
   const end = endLine === undefined || endColumn === undefined ? {} : { endLine, endColumn }
   return [arrow, codeFrame(text, { line, ...(column === undefined ? {} : { column, ...end }) })]
+}
+
+const shown = { first: 4, last: 2 } as const
+
+/** The call sites that led to an error, one per line; the middle of many is left out. */
+export function trailLines(trail: readonly SourcePlace[], cwd: string): readonly string[] {
+  const lines = trail.map((place) => `called from ${placeText(place, cwd)}`)
+  const hidden = lines.length - shown.first - shown.last
+  if (hidden < 2) return lines
+  return [...lines.slice(0, shown.first), `… ${hidden} more …`, ...lines.slice(-shown.last)]
 }

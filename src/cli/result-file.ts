@@ -2,6 +2,9 @@ import { accessSync, constants, statSync, type Stats } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { realPath, writeFileAtomic } from '../base/files.ts'
+import { harmless } from '../render/format.ts'
+import { type GlobalFlags, usageError } from './command.ts'
+import type { CommandIo } from './io.ts'
 
 /** Where the result of a run goes. */
 export interface ResultSink {
@@ -13,32 +16,30 @@ export interface ResultSink {
   readonly finish: (exitCode: number) => void
 }
 
-export interface ResultOptions {
-  /** What `--output` is relative to. Absolute. */
-  readonly cwd: string
-  /** What is run, as given: it is not to be replaced by its own answer. */
-  readonly source: string
-  /** Gets what was answered when there is no file to put it into: paid work is not lost. */
-  readonly rescue: (text: string) => void
-  /** Gets a line for people that says why. */
-  readonly note: (text: string) => void
+export interface ResultFlags extends Pick<GlobalFlags, 'json' | 'level'> {
+  readonly output: string | undefined
+  /** What is run, as given: it must not be replaced by its own answer. */
+  readonly file?: string | undefined
 }
 
 /**
- * `--output FILE`: collects the result and writes it at the end of a run that exits 0, whole or not at all.
+ * stdout, or with `--output` a file, which is written at the end of a run that exits 0, whole or not at all. stdout is
+ * then empty, but for events. When the file is not written, the result goes to stdout: paid work is not lost.
  * @throws BatonError USAGE, before anything is paid, when the file could not be written
  */
-export function openResultFile(output: string, { cwd, source, rescue, note }: ResultOptions): ResultSink {
-  const named = resolve(cwd, output)
-  if (output === '-' || /^\/(?:dev|proc)(?:\/|$)/.test(named)) {
-    throw new BatonError('USAGE', `--output ${output} is no file`, { hint: 'Leave it out for stdout.' })
-  }
-  const file = realPath(named)
-  refuseTarget(file, output)
-  if (file === realPath(resolve(cwd, source))) {
-    throw new BatonError('USAGE', `--output ${output} is the file that is run`, { hint: 'Name another file.' })
-  }
+export function openResult(
+  { output, file = '', json, level }: ResultFlags,
+  { cwd, out, outIsTerminal, err }: Pick<CommandIo, 'cwd' | 'out' | 'outIsTerminal' | 'err'>,
+): ResultSink {
+  if (output === undefined) return { write: json ? () => undefined : out, finish: () => undefined }
+  const target = targetOf(output, { cwd, source: file })
   const parts: string[] = []
+
+  function rescue(text: string): void {
+    // events are complete without the result
+    if (!json) out(outIsTerminal ? harmless(text) : text)
+  }
+
   return {
     write: (text) => void parts.push(text),
     finish(exitCode) {
@@ -46,11 +47,11 @@ export function openResultFile(output: string, { cwd, source, rescue, note }: Re
       if (exitCode !== 0) {
         if (text === '') return
         rescue(text)
-        note(`${output} is not written, because the run failed\n`)
+        if (level !== 'quiet') err(`${output} is not written, because the run failed\n`)
         return
       }
       try {
-        writeFileAtomic(file, text)
+        writeFileAtomic(target, text)
       } catch (error) {
         rescue(text)
         throw new BatonError('FILE_FAILED', `--output ${output} cannot be written: ${messageOf(error)}`, {
@@ -61,22 +62,34 @@ export function openResultFile(output: string, { cwd, source, rescue, note }: Re
   }
 }
 
-function refuseTarget(file: string, output: string): void {
-  if (output.trim() === '') throw new BatonError('USAGE', '--output is empty', { hint: 'Name a file.' })
-  const status = statusOf(file)
-  if (status !== undefined && !status.isFile()) {
-    const what = status.isDirectory() ? 'a folder' : 'no regular file'
-    throw new BatonError('USAGE', `--output ${output} is ${what}`, { hint: 'Name a file, or leave it out for stdout.' })
+function targetOf(output: string, { cwd, source }: { readonly cwd: string; readonly source: string }): string {
+  const named = resolve(cwd, output)
+  if (output === '-' || /^\/(?:dev|proc)(?:\/|$)/.test(named)) {
+    throw usageError(`--output ${output} is not a file`, 'Leave it out for stdout.')
   }
+  if (output.trim() === '') throw usageError('--output is empty', 'Name a file.')
+  const file = realPath(named)
+  checkTarget(file, `--output ${output}`)
+  if (file !== realPath(resolve(cwd, source))) return file
+  throw usageError(`--output ${output} is the file that is run`, 'Name another file.')
+}
+
+/**
+ * Refuses a path where no file can be written. `flag` names it in messages.
+ * @throws BatonError USAGE
+ */
+export function checkTarget(file: string, flag: string): void {
+  const status = statusOf(file)
+  if (status?.isDirectory() === true) throw usageError(`${flag} is a folder`, 'Name a file.')
+  if (status?.isFile() === false) throw usageError(`${flag} is not a regular file`, 'Name another file.')
   const folder = dirname(file)
   if (statusOf(folder)?.isDirectory() !== true) {
-    throw new BatonError('USAGE', `--output ${output}: there is no folder ${folder}`, { hint: 'Make it first.' })
+    throw usageError(`${flag}: there is no folder ${folder}`, 'Create it first.')
   }
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
-  } catch (error) {
-    const message = `--output ${output}: nothing can be written into ${folder}`
-    throw new BatonError('USAGE', message, { hint: 'Name a file in another folder.', cause: error })
+  } catch {
+    throw usageError(`${flag}: the folder ${folder} is not writable`, 'Name a file in another folder.')
   }
 }
 

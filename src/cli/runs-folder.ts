@@ -1,13 +1,18 @@
 import { loadTargetConfig } from '../config/target-config.ts'
 import { runsFolder } from '../journal/run-id.ts'
-import { surroundings } from './environment.ts'
-import type { CommandIo } from './io.ts'
-import type { GlobalFlags } from './options.ts'
+import type { GlobalFlags } from './command.ts'
+import type { Surroundings } from './io.ts'
 
-/** Where the runs of the workspace of a command are kept. */
-export async function runsFolderOf(flags: GlobalFlags, io: CommandIo): Promise<string> {
-  const { cwd, env } = surroundings(flags, io)
-  const { home } = io
-  const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides: flags.config } })
-  return runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
+/** The workspace of a command, and the folder where its runs are kept. */
+export interface WorkspaceRuns {
+  readonly workspace: string
+  readonly folder: string
+}
+
+export async function workspaceRuns(
+  { config }: Pick<GlobalFlags, 'config'>,
+  { cwd, env, home }: Surroundings,
+): Promise<WorkspaceRuns> {
+  const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides: config } })
+  return { workspace, folder: runsFolder({ env, home, workspace, runsDir: settings.runs.dir }) }
 }

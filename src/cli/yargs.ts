@@ -1,14 +1,13 @@
-import yargs, { type Argv, type Options } from 'yargs'
-import { BatonError } from '../base/error.ts'
+import yargs, { type Options } from 'yargs'
 import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
 import { commandTable } from './command-table.ts'
+import { type Command, type FlagSpecs, globalFlagSpecs, type ParsedLine, usageError, type WordSpec } from './command.ts'
 import type { CommandIo } from './io.ts'
-import { type CommandSpec, type FlagSpec, type FlagValues, globalFlagSpecs, type WordSpec } from './specs/spec.ts'
 
 /**
- * Help, mistakes, and whatever spelling `parseQuickly` does not take.
- * @throws BatonError USAGE for flags and arguments that do not fit
+ * Help, mistakes, and every spelling that `parseQuickly` does not handle.
+ * @throws BatonError USAGE for invalid flags and arguments
  */
 export async function runWithYargs(args: readonly string[], io: CommandIo): Promise<number> {
   let exitCode = 0
@@ -17,24 +16,37 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
     .usage('Usage: baton <command> [options]\n       baton FILE [options]    the same as baton run FILE')
     .parserConfiguration({ 'greedy-arrays': false, 'boolean-negation': false, 'duplicate-arguments-array': true })
     .options(yargsOptions(globalFlagSpecs, { global: true }))
-  for (const command of commandTable) {
-    addCommand(program, command, async (flags) => {
-      exitCode = await command.run({ words: wordsOf(flags, command), flags: checked(flags, command) }, io)
-    })
+  for (const [index, command] of commandTable.entries()) {
+    const { summary, words, flags, examples = [] } = command
+    program.command(
+      index === 0 ? [shapeOf(command), shapeOf({ name: '$0', words })] : shapeOf(command),
+      summary,
+      (builder) => {
+        for (const { name, count, ...word } of words) {
+          builder.positional(name, { ...word, type: 'string', array: count === 'some' || count === 'any' })
+        }
+        return builder
+          .options(yargsOptions(flags, { global: false }))
+          .example(examples.map(([line, says]) => [line, says]))
+      },
+      async (given) => {
+        exitCode = await command.run(lineOf(given, command), io)
+      },
+    )
   }
   program
     .example('baton run ask.md -m offline::extractive', 'answer with quotes, without a key')
-    .demandCommand(1, 'name a file to run, or a command')
+    .demandCommand(1, nothingNamed)
     .strict()
     .version(version)
     .alias({ help: 'h' })
     .exitProcess(false)
     .wrap(Math.min(100, io.columns()))
-    .epilogue('Exit codes: 0 done, 1 the work failed, 2 bad input, 3 key, 4 limit, 6 untrusted, 130 Ctrl-C.')
+    .epilogue('Exit codes: 0 success, 1 failure, 2 invalid input, 3 key, 4 limit, 6 untrusted, 130 Ctrl-C.')
     .fail((message, error) => {
       // yargs throws its own errors for flags without their argument; all others come from the command
       if (error && error.name !== 'YError') throw error
-      throw new BatonError('USAGE', usageMessage(message ?? String(error), args), { hint: usageHint(args) })
+      throw usageError(usageMessage(message ?? String(error), args), usageHint(args))
     })
 
   await program.parseAsync(args, {}, (_error, _argv, output) => {
@@ -43,82 +55,42 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
   return exitCode
 }
 
-type YargsFlags = { readonly [name: string]: unknown }
+const nothingNamed = 'name a file to run, or a command'
 
-function addCommand(
-  program: Argv,
-  { name, summary, words, flags, examples = [] }: CommandSpec,
-  run: (flags: YargsFlags) => Promise<void>,
-): void {
-  const shape = [name, ...words.map(wordShape)].join(' ')
-  const isDefault = name === commandTable[0]?.name
-  program.command(
-    isDefault ? [shape, ['$0', ...words.map(wordShape)].join(' ')] : shape,
-    summary,
-    (command) =>
-      words
-        .reduce<Argv>((soFar, { name: word, describe, count, choices }) => {
-          const several = { array: count === 'some' || count === 'any', ...(choices === undefined ? {} : { choices }) }
-          return soFar.positional(word, { type: 'string', describe, ...several })
-        }, command)
-        .options(yargsOptions(flags, { global: false }))
-        .example(examples.map(([line, says]) => [line, says])),
-    run,
-  )
+/** `check <files..>`. */
+function shapeOf({ name, words }: Pick<Command, 'name' | 'words'>): string {
+  const shape = (word: WordSpec): string =>
+    ({ one: `<${word.name}>`, some: `<${word.name}..>`, optional: `[${word.name}]`, any: `[${word.name}..]` })[
+      word.count
+    ]
+  return [name, ...words.map(shape)].join(' ')
 }
 
-function wordShape({ name, count }: WordSpec): string {
-  return { one: `<${name}>`, some: `<${name}..>`, optional: `[${name}]`, any: `[${name}..]` }[count]
-}
-
-function yargsOptions(
-  specs: { readonly [name: string]: FlagSpec },
-  { global }: { readonly global: boolean },
-): { [name: string]: Options } {
+function yargsOptions(specs: FlagSpecs, { global }: { readonly global: boolean }): { [name: string]: Options } {
   return Object.fromEntries(
-    Object.entries(specs).map(([name, { kind, short, describe, choices, hidden, conflicts }]): [string, Options] => [
-      name,
-      {
-        global,
-        type: kind === 'switch' ? 'boolean' : 'string',
-        ...(kind === 'switch' ? {} : { requiresArg: true }),
-        ...(kind === 'list' ? { array: true } : {}),
-        ...(short === undefined ? {} : { alias: short }),
-        ...(describe === undefined ? {} : { describe }),
-        ...(choices === undefined ? {} : { choices }),
-        ...(hidden === undefined ? {} : { hidden }),
-        ...(conflicts === undefined ? {} : { conflicts }),
-      },
-    ]),
+    Object.entries(specs).map(([name, { kind, short, ...shared }]): [string, Options] => {
+      const type = kind === 'switch' ? 'boolean' : 'string'
+      const alias = short === undefined ? {} : { alias: short }
+      return [name, { ...shared, ...alias, global, type, requiresArg: kind !== 'switch', array: kind === 'list' }]
+    }),
   )
 }
 
-function wordsOf(flags: YargsFlags, { words }: CommandSpec): readonly string[] {
-  return words.flatMap(({ name }) => {
-    const given = flags[name]
-    if (Array.isArray(given)) return given.map(String)
-    return typeof given === 'string' ? [given] : []
-  })
-}
-
-/** The flags of the command; one that takes a single value may be given once. */
-function checked(flags: YargsFlags, command: CommandSpec): FlagValues {
-  const specs = { ...globalFlagSpecs, ...command.flags }
-  for (const [name, { kind }] of Object.entries(specs)) {
-    if (kind === 'text' && Array.isArray(flags[name])) {
-      throw new BatonError('USAGE', `--${name} is given more than once`, { hint: 'Give it once.' })
-    }
+/** @throws BatonError USAGE for a flag with one value that is given more than once */
+function lineOf(given: { readonly [name: string]: unknown }, { words, flags }: Command): ParsedLine {
+  const specs = Object.entries<FlagSpecs[string]>({ ...globalFlagSpecs, ...flags })
+  const repeated = specs.find(([name, { kind }]) => kind === 'text' && Array.isArray(given[name]))
+  if (repeated !== undefined) throw usageError(`--${repeated[0]} is given more than once`, 'Give it once.')
+  return {
+    words: words.flatMap(({ name }) => [given[name] ?? []].flat().map(String)),
+    flags: Object.fromEntries(specs.map(([name]) => [name, given[name] as ParsedLine['flags'][string]])),
   }
-  return Object.fromEntries(Object.keys(specs).map((name) => [name, flags[name] as FlagValues[string]]))
 }
 
 function usageMessage(message: string, args: readonly string[]): string {
-  const lines = message.split('\n').map((line) => line.trim())
   const command = commandTable.find(({ name }) => name === args[0])
-  const missing =
-    command === undefined
-      ? 'name a file to run, or a command'
-      : `something is missing: baton ${[command.name, ...command.words.map(wordShape)].join(' ')}`
+  const missing = command === undefined ? nothingNamed : `missing argument: baton ${shapeOf(command)}`
+  const lines = message.split('\n').map((line) => line.trim())
   return lines
     .filter((line) => line !== '')
     .join(' ')
@@ -128,21 +100,12 @@ function usageMessage(message: string, args: readonly string[]): string {
 function usageHint(args: readonly string[]): string {
   const command = commandTable.find(({ name }) => args.includes(name))
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
-  const [flag] = args.flatMap((arg) => meantFlag(arg, command ?? commandTable[0]))
+  const flags = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...(command ?? commandTable[0])?.flags })]
+  const unknown = args.flatMap((arg) => /^--([^=]+)/.exec(arg)?.[1] ?? []).filter((name) => !flags.includes(name))
+  const flag = unknown.flatMap((name) => nearest(name, flags) ?? []).at(0)
   if (flag !== undefined) return `Did you mean --${flag}? ${help}`
   if (command !== undefined) return help
-  const meant = nearest(
-    args[0] ?? '',
-    commandTable.map(({ name }) => name),
-  )
+  const names = commandTable.map(({ name }) => name)
+  const meant = nearest(args[0] ?? '', names)
   return meant === undefined ? help : `Did you mean baton ${meant}? ${help}`
-}
-
-/** The flag of a command that was probably meant by an argument that is none of its flags. */
-function meantFlag(arg: string, command: CommandSpec | undefined): readonly string[] {
-  const name = /^--([^=]+)/.exec(arg)?.[1]
-  const names = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...command?.flags })]
-  if (name === undefined || names.includes(name)) return []
-  const meant = nearest(name, names)
-  return meant === undefined ? [] : [meant]
 }

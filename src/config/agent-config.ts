@@ -1,30 +1,26 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { describeValue } from './describe.ts'
-import type { Finding } from './issue.ts'
+import { type DataPath, pathText } from '../base/data-text.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { describeValue, type Finding, mismatch, type Rules, wrongKey, wrongValue } from './issue.ts'
 
-const stages = ['pre', 'pre_task', 'post_task', 'post'] as const
-const merges = ['replace', 'shallow', 'deep'] as const
-const textUses = ['append', 'replace', 'result', 'params'] as const
+export const stages = ['pre', 'pre_task', 'post_task', 'post'] as const
+export const merges = ['replace', 'shallow', 'deep'] as const
+export const textUses = ['append', 'replace', 'result', 'params'] as const
 
 export type Stage = (typeof stages)[number]
+/** How the params that an agent returns join those that are there. */
 export type Merge = (typeof merges)[number]
 /** What the text of an agent becomes: a segment of the instruction, all of it, `agent_result`, or params. */
 export type TextUse = (typeof textUses)[number]
 
-/** True for the ways in which what an agent returns can join the params. */
-export function isMerge(value: Json): value is Merge {
-  return isOneOf(merges, value)
-}
-
-/** The normalized entry of a sub-agent in a chain (DESIGN 5). */
+/** The normalized entry of a sub-agent in a chain. */
 export interface AgentConfig {
   readonly name: string
   readonly enabled: boolean
   /** Without repetitions, in the order they are written. */
   readonly stages: readonly Stage[]
-  /** Left out: the default of the kind of agent. */
+  /** Undefined: the default of the kind of agent. */
   readonly merge?: Merge
-  /** Only for agents that answer text; left out: `append`. */
+  /** Only for agents that answer text; undefined: `append`. */
   readonly as?: TextUse
   readonly options: JsonObject
   /** The entry as written, a string as `{name}`: what the agent sees as `agent_config` (R237, TV29). */
@@ -38,12 +34,11 @@ export interface NormalizedAgents {
   readonly findings: readonly Finding[]
 }
 
-/** Reads `sub_agents`. Bad entries are findings that name the index from 0, never dropped in silence (D28). */
+/** Reads `sub_agents`. Bad entries become findings that name the index from 0; none is dropped silently. */
 export function normalizeSubAgents(value: Json): NormalizedAgents {
   if (!Array.isArray(value)) {
-    const message = '"sub_agents" must be a list'
     const hint = 'Write sub_agents = ["name", { name = "other", stage = "post" }].'
-    return { agents: [], findings: [{ code: 'CONFIG_INVALID', message, hint, path: ['sub_agents'], part: 'value' }] }
+    return { agents: [], findings: [wrongValue(['sub_agents'], { message: '"sub_agents" must be a list', hint })] }
   }
   const entries = (value as readonly Json[]).map(readEntry)
   return {
@@ -53,95 +48,67 @@ export function normalizeSubAgents(value: Json): NormalizedAgents {
 }
 
 function readEntry(value: Json, index: number): NormalizedAgents {
+  const path = ['sub_agents', index]
   const entry: Json = typeof value === 'string' ? { name: value } : value
   if (!isJsonObject(entry)) {
-    const message = `${describeValue(value)} is neither a name nor a table with a name`
-    return { agents: [], findings: [finding(index, { message, hint: 'Write "name" or { name = "name" }.' })] }
+    const message = `sub_agents[${index}] must be a name or a table with a name, not ${describeValue(value)}`
+    return { agents: [], findings: [wrongKey(path, { message, hint: 'Write "name" or { name = "name" }.' })] }
   }
-  const findings = checks.flatMap((check) => check(entry)).map((problem) => finding(index, problem))
-  if (findings.length > 0) return { agents: [], findings }
-  return { agents: [configOf(entry, index)], findings }
+  const { name } = entry
+  if (name === undefined) {
+    const findings = [wrongKey(path, { message: `sub_agents[${index}] has no name`, hint: 'Add name = "…".' })]
+    return { agents: [], findings }
+  }
+  const findings = Object.entries(entry).flatMap(([key, given]) => checkKey(key, given, path))
+  return findings.length > 0 ? { agents: [], findings } : { agents: [configOf(entry, index)], findings }
 }
 
+function checkKey(key: string, given: Json, path: DataPath): readonly Finding[] {
+  const at = [...path, key]
+  if ((unsupported as readonly string[]).includes(key))
+    return [wrongKey(at, { message: `"${pathText(at)}" is not a key of sub-agents`, hint: 'Use stage.' })]
+  const rule = Object.hasOwn(keys, key) ? keys[key] : undefined
+  if (rule === undefined || rule.fits(given)) return []
+  if (key !== 'stage' || !Array.isArray(given) || given.length === 0) return [mismatch(at, rule.expected, given)]
+  const stages = given as readonly Json[]
+  return stages.flatMap((item, index) => (rule.fits(item) ? [] : [mismatch([...at, index], rule.expected, item)]))
+}
+
+const keys: Rules = {
+  name: {
+    expected: 'the name of an agent or its file',
+    fits: (value) => typeof value === 'string' && value.trim() !== '',
+  },
+  enabled: { expected: 'true or false', fits: (value) => typeof value === 'boolean' },
+  stage: oneOf(stages),
+  merge: oneOf(merges),
+  as: oneOf(textUses),
+  options: { expected: 'a table such as { model = "fast" }', fits: isJsonObject },
+}
+
+/** Keys that other programs have in place of `stage`. */
+export const unsupported = ['on', 'stage_pre', 'stage_post', 'agent_on'] as const
+
 function configOf(entry: JsonObject, index: number): AgentConfig {
-  const { name, enabled, stage, merge, as, options } = entry
-  const listed = (Array.isArray(stage) ? stage : [stage ?? 'pre']) as readonly Stage[]
+  const { name, enabled, stage = 'pre', merge, as, options } = entry
   return {
-    name: typeof name === 'string' ? name : '',
+    name: name as string,
     enabled: enabled !== false,
-    stages: [...new Set(listed)],
-    ...(merge === undefined ? {} : { merge: merge as Merge }),
-    ...(as === undefined ? {} : { as: as as TextUse }),
+    stages: [...new Set([stage].flat() as readonly Stage[])],
+    ...defined({ merge: merge as Merge | undefined, as: as as TextUse | undefined }),
     options: isJsonObject(options) ? options : {},
     entry,
     index,
   }
 }
 
-interface Problem {
-  readonly message: string
-  readonly hint: string
-  readonly key?: string
+export function isMerge(value: Json): value is Merge {
+  return oneOf(merges).fits(value)
 }
 
-type Check = (entry: JsonObject) => readonly Problem[]
-
-const checks: readonly Check[] = [
-  ({ name }) => {
-    if (name === undefined) return [{ message: 'it has no name', hint: 'Add name = "…".' }]
-    if (typeof name === 'string' && name.trim() !== '') return []
-    return [{ message: `the name is ${describeValue(name)}`, hint: 'Name the agent, or its file.', key: 'name' }]
-  },
-  ({ enabled }) =>
-    enabled === undefined || typeof enabled === 'boolean'
-      ? []
-      : [{ message: `enabled is ${describeValue(enabled)}`, hint: 'Write true or false.', key: 'enabled' }],
-  ({ stage }) => (stage === undefined ? [] : checkStage(stage)),
-  ({ merge }) =>
-    merge === undefined || isMerge(merge)
-      ? []
-      : [{ message: `merge is ${describeValue(merge)}`, hint: 'Write "replace", "shallow" or "deep".', key: 'merge' }],
-  ({ options }) =>
-    options === undefined || isJsonObject(options)
-      ? []
-      : [
-          {
-            message: `options is ${describeValue(options)}`,
-            hint: 'Write options = { model = "fast" }.',
-            key: 'options',
-          },
-        ],
-  ({ as }) =>
-    as === undefined || isOneOf(textUses, as)
-      ? []
-      : [
-          {
-            message: `as is ${describeValue(as)}`,
-            hint: 'Write "append", "replace", "result" or "params".',
-            key: 'as',
-          },
-        ],
-  (entry) =>
-    ['on', 'stage_pre', 'stage_post', 'agent_on']
-      .filter((key) => Object.hasOwn(entry, key))
-      .map((key) => ({ message: `"${key}" is not a key of sub-agents`, hint: 'Use stage.', key })),
-]
-
-function checkStage(stage: Json): readonly Problem[] {
-  const listed = Array.isArray(stage) ? (stage as readonly Json[]) : [stage]
-  const hint = `Write one or more of ${stages.map((known) => `"${known}"`).join(', ')}.`
-  if (listed.length === 0) return [{ message: 'stage is an empty list', hint, key: 'stage' }]
-  return listed
-    .filter((item) => !isOneOf(stages, item))
-    .map((item) => ({ message: `unknown stage ${describeValue(item)}`, hint, key: 'stage' }))
-}
-
-function isOneOf(known: readonly string[], value: Json): boolean {
-  return typeof value === 'string' && known.includes(value)
-}
-
-function finding(index: number, { message, hint, key }: Problem): Finding {
-  const path = ['sub_agents', index, ...(key === undefined ? [] : [key])]
-  const part = key === undefined ? 'key' : 'value'
-  return { code: 'CONFIG_INVALID', message: `sub_agents[${index}]: ${message}`, hint, path, part }
+function oneOf(words: readonly string[]): Rules[string] {
+  return {
+    expected: `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`,
+    fits: (value) => typeof value === 'string' && words.includes(value),
+  }
 }

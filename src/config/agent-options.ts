@@ -1,53 +1,52 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { nearest } from '../base/suggest.ts'
-import { describeValue } from './describe.ts'
-import type { Finding } from './issue.ts'
+import { type Finding, meantHint, mismatch, type Rules, wrongKey } from './issue.ts'
 
-/** What each option of a script agent must be; completes the sentence `"key" must be …`. */
-const expected: { readonly [key: string]: { readonly what: string; readonly fits: (value: Json) => boolean } } = {
-  model: { what: 'text that is not empty', fits: isName },
-  temperature: { what: 'a number', fits: isNumber },
-  top_p: { what: 'a number', fits: isNumber },
+/** Options of script agents. Not zod schemas: a run of a script should not load them for seven keys. */
+const rules: Rules = {
+  model: { expected: 'text that is not empty', fits: isName },
+  temperature: { expected: 'a number', fits: (value) => typeof value === 'number' },
+  top_p: { expected: 'a number', fits: (value) => typeof value === 'number' },
   input_concurrency: {
-    what: 'a whole number of at least 1',
-    fits: (value) => isNumber(value) && Number.isInteger(value) && Number(value) >= 1,
+    expected: 'a whole number of at least 1',
+    fits: (value) => Number.isInteger(value) && Number(value) >= 1,
   },
-  allow_run_on_task_fail: { what: 'true or false', fits: (value) => typeof value === 'boolean' },
-  fallback_models: {
-    what: 'a list of models',
-    fits: (value) => Array.isArray(value) && (value as readonly Json[]).every(isName),
-  },
+  allow_run_on_task_fail: { expected: 'true or false', fits: (value) => typeof value === 'boolean' },
+  fallback_models: { expected: 'a list of models', fits: (value) => Array.isArray(value) && value.every(isName) },
   model_aliases: {
-    what: 'a table of texts',
+    expected: 'a table of texts',
     fits: (value) => isJsonObject(value) && Object.values(value).every(isName),
   },
 }
 
-const keys = Object.keys(expected)
+const keys = Object.keys(rules)
+
+function isName(value: Json): boolean {
+  return typeof value === 'string' && value !== ''
+}
 
 export interface CheckedOptions {
-  /** Options that are known and right. */
   readonly values: JsonObject
   readonly findings: readonly Finding[]
-  /** Keys that nothing reads: warnings in `check`, silent in a run (DESIGN 3). */
+  /** Keys that nothing reads: warnings in `check`, silent in a run. */
   readonly unknown: readonly Finding[]
 }
 
-/**
- * Checks the options of script agents (spec/aipack.md 1.5): `[options]` of AIPack's config, which is at `path` in its
- * file. Written by hand, because a run of a small agent should not load the schemas for six keys.
- */
+/** Checks the options of script agents; they are at `path` in their file. */
 export function checkAgentOptions(options: JsonObject, path: DataPath): CheckedOptions {
-  const known = Object.entries(options).filter(([key]) => Object.hasOwn(expected, key))
-  const isRight = ([key, value]: [string, Json]): boolean => expected[key]?.fits(value) === true
-  return {
-    values: Object.fromEntries(known.filter(isRight)),
-    findings: known.filter((entry) => !isRight(entry)).map(([key, value]) => wrongValue([...path, key], value)),
-    unknown: Object.keys(options)
-      .filter((key) => !Object.hasOwn(expected, key))
-      .map((key) => unknownKey([...path, key])),
+  const values: { [key: string]: Json } = {}
+  const findings: Finding[] = []
+  const unknown: Finding[] = []
+  for (const [key, value] of Object.entries(options)) {
+    const at = [...path, key]
+    const rule = keys.includes(key) ? rules[key] : undefined
+    if (rule === undefined) {
+      const hint = meantHint(key, keys, `Options that are read: ${keys.join(', ')}.`)
+      unknown.push(wrongKey(at, { message: `nothing reads the option "${key}"`, hint }))
+    } else if (rule.fits(value)) values[key] = value
+    else findings.push(mismatch(at, rule.expected, value))
   }
+  return { values, findings, unknown }
 }
 
 interface AgentSettings {
@@ -55,7 +54,7 @@ interface AgentSettings {
 }
 
 /**
- * What agents start from: the options among `own`, the settings of who runs them. But `fallback_models` of a prompt file
+ * What agents start from: the options among `own`, the settings of their caller. But `fallback_models` of a prompt file
  * is for its main agent alone, so agents have the list of `config`, the config files.
  */
 export function inheritedOptions(own: AgentSettings, config: AgentSettings): JsonObject {
@@ -68,26 +67,4 @@ export function inheritedOptions(own: AgentSettings, config: AgentSettings): Jso
 export function pickAgentOptions(settings: object): JsonObject {
   const picked = Object.entries(settings).filter(([key, value]) => keys.includes(key) && value !== undefined)
   return Object.fromEntries(picked) as JsonObject
-}
-
-function isName(value: Json): boolean {
-  return typeof value === 'string' && value !== ''
-}
-
-function isNumber(value: Json): boolean {
-  return typeof value === 'number'
-}
-
-function wrongValue(path: DataPath, value: Json): Finding {
-  const key = String(path.at(-1))
-  const what = expected[key]?.what ?? ''
-  const message = `"${key}" must be ${what}, not ${describeValue(value)}`
-  return { code: 'CONFIG_INVALID', message, hint: `Write ${what}.`, path, part: 'value' }
-}
-
-function unknownKey(path: DataPath): Finding {
-  const key = String(path.at(-1))
-  const similar = nearest(key, keys)
-  const hint = similar === undefined ? `Options that are read: ${keys.join(', ')}.` : `Did you mean "${similar}"?`
-  return { code: 'CONFIG_INVALID', message: `nothing reads the option "${key}"`, hint, path, part: 'key' }
 }

@@ -1,18 +1,9 @@
+import { z } from 'zod'
+import { type DataPath, pathText } from '../base/data-text.ts'
 import type { Json, JsonObject } from '../base/json.ts'
-import { nearest } from '../base/suggest.ts'
-import type { Finding } from './issue.ts'
-import { isReserved, reserved, unavailableIn, type ReservedKey } from './keys.ts'
-import { checkValue } from './schema.ts'
-
-/** Checks one reserved key: what this version cannot do, types, ranges, unknown keys inside its table. */
-export function checkReserved(key: ReservedKey, value: Json): readonly Finding[] {
-  const findings = reserved.get(key)?.available === false ? [] : checkValue(key, value)
-  if (findings.length > 0) return findings
-  const missing = unavailableIn(key, value)
-  if (missing === undefined) return []
-  const message = `${missing.shown} is not available in this version`
-  return [{ code: 'NOT_AVAILABLE', message, hint: 'Remove it.', path: missing.path, part: 'key' }]
-}
+import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
+import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
+import { schemas } from './schema.ts'
 
 /** Whose keys are checked: those of a file, or those of the command line. */
 export type SettingsScope = 'user' | 'workspace' | 'trusted' | 'flag'
@@ -26,23 +17,87 @@ export function checkSettings(
   { scope, userFile }: { readonly scope: SettingsScope; readonly userFile: string },
 ): readonly Finding[] {
   const code = scope === 'flag' ? 'USAGE' : 'CONFIG_INVALID'
-  return Object.entries(data).flatMap(([key, value]): readonly Finding[] => {
-    const at = { code, path: [key], part: 'key' } as const
-    if (!isReserved(key)) {
-      const similar = nearest(key, settable)
-      const hint = similar === undefined ? `Known keys: ${settable.join(', ')}.` : `Did you mean "${similar}"?`
-      return [{ ...at, message: `unknown key "${key}"`, hint }]
-    }
+  return Object.entries(data).flatMap(([key, value]) => {
+    const misplaced = (message: string, hint: string) => [{ ...wrongKey([key], { message, hint }), code } as const]
+    if (!isReserved(key))
+      return misplaced(`unknown key "${key}"`, meantHint(key, settable, `Known keys: ${settable.join(', ')}.`))
     const entry = reserved.get(key)
-    if (entry?.isPromptOnly === true) {
-      return [{ ...at, message: `"${key}" can be set in a prompt file only`, hint: 'Move it into the front matter.' }]
-    }
+    if (entry?.isPromptOnly === true)
+      return misplaced(`"${key}" can be set in a prompt file only`, 'Move it into the front matter.')
     if (entry?.isGuarded === true && scope === 'workspace') return []
-    if (entry?.isGuarded === true && scope === 'flag') {
-      return [{ ...at, message: `"${key}" cannot be set by -c`, hint: `Put it into your config file ${userFile}.` }]
-    }
+    if (entry?.isGuarded === true && scope === 'flag')
+      return misplaced(`"${key}" cannot be set by -c`, `Put it into your config file ${userFile}.`)
     return checkReserved(key, value)
   })
 }
 
 const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly || entry.available === false ? [] : [key]))
+
+/** Checks one reserved key: what this version does not have, types, ranges, unknown keys inside its table. */
+export function checkReserved(key: ReservedKey, value: Json): readonly Finding[] {
+  const findings = reserved.get(key)?.available === false ? [] : checkValue(key, value)
+  if (findings.length > 0) return findings
+  const missing = unavailableIn(key, value)
+  if (missing === undefined) return []
+  const said = { message: `${missing.shown} is not available in this version`, hint: 'Remove it.' }
+  return [{ ...wrongKey(missing.path, said), code: 'NOT_AVAILABLE' }]
+}
+
+/** What is wrong with the value of a reserved key: types, ranges, and unknown keys in tables. */
+export function checkValue(key: ReservedKey, value: Json): readonly Finding[] {
+  const result = schemas[key].safeParse(value, { reportInput: true })
+  if (result.success) return []
+  const findings = result.error.issues.flatMap((issue) => readIssue(issue, [key]))
+  // one value can break several rules that have the same message
+  return [...new Map(findings.map((finding) => [finding.message, finding])).values()]
+}
+
+function readIssue(issue: z.core.$ZodIssue, prefix: DataPath): readonly Finding[] {
+  const path = [...prefix, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((unknown) => unknownKey([...path, unknown]))
+  // a value that fits the shape of one alternative: mistakes inside it are more precise
+  const alternatives = issue.code === 'invalid_union' ? issue.errors : []
+  const inside = alternatives.find((inner) => inner.length > 0 && inner.every((each) => each.path.length > 0))
+  if (inside !== undefined) return inside.flatMap((inner) => readIssue(inner, path))
+  return [wrong(path, issue.message, issue.input as Json | undefined)]
+}
+
+function unknownKey(path: DataPath): Finding {
+  const written = String(path.at(-1))
+  const known = knownKeys(path.slice(0, -1))
+  const table = pathText(path.slice(0, -1))
+  const message = `unknown key "${written}" in ${table}`
+  if (!/key|token|secret|password/i.test(written)) {
+    return wrongKey(path, { message, hint: meantHint(written, known, `Known keys of ${table}: ${known.join(', ')}.`) })
+  }
+  const hint = 'Keys come from the environment only: put the name of the variable into api_key_env.'
+  return { ...wrongKey(path, { message, hint }), isSecret: true }
+}
+
+function knownKeys(path: DataPath): readonly string[] {
+  let schema: unknown = schemas[String(path[0]) as ReservedKey]
+  for (const step of path.slice(1)) schema = innerSchema(schema, step)
+  const found = unwrapped(schema)
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : []
+}
+
+function innerSchema(schema: unknown, step: string | number): unknown {
+  const outer = unwrapped(schema)
+  if (outer instanceof z.ZodObject) return (outer.shape as Readonly<Record<string, unknown>>)[String(step)]
+  if (outer instanceof z.ZodRecord) return outer.valueType
+  if (outer instanceof z.ZodArray) return outer.element
+  return undefined
+}
+
+function unwrapped(schema: unknown): unknown {
+  return schema instanceof z.ZodExactOptional ? schema.unwrap() : schema
+}
+
+function wrong(path: DataPath, expected: string, value: Json | undefined): Finding {
+  const name = `"${pathText(path)}"`
+  if (value === undefined) return wrongValue(path, { message: `${name} is missing`, hint: `Add it: ${expected}.` })
+  if (!['api_key_env', 'secrets', 'base_url'].some((secret) => path.includes(secret)))
+    return mismatch(path, expected, value)
+  const said = { message: `${name} must be ${expected}`, hint: `Write ${expected}.` }
+  return { ...wrongValue(path, said), isSecret: true }
+}

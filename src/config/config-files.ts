@@ -1,13 +1,19 @@
+import type { DataPath, DataText } from '../base/data-text.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import type { ReadLog } from '../base/reads.ts'
-import { readSource, sourceExists } from '../base/source-reader.ts'
-import { parseToml } from '../base/toml.ts'
-import { readAipackConfig } from './aipack-config.ts'
-import { placeFindings, type Issue } from './issue.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
+import { checkAgentOptions } from './agent-options.ts'
+import { type Finding, type Issue, type Located, notATable, placeFindings, readTomlFile, wrongKey } from './issue.ts'
 import type { Layer } from './layers.ts'
-import { trustState } from './trust-store.ts'
-import { findWorkspace, userConfigFile, workspaceConfigFile, type Surroundings } from './locate.ts'
+import {
+  type AipackConfigFile,
+  aipackConfigFiles,
+  findWorkspace,
+  type Surroundings,
+  userConfigFile,
+  workspaceConfigFile,
+} from './locate.ts'
 
 export interface ConfigFiles {
   /** Absolute, links resolved. */
@@ -17,67 +23,104 @@ export interface ConfigFiles {
   /** AIPack's, the user's, then the workspace's, as far as they exist. */
   readonly layers: readonly Layer[]
   readonly issues: readonly Issue[]
-  /** What `baton check` says and a run does not. */
+  /** Keys that nothing reads: reported by `baton check` alone. */
   readonly notes: readonly Issue[]
 }
 
-/**
- * Finds the workspace and reads the config files (DESIGN 3).
- * @throws BatonError CONFIG_INVALID for TOML that cannot be read, FILE_UNREADABLE
- */
-export async function readConfigFiles(surroundings: Surroundings & Pick<ReadOptions, 'reads'>): Promise<ConfigFiles> {
-  const { cwd, reads } = surroundings
-  const workspace = findWorkspace(surroundings, reads)
-  const userFile = userConfigFile(surroundings)
-  const workspaceFile = workspaceConfigFile(workspace, reads)
-  const around = { ...surroundings, cwd, userFile, reads }
-  const user = sourceExists(userFile, reads) ? await readConfigFile(userFile, { kind: 'user', ...around }) : undefined
-  const own =
-    workspaceFile === undefined ? undefined : await readConfigFile(workspaceFile, { kind: 'workspace', ...around })
-  const found = [user, own].filter((file) => file !== undefined)
-  const aipack = await readAipackConfig(workspace, surroundings)
-  return {
-    workspace,
-    userFile,
-    layers: [...aipack.layers, ...found.map(({ layer }) => layer)],
-    issues: [...aipack.issues, ...found.flatMap(({ issues }) => issues)],
-    notes: aipack.notes,
-  }
-}
-
-interface ReadOptions extends Surroundings {
-  readonly kind: 'user' | 'workspace'
-  readonly userFile: string
+interface ConfigContext extends Surroundings {
   readonly reads?: ReadLog | undefined
 }
 
-async function readConfigFile(
-  path: string,
-  { kind, cwd, userFile, reads, env, home }: ReadOptions,
-): Promise<{ readonly layer: Layer; readonly issues: readonly Issue[] }> {
-  const raw = readSource(path, reads)
-  const text = raw.startsWith('\uFEFF') ? raw.slice(1) : raw
-  const file = displayPath(realPath(cwd), path)
-  const { data, locate } = await parseToml({
-    file,
-    text,
-    block: text,
-    firstLine: 1,
-    what: file,
-    code: 'CONFIG_INVALID',
-  })
-  const [{ checkSettings }, { checkTrust, guardedKeys, withoutKeys }] = await Promise.all([
-    import('./check-settings.ts'),
-    import('./trust.ts'),
-  ])
-  const asks = kind === 'workspace' && guardedKeys(data).length > 0
-  const state = asks ? trustState({ path, hash: sha256(text) }, { env, home, reads }) : 'trusted'
-  const findings = [
-    ...(asks ? checkTrust(data, { file, userFile, state }) : []),
-    ...checkSettings(data, { scope: asks && state === 'trusted' ? 'trusted' : kind, userFile }),
+interface ConfigFile extends AipackConfigFile {
+  /** `aipack`: only the options of script agents are read. */
+  readonly form: 'baton' | 'aipack'
+}
+
+/**
+ * Finds the workspace and reads the config files.
+ * @throws BatonError CONFIG_INVALID for TOML that cannot be parsed, FILE_UNREADABLE
+ */
+export async function readConfigFiles(context: ConfigContext): Promise<ConfigFiles> {
+  const { reads } = context
+  const workspace = findWorkspace(context, reads)
+  const userFile = userConfigFile(context)
+  const workspaceFile = workspaceConfigFile(workspace, reads)
+  const possible: readonly ConfigFile[] = [
+    ...aipackConfigFiles(workspace, context).map((file) => ({ ...file, form: 'aipack' }) as const),
+    { path: userFile, kind: 'user', form: 'baton' },
+    ...(workspaceFile === undefined ? [] : [{ path: workspaceFile, kind: 'workspace', form: 'baton' } as const]),
   ]
+  const found = []
+  for (const file of possible)
+    if (sourceExists(file.path, reads)) found.push(await readConfigFile(file, { ...context, userFile }))
   return {
-    layer: { origin: { kind, file }, values: asks ? withoutKeys(data) : data, locate, text },
-    issues: await placeFindings(findings, { file, text, locate }),
+    workspace,
+    userFile,
+    layers: found.map(({ layer }) => layer),
+    issues: found.flatMap(({ issues }) => issues),
+    notes: found.flatMap(({ notes }) => notes),
   }
+}
+
+interface FileContext extends ConfigContext {
+  readonly userFile: string
+}
+
+async function readConfigFile(file: ConfigFile, context: FileContext) {
+  const written = readSource(file.path, context.reads)
+  const source = await readTomlFile(displayPath(realPath(context.cwd), file.path), written)
+  const { data, text, locate } = source
+  const checked = file.form === 'aipack' ? readOptions(data) : await checkOwnFile(file, source, context)
+  const { values, at, findings, notes } = checked
+  const layer: Layer = {
+    origin: { kind: file.kind, file: source.file },
+    values,
+    locate: (path, part) => locate([...at, ...path], part),
+    text,
+  }
+  return { layer, issues: await placeFindings(findings, source), notes: await placeFindings(notes, source) }
+}
+
+interface CheckedFile {
+  readonly values: JsonObject
+  readonly at: DataPath
+  readonly findings: readonly Finding[]
+  readonly notes: readonly Finding[]
+}
+
+/** What checks is loaded only where there is a config file: most runs of a script have none. */
+async function checkOwnFile(
+  { path, kind }: ConfigFile,
+  { file, text, data }: Located & DataText,
+  context: FileContext,
+): Promise<CheckedFile> {
+  const { userFile } = context
+  const [{ checkSettings }, trust] = await Promise.all([import('./check-settings.ts'), import('./trust.ts')])
+  if (kind === 'user' || trust.guardedKeys(data).length === 0)
+    return { values: data, at: [], findings: checkSettings(data, { scope: kind, userFile }), notes: [] }
+  const state = trust.trustState({ path, hash: sha256(text) }, context)
+  const scope = state === 'trusted' ? 'trusted' : kind
+  const findings = [...trust.checkTrust(data, { file, userFile, state }), ...checkSettings(data, { scope, userFile })]
+  return { values: trust.withoutKeys(data), at: [], findings, notes: [] }
+}
+
+const sections = ['options', 'default_options'] as const
+const oldSection = 'default-options'
+
+/**
+ * The options of script agents in a config file of AIPack: `[options]`, or `[default_options]` where that is missing.
+ */
+function readOptions(data: JsonObject): CheckedFile {
+  const section = sections.find((name) => Object.hasOwn(data, name)) ?? 'options'
+  const renamed = { message: `[${oldSection}] is no longer read`, hint: 'Rename it to [options].' }
+  const old = Object.hasOwn(data, oldSection) ? [wrongKey([oldSection], renamed)] : []
+  const table = data[section] ?? {}
+  const { values, findings, unknown } = isJsonObject(table)
+    ? checkAgentOptions(table, [section])
+    : { values: {}, findings: [notATable(section)], unknown: [] }
+  const hint = 'Only [options] is read; API keys come from the environment.'
+  const unread = Object.keys(data)
+    .filter((key) => ![...sections, oldSection].includes(key))
+    .map((key) => wrongKey([key], { message: `nothing reads "${key}" in this file`, hint }))
+  return { values, at: [section], findings: [...old, ...findings], notes: [...unread, ...unknown] }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseDuration } from './duration.ts'
+import { parseDuration } from './settings.ts'
 
 // The text of each schema's error completes the sentence `"key" must be …`.
 

@@ -1,16 +1,16 @@
-import type { DataSource } from '../base/data-text.ts'
+import { resolve } from 'node:path'
 import { BatonError, isBatonError } from '../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { parseToml } from '../base/toml.ts'
-import { withPlace, type Issue } from './issue.ts'
+import type { JsonObject } from '../base/json.ts'
+import { type Issue, readTomlFile, withPlace } from './issue.ts'
 import type { Layer } from './layers.ts'
+import type { Environment } from './locate.ts'
 
 export interface Flags {
   /** `-m`. */
   readonly model?: string
-  /** `-c key=value`, in order. They are for the whole run (DESIGN 3). */
+  /** `-c key=value`, in order. They are for the whole run. */
   readonly overrides: readonly string[]
-  /** `--var name=value`. Left out: nobody runs the file now, so its variables have no values. */
+  /** `--var name=value`. Left out: the file is not run now, so its variables have no values. */
   readonly vars?: readonly string[]
   /** `--output-schema`, as given. */
   readonly outputSchema?: string
@@ -19,39 +19,28 @@ export interface Flags {
 /**
  * Reads one `-c key=value`: the key may be dotted, the value is TOML, and text that is not TOML is taken as it is, so
  * that `-c model=gpt-5-mini` needs no quotes.
- * @throws BatonError USAGE for text without `=` or with a key that cannot be read
+ * @throws BatonError USAGE for text without `=` or with a key that cannot be parsed
  */
 export async function parseOverride(text: string): Promise<JsonObject> {
   const split = text.indexOf('=')
   const key = text.slice(0, Math.max(0, split)).trim()
   const value = text.slice(split + 1).trim()
   if (split === -1 || key === '' || /[\r\n]/.test(key)) throw badFlag(text)
-  if (!/[\r\n]/.test(value)) {
-    const read = await readToml(`${key} = ${value}`, text)
-    if (read !== undefined) return read
-  }
-  const shape = await readToml(`${key} = 0`, text)
-  if (shape === undefined) throw badFlag(text)
-  return withLeaf(shape, value)
+  const asToml = /[\r\n]/.test(value) ? undefined : await readToml(`${key} = ${value}`)
+  // of JSON strings TOML refuses only a raw DEL
+  const quoted = JSON.stringify(value).replaceAll('\u007F', String.raw`\u007F`)
+  const values = asToml ?? (await readToml(`${key} = ${quoted}`))
+  if (values === undefined) throw badFlag(text)
+  return values
 }
 
-async function readToml(block: string, text: string): Promise<JsonObject | undefined> {
-  const source: DataSource = { file: `-c ${text}`, text: block, block, firstLine: 1, what: `-c ${text}`, code: 'USAGE' }
+async function readToml(block: string): Promise<JsonObject | undefined> {
   try {
-    return (await parseToml(source)).data
+    return (await readTomlFile('-c', block)).data
   } catch (error) {
     if (isBatonError(error)) return undefined
     throw error
   }
-}
-
-function withLeaf(shape: JsonObject, value: string): JsonObject {
-  return Object.fromEntries(
-    Object.entries(shape).map(([key, inner]): [string, Json] => [
-      key,
-      isJsonObject(inner) ? withLeaf(inner, value) : value,
-    ]),
-  )
 }
 
 function badFlag(text: string): BatonError {
@@ -72,8 +61,30 @@ export async function readOverrides(
     const values = await parseOverride(text)
     // the value may be a secret that was put there by mistake
     const name = `-c ${text.slice(0, text.indexOf('=')).trim()}`
-    layers.push({ origin: { kind: 'flag', name }, values })
+    layers.push(layerOf('flag', name, values))
     issues.push(...checkSettings(values, { scope: 'flag', userFile }).map((found) => withPlace(found, { file: name })))
   }
   return { layers, issues }
+}
+
+export function environmentLayers(env: Environment): readonly Layer[] {
+  const { BATON_MODEL: model = '', BATON_GATEWAY_URL: url = '', BATON_GATEWAY_KEY: key = '' } = env
+  const apiKey = key === '' ? {} : { api_key_env: 'BATON_GATEWAY_KEY' }
+  return [
+    ...(model === '' ? [] : [layerOf('environment', 'BATON_MODEL', { model })]),
+    ...(url === '' ? [] : [layerOf('environment', 'BATON_GATEWAY_URL', { gateway: { base_url: url, ...apiKey } })]),
+  ]
+}
+
+/** `-m` and `--output-schema`, whose file is relative to `cwd`. */
+export function flagLayers({ flags, cwd }: { readonly flags: Flags; readonly cwd: string }): readonly Layer[] {
+  const { model, outputSchema: schema } = flags
+  return [
+    ...(model === undefined ? [] : [layerOf('flag', '-m', { model })]),
+    ...(schema === undefined ? [] : [layerOf('flag', '--output-schema', { output: { schema: resolve(cwd, schema) } })]),
+  ]
+}
+
+function layerOf(kind: 'environment' | 'flag', name: string, values: JsonObject): Layer {
+  return { origin: { kind, name }, values }
 }

@@ -1,10 +1,21 @@
-import { equalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
-import { describeValue } from './describe.ts'
-import type { Finding } from './issue.ts'
+import { maxDataDepth } from '../base/data-text.ts'
+import { BatonError } from '../base/error.ts'
+import { defined, equalJson, isJsonObject, isObject, type Json, type JsonObject } from '../base/json.ts'
+import { placeOf, type PromptDocument } from '../prompt/document.ts'
+import {
+  describeValue,
+  type Finding,
+  type Issue,
+  meantHint,
+  type Rules,
+  throwIssues,
+  wrongKey,
+  wrongValue,
+} from './issue.ts'
 
 type VariableType = 'string' | 'number' | 'integer' | 'boolean' | 'list' | 'table'
 
-/** One `[input.NAME]` of a prompt file (DESIGN 4): a value that whoever runs the file gives it. */
+/** One `[input.NAME]` of a prompt file: a value that is given when the file is run. */
 export interface InputVariable {
   readonly name: string
   readonly type: VariableType
@@ -12,58 +23,44 @@ export interface InputVariable {
   /** Without it a file cannot be run. A variable that is not required and has no default may be absent. */
   readonly required: boolean
   readonly default?: Json
-  /** The only values there are; of a `list` the only items. */
+  /** The only allowed values; of a `list` the only items. */
   readonly choices?: readonly Json[]
+}
+
+const types: { readonly [type in VariableType]: Rules[string] } = {
+  string: { expected: 'text', fits: (value) => typeof value === 'string' },
+  number: { expected: 'a number', fits: (value) => typeof value === 'number' },
+  integer: { expected: 'a whole number', fits: Number.isSafeInteger },
+  boolean: { expected: 'true or false', fits: (value) => typeof value === 'boolean' },
+  list: { expected: 'a list', fits: Array.isArray },
+  table: { expected: 'a table', fits: isObject },
 }
 
 /** The variables of an `[input]` table that fits its schema, in the order they are written. */
 export function readVariables(input: JsonObject): readonly InputVariable[] {
-  return Object.entries(input).map(([name, value]) => readVariable(name, value as JsonObject))
+  return Object.entries(input).map(([name, value]) => {
+    const { type = 'string', description, required, default: initial, enum: choices } = value as JsonObject
+    return {
+      name,
+      type: type as VariableType,
+      required: required === true,
+      ...(typeof description === 'string' && description.trim() !== '' ? { description: description.trim() } : {}),
+      ...defined({ default: initial, choices: choices as readonly Json[] | undefined }),
+    }
+  })
 }
 
-function readVariable(name: string, { type, description, required, default: value, enum: choices }: JsonObject) {
-  return {
-    name,
-    type: (type ?? 'string') as VariableType,
-    required: required === true,
-    ...(typeof description === 'string' && description.trim() !== '' ? { description: description.trim() } : {}),
-    ...(value === undefined ? {} : { default: value }),
-    ...(choices === undefined ? {} : { choices: choices as readonly Json[] }),
-  }
-}
-
-const typeTexts: { readonly [type in VariableType]: string } = {
-  string: 'text',
-  number: 'a number',
-  integer: 'a whole number',
-  boolean: 'true or false',
-  list: 'a list',
-  table: 'a table',
-}
-
-/** What a value must be to fit a variable, as the end of the sentence `… must be`; undefined when it fits. */
+/** What a value must be to fit a variable, completing `… must be`; undefined when it fits. */
 export function misfit({ type, choices }: Pick<InputVariable, 'type' | 'choices'>, value: Json): string | undefined {
-  if (!hasType(type, value)) return typeTexts[type]
+  if (!types[type].fits(value)) return types[type].expected
   if (choices === undefined) return undefined
   const isChoice = (item: Json): boolean => choices.some((choice) => equalJson(choice, item))
   const fits = Array.isArray(value) && type === 'list' ? (value as readonly Json[]).every(isChoice) : isChoice(value)
-  if (fits) return undefined
-  return `${type === 'list' ? 'a list of' : 'one of'} ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`
+  return fits ? undefined : `${type === 'list' ? 'a list of' : 'one of'} ${choicesText(choices)}`
 }
 
-function hasType(type: VariableType, value: Json): boolean {
-  switch (type) {
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type
-    case 'integer':
-      return Number.isSafeInteger(value)
-    case 'list':
-      return Array.isArray(value)
-    case 'table':
-      return isObject(value)
-  }
+function choicesText(choices: readonly Json[]): string {
+  return choices.map((choice) => JSON.stringify(choice)).join(', ')
 }
 
 /** What is wrong with an `[input]` table that fits its schema: names, and values that contradict each other. */
@@ -71,45 +68,185 @@ export function checkVariables(input: JsonObject): readonly Finding[] {
   return readVariables(input).flatMap((variable) => [...checkName(variable), ...checkValues(variable)])
 }
 
-/** Names stand in templates and on the command line. */
+/** Names are written in templates and on the command line. */
 function checkName({ name }: InputVariable): readonly Finding[] {
   if (/^[A-Za-z_][\w-]*$/.test(name)) return []
   const message = `${JSON.stringify(name)} cannot be the name of an input variable`
   const hint = 'Use letters, digits, "_" and "-", and begin with a letter.'
-  return [{ code: 'CONFIG_INVALID', message, hint, path: ['input', name], part: 'key' }]
+  return [wrongKey(['input', name], { message, hint })]
 }
 
 function checkValues(variable: InputVariable): readonly Finding[] {
-  const { name, type, required, default: value, choices } = variable
-  if (choices?.length === 0) {
-    return [finding(name, 'enum', { says: 'must hold a value', hint: 'Write its values, or leave enum out.' })]
-  }
-  const wrong = type === 'list' ? [] : (choices ?? []).filter((choice) => !hasType(type, choice))
-  if (wrong.length > 0) {
-    const says = `must hold ${typeTexts[type]} only, not ${describeValue(wrong[0])}`
-    return [finding(name, 'enum', { says, hint: typeHint(variable) })]
-  }
-  if (value === undefined) return []
-  if (required) {
-    const says = 'has no effect beside a default'
-    return [finding(name, 'required', { says, hint: 'Remove one of them: a default makes it optional.' })]
-  }
-  const expected = misfit(variable, value)
-  if (expected === undefined) return []
-  const says = `must be ${expected}, not ${describeValue(value)}`
-  return [finding(name, 'default', { says, hint: typeHint(variable) })]
+  const { name, type, required, default: initial, choices } = variable
+  const typeHint = type === 'string' ? 'The default type is text: set type.' : `Its type is "${type}".`
+  const wrong = (key: string, says: string, hint = typeHint): readonly Finding[] => [
+    wrongValue(['input', name, key], { message: `"input.${name}.${key}" ${says}`, hint }),
+  ]
+  if (choices?.length === 0) return wrong('enum', 'must not be empty', 'Write its values, or leave enum out.')
+  const mistyped = type === 'list' ? undefined : choices?.find((choice) => !types[type].fits(choice))
+  if (mistyped !== undefined)
+    return wrong('enum', `must contain ${types[type].expected} only, not ${describeValue(mistyped)}`)
+  if (initial === undefined) return []
+  if (required)
+    return wrong('required', 'has no effect beside a default', 'Remove one of them: a default makes it optional.')
+  const expected = misfit(variable, initial)
+  return expected === undefined ? [] : wrong('default', `must be ${expected}, not ${describeValue(initial)}`)
 }
 
-function typeHint({ type }: InputVariable): string {
-  return type === 'string' ? 'Without type = "…" it is text.' : `Its type is "${type}".`
+/** Why values do not fill the variables of a file. */
+export type ValueProblem =
+  | { readonly kind: 'unknown'; readonly name: string; readonly hint: string }
+  /** `expected` completes `… must be`. */
+  | { readonly kind: 'wrong'; readonly name: string; readonly expected: string }
+  | { readonly kind: 'missing'; readonly variable: InputVariable }
+
+interface FilledVariables {
+  /** By name; without variables that are neither given nor have a default. */
+  readonly values: JsonObject
+  readonly problems: readonly ValueProblem[]
 }
 
-function finding(name: string, key: string, { says, hint }: { readonly says: string; readonly hint: string }): Finding {
+/** Fills the variables of `[input]` by name. Null is "not given". */
+export function fillVariables(variables: readonly InputVariable[], given: JsonObject): FilledVariables {
+  const values: { [name: string]: Json } = {}
+  const known = variables.map(({ name }) => name)
+  const list = known.length === 0 ? 'Its [input] table is empty.' : `Its variables: ${known.join(', ')}.`
+  const unknown = Object.keys(given).filter((name) => !known.includes(name))
+  const problems: ValueProblem[] = unknown.map((name) => {
+    return { kind: 'unknown', name, hint: meantHint(name, known, list) }
+  })
+  for (const variable of variables) {
+    const { name, default: fallback } = variable
+    const value = Object.hasOwn(given, name) ? tidy(variable, given[name] ?? null) : null
+    const chosen = value ?? fallback
+    if (chosen !== undefined) values[name] = chosen
+    else if (variable.required) problems.push({ kind: 'missing', variable })
+    const expected = value === null ? undefined : misfit(variable, value)
+    if (expected !== undefined) problems.push({ kind: 'wrong', name, expected })
+  }
+  return { values, problems }
+}
+
+/** Lua has one empty table for both kinds. */
+function tidy({ type }: InputVariable, value: Json): Json {
+  if (type === 'list' && isObject(value) && Object.keys(value).length === 0) return []
+  if (type === 'table' && Array.isArray(value) && value.length === 0) return {}
+  return value
+}
+
+/**
+ * The values of a file's variables from `--var name=value`. A value is read by the type of its variable: `list` is JSON
+ * when it begins with `[`, else the texts between commas, without empty ones; `table` is JSON. Messages do not repeat
+ * values, which may be secrets.
+ * @param variables undefined for a file without `[input]`
+ * @throws BatonError USAGE for text that is not `name=value`, unknown names, wrong values and missing variables
+ */
+export async function variablesFromFlags(
+  flags: readonly string[],
+  variables: readonly InputVariable[] | undefined,
+  document: PromptDocument,
+): Promise<JsonObject | undefined> {
+  const texts = splitFlags(flags)
+  if (variables === undefined) {
+    const [first] = texts.keys()
+    if (first === undefined) return undefined
+    throw new BatonError('USAGE', `--var ${first} is given, but ${document.file} has no [input]`, {
+      hint: `Leave it out, or add [input.${first}] to the front matter.`,
+    })
+  }
+  const given = [...texts].map(([name, text]): [string, Json] => {
+    const variable = variables.find((known) => known.name === name)
+    return [name, variable === undefined ? text : readValue(text, variable)]
+  })
+  const { values, problems } = fillVariables(variables, Object.fromEntries(given))
+  const missing = problems.flatMap((problem) => (problem.kind === 'missing' ? [problem.variable] : []))
+  throwIssues([
+    ...problems.flatMap((problem) => refusal(problem, document)),
+    ...(await Promise.all(missing.map((variable) => missingIssue(variable, missing, document)))),
+  ])
+  return values
+}
+
+function splitFlags(flags: readonly string[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const flag of flags) {
+    const split = flag.indexOf('=')
+    const name = flag.slice(0, Math.max(0, split)).trim()
+    if (name === '') {
+      const shown = split === -1 ? ` ${flag.slice(0, 40)}` : ''
+      throw new BatonError('USAGE', `--var${shown} is not name=value`, { hint: 'Write --var name=value.' })
+    }
+    if (texts.has(name))
+      throw new BatonError('USAGE', `--var ${name} is given more than once`, { hint: 'Give it once.' })
+    texts.set(name, flag.slice(split + 1))
+  }
+  return texts
+}
+
+/** The text as a value of the type; the text itself when it is none, which is refused later. */
+function readValue(text: string, { type }: InputVariable): Json {
+  const word = text.trim()
+  switch (type) {
+    case 'string':
+      return text
+    case 'number':
+    case 'integer':
+      return /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(word) && Number.isFinite(Number(word)) ? Number(word) : text
+    case 'boolean':
+      return word === 'true' || word === 'false' ? word === 'true' : text
+    case 'list':
+      if (word.startsWith('[')) return readJson(word) ?? text
+      return word.split(',').flatMap((item) => item.trim() || [])
+    case 'table':
+      return readJson(word) ?? text
+  }
+}
+
+function readJson(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json
+    return isFlatEnough(value, maxDataDepth) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isFlatEnough(value: Json, depth: number): boolean {
+  if (!Array.isArray(value) && !isJsonObject(value)) return true
+  return depth > 0 && Object.values(value).every((inner: Json) => isFlatEnough(inner, depth - 1))
+}
+
+function refusal(problem: ValueProblem, { file }: PromptDocument): readonly Issue[] {
+  switch (problem.kind) {
+    case 'unknown':
+      return [{ code: 'USAGE', message: `${file} has no variable "${problem.name}" for --var`, hint: problem.hint }]
+    case 'wrong': {
+      const { name, expected } = problem
+      return [{ code: 'USAGE', message: `--var ${name} must be ${expected}`, hint: valueHint(expected, name) }]
+    }
+    case 'missing':
+      return []
+  }
+}
+
+function valueHint(expected: string, name: string): string {
+  if (expected === 'a list') return `Write --var '${name}=one,two', or JSON.`
+  if (expected === 'a table') return `Write it as JSON: --var '${name}={"key": "value"}'.`
+  return `Write --var ${name}=… with such a value.`
+}
+
+/** Its hint has the flags of all that are missing, because people see the first issue only. */
+async function missingIssue(
+  { name, description, choices }: InputVariable,
+  missing: readonly InputVariable[],
+  document: PromptDocument,
+): Promise<Issue> {
+  const values = choices === undefined ? undefined : `one of ${choicesText(choices)}`
+  const about = [description, values].filter((part) => part !== undefined).join('; ')
   return {
-    code: 'CONFIG_INVALID',
-    message: `"input.${name}.${key}" ${says}`,
-    hint,
-    path: ['input', name, key],
-    part: 'value',
+    code: 'USAGE',
+    message: `missing variable "${name}"${about === '' ? '' : `: ${about}`}`,
+    hint: `Add ${missing.map((other) => `--var ${other.name}=…`).join(' ')}`,
+    place: await placeOf(document, ['input', name]),
   }
 }

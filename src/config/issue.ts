@@ -1,8 +1,10 @@
-import type { DataPath, DataText } from '../base/data-text.ts'
-import { BatonError, isBatonError, type ErrorCode, type SourcePlace } from '../base/error.ts'
-import { isObject } from '../base/json.ts'
+import { type DataPath, type DataText, pathText } from '../base/data-text.ts'
+import { BatonError, type ErrorCode, isBatonError, type SourcePlace } from '../base/error.ts'
+import { isObject, type Json } from '../base/json.ts'
+import { nearest } from '../base/suggest.ts'
+import { parseToml } from '../base/toml.ts'
 
-/** Something wrong with a value, found without knowing where it is written. */
+/** Something wrong with a value, before it is known where the value is written. */
 export interface Finding {
   readonly code: ErrorCode
   readonly message: string
@@ -10,11 +12,11 @@ export interface Finding {
   readonly path: DataPath
   /** What the code frame points at. */
   readonly part: 'key' | 'value'
-  /** The line may hold a key or a secret: it is named but never shown. */
+  /** The line may contain a key or a secret: it is named but never shown. */
   readonly isSecret?: true
 }
 
-/** A finding with the place it is written at: one line of `baton check`, or the data of one error. */
+/** A finding with its place: one line of `baton check`, or the data of one error. */
 export interface Issue {
   readonly code: ErrorCode
   readonly message: string
@@ -27,6 +29,59 @@ export interface Located {
   readonly file: string
   readonly text: string
   readonly locate: DataText['locate']
+}
+
+/** What the value of each key must be; `expected` completes the sentence `"key" must be …`. */
+export interface Rules {
+  readonly [key: string]: { readonly expected: string; readonly fits: (value: Json) => boolean }
+}
+
+type Said = Pick<Finding, 'message' | 'hint'>
+
+export function wrongKey(path: DataPath, said: Said): Finding {
+  return { code: 'CONFIG_INVALID', ...said, path, part: 'key' }
+}
+
+export function wrongValue(path: DataPath, said: Said): Finding {
+  return { code: 'CONFIG_INVALID', ...said, path, part: 'value' }
+}
+
+/** The finding for a value that is not as expected. */
+export function mismatch(path: DataPath, expected: string, value: Json): Finding {
+  const message = `"${pathText(path)}" must be ${expected}, not ${describeValue(value)}`
+  return wrongValue(path, { message, hint: `Write ${expected}.` })
+}
+
+export function notATable(key: string): Finding {
+  const hint = `Write [${key}] and one key = value on each line below it.`
+  return wrongValue([key], { message: `"${key}" must be a table`, hint })
+}
+
+/** The hint for an unknown word: the known one that resembles it, or `otherwise`. */
+export function meantHint(word: string, known: readonly string[], otherwise: string): string {
+  const similar = nearest(word, known)
+  return similar === undefined ? otherwise : `Did you mean "${similar}"?`
+}
+
+/** A value in a message: short text as it is, other values by their kind. */
+export function describeValue(value: Json | undefined): string {
+  if (value === undefined || value === null) return 'empty'
+  if (value === '') return 'empty text'
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  if (typeof value === 'number') return `the number ${value}`
+  if (typeof value === 'boolean') return String(value)
+  if (!Array.isArray(value)) return 'a table'
+  return value.length === 0 ? 'an empty list' : 'a list'
+}
+
+/**
+ * A whole TOML file, with or without a byte order mark; `file` is its name in messages.
+ * @throws BatonError CONFIG_INVALID with its place
+ */
+export async function readTomlFile(file: string, written: string): Promise<Located & DataText> {
+  const text = written.replace(/^\uFEFF/, '')
+  const read = await parseToml({ file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' })
+  return { file, text, ...read }
 }
 
 /** Gives each finding its place in the file, in the order of the lines. */
@@ -44,9 +99,14 @@ export function withPlace({ code, message, hint }: Finding, place: SourcePlace |
   return { code, message, hint, ...(place === undefined ? {} : { place }) }
 }
 
+/** The error for one finding in a file. */
+export async function errorAt(finding: Finding, source: Located): Promise<BatonError> {
+  return issuesToError([await placeFinding(finding, source)])
+}
+
 /**
- * The one error for a list of issues: it says the first, and carries all for `issuesOf`. What is refused for trust comes
- * first, because nothing else of such a file should be looked at.
+ * The one error for a list of issues: it reports the first, and carries all for `issuesOf`. Missing trust comes first,
+ * because nothing else of such a file matters until then.
  */
 export function issuesToError(issues: readonly [Issue, ...Issue[]]): BatonError {
   const first = issues.find(({ code }) => code === 'UNTRUSTED') ?? issues[0]
@@ -66,12 +126,12 @@ export function throwIssues(issues: readonly Issue[]): void {
   if (first !== undefined) throw issuesToError([first, ...rest])
 }
 
-/** All issues behind an error, the one it says first; for errors of other origin that one alone. */
+/** All issues behind an error, the one it reports first; for other errors that one alone. */
 export function issuesOf(error: unknown): readonly Issue[] {
   if (!isBatonError(error)) return []
   const { cause, code, message, hint = '', place } = error
   if (isObject(cause) && Array.isArray(cause['issues'])) return cause['issues'] as readonly Issue[]
-  // seen from further up, it is still the same error
+  // an error that was only reworded for its caller
   if (isBatonError(cause) && cause.message === message && cause.place !== undefined) return issuesOf(cause)
   return [{ code, message, hint, ...(place === undefined ? {} : { place }) }]
 }

@@ -1,85 +1,74 @@
 import { z } from 'zod'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { merges, stages, textUses, unsupported } from './agent-config.ts'
 import { address, duration, timeLimit } from './expect.ts'
-import { innerKeyDocs, keyDocs } from './key-docs.ts'
-import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
+import { defaults, isReserved, reserved, type ReservedEntry, type ReservedKey } from './keys.ts'
 import { schemas } from './schema.ts'
-import { defaultLayer } from './settings.ts'
-
-/** A key that may not be there. */
-const never: JsonObject = { description: 'Not a key of sub-agents: use stage.', not: {} }
 
 /**
- * What the schemas of `baton schema` say in their own words, because Baton reads these values by hand, or because this
- * version takes one value only.
- */
-export const byHand: { readonly [key in ReservedKey]?: JsonObject } = {
-  mode: { enum: ['classic'] },
-  instructions: { enum: [false] },
-  sub_agents: {
-    type: 'array',
-    items: {
-      anyOf: [
-        { type: 'string', pattern: String.raw`\S` },
-        {
-          type: 'object',
-          required: ['name'],
-          // what an agent does not know of its entry is an option of the agent
-          properties: {
-            name: { type: 'string', pattern: String.raw`\S` },
-            enabled: { type: 'boolean', default: true },
-            stage: { anyOf: [stage(), { type: 'array', minItems: 1, items: stage() }], default: 'pre' },
-            merge: { enum: ['replace', 'shallow', 'deep'] },
-            as: { enum: ['append', 'replace', 'result', 'params'], default: 'append' },
-            options: { type: 'object' },
-            on: never,
-            stage_pre: never,
-            stage_post: never,
-            agent_on: never,
-          },
-        },
-      ],
-    },
-  },
-}
-
-function stage(): JsonObject {
-  return { enum: ['pre', 'pre_task', 'post_task', 'post'] }
-}
-
-/**
- * The JSON Schema (draft-07, without what draft-04 does not have, which is all that taplo promises) of the front
- * matter, or of config files. Keys that this version does not have are left out, each key says what it means, and its default if it has one. Editors
- * show what is wrong with it as `baton check` does, but for what depends on other files.
+ * The JSON Schema of the front matter, or of config files: draft-07, without what draft-04 does not have, which is all
+ * that taplo promises. Keys that this version does not have are left out. Editors report what `baton check` reports,
+ * except what depends on other files.
  */
 export function configJsonSchema(subject: 'prompt' | 'config'): JsonObject {
-  const keys = [...reserved].flatMap(([key, { available, isPromptOnly, isGuarded }]) => {
-    const hasPlace = subject === 'prompt' ? !isGuarded : !isPromptOnly
-    return available !== false && hasPlace && isReserved(key) ? [key] : []
+  const properties = [...reserved].flatMap(([key, entry]) => {
+    const isAllowed = subject === 'prompt' ? !entry.isGuarded : !entry.isPromptOnly
+    return entry.available !== false && isAllowed && isReserved(key) ? [[key, propertyOf(key, entry)]] : []
   })
-  const properties = Object.fromEntries(keys.map((key) => [key, propertyOf(key)]))
-  return subject === 'prompt'
-    ? {
-        ...head('Front matter of a Baton prompt file'),
-        properties,
-        // a key that is not reserved is a parameter for sub-agents
-        additionalProperties: true,
-      }
-    : { ...head('Baton config file: baton.toml, or config.toml of the user'), properties, additionalProperties: false }
-}
-
-function head(title: string): JsonObject {
-  return { $schema: 'http://json-schema.org/draft-07/schema#', title, type: 'object' }
-}
-
-function propertyOf(key: ReservedKey): JsonObject {
-  const schema = byHand[key] ?? available(key, generated(schemas[key]))
-  const initial = defaultLayer.values[key]
   return {
-    description: keyDocs[key],
-    ...described(schema, [key]),
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title:
+      subject === 'prompt'
+        ? 'Front matter of a Baton prompt file'
+        : 'Baton config file: baton.toml, or config.toml of the user',
+    type: 'object',
+    properties: Object.fromEntries(properties) as JsonObject,
+    // a key of a prompt file that is not reserved is a parameter for sub-agents
+    additionalProperties: subject === 'prompt',
+  }
+}
+
+function propertyOf(key: ReservedKey, { text, available, initial }: ReservedEntry): JsonObject {
+  return {
+    description: text,
+    ...described(schemaOf(key, available), [key]),
     ...(initial === undefined || isJsonObject(initial) ? {} : { default: initial }),
   }
+}
+
+function schemaOf(key: ReservedKey, available: ReservedEntry['available']): JsonObject {
+  if (typeof available === 'object') return { enum: available }
+  return key === 'sub_agents' ? subAgents : generated(schemas[key])
+}
+
+const agentName: JsonObject = { type: 'string', pattern: String.raw`\S` }
+const notAKey: JsonObject = { description: 'Not a key of sub-agents: use stage.', not: {} }
+
+/** Written by hand, because the entries of `sub_agents` are not checked by zod. */
+const subAgents: JsonObject = {
+  type: 'array',
+  items: {
+    anyOf: [
+      agentName,
+      {
+        type: 'object',
+        required: ['name'],
+        // further keys are options of the agent
+        properties: {
+          name: agentName,
+          enabled: { type: 'boolean', default: true },
+          stage: {
+            anyOf: [{ enum: stages }, { type: 'array', minItems: 1, items: { enum: stages } }],
+            default: 'pre',
+          },
+          merge: { enum: merges },
+          as: { enum: textUses, default: 'append' },
+          options: { type: 'object' },
+          ...Object.fromEntries(unsupported.map((key) => [key, notAKey])),
+        },
+      },
+    ],
+  },
 }
 
 function generated(schema: z.ZodType): JsonObject {
@@ -88,68 +77,105 @@ function generated(schema: z.ZodType): JsonObject {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // these two are checked by code, which a schema cannot hold
+      // these two are checked by code, which a schema cannot contain
       if (zodSchema === duration || zodSchema === timeLimit)
         jsonSchema.pattern = String.raw`^\s*\d{1,10}(\.\d{1,3})?(ms|s|m|h|d)\s*$`
       if (zodSchema === address) jsonSchema.pattern = '^[Hh][Tt][Tt][Pp][Ss]?:'
-      // the bounds of numbers that are stored exactly say nothing to a person
+      // the bounds of numbers that are stored exactly are no information
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
-      if (isStringNames(jsonSchema.propertyNames)) delete jsonSchema.propertyNames
+      // TOML and YAML allow no other names
+      if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
     },
   })
   return made as JsonObject
 }
 
-/** What TOML and YAML allow anyway. */
-function isStringNames(schema: unknown): boolean {
-  return JSON.stringify(schema) === '{"type":"string"}'
-}
-
-/** Without the keys of its table that this version does not have. */
-function available(key: ReservedKey, schema: JsonObject): JsonObject {
-  const { properties } = schema
-  if (!isJsonObject(properties)) return schema
-  const kept = Object.entries(properties).filter(([inner]) => unavailableIn(key, { [inner]: null }) === undefined)
-  return { ...schema, properties: Object.fromEntries(kept) }
-}
-
-/** The same schema with the description and the default of every key of its tables. */
-function described(schema: JsonObject, path: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]): [string, Json] => {
-      if (keyword === 'const') return ['enum', [value]]
-      if (keyword === 'properties' && isJsonObject(value)) return [keyword, describedTable(value, path)]
-      if (keyword === 'additionalProperties' && isJsonObject(value)) return [keyword, described(value, [...path, '*'])]
-      if (keyword === 'items' && isJsonObject(value)) return [keyword, described(value, path)]
-      if (keyword === 'anyOf' && Array.isArray(value)) {
-        return [keyword, (value as readonly Json[]).map((item) => (isJsonObject(item) ? described(item, path) : item))]
-      }
-      return [keyword, value]
-    }),
-  )
+function described(schema: Json, path: readonly string[]): JsonObject {
+  if (!isJsonObject(schema)) return {}
+  const { const: only, properties, additionalProperties: rest, items, anyOf, ...others } = schema
+  return {
+    ...(only === undefined ? {} : { enum: [only] }),
+    ...others,
+    ...(isJsonObject(properties) ? { properties: describedTable(properties, path) } : {}),
+    ...(rest === undefined
+      ? {}
+      : { additionalProperties: isJsonObject(rest) ? described(rest, [...path, '*']) : rest }),
+    ...(items === undefined ? {} : { items: described(items, path) }),
+    ...(Array.isArray(anyOf) ? { anyOf: (anyOf as readonly Json[]).map((item) => described(item, path)) } : {}),
+  }
 }
 
 function describedTable(properties: JsonObject, path: readonly string[]): JsonObject {
   return Object.fromEntries(
     Object.entries(properties).map(([key, schema]): [string, Json] => {
-      if (!isJsonObject(schema)) return [key, schema]
       const inner = [...path, key]
-      const description = innerKeyDocs[inner.join('.')]
-      const initial = defaultOf(inner)
+      const description = texts[inner.join('.').replace(/^gateway\./, 'providers.*.')]
       return [
         key,
-        {
-          ...(description === undefined ? {} : { description }),
-          ...described(schema, inner),
-          ...(initial === undefined ? {} : { default: initial }),
-        },
+        { ...defined({ description }), ...described(schema, inner), ...defined({ default: defaultOf(inner) }) },
       ]
     }),
   )
 }
 
 function defaultOf([key = '', inner = '', ...deeper]: readonly string[]): Json | undefined {
-  const table = defaultLayer.values[key]
+  const table = (defaults as JsonObject)[key]
   return deeper.length === 0 && isJsonObject(table) ? table[inner] : undefined
+}
+
+/** What the keys of tables mean. `*` stands for a name the author chooses; `gateway` has the keys of `providers.*`. */
+const texts: { readonly [path: string]: string } = {
+  'output.schema': 'A JSON Schema, or the name of a file with one, relative to the prompt file.',
+  'input.*.type': 'What the value must be.',
+  'input.*.default': 'The value when none is given.',
+  'input.*.required': 'Whether a value must be given.',
+  'input.*.description': 'What it is for; errors show it.',
+  'input.*.enum': 'The values it may have.',
+  'sub_agents.name': 'The agent: a built-in one, a file, or namespace@pack/agent.',
+  'sub_agents.enabled': 'false leaves it out.',
+  'sub_agents.stage': 'When it runs: before the tasks, before or after each task, or after all of them.',
+  'sub_agents.merge': 'How the coder_params it returns join the present ones.',
+  'sub_agents.as': 'What the text of an agent that answers text becomes.',
+  'sub_agents.options': 'Settings of this agent, such as its model.',
+  'test.name': 'What is true when the test passes. No two tests of a file have the same name.',
+  'test.vars': 'Values of the variables of [input].',
+  'test.params': 'Joins [params] and wins over it.',
+  'test.files':
+    'The files the run finds: globs of files to copy, or a table of names and contents. Relative to the workspace.',
+  'test.cassette': 'The recorded answers of models, commands and HTTP: a file, relative to the prompt file.',
+  'test.expect': 'What must be true after the run. Default: it ends with exit code 0.',
+  'test.expect.answer_contains': 'Text that is in the answer.',
+  'test.expect.answer_matches': 'A JavaScript regular expression that matches somewhere in the answer.',
+  'test.expect.file_contains': 'Files and text that is in them.',
+  'test.expect.file_equals': 'Files and their whole content.',
+  'test.expect.exit': 'The exit code of the run.',
+  'test.expect.max_cost_usd': 'What the calls of models cost at most, in US dollars.',
+  'test.expect.calls': 'How often a model was asked.',
+  'retry.max_attempts': 'Calls in all, the first one counted.',
+  'retry.initial_backoff_ms': 'The first wait, in milliseconds.',
+  'retry.max_backoff_ms': 'The longest wait, in milliseconds.',
+  'retry.backoff_multiplier': 'How much longer each wait is than the one before.',
+  'retry.jitter_factor': 'How much of a wait is random.',
+  'retry.patience': 'How long to wait in all for a host that is overloaded.',
+  'timeouts.connect': 'Until the connection is open.',
+  'timeouts.headers': 'Until the answer begins.',
+  'timeouts.stream_idle': 'Between two pieces of the answer.',
+  'timeouts.request': 'For one call in all. Default: no limit.',
+  'budget.usd': 'US dollars.',
+  'budget.tokens': 'Tokens, in and out.',
+  'budget.calls': 'Calls of models.',
+  'budget.unpriced': 'Whether a limit in dollars allows a model without a known price.',
+  'lua.engine': 'lua54 is the faster one, fengari needs no WebAssembly.',
+  'lua.isolated':
+    'Run scripts in threads of their own, which can be ended at any moment: all, none, or those of "installed" packs that came from an archive, git or a URL.',
+  'lua.timeout': 'How long the Lua code of one section may run.',
+  'lua.memory_mb': 'Memory of one Lua state, in MB.',
+  'lua.instructions': 'Steps of the Lua machine.',
+  'runs.dir': 'The folder, relative to the workspace; ~/ is your home folder.',
+  'runs.keep': 'How long a run that is not in progress is kept, for example 30d. Default: forever.',
+  'providers.*.base_url': 'What comes before the path of the format, for example https://host/v1.',
+  'providers.*.format': 'The wire format it speaks.',
+  'providers.*.api_key_env': 'The environment variable that contains the key.',
+  'providers.*.default_model': 'The model when none is named.',
 }

@@ -11,94 +11,167 @@ export interface Unavailable {
 export interface ReservedEntry {
   /** `request` keys may be changed by a chain, `frame` keys are fixed at the start. */
   readonly kind: 'request' | 'frame'
-  /** Only prompt files may set it. */
+  /** Only prompt files may set it: it describes one prompt file. */
   readonly isPromptOnly: boolean
-  /** Only the user's own config file may set it. */
+  /** Only the user's own config file, or a trusted file, may set it. */
   readonly isGuarded: boolean
-  /** True, or what of a value is not available in this version; undefined when all of it is. */
-  readonly available: boolean | ((value: Json) => Unavailable | undefined)
+  /** False: not in this version. A value in a list: the only one that this version has. */
+  readonly available: boolean | readonly [Json]
+  /** It is about models: `-c` sets it for the agents of the run, too. */
+  readonly isForModels: boolean
+  /** It is a table whose keys come from different layers; other values replace those of lower layers. */
+  readonly isMerged: boolean
+  /** The default; of a merged table those of its keys. */
+  readonly initial?: Json
+  /** What it means, in a sentence or two, for `baton schema`. The long form is docs/prompt-file.md. */
+  readonly text: string
 }
 
-const frame: ReservedEntry = { kind: 'frame', isPromptOnly: false, isGuarded: false, available: true }
-/** A chain may change it (DESIGN 5 "What a chain may change"). */
-const request: ReservedEntry = { ...frame, kind: 'request' }
-/** Says what one prompt file is: it has no place in config files and flags. */
-const promptOnly: ReservedEntry = { ...frame, isPromptOnly: true }
-/** Files which come with a folder may not set it (DESIGN 3 "Trust"). */
-const guarded: ReservedEntry = { ...frame, isGuarded: true }
+type Kind = Omit<ReservedEntry, 'text' | 'initial'>
+
+const frame: Kind = {
+  kind: 'frame',
+  isPromptOnly: false,
+  isGuarded: false,
+  available: true,
+  isForModels: false,
+  isMerged: false,
+}
+const frameTable: Kind = { ...frame, isMerged: true }
+const frameForModels: Kind = { ...frame, isForModels: true }
+const request: Kind = { ...frame, kind: 'request' }
+const requestForModels: Kind = { ...request, isForModels: true }
+const promptOnly: Kind = { ...frame, isPromptOnly: true }
+const guarded: Kind = { ...frame, isGuarded: true }
+const notYet: Kind = { ...frame, available: false }
+const guardedNotYet: Kind = { ...guarded, available: false }
 
 const entries = {
-  model: request,
-  model_aliases: request,
-  temperature: request,
-  top_p: request,
-  max_tokens: request,
-  reasoning_effort: request,
-  seed: request,
-  input_concurrency: request,
-  file_content_mode: request,
-  max_files_size_kb: request,
-  context_globs_pre: request,
-  context_globs: request,
-  context_globs_post: request,
-  knowledge_globs_pre: request,
-  knowledge_globs: request,
-  knowledge_globs_post: request,
-  structure_globs_pre: request,
-  structure_globs: request,
-  structure_globs_post: request,
-  working_globs_pre: request,
-  working_globs: request,
-  working_globs_post: request,
+  model: {
+    ...requestForModels,
+    text: 'The model: an alias, a name, or provider::name. A suffix -low, -medium or -high is an effort.',
+  },
+  model_aliases: { ...requestForModels, isMerged: true, text: 'Own names for models.' },
+  temperature: { ...requestForModels, text: 'Sent to the model when given.' },
+  top_p: { ...requestForModels, text: 'Sent to the model when given.' },
+  max_tokens: { ...requestForModels, text: 'Limit of one answer.' },
+  reasoning_effort: { ...requestForModels, text: 'How much the model thinks, where it has a choice.' },
+  seed: { ...requestForModels, text: 'Sent to the model when given.' },
+  input_concurrency: {
+    ...requestForModels,
+    initial: 2,
+    text: 'Tasks at the same time. Answers keep the order of the inputs.',
+  },
+  file_content_mode: {
+    ...request,
+    initial: 'udiffx',
+    text: 'The form of file changes: patches, whole files, or searched and replaced text.',
+  },
+  max_files_size_kb: { ...request, initial: 1500, text: 'With more than this the task fails before anything is paid.' },
+  ...globs('context_globs', 'Files whose content goes into the prompt. Globs start in base_dir; "!…" excludes.'),
+  ...globs('knowledge_globs', 'The same as context_globs, as knowledge to follow.'),
+  ...globs('structure_globs', 'Files of which only the path goes into the prompt.'),
+  ...globs('working_globs', 'One task for each file that matches; an inner list is one task with all its files.'),
 
-  name: promptOnly,
-  description: promptOnly,
-  agent: promptOnly,
-  params: promptOnly,
-  template: promptOnly,
-  input: promptOnly,
-  output: promptOnly,
-  sub_agents: promptOnly,
-  test: promptOnly,
+  name: { ...promptOnly, text: 'A name for people.' },
+  description: { ...promptOnly, text: 'What the file is for; baton list shows it.' },
+  agent: { ...promptOnly, text: 'An agent that answers in place of the built-in one.' },
+  params: { ...promptOnly, text: 'Values for sub-agents, taken as they are.' },
+  template: { ...promptOnly, text: 'The instruction is a Handlebars template.' },
+  input: { ...promptOnly, text: 'Variables of the prompt, filled by --var NAME=VALUE.' },
+  output: { ...promptOnly, text: 'What the answer must be.' },
+  sub_agents: {
+    ...promptOnly,
+    text: 'The chain: agents that work on the request before or after the model. baton list names them.',
+  },
+  test: { ...promptOnly, text: 'Tests of the prompt file: baton test runs them.' },
 
-  providers: guarded,
-  gateway: guarded,
-  mcp_servers: notYet(guarded),
-  plugins: notYet(guarded),
-  permission: notYet(guarded),
-  sandbox: notYet(guarded),
+  providers: { ...guarded, isMerged: true, text: 'Endpoints of your own, by name. Only in your own config file.' },
+  gateway: { ...guarded, text: 'An endpoint that gets every model name as it is. Only in your own config file.' },
+  mcp_servers: { ...guardedNotYet, text: 'MCP servers whose tools the model may use. Only in your own config file.' },
+  plugins: { ...guardedNotYet, text: 'Plug-ins. Only in your own config file.' },
+  permission: { ...guardedNotYet, text: 'What tools may do without asking.' },
+  sandbox: { ...guardedNotYet, text: 'What programs that a model chooses may touch.' },
 
-  base_dir: frame,
-  write_mode: frame,
-  partial: frame,
-  fallback_models: frame,
-  reasoning_summary: frame,
-  retry: frame,
-  timeouts: frame,
-  budget: frame,
-  lua: frame,
-  secrets: frame,
-  allow_run_on_task_fail: frame,
-  mode: onlyValue('mode', 'classic'),
-  instructions: onlyValue('instructions', false),
-  runs: frame,
-  timeout: notYet(frame),
-  max_rounds: notYet(frame),
-  max_turns: notYet(frame),
-  tools: notYet(frame),
-  disallowed_tools: notYet(frame),
-  iterate: notYet(frame),
-  collab: notYet(frame),
-  ensemble: notYet(frame),
-  delegate: notYet(frame),
-  workflow: notYet(frame),
-  code: notYet(frame),
-  agents: notYet(frame),
+  base_dir: { ...frame, initial: '', text: 'Folder the globs start from, relative to the workspace.' },
+  write_mode: { ...frame, initial: false, text: 'Apply the file changes of the answer.' },
+  partial: { ...frame, initial: false, text: 'Apply the changes that fit when others do not.' },
+  fallback_models: { ...frameForModels, initial: [], text: 'Asked in this order when the model fails for good.' },
+  reasoning_summary: { ...frameForModels, text: 'What the model reports of its reasoning, where it has a choice.' },
+  retry: {
+    ...frameTable,
+    initial: {
+      max_attempts: 3,
+      initial_backoff_ms: 100,
+      max_backoff_ms: 10_000,
+      backoff_multiplier: 2,
+      jitter_factor: 0.5,
+    },
+    text: 'How often a failed call of a model is retried, and after which waits.',
+  },
+  timeouts: {
+    ...frameTable,
+    initial: { connect: '10s', headers: '30s', stream_idle: '5m' },
+    text: 'How long a model may take. Durations are texts such as "30s" or "10m".',
+  },
+  budget: { ...frameTable, initial: { unpriced: 'deny' }, text: 'Limits of the whole run.' },
+  lua: {
+    ...frameTable,
+    initial: { engine: 'lua54', isolated: 'installed', timeout: '60s', memory_mb: 256, instructions: 1e12 },
+    text: 'The Lua engine and the limits of scripts.',
+  },
+  secrets: { ...frame, text: 'Environment variables whose values are never written down.' },
+  allow_run_on_task_fail: {
+    ...frameForModels,
+    initial: false,
+    text: 'Continue when a task fails. The exit code is 1 all the same.',
+  },
+  mode: { ...frame, available: ['classic'], text: 'How a prompt is executed.' },
+  instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
+  runs: { ...frameTable, text: 'Where runs are recorded.' },
+  timeout: { ...notYet, text: 'How long the run may take.' },
+  max_rounds: { ...notYet, text: 'Rounds of a run at most.' },
+  max_turns: { ...notYet, text: 'Turns of one agent at most.' },
+  tools: { ...notYet, text: 'Tools the model may use.' },
+  disallowed_tools: { ...notYet, text: 'Tools the model may not use.' },
+  iterate: { ...notYet, text: 'Work on the prompt again and again.' },
+  collab: { ...notYet, text: 'Agents that start and ask other agents.' },
+  ensemble: { ...notYet, text: 'Several agents answer, and their answers become one.' },
+  delegate: { ...notYet, text: 'A team of agents works on a list of items.' },
+  workflow: { ...notYet, text: 'Steps that need each other.' },
+  code: { ...notYet, text: 'The mode in which the model writes code.' },
+  agents: { ...notYet, text: 'Agents that are programs.' },
 } as const satisfies { readonly [key: string]: ReservedEntry }
+
+function globs<const Key extends string>(key: Key, text: string): GlobKeys<Key, ReservedEntry> {
+  return globKeys(key, (place) => ({ ...request, text: text + place }))
+}
+
+type GlobKeys<Key extends string, T> = { readonly [key in `${Key}_pre` | Key | `${Key}_post`]: T }
+
+/** The three keys of a list of globs: config files and prompt files can add to the list at both ends. */
+export function globKeys<const Key extends string, T>(key: Key, make: (place: string) => T): GlobKeys<Key, T> {
+  return {
+    [`${key}_pre`]: make(' Put before the list without suffix.'),
+    [key]: make(''),
+    [`${key}_post`]: make(' Put after the list without suffix.'),
+  } as GlobKeys<Key, T>
+}
 
 export type ReservedKey = keyof typeof entries
 
-/** Every reserved top-level key (DESIGN 4). Schemas are in schema.ts, which is heavier to load. */
+/** The defaults of all keys that have one. */
+export const defaults = Object.fromEntries(
+  Object.entries(entries).flatMap(([key, entry]) => ('initial' in entry ? [[key, entry.initial]] : [])),
+) as Defaults
+
+type Entries = typeof entries
+type Initial<Key extends ReservedKey> = Entries[Key] extends { initial: infer Value } ? Value : never
+export type Defaults = {
+  readonly [Key in ReservedKey as [Initial<Key>] extends [never] ? never : Key]: Initial<Key>
+}
+
+/** Every reserved top-level key. Schemas are in schema.ts, which is heavier to load. */
 export const reserved: ReadonlyMap<string, ReservedEntry> = new Map(Object.entries(entries))
 
 export function isReserved(key: string): key is ReservedKey {
@@ -109,20 +182,10 @@ export function isRequestKey(key: string): boolean {
   return reserved.get(key)?.kind === 'request'
 }
 
-/** What of a reserved key's value this version cannot do. */
+/** The part of a reserved key's value that this version does not have. */
 export function unavailableIn(key: ReservedKey, value: Json): Unavailable | undefined {
   const { available }: ReservedEntry = entries[key]
-  if (typeof available === 'function') return available(value)
-  return available ? undefined : { path: [key], shown: `"${key}"` }
-}
-
-function notYet(entry: ReservedEntry): ReservedEntry {
-  return { ...entry, available: false }
-}
-
-function onlyValue(key: string, only: Json): ReservedEntry {
-  return {
-    ...frame,
-    available: (value) => (value === only ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` }),
-  }
+  if (available === true) return undefined
+  if (available === false) return { path: [key], shown: `"${key}"` }
+  return value === available[0] ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` }
 }

@@ -1,7 +1,7 @@
-import type { DataPath, DataText } from '../base/data-text.ts'
-import type { SourcePlace } from '../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { withPlace, type Finding, type Issue } from './issue.ts'
+import { type DataPath, type DataText, pathText } from '../base/data-text.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type Finding, type Issue, withPlace } from './issue.ts'
+import { reserved } from './keys.ts'
 
 export type Origin =
   | { readonly kind: 'default' }
@@ -31,39 +31,24 @@ export interface MergedLayers {
   readonly origins: readonly SourcedValue[]
 }
 
-const mergedTables: ReadonlySet<string> = new Set([
-  'model_aliases',
-  'providers',
-  'lua',
-  'runs',
-  'retry',
-  'timeouts',
-  'budget',
-])
-
-/** Joins layers, later ones win. Most values replace, also lists; some tables merge key by key (DESIGN 3). */
+/** Joins layers, later ones win. Most values replace, also lists; some tables merge key by key. */
 export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   const origins = new Map<string, SourcedValue>()
   for (const layer of layers) {
     for (const [key, value] of Object.entries(layer.values)) {
-      if (!mergedTables.has(key) || !isJsonObject(value)) origins.set(key, { path: [key], value, layer })
+      if (reserved.get(key)?.isMerged !== true || !isJsonObject(value)) origins.set(key, { path: [key], value, layer })
       else
         for (const [inner, part] of Object.entries(value))
           origins.set(JSON.stringify([key, inner]), { path: [key, inner], value: part, layer })
     }
   }
-  const sourced = [...origins.values()]
-  return { values: joined(sourced), origins: sourced }
-}
-
-function joined(sourced: readonly SourcedValue[]): JsonObject {
   const values: { [key: string]: Json } = {}
-  for (const { path, value } of sourced) {
-    const [key, inner] = path
-    const table = values[String(key)]
-    values[String(key)] = inner === undefined ? value : { ...(isJsonObject(table) ? table : {}), [inner]: value }
+  for (const { path, value } of origins.values()) {
+    const [key = '', inner] = path
+    const table = values[key]
+    values[key] = inner === undefined ? value : { ...(isJsonObject(table) ? table : {}), [inner]: value }
   }
-  return values
+  return { values, origins: [...origins.values()] }
 }
 
 /** `baton.toml`, `BATON_MODEL`, `-c model`, `default`. */
@@ -80,11 +65,44 @@ export async function placeOrigins(
   return Promise.all(
     findings.map(async (finding) => {
       const source = origins.find(({ path }) => path.every((step, index) => step === finding.path[index]))
-      return withPlace(finding, source === undefined ? undefined : await placeIn(source.layer, finding))
+      if (source === undefined) return withPlace(finding, undefined)
+      const { origin, locate, text } = source.layer
+      const position = await locate?.(finding.path, finding.part)
+      return withPlace(finding, { file: originText(origin), ...defined({ text }), ...position })
     }),
   )
 }
 
-async function placeIn({ origin, locate, text }: Layer, { path, part }: Finding): Promise<SourcePlace> {
-  return { file: originText(origin), ...(text === undefined ? {} : { text }), ...(await locate?.(path, part)) }
+export interface OriginRow {
+  readonly key: string
+  readonly value: Json
+  /** `baton.toml:3`, `BATON_MODEL`, `-c model`, `default`. */
+  readonly origin: string
+}
+
+/** What `baton config --origin` prints: every value in force and where it comes from, sorted by key. */
+export async function describeOrigins({ origins }: Pick<MergedLayers, 'origins'>): Promise<readonly OriginRow[]> {
+  const rows = await Promise.all(
+    origins.map(async ({ path, value, layer }) => {
+      const position = await layer.locate?.(path)
+      const source = originText(layer.origin)
+      const origin = position === undefined ? source : `${source}:${position.line}`
+      return { key: pathText(path), value: withoutQueries(value), origin }
+    }),
+  )
+  return rows.toSorted((left, right) => (left.key < right.key ? -1 : 1))
+}
+
+/** Addresses may contain a key in their query or user part, so only host and path are shown. */
+export function withoutQueries(value: Json): Json {
+  if (typeof value === 'string') return /^[a-z]+:\/\//i.test(value) ? bareAddress(value) : value
+  if (Array.isArray(value)) return (value as readonly Json[]).map(withoutQueries)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutQueries(inner as Json)]))
+}
+
+function bareAddress(value: string): string {
+  if (!URL.canParse(value)) return '(not an address)'
+  const { protocol, host, pathname } = new URL(value)
+  return `${protocol}//${host}${pathname}`
 }

@@ -2,25 +2,22 @@ import { statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import type { ReadLog } from '../base/reads.ts'
-import { sourceExists } from '../base/source-reader.ts'
+import { type ReadLog, sourceExists } from '../base/reads.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where a run starts from; nothing else of the process is read. */
+/** What is read of the process to find config and packs. */
 export interface Surroundings {
   readonly cwd: string
   readonly env: Environment
-  /** The user's home folder. */
   readonly home: string
 }
 
-const workspaceMarks = ['baton.toml', join('.baton', 'config.toml'), '.aipack', '.git']
+export const workspaceMarks = ['baton.toml', join('.baton', 'config.toml'), '.aipack', '.git']
 
 /**
- * The workspace: the nearest folder upward from `cwd` that holds `baton.toml`, `.baton/config.toml`, `.aipack/` or
- * `.git`; the search stops below the user's home and at a file-system boundary; else `cwd`. Links are resolved
- * (DESIGN 3).
+ * The workspace: the nearest folder upward from `cwd` that contains `baton.toml`, `.baton/config.toml`, `.aipack/` or
+ * `.git`; the search stops below the user's home and at a file-system boundary; else `cwd`. Links are resolved.
  */
 export function findWorkspace({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>, reads?: ReadLog): string {
   const start = realPath(cwd)
@@ -38,36 +35,43 @@ function deviceOf(folder: string): number | undefined {
 }
 
 /** The user's own config file, whether it exists or not: below `BATON_HOME`, else below the XDG config folder. */
-export function userConfigFile({ env, home }: Pick<Surroundings, 'env' | 'home'>): string {
-  const own = env['BATON_HOME']
-  if (own !== undefined && own !== '') return join(own, 'config', 'config.toml')
-  const xdg = env['XDG_CONFIG_HOME']
-  // the XDG rules: a relative path is to be ignored
-  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.config')
-  return join(base, 'baton', 'config.toml')
+export function userConfigFile(around: Pick<Surroundings, 'env' | 'home'>): string {
+  return join(userFolder(around, { own: 'config', xdg: 'XDG_CONFIG_HOME', fallback: '.config' }), 'config.toml')
 }
 
 /** Where the user keeps packs and other data: below `BATON_HOME`, else below the XDG data folder. Need not exist. */
-export function userDataFolder({ env, home }: Pick<Surroundings, 'env' | 'home'>): string {
-  const own = env['BATON_HOME']
-  if (own !== undefined && own !== '') return join(own, 'data')
-  const xdg = env['XDG_DATA_HOME']
-  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.local', 'share')
-  return join(base, 'baton')
+export function userDataFolder(around: Pick<Surroundings, 'env' | 'home'>): string {
+  return userFolder(around, { own: 'data', xdg: 'XDG_DATA_HOME', fallback: join('.local', 'share') })
 }
 
-/** The folder AIPack keeps its packs, support files and config in (spec/aipack.md 3.4). Need not exist. */
+function userFolder(
+  { env, home }: Pick<Surroundings, 'env' | 'home'>,
+  { own, xdg, fallback }: { readonly own: string; readonly xdg: string; readonly fallback: string },
+): string {
+  const { BATON_HOME: ownHome = '', [xdg]: folder = '' } = env
+  if (ownHome !== '') return join(ownHome, own)
+  // the XDG rules: a relative path is ignored
+  return join(isAbsolute(folder) ? folder : join(home, fallback), 'baton')
+}
+
+/** The folder of AIPack's packs, support files and config. Need not exist. */
 export function aipackBaseFolder({ home }: Pick<Surroundings, 'home'>): string {
   return join(home, '.aipack-base')
 }
 
-/** AIPack's config files, lowest first (spec/aipack.md 4.1). They need not exist. */
-export function aipackConfigFiles(workspace: string, around: Pick<Surroundings, 'home'>): AipackConfigFiles {
+export interface AipackConfigFile {
+  readonly path: string
+  readonly kind: 'user' | 'workspace'
+}
+
+/** AIPack's config files, lowest first. They need not exist. */
+export function aipackConfigFiles(workspace: string, around: Pick<Surroundings, 'home'>): readonly AipackConfigFile[] {
   const base = aipackBaseFolder(around)
-  return {
-    user: [join(base, 'config-default.toml'), join(base, 'config-user.toml')],
-    workspace: [join(workspace, '.aipack', 'config.toml')],
-  }
+  return [
+    { path: join(base, 'config-default.toml'), kind: 'user' },
+    { path: join(base, 'config-user.toml'), kind: 'user' },
+    { path: join(workspace, '.aipack', 'config.toml'), kind: 'workspace' },
+  ]
 }
 
 /**
@@ -76,7 +80,6 @@ export function aipackConfigFiles(workspace: string, around: Pick<Surroundings, 
  */
 export function possibleConfigFiles(around: Surroundings): readonly string[] {
   const workspace = findWorkspace(around)
-  const aipack = aipackConfigFiles(workspace, around)
   const folders: string[] = []
   for (let folder = realPath(around.cwd); ; folder = dirname(folder)) {
     folders.push(folder)
@@ -84,15 +87,9 @@ export function possibleConfigFiles(around: Surroundings): readonly string[] {
   }
   return [
     userConfigFile(around),
-    ...aipack.user,
-    ...aipack.workspace,
+    ...aipackConfigFiles(workspace, around).map(({ path }) => path),
     ...folders.flatMap((folder) => [join(folder, 'baton.toml'), join(folder, '.baton', 'config.toml')]),
   ]
-}
-
-export interface AipackConfigFiles {
-  readonly user: readonly string[]
-  readonly workspace: readonly string[]
 }
 
 /**

@@ -4,21 +4,18 @@ import type { DataPath } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { readSource } from '../base/source-reader.ts'
+import { readSource } from '../base/reads.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
 import type { AgentConfig } from './agent-config.ts'
-import { checkBounds } from './bounds.ts'
 import { checkReserved } from './check-settings.ts'
-import { checkFrontMatter } from './check.ts'
+import { checkFrontMatter, unlikelyPrompt } from './front-matter.ts'
 import { type InputVariable, readVariables } from './input-variables.ts'
-import { throwIssues, withPlace, type Finding, type Issue } from './issue.ts'
+import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
 import { settingsOf, type Settings } from './settings.ts'
-import { readLayers, type ConfigOptions } from './target-config.ts'
-import type { TrustState } from './trust.ts'
-import { promptTrustHash, trustState } from './trust-store.ts'
-import { unlikelyPrompt } from './unlikely-prompt.ts'
+import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
+import { promptTrustHash, trustState, type TrustState } from './trust.ts'
 
 export interface RunSpecOptions extends ConfigOptions {
   /** The prompt file, relative to `cwd` or absolute; with `text` only a name for messages. */
@@ -30,7 +27,7 @@ export interface RunSpecOptions extends ConfigOptions {
 /** One prompt file with everything that decides how it is run. */
 export interface RunSpec {
   readonly document: PromptDocument
-  /** `text`: the prompt came from the command line or from standard input, so there is no file to protect or to write. */
+  /** `text`: from the command line or standard input, so there is no file to protect or to write. */
   readonly source: 'file' | 'text'
   /** Absolute path of the prompt file; of a text its name. */
   readonly file: string
@@ -48,23 +45,18 @@ export interface RunSpec {
   readonly agents: readonly AgentConfig[]
   /** What `[input]` declares; undefined without such a table. */
   readonly variables: readonly InputVariable[] | undefined
-  /** Layers the front matter wins over, itself, those that win over it, and those of them that are for its agents too. */
-  readonly layers: {
-    readonly below: readonly Layer[]
-    readonly own: Layer
-    readonly above: readonly Layer[]
-    readonly shared: readonly Layer[]
-  }
+  /** `own` is the front matter. */
+  readonly layers: Pick<SurroundingLayers, 'below' | 'above' | 'shared'> & { readonly own: Layer }
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
   readonly warnings: readonly Issue[]
-  /** What `baton check` says and a run does not. */
+  /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
 }
 
 /**
  * Reads a prompt file, the config around it, and the flags.
- * @throws BatonError for the first of all issues, trust first; the others are in `issuesOf(error)`
+ * @throws BatonError for the first of all issues, missing trust first; all are in `issuesOf(error)`
  */
 export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
   const { issues, spec } = await readRunSpec(options)
@@ -75,12 +67,12 @@ export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
 
 export interface ReadRunSpec {
   readonly issues: readonly Issue[]
-  /** What is right of it; undefined when the config around the file is wrong, or the file is not trusted. */
+  /** Without the wrong keys; undefined when the config around the file is wrong, or the file is not trusted. */
   readonly spec: RunSpec | undefined
 }
 
 /**
- * The same, for `baton check`: what is wrong with the keys is not thrown, so that the rest can be looked at, too.
+ * The same, for `baton check`: what is wrong with the keys is not thrown, so that the rest can be checked too.
  * @throws BatonError for a file that cannot be read
  */
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
@@ -125,7 +117,6 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   return { issues, spec }
 }
 
-/** Values without the keys that are wrong. */
 function without(values: JsonObject, findings: readonly Finding[]): JsonObject {
   const wrong = new Set(findings.map(({ path: [key] }) => key))
   return Object.fromEntries(Object.entries(values).filter(([key]) => !wrong.has(key)))
@@ -144,9 +135,8 @@ async function readPrompt({ cwd, file: name, text, reads }: RunSpecOptions): Pro
 }
 
 /**
- * The settings when a chain has changed the params: request keys come from `params` alone, so that a key it lost falls
- * back to the layers below; the frame stays, but for what a chain may give up. Environment and flags win as before
- * (DESIGN 5).
+ * The settings when a chain has changed the params: request keys come from `params` alone, so that a key it removed
+ * falls back to the layers below; frame keys stay, except what a chain may give up. Environment and flags still win.
  * @throws BatonError CONFIG_INVALID for a wrong value, OUTSIDE_WORKSPACE for globs that leave `base_dir`
  */
 export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
@@ -162,7 +152,7 @@ export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
   return settingsOf(values, { workspace })
 }
 
-/** What a chain gave up of the frame: the right to write, and money (DESIGN 5 "What a chain may change"). */
+/** What a chain gave up of the frame keys: the right to write, and money. */
 function withGivenUp(values: JsonObject, params: JsonObject): JsonObject {
   const { budget } = values
   return {
@@ -172,7 +162,6 @@ function withGivenUp(values: JsonObject, params: JsonObject): JsonObject {
   }
 }
 
-/** Limits that are both there and lower. */
 function lower(limits: JsonObject, wanted: JsonObject): JsonObject {
   const lowered = Object.entries(limits).map(([key, limit]): [string, Json] => {
     const other = wanted[key]
@@ -191,9 +180,9 @@ function initialParams(data: JsonObject, params: JsonObject): JsonObject {
   return { context_globs: [], structure_globs: [], knowledge_globs: [], ...written, ...params }
 }
 
-/** Not an error: an agent of the chain may make the folder. */
+/** A warning, because an agent of the chain may make the folder. */
 function missingBaseDir({ base_dir: folder }: Settings): readonly Finding[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return []
   const message = `base_dir ${folder} is not a folder, so globs match nothing`
-  return [{ code: 'CONFIG_INVALID', message, hint: 'Name a folder that exists.', path: ['base_dir'], part: 'value' }]
+  return [wrongValue(['base_dir'], { message, hint: 'Name a folder that exists.' })]
 }

@@ -12,7 +12,7 @@ const permission = z.union([oneOf('allow', 'ask', 'deny'), tableOf(oneOf('allow'
   error: '"allow", "ask", "deny", or a table of them',
 })
 
-/** Tables of strategies, agents and limits (spec/systems.md 3.3, DESIGN 4, 8, 9, 10, 13). */
+/** Tables of strategies, agents and limits, which this version does not act on. */
 export const strategySchemas = {
   iterate: table({
     condition: name,

@@ -1,7 +1,4 @@
 import { z } from 'zod'
-import { pathText, type DataPath } from '../base/data-text.ts'
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
-import { nearest } from '../base/suggest.ts'
 import {
   address,
   duration,
@@ -18,17 +15,16 @@ import {
   timeLimit,
   variableName,
 } from './expect.ts'
-import { describeValue } from './describe.ts'
-import type { Finding } from './issue.ts'
-import type { ReservedKey } from './keys.ts'
+import { globKeys, type ReservedKey } from './keys.ts'
 import { strategySchemas } from './schema-strategies.ts'
-import { testSchema } from './schema-test.ts'
 
+const anything = z.unknown()
 const globs = listOf(name, 'a list of globs')
 const groups = listOf(
   z.union([name, listOf(name)], { error: 'a glob or a list of globs' }),
   'a list of globs and of lists of globs',
 )
+
 /** An endpoint of the user's own. `base_url` is what comes before the path of its wire format. */
 const provider = z.strictObject(
   {
@@ -40,7 +36,7 @@ const provider = z.strictObject(
   { error: 'a table' },
 )
 
-/** Keys that settings are made of: each may come from any layer that is allowed to set it. */
+/** Keys of settings: each may come from any layer that is allowed to set it. */
 const settingShape = {
   model: name,
   model_aliases: tableOf(name),
@@ -51,18 +47,10 @@ const settingShape = {
   seed: integer(),
   input_concurrency: integer(1, 1000),
   base_dir: text,
-  context_globs_pre: globs,
-  context_globs: globs,
-  context_globs_post: globs,
-  knowledge_globs_pre: globs,
-  knowledge_globs: globs,
-  knowledge_globs_post: globs,
-  structure_globs_pre: globs,
-  structure_globs: globs,
-  structure_globs_post: globs,
-  working_globs_pre: groups,
-  working_globs: groups,
-  working_globs_post: groups,
+  ...globKeys('context_globs', () => globs),
+  ...globKeys('knowledge_globs', () => globs),
+  ...globKeys('structure_globs', () => globs),
+  ...globKeys('working_globs', () => groups),
   max_files_size_kb: integer(1),
   allow_run_on_task_fail: flag,
   write_mode: flag,
@@ -73,7 +61,7 @@ const settingShape = {
   agent: name,
   template: flag,
   output: table({
-    schema: z.union([name, tableOf(z.unknown())], { error: 'a table or the name of a file' }),
+    schema: z.union([name, tableOf(anything)], { error: 'a table or the name of a file' }),
   }),
   retry: table({
     max_attempts: integer(1, 100),
@@ -105,114 +93,81 @@ const settingShape = {
 
 const settings = z.object(settingShape).exactPartial()
 
-/** What layers hold once they were checked: every key in the type its schema says. */
+/** What layers contain once they were checked: every key in the type its schema says. */
 export type SettingValues = z.infer<typeof settings>
 
-/** The schema of every reserved top-level key (DESIGN 4), also of those that this version does not act on. */
+const pieces = z.union([name, listOf(name)], { error: 'text or a list of texts' })
+
+const expectation = table({
+  answer_contains: pieces,
+  answer_matches: name.refine(isPattern, 'a regular expression'),
+  file_contains: tableOf(pieces),
+  file_equals: tableOf(text),
+  exit: integer(0, 255),
+  max_cost_usd: number(0, 1e9),
+  calls: integer(0),
+}).refine((value) => Object.keys(value).length > 0, {
+  error: 'a table with at least one key',
+  // one with a mistyped key is not
+  when: ({ issues }) => issues.length === 0,
+})
+
+function isPattern(value: string): boolean {
+  try {
+    return new RegExp(value, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+const oneTest = z.strictObject(
+  {
+    name,
+    vars: tableOf(anything).exactOptional(),
+    params: tableOf(anything).exactOptional(),
+    files: z
+      .union([listOf(name), tableOf(text)], { error: 'a list of globs, or a table of names and contents' })
+      .exactOptional(),
+    cassette: name.exactOptional(),
+    expect: listOf(expectation, 'a list of tables').exactOptional(),
+  },
+  { error: 'a table' },
+)
+
+const tests = listOf(oneTest, 'a list of tables').superRefine((entries, context) => {
+  for (const [index, { name: own }] of entries.entries()) {
+    if (entries.findIndex((other) => other.name === own) === index) continue
+    const message = 'a name that no other test of the file has'
+    context.addIssue({ code: 'custom', path: [index, 'name'], input: own, message })
+  }
+})
+
+/** One entry of `[[test]]`, once it was checked. */
+export type TestEntry = z.infer<typeof tests>[number]
+/** One entry of `expect`, once it was checked. */
+export type Expectation = z.infer<typeof expectation>
+
+/** The schema of every reserved top-level key, also of those that this version does not act on. */
 export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   ...settingShape,
   ...strategySchemas,
   name,
   description: text,
-  params: tableOf(z.unknown()),
+  params: tableOf(anything),
   input: tableOf(
     table({
       type: oneOf('string', 'number', 'integer', 'boolean', 'list', 'table'),
-      default: z.unknown(),
+      default: anything,
       required: flag,
       description: text,
-      enum: listOf(z.unknown()),
+      enum: listOf(anything),
     }),
   ),
-  sub_agents: listOf(z.unknown()),
-  test: testSchema,
+  sub_agents: listOf(anything),
+  test: tests,
   mode: name,
   max_rounds: integer(1),
   max_turns: integer(1),
   timeout: duration,
   instructions: z.union([z.literal('auto'), z.literal(false), texts], { error: '"auto", false or a list of paths' }),
-}
-
-/** What is wrong with the value of a reserved key: types, ranges, and unknown keys in tables. */
-export function checkValue(key: ReservedKey, value: Json): readonly Finding[] {
-  const result = schemas[key].safeParse(value)
-  if (result.success) return []
-  const findings = result.error.issues.flatMap((issue) => readIssue(issue, [key], { [key]: value }))
-  // one value can break several rules that are said by the same sentence
-  return [...new Map(findings.map((finding) => [finding.message, finding])).values()]
-}
-
-function readIssue(issue: z.core.$ZodIssue, prefix: DataPath, data: JsonObject): readonly Finding[] {
-  const path = [...prefix, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((unknown) => unknownKey([...path, unknown]))
-  // when a value has the shape of one alternative, what is wrong inside it says more
-  const inside = issue.code === 'invalid_union' ? issue.errors.find(isInside) : undefined
-  if (inside !== undefined) return inside.flatMap((inner) => readIssue(inner, path, data))
-  return [wrongValue(path, issue.message, valueAt(data, path))]
-}
-
-function isInside(issues: readonly z.core.$ZodIssue[]): boolean {
-  return issues.length > 0 && issues.every(({ path }) => path.length > 0)
-}
-
-function unknownKey(path: DataPath): Finding {
-  const written = String(path.at(-1))
-  const isKey = /key|token|secret|password/i.test(written)
-  const known = knownKeys(path.slice(0, -1))
-  const similar = nearest(written, known)
-  const table = pathText(path.slice(0, -1))
-  const hint = similar === undefined ? `Known keys of ${table}: ${known.join(', ')}.` : `Did you mean "${similar}"?`
-  return {
-    code: 'CONFIG_INVALID',
-    message: `unknown key "${written}" in ${table}`,
-    hint: isKey ? 'Keys come from the environment only: put the name of the variable into api_key_env.' : hint,
-    path,
-    part: 'key',
-    ...(isKey ? { isSecret: true } : {}),
-  }
-}
-
-/** The keys a table at this path may have, read from the schema. */
-function knownKeys(path: DataPath): readonly string[] {
-  let schema: unknown = schemas[String(path[0]) as ReservedKey]
-  for (const step of path.slice(1)) schema = innerSchema(schema, step)
-  const found = unwrapped(schema)
-  return found instanceof z.ZodObject ? Object.keys(found.shape) : []
-}
-
-function innerSchema(schema: unknown, step: string | number): unknown {
-  const outer = unwrapped(schema)
-  if (outer instanceof z.ZodObject) return (outer.shape as Readonly<Record<string, unknown>>)[String(step)]
-  if (outer instanceof z.ZodRecord) return outer.valueType
-  if (outer instanceof z.ZodArray) return outer.element
-  return undefined
-}
-
-function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodExactOptional ? schema.unwrap() : schema
-}
-
-function wrongValue(path: DataPath, expected: string, value: Json | undefined): Finding {
-  const isSecret = path.includes('api_key_env') || path.includes('secrets') || path.includes('base_url')
-  const found = isSecret ? '' : `, not ${describeValue(value)}`
-  const message =
-    value === undefined ? `"${pathText(path)}" is missing` : `"${pathText(path)}" must be ${expected}${found}`
-  return {
-    code: 'CONFIG_INVALID',
-    message,
-    hint: value === undefined ? `Add it: ${expected}.` : `Write ${expected}.`,
-    path,
-    part: 'value',
-    ...(isSecret ? { isSecret: true } : {}),
-  }
-}
-
-function valueAt(value: Json, path: DataPath): Json | undefined {
-  let inner: Json | undefined = value
-  for (const step of path) {
-    if (Array.isArray(inner) && typeof step === 'number') inner = (inner as readonly Json[])[step]
-    else if (isObject(inner) && Object.hasOwn(inner, step)) inner = inner[step]
-    else return undefined
-  }
-  return inner
 }

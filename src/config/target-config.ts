@@ -1,23 +1,25 @@
-import { resolve } from 'node:path'
-import type { JsonObject } from '../base/json.ts'
+import { isAbsolute, resolve } from 'node:path'
+import { type DataPath, pathText } from '../base/data-text.ts'
+import { isInside, realPath } from '../base/files.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
-import { checkBounds } from './bounds.ts'
 import { readConfigFiles } from './config-files.ts'
-import { readOverrides, type Flags } from './flags.ts'
-import { throwIssues, type Issue } from './issue.ts'
-import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
-import type { Environment, Surroundings } from './locate.ts'
-import { defaultLayer, settingsOf, type Settings } from './settings.ts'
+import { environmentLayers, type Flags, flagLayers, readOverrides } from './flags.ts'
+import { type Finding, type Issue, throwIssues, wrongValue } from './issue.ts'
+import { reserved } from './keys.ts'
+import { type Layer, mergeLayers, placeOrigins, type SourcedValue } from './layers.ts'
+import type { Surroundings } from './locate.ts'
+import { defaultLayer, type Settings, settingsOf } from './settings.ts'
 
 export interface ConfigOptions extends Surroundings {
   readonly flags: Flags
-  /** The target is run as an agent: what `-c` says of models stands below what it says itself. */
+  /** The target is run as an agent: `-c` is below its own keys, and only where it is about models. */
   readonly isAgent?: boolean
-  /** Told what is read, and asked what is stored. */
+  /** Notes what is read, and has what is stored. */
   readonly reads?: ReadLog | undefined
 }
 
-/** The layers around one agent: those it wins over, and those that win over it (DESIGN 3). */
+/** The layers around one agent: those it wins over, and those that win over it. */
 export interface SurroundingLayers {
   readonly workspace: string
   readonly userFile: string
@@ -26,7 +28,7 @@ export interface SurroundingLayers {
   /** Those of the layers above that are for the agents of the run, too: `-c`. */
   readonly shared: readonly Layer[]
   readonly issues: readonly Issue[]
-  /** What `baton check` says and a run does not. */
+  /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
 }
 
@@ -36,7 +38,7 @@ export interface TargetConfig {
   readonly settings: Settings
   /** Those of the config files and of `-c`: what agents start from that are not the main agent. */
   readonly configSettings: Settings
-  /** What the environment and flags set: it wins over what the main agent itself says. */
+  /** What the environment and flags set: it wins over the keys of the main agent. */
   readonly flagValues: JsonObject
   readonly notes: readonly Issue[]
   readonly origins: readonly SourcedValue[]
@@ -61,71 +63,70 @@ export async function loadTargetConfig(options: ConfigOptions): Promise<TargetCo
   }
 }
 
-/** Reads all layers but the front matter. What is wrong with them is not thrown, so that all can be said at once. */
+/** Reads all layers but the front matter. What is wrong with them is not thrown, so that all is reported at once. */
 export async function readLayers(options: ConfigOptions): Promise<SurroundingLayers> {
   const { workspace, userFile, layers, issues, notes } = await readConfigFiles(options)
-  const { layers: flags, issues: wrong } = await readOverrides(options.flags.overrides, { userFile })
-  // of the file that is run they are checked; its agents have them once it is right
-  const isAgent = options.isAgent === true
-  return {
-    workspace,
-    userFile,
-    below: [defaultLayer, ...layers, ...(isAgent ? flags.map(ofModels) : [])],
-    above: [...environmentLayers(options.env), ...(isAgent ? [] : flags), ...ownFlags(options)],
-    shared: isAgent ? [] : flags.map(ofModels),
-    issues: [...issues, ...(isAgent ? [] : wrong)],
-    notes,
+  const overrides = await readOverrides(options.flags.overrides, { userFile })
+  const outer = environmentLayers(options.env)
+  const inner = flagLayers(options)
+  const forModels = overrides.layers.map(ofModels)
+  const common = { workspace, userFile, notes }
+  const below = [defaultLayer, ...layers]
+  // overrides are checked once, for the file that is run: its agents are loaded after that
+  if (options.isAgent === true) {
+    return { ...common, below: [...below, ...forModels], above: [...outer, ...inner], shared: [], issues }
   }
+  const above = [...outer, ...overrides.layers, ...inner]
+  return { ...common, below, above, shared: forModels, issues: [...issues, ...overrides.issues] }
 }
 
-/** What of `-c` says how models are asked; what files are read and written is for the file that is run. */
+/** The keys of `-c` that are about models; the others are for the file that is run. */
 function ofModels(layer: Layer): Layer {
-  const values = Object.entries(layer.values).filter(([key]) => modelKeys.has(key))
+  const values = Object.entries(layer.values).filter(([key]) => reserved.get(key)?.isForModels === true)
   return { ...layer, values: Object.fromEntries(values) }
 }
 
-const modelKeys: ReadonlySet<string> = new Set([
-  'model',
-  'model_aliases',
-  'fallback_models',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'reasoning_effort',
-  'reasoning_summary',
-  'seed',
-  'input_concurrency',
-  'allow_run_on_task_fail',
-])
-
-function environmentLayers(env: Environment): readonly Layer[] {
-  const model = env['BATON_MODEL']
-  const url = env['BATON_GATEWAY_URL']
+/**
+ * `base_dir` must not leave the workspace, by `..`, by an absolute path or through a link; globs must not leave
+ * `base_dir` by their text. What a glob matches through links is checked where files are listed.
+ */
+export function checkBounds(values: JsonObject, { workspace }: { readonly workspace: string }): readonly Finding[] {
+  const baseDir = values['base_dir']
+  const globs = Object.keys(values).filter((key) => /_globs(?:_pre|_post)?$/.test(key))
   return [
-    ...(model === undefined || model === '' ? [] : [environmentLayer('BATON_MODEL', { model })]),
-    ...(url === undefined || url === ''
-      ? []
-      : [environmentLayer('BATON_GATEWAY_URL', { gateway: { base_url: url, ...gatewayKey(env) } })]),
+    ...(typeof baseDir === 'string' ? checkBaseDir(baseDir, workspace) : []),
+    ...globs.flatMap((key) => checkGlobs(values[key] ?? null, [key])),
   ]
 }
 
-function gatewayKey(env: Environment): JsonObject {
-  return (env['BATON_GATEWAY_KEY'] ?? '') === '' ? {} : { api_key_env: 'BATON_GATEWAY_KEY' }
+function checkBaseDir(baseDir: string, workspace: string): readonly Finding[] {
+  if (isInside(workspace, realPath(resolve(workspace, baseDir)))) return []
+  const isLink = isInside(workspace, resolve(workspace, baseDir))
+  const message = `base_dir "${baseDir}" is outside the workspace ${workspace}${isLink ? ' through a link' : ''}`
+  return [outside(['base_dir'], message, 'Name a folder inside the workspace, or start from the folder you mean (-C).')]
 }
 
-function environmentLayer(name: string, values: JsonObject): Layer {
-  return { origin: { kind: 'environment', name }, values }
+function checkGlobs(value: Json, path: DataPath): readonly Finding[] {
+  if (Array.isArray(value))
+    return (value as readonly Json[]).flatMap((item, index) => checkGlobs(item, [...path, index]))
+  if (typeof value !== 'string' || !leaves(value)) return []
+  const hint = 'Globs are relative to base_dir and stay below it: set base_dir, or write a relative glob without "..".'
+  return [outside(path, `${pathText(path)}: the glob "${value}" leaves base_dir`, hint)]
 }
 
-function ownFlags({ cwd, flags: { model, outputSchema } }: ConfigOptions): readonly Layer[] {
-  return [
-    ...(model === undefined ? [] : [flagLayer('-m', { model })]),
-    ...(outputSchema === undefined
-      ? []
-      : [flagLayer('--output-schema', { output: { schema: resolve(cwd, outputSchema) } })]),
-  ]
+function outside(path: DataPath, message: string, hint: string): Finding {
+  return { ...wrongValue(path, { message, hint }), code: 'OUTSIDE_WORKSPACE' }
 }
 
-function flagLayer(name: string, values: JsonObject): Layer {
-  return { origin: { kind: 'flag', name }, values }
+/** Absolute, or above its start at any of its steps; also inside the alternatives of braces. */
+function leaves(glob: string): boolean {
+  const text = glob.startsWith('!') ? glob.slice(1) : glob
+  if (isAbsolute(text) || /^[A-Za-z]:[/\\]/.test(text)) return true
+  let depth = 0
+  for (const step of text.split(/[/\\]/)) {
+    if (/(?:^|[{,(|])\.\.(?:$|[,})|])/.test(step)) depth -= 1
+    else if (step !== '' && step !== '.' && step !== '**') depth += 1
+    if (depth < 0) return true
+  }
+  return false
 }

@@ -1,5 +1,5 @@
-import { issuesOf } from '../config/issue.ts'
 import { messageOf } from '../base/error.ts'
+import { issuesOf } from '../config/issue.ts'
 
 /** How a part is: `note` is information, `warn` works with less, `fail` is broken. */
 export type Status = 'ok' | 'note' | 'warn' | 'fail'
@@ -9,11 +9,10 @@ export interface Check {
   readonly name: string
   readonly status: Status
   readonly message: string
-  /** What to do. */
   readonly hint?: string
 }
 
-/** What is looked at. Nothing else of the process is read. */
+/** What is examined. Nothing else of the process is read. */
 export interface Patient {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -21,14 +20,29 @@ export interface Patient {
   /** `-c key=value`. */
   readonly overrides: readonly string[]
   readonly signal: AbortSignal
-  /** Folder of the package. */
   readonly root: string
   readonly version: string
   readonly node: { readonly version: string; readonly platform: string; readonly arch: string }
   readonly terminal: { readonly out: boolean; readonly err: boolean; readonly columns: number }
 }
 
-/** What an error says, as checks: one for each issue behind it. */
+export function ok(name: string, message: string): Check {
+  return { name, status: 'ok', message }
+}
+
+export function note(name: string, message: string, hint?: string): Check {
+  return { name, status: 'note', message, ...(hint === undefined ? {} : { hint }) }
+}
+
+export function warn(name: string, message: string, hint: string): Check {
+  return { name, status: 'warn', message, hint }
+}
+
+export function fail(name: string, message: string, hint: string): Check {
+  return { name, status: 'fail', message, hint }
+}
+
+/** An error as checks: one for each issue behind it. */
 export function checksOf(name: string, error: unknown, status: Status = 'fail'): readonly Check[] {
   const issues = issuesOf(error)
   if (issues.length === 0) return [{ name, status, message: messageOf(error) }]

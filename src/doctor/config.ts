@@ -1,51 +1,73 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { displayPath, realPath } from '../base/files.ts'
-import { aipackConfigFiles, findWorkspace, userConfigFile, workspaceConfigFile } from '../config/locate.ts'
 import type { SourcedValue } from '../config/layers.ts'
+import {
+  aipackConfigFiles,
+  findWorkspace,
+  userConfigFile,
+  workspaceConfigFile,
+  workspaceMarks,
+} from '../config/locate.ts'
 import { defaultLayer, type Settings, settingsOf } from '../config/settings.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
-import { type Check, checksOf, type Patient } from './check.ts'
+import { listPacks, packRoots } from '../pack/find-pack.ts'
+import { defaultMerge } from '../pack/pack-manifest.ts'
+import { unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
+import { type Check, checksOf, note, ok, type Patient, warn } from './check.ts'
 
 export interface ConfigFound {
   readonly checks: readonly Check[]
   /** Absolute, links resolved. */
   readonly workspace: string
+  /** The defaults when the config is invalid. */
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
-  /** When it is not right, `settings` are the defaults. */
-  readonly isRight: boolean
+  readonly isValid: boolean
 }
 
-/** Looks at the workspace and its config files. */
+/** Checks the workspace and its config files. */
 export async function checkConfig(patient: Patient): Promise<ConfigFound> {
   const workspace = findWorkspace(patient)
-  const checks = [checkWorkspace(workspace, patient)]
+  const found = checkWorkspace(workspace, patient)
   try {
     const { overrides, ...around } = patient
     const { settings, origins } = await loadTargetConfig({ ...around, flags: { overrides } })
-    return { checks: [...checks, ...filesFound(workspace, patient)], workspace, settings, origins, isRight: true }
+    return { checks: [found, checkFiles(workspace, patient)], workspace, settings, origins, isValid: true }
   } catch (error) {
     const settings = settingsOf(defaultLayer.values, { workspace })
-    return { checks: [...checks, ...checksOf('config', error)], workspace, settings, origins: [], isRight: false }
+    return { checks: [found, ...checksOf('config', error)], workspace, settings, origins: [], isValid: false }
   }
 }
 
 function checkWorkspace(workspace: string, { cwd }: Patient): Check {
-  const marks = ['baton.toml', join('.baton', 'config.toml'), '.aipack', '.git']
-  const mark = marks.find((path) => existsSync(join(workspace, path)))
-  const name = 'workspace'
-  if (mark !== undefined) return { name, status: 'ok', message: `${workspace}, because of ${mark}` }
-  const hint = 'baton init makes baton.toml, which makes a folder a workspace.'
-  const message = `${workspace === realPath(cwd) ? 'none: the current folder stands for it' : workspace}`
-  return { name, status: 'note', message, hint }
+  const mark = workspaceMarks.find((path) => existsSync(join(workspace, path)))
+  if (mark !== undefined) return ok('workspace', `${workspace}, because of ${mark}`)
+  const message = workspace === realPath(cwd) ? 'none: the current folder is used' : workspace
+  return note('workspace', message, 'baton init makes baton.toml, which makes a folder a workspace.')
 }
 
-function filesFound(workspace: string, patient: Patient): readonly Check[] {
-  const aipack = aipackConfigFiles(workspace, patient)
-  const own = workspaceConfigFile(workspace)
-  const files = [...aipack.user, userConfigFile(patient), ...aipack.workspace, ...(own === undefined ? [] : [own])]
-  const found = files.filter((file) => existsSync(file)).map((file) => displayPath(workspace, file))
-  const message = found.length > 0 ? found.join(', ') : `no file; yours would be ${userConfigFile(patient)}`
-  return [{ name: 'config', status: found.length > 0 ? 'ok' : 'note', message }]
+function checkFiles(workspace: string, patient: Patient): Check {
+  const own = userConfigFile(patient)
+  const aipack = aipackConfigFiles(workspace, patient).map(({ path }) => path)
+  const files = [...aipack, own, workspaceConfigFile(workspace) ?? ''].filter((file) => existsSync(file))
+  if (files.length === 0) return note('config', `no file; yours would be ${own}`)
+  return ok('config', files.map((file) => displayPath(workspace, file)).join(', '))
+}
+
+/** The packs that can be named here, and what is wrong with their manifests. */
+export async function checkPacks(patient: Patient, workspace: string): Promise<readonly Check[]> {
+  const roots = packRoots(workspace, patient)
+  const packs = listPacks({ packRoots: roots, builtInDir: join(patient.root, 'agents') })
+  const broken = packs.map((pack) =>
+    defaultMerge({ pack: { ...pack, ref: pack.identity }, builtIn: false }).then(
+      () => [],
+      (error: unknown) => checksOf('packs', error, 'warn'),
+    ),
+  )
+  return [
+    ok('packs', packs.map(({ identity }) => identity).join(', ')),
+    ...unusedCores(roots).map((dir) => warn('packs', unusedCoreText(dir), 'Remove it.')),
+    ...(await Promise.all(broken)).flat(),
+  ]
 }

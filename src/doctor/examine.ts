@@ -1,15 +1,10 @@
-import { checkConfig } from './config.ts'
-import { checkGit } from './git.ts'
-import { checkKeys } from './keys.ts'
-import { checkLua } from './lua.ts'
-import { checkBaton, checkNode, checkSandbox, checkTerminal } from './machine.ts'
-import { checkModels } from './model.ts'
-import { checkPacks } from './packs.ts'
-import { checkState } from './state.ts'
-import type { Check, Patient } from './check.ts'
+import { type Check, ok, type Patient } from './check.ts'
+import { checkConfig, checkPacks } from './config.ts'
+import { checkGit, checkLua, checkNode, checkRuns, checkSandbox, checkTerminal } from './machine.ts'
+import { checkKeys, checkModels } from './models.ts'
 
 /**
- * Looks at everything a run needs. Changes nothing, sends no key, and asks nobody but servers of this machine.
+ * Checks everything a run needs. Changes nothing, sends no key, and asks only servers of this machine.
  * @throws the signal's reason when it is aborted
  */
 export async function examine(patient: Patient): Promise<readonly Check[]> {
@@ -22,7 +17,7 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
     checkPacks(patient, workspace),
   ])
   return [
-    checkBaton(patient),
+    ok('baton', `${patient.version} in ${patient.root}`),
     checkNode(patient),
     checkTerminal(patient),
     ...config.checks,
@@ -30,7 +25,7 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
     ...models,
     ...lua,
     ...packs,
-    checkState(patient, { settings, workspace }),
+    checkRuns(patient, { settings, workspace }),
     git,
     checkSandbox(patient),
   ]

@@ -1,44 +1,53 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
-import { compareNodeVersions } from './node-version.ts'
-import type { Check, Patient } from './check.ts'
+import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { createScriptLoader } from '../agent/script-loader.ts'
+import { messageOf } from '../base/error.ts'
+import { runProcess } from '../base/process.ts'
+import type { Settings } from '../config/settings.ts'
+import { isOnNetwork } from '../journal/network.ts'
+import { runsFolder } from '../journal/run-id.ts'
+import { type Check, checksOf, fail, note, ok, type Patient, warn } from './check.ts'
 
 const oldestNode = '20.19.0'
-
-export function checkBaton({ version, root }: Patient): Check {
-  return { name: 'baton', status: 'ok', message: `${version} in ${root}` }
-}
+const gitLimitMs = 5_000
 
 export function checkNode({ node: { version, platform, arch } }: Patient): Check {
   const message = `${version} on ${platform} ${arch}`
-  if (compareNodeVersions(version, oldestNode) < 0) {
-    return { name: 'node', status: 'fail', message, hint: `Install Node ${oldestNode} or later.` }
-  }
-  return { name: 'node', status: 'ok', message }
+  const isOld = version.localeCompare(oldestNode, 'en', { numeric: true }) < 0
+  return isOld ? fail('node', message, `Install Node ${oldestNode} or later.`) : ok('node', message)
 }
 
 export function checkTerminal({ env, terminal: { out, err, columns } }: Patient): Check {
-  const name = 'terminal'
-  if (!err) return { name, status: 'note', message: 'stderr is not one: progress is written line by line' }
-  if (env['TERM'] === 'dumb') return { name, status: 'note', message: 'TERM is dumb: progress is written line by line' }
-  if (env['CI']) return { name, status: 'note', message: 'CI is set: progress is written line by line' }
+  const why = !err ? 'stderr is not one' : env['TERM'] === 'dumb' ? 'TERM is dumb' : env['CI'] ? 'CI is set' : undefined
+  if (why !== undefined) return note('terminal', `${why}: progress is written line by line`)
   const color = env['NO_COLOR'] ? ', NO_COLOR is set' : ''
-  return { name, status: 'ok', message: `${columns} columns${out ? '' : ', stdout goes elsewhere'}${color}` }
+  return ok('terminal', `${columns} columns${out ? '' : ', stdout is redirected'}${color}`)
 }
 
-/** What holds the programs of models one day; only said, because nothing in this version needs it. */
-export function checkSandbox(patient: Patient): Check {
-  const { platform } = patient.node
-  const program = platform === 'linux' ? 'bwrap' : platform === 'darwin' ? 'sandbox-exec' : undefined
-  const name = 'sandbox'
-  if (program === undefined) return { name, status: 'note', message: `none on ${platform}; this version needs none` }
-  const found = programPath(program, patient.env)
-  const message = found === undefined ? `${program} is not found` : `${program} is ${found}`
-  return { name, status: 'note', message: `${message}; this version needs none` }
+/** What can confine the programs of models; information only, because nothing in this version needs it. */
+export function checkSandbox({ env, node: { platform } }: Patient): Check {
+  const program = { linux: 'bwrap', darwin: 'sandbox-exec' }[platform]
+  if (program === undefined) return note('sandbox', `none on ${platform}; this version needs none`)
+  const found = programPath(program, env)
+  return note('sandbox', `${program} is ${found ?? 'not found'}; this version needs none`)
 }
 
-/** Where a program is that the user may run. */
-export function programPath(program: string, env: Patient['env']): string | undefined {
+export async function checkGit({ env, home, cwd, signal }: Patient): Promise<Check> {
+  const command = programPath('git', env)
+  const hint = 'Agents that look at changes need it: install git.'
+  if (command === undefined) return warn('git', 'is not found', hint)
+  const environment = { PATH: env['PATH'] ?? '', HOME: home, LC_ALL: 'C' }
+  const { end, stdout } = await runProcess(
+    { command, args: ['--version'], cwd, environment, timeLimitMs: gitLimitMs, maxOutputBytes: 1000 },
+    signal,
+  )
+  const hasRun = end.kind === 'exited' && end.code === 0
+  return hasRun
+    ? ok('git', stdout.text.trim().replace(/^git version /, ''))
+    : warn('git', `${command} --version fails`, hint)
+}
+
+function programPath(program: string, env: Patient['env']): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder))
   return folders.map((folder) => join(folder, program)).find(isProgram)
 }
@@ -50,4 +59,47 @@ function isProgram(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Loads the configured engine and computes something with it. */
+export async function checkLua({ lua }: Settings, { signal }: Patient): Promise<readonly Check[]> {
+  const other = lua.engine === 'lua54' ? 'fengari' : 'lua54'
+  const hint = `Install Baton again, or set engine = "${other}" in [lua] of your config file.`
+  try {
+    const { engine, limits } = await createScriptLoader(lua)({ isInstalled: false })
+    const state = engine.createState({ functions: [], modules: [], limits, seed: () => 0 })
+    try {
+      const [value] = await state.run({ name: 'doctor', text: 'return 6 * 7' }, {}, signal)
+      if (value !== 42) return [fail('lua', `${engine.name} computes 6 * 7 wrongly`, hint)]
+      return [ok('lua', `${engine.name} runs${lua.isolated === true ? ', in threads of its own' : ''}`)]
+    } finally {
+      state.close()
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    return checksOf('lua', error).map((check) => ({ ...check, hint }))
+  }
+}
+
+/**
+ * Whether runs can be recorded: tried in the nearest folder that exists, and removed again. Permissions alone are not
+ * enough, for example for root.
+ */
+export function checkRuns(
+  { env, home }: Patient,
+  { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
+): Check {
+  const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
+  try {
+    let existing = folder
+    while (!existsSync(existing) && existing !== dirname(existing)) existing = dirname(existing)
+    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`)
+    rmdirSync(mkdtempSync(join(existing, '.baton-doctor-')))
+  } catch (error) {
+    const hint = 'Make the folder writable, or set dir in [runs] of your config file, or BATON_HOME.'
+    return fail('runs', `cannot be recorded in ${folder}: ${messageOf(error)}`, hint)
+  }
+  if (!isOnNetwork(folder)) return ok('runs', `are recorded in ${folder}`)
+  const hint = 'Set dir in [runs] of your config file to a folder of this machine.'
+  return warn('runs', `are not kept: ${folder} is on a network file system`, hint)
 }

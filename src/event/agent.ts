@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
-import type { Message, Usage } from './message.ts'
+import type { Message } from './message.ts'
+import type { Spent } from './meter.ts'
 
-/** The pack an agent was named through: what its scripts see as `CTX.PACK_…` (spec/aipack.md 3.8). */
+/** The pack an agent was named through: what its scripts see as `CTX.PACK_…`. */
 export interface AgentPack {
   readonly namespace: string
   readonly name: string
@@ -27,7 +28,7 @@ export interface ScriptAgent {
   readonly pack?: AgentPack
 }
 
-/** A prompt file that is run as an agent: it answers text (DESIGN 4 "agent = X", 5). */
+/** A prompt file that is run as an agent: it answers with text. */
 export interface PromptAgent {
   readonly kind: 'prompt'
   /** As the caller named it. */
@@ -42,7 +43,7 @@ export interface PromptAgent {
 export interface PromptInput {
   /** For its template and its own sub-agents. */
   readonly value: Json
-  /** The message "Input" that stands before its instruction when it has no template; empty: there is none. */
+  /** The message "Input" before its instruction when it has no template; empty: there is none. */
   readonly text: string
   /** What fills the variables of its `[input]`, by name. */
   readonly variables: CallerVariables
@@ -50,11 +51,11 @@ export interface PromptInput {
 
 export interface CallerVariables {
   readonly values: JsonObject
-  /** What becomes of values that are no variables of the file: a mistake of the caller, or no matter. */
+  /** What becomes of values that are no variables of the file: an error of the caller, or nothing. */
   readonly others: 'refused' | 'ignored'
 }
 
-/** A model with its settings: one conversation turn, streamed. */
+/** A model with its settings and tools: what answers in a conversation. */
 export interface ModelAgent {
   readonly kind: 'llm'
   readonly name: string
@@ -63,11 +64,30 @@ export interface ModelAgent {
   readonly fallbackModels?: readonly string[]
   /** What the whole answer must be. */
   readonly output?: { readonly name: string; readonly schema: JsonObject }
-  /** An empty answer is one, when there is no further model to ask: whoever asked looks at it (spec/aipack.md 2.5). */
-  readonly takesEmpty?: true
+  /** What it may call; none when left out. */
+  readonly tools?: readonly Tool[]
+  /** How many model calls a message may lead to, tools included; left out: no limit. */
+  readonly maxTurns?: number
+  /** An empty answer is an answer when there is no further model to ask: the caller looks at it. */
+  readonly acceptsEmpty?: true
 }
 
-/** Settings of a model call. `model` is left out when nothing names one: then DESIGN 8 "no model named" decides. */
+/** Something a model may call. What goes wrong in it is a value for the model; only what stops the run is thrown. */
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of type object. */
+  readonly parameters: JsonObject
+  /** `input`: JSON as the model wrote it, which may be invalid. The place of the context is that of the call. */
+  run(input: string, context: RunContext): Promise<ToolResult>
+}
+
+export interface ToolResult {
+  readonly text: string
+  readonly isError?: true
+}
+
+/** Settings of a model call. `model` is left out when nothing names one: then the default model is chosen. */
 export interface ModelSettings {
   readonly model?: string
   readonly temperature?: number
@@ -78,17 +98,19 @@ export interface ModelSettings {
   readonly seed?: number
 }
 
-interface ScriptRequest {
+export interface ScriptRequest {
+  readonly kind: 'script'
   readonly agent: ScriptAgent
-  /** One entry per task; null is "no inputs given" (spec/aipack.md 2.4). */
+  /** One entry per task; null is "no inputs given". */
   readonly inputs: readonly Json[] | null
   /** Options of the caller, merged over the agent's own. */
   readonly options: JsonObject
-  /** Whether outputs are wanted: a caller agent wants them, the command line prints them as they come. */
+  /** Called with each output as it comes; the command line prints them. */
   readonly onOutput?: (output: Json, index: number) => void
 }
 
 export interface PromptRequest {
+  readonly kind: 'prompt'
   readonly agent: PromptAgent
   /** One run of the file for each. */
   readonly inputs: readonly PromptInput[]
@@ -96,46 +118,103 @@ export interface PromptRequest {
   readonly options: JsonObject
 }
 
-interface ModelAgentRequest {
+export interface ModelAgentRequest {
+  readonly kind: 'model'
   readonly agent: ModelAgent
   readonly messages: readonly Message[]
 }
 
 export type AgentRequest = ScriptRequest | PromptRequest | ModelAgentRequest
 
-/** `skipped`: the agent itself decided that there is nothing to do. `max_tokens`: the answer was cut. */
-type StopReason = 'done' | 'skipped' | 'max_tokens'
+/** How a script agent ended. */
+export type ScriptResult =
+  | {
+      readonly kind: 'script'
+      readonly end: 'done'
+      /** One value per input, in input order; null for nil and for skipped inputs. */
+      readonly outputs: readonly Json[]
+      /** Inputs that failed where `allow_run_on_task_fail` lets the run continue. */
+      readonly failedInputs: number
+      /** Value of After All; undefined for nil. */
+      readonly afterAll: Json | undefined
+    }
+  /** The agent itself decided that there is nothing to do. */
+  | { readonly kind: 'script'; readonly end: 'skipped'; readonly reason: string | undefined }
+  /** The agent asks for another round; `outputs` are those of this one. */
+  | { readonly kind: 'script'; readonly end: 'redo'; readonly outputs: readonly Json[]; readonly failedInputs: number }
 
-export interface AgentResult {
-  readonly stopReason: StopReason
-  /** The model stopped in the middle for another reason than its output limit. */
-  readonly isPart?: true
-  /** The answer of a model agent, the answers of a prompt file; empty for script agents. */
+/** How a prompt file ended that was run as an agent. */
+export type PromptResult =
+  | {
+      readonly kind: 'prompt'
+      readonly end: 'done'
+      /** The answers of all inputs, joined by a blank line. */
+      readonly text: string
+      /** One per input: its answer, or the value its `[output]` describes; null where it was skipped. */
+      readonly outputs: readonly Json[]
+      /** What `[output]` describes, of one input; undefined without it. */
+      readonly value: Json | undefined
+      readonly spent: Spent
+    }
+  | { readonly kind: 'prompt'; readonly end: 'skipped'; readonly reason: string; readonly spent: Spent }
+
+/**
+ * Why a model stopped. `max_tokens`: its output limit was reached; `incomplete`: it stopped in the middle for another
+ * reason; `max_turns`: it wanted to call more tools than it may.
+ */
+export type ModelEnd = 'done' | 'max_tokens' | 'incomplete' | 'max_turns'
+
+/** What a model answered to a message. */
+export interface ModelResult {
+  readonly kind: 'model'
+  readonly end: ModelEnd
   readonly text: string
-  /**
-   * One value per input, in input order; null for nil and for skipped inputs. Of a prompt file its answer text, or the
-   * value its `[output]` describes.
-   */
-  readonly outputs: readonly Json[]
-  /** Inputs that failed where `allow_run_on_task_fail` lets the run go on. */
-  readonly failedInputs: number
-  /** Value of After All (`.aip`), or what `[output]` of a prompt file describes; undefined for nil. */
-  readonly afterAll: Json | undefined
-  readonly skipReason: string | undefined
-  readonly redoRequested: boolean
-  /** The model that answered; undefined for script agents. */
-  readonly model?: { readonly name: string; readonly provider: string }
-  readonly reasoning?: string
+  readonly reasoning: string
+  readonly model: { readonly name: string; readonly provider: string }
+  /** The whole conversation so far. */
   readonly messages: readonly Message[]
-  readonly toolUseCount: number
-  readonly usage: Usage
-  /** US dollars of a model agent's calls; null when the price is not known. */
-  readonly costUsd?: number | null
+  /** How many tools were called. */
+  readonly toolCalls: number
+  readonly spent: Spent
   /** How long the model took. */
-  readonly seconds?: number
+  readonly seconds: number
 }
 
-/** The only way any agent runs, whoever asks (DESIGN 2 rule 2). Throws `BatonError` when the agent fails. */
+export type AgentResult = ScriptResult | PromptResult | ModelResult
+
+export type SubmissionId = string
+
+export type SessionStatus =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'completed'; readonly result: ModelResult }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'closed' }
+
+/** A conversation with a model agent that takes one message after the other. See docs/design/places.md. */
+export interface AgentSession {
+  /** Made of the place that opened it. */
+  readonly id: string
+  status(): SessionStatus
+  /** Adds messages. They are answered in the order they come, those of one call together. */
+  send(messages: readonly Message[]): Promise<SubmissionId>
+  /** The answer to a submission. @throws what it failed with, or the reason it was interrupted or closed */
+  answer(submission: SubmissionId): Promise<ModelResult>
+  /** Stops the answer that is in progress; the session takes further messages. */
+  interrupt(): void
+  /** Settles when the session is closed: the last answer, undefined when there was none. Never rejects. */
+  readonly ended: Promise<ModelResult | undefined>
+  /** Waits for what is in progress, and takes no further messages. */
+  close(): Promise<void>
+}
+
+/** The only way any agent runs, whoever asks. `run` is an agent's whole life: opened, asked once, closed. */
 export interface AgentExecutor {
-  run(request: AgentRequest, context: RunContext): Promise<AgentResult>
+  /** @throws BatonError when the agent fails */
+  run(request: ScriptRequest, context: RunContext): Promise<ScriptResult>
+  run(request: PromptRequest, context: RunContext): Promise<PromptResult>
+  run(request: ModelAgentRequest, context: RunContext): Promise<ModelResult>
+  run(request: ScriptRequest | PromptRequest, context: RunContext): Promise<ScriptResult | PromptResult>
+  /** Opens a conversation, which its opener closes. */
+  open(agent: ModelAgent, context: RunContext): Promise<AgentSession>
 }

@@ -1,13 +1,12 @@
-import { placeText, type Place } from './effects.ts'
 import type { EventBody, RunEvent } from './event.ts'
-import { createPieces } from './pieces.ts'
+import { type Place, placeText } from './place.ts'
 
 export interface BusOptions {
   readonly runId: string
   readonly now: () => Date
-  /** Hides secrets in a text; asked anew for every event, because they are known only once the config is read. */
+  /** Hides secrets in a text; asked again for every event, because they are known only once the config is read. */
   readonly hide?: (text: string) => string
-  /** How many characters at the end of a text may be the beginning of a secret; asked anew as well. */
+  /** How many characters at the end of a text may be the beginning of a secret; asked again as well. */
   readonly begun?: (text: string) => number
 }
 
@@ -26,7 +25,7 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
   const listeners = new Set<Listener>()
   const agentOf = createPlaceTexts()
   const timeOf = createTimeTexts()
-  const pieces = begun === undefined ? undefined : createPieces(begun)
+  const piecesOf = begun === undefined ? (event: EventBody) => [event] : createPieces(begun)
   let seq = 0
 
   function send(at: Place, given: EventBody): void {
@@ -45,8 +44,7 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
 
   return {
     send(at, event) {
-      if (pieces === undefined) return send(at, event)
-      for (const piece of pieces.next(event)) send(at, piece)
+      for (const piece of piecesOf(event)) send(at, piece)
     },
     hasSent: () => seq > 0,
     subscribe(listener) {
@@ -95,4 +93,50 @@ function hideIn(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item: unknown) => hideIn(item, hide))
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hideIn(item, hide)]))
+}
+
+type Delta = Extract<EventBody, { readonly type: 'item.delta' }>
+
+/**
+ * Puts the pieces of answers together again where a secret was cut. Gives the events to be sent now: those before the
+ * given one that it sets free, and itself.
+ *
+ * A secret can arrive in two pieces, neither of which shows it. The end of a piece that may be the beginning of one is
+ * held back until the next piece of the item decides, or the item is complete; of a call that failed it is dropped,
+ * because what came of it does not count. `begun` says how many characters at the end of a text may be such a beginning.
+ */
+function createPieces(begun: (text: string) => number): (event: EventBody) => readonly EventBody[] {
+  const held = new Map<string, Delta>()
+
+  function piece(delta: Delta): readonly EventBody[] {
+    if (held.size === 0 && begun(delta.text) === 0) return [delta]
+    const key = keyOf(delta)
+    const text = `${held.get(key)?.text ?? ''}${delta.text}`
+    const ready = text.length - begun(text)
+    if (ready < text.length) held.set(key, { ...delta, text: text.slice(ready) })
+    else held.delete(key)
+    return ready === 0 && text !== '' ? [] : [{ ...delta, text: text.slice(0, ready) }]
+  }
+
+  /** What is held of an item, reasoning first. */
+  function take(itemId: string): readonly Delta[] {
+    const keys = [keyOf({ item_id: itemId, reasoning: true }), keyOf({ item_id: itemId })]
+    return keys.flatMap((key) => {
+      const found = held.get(key)
+      held.delete(key)
+      return found === undefined ? [] : [found]
+    })
+  }
+
+  return (event) => {
+    if (event.type === 'item.delta') return piece(event)
+    if (event.type === 'item.completed') return [...take(event.item.id), event]
+    if (event.type === 'item.started') take(event.item.id)
+    if (event.type === 'retry' || event.type === 'fallback') take(event.item_id)
+    return [event]
+  }
+}
+
+function keyOf({ item_id: id, reasoning }: Pick<Delta, 'item_id' | 'reasoning'>): string {
+  return `${reasoning === true ? 'reasoning' : 'text'} ${id}`
 }

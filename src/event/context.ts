@@ -1,14 +1,15 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentExecutor } from './agent.ts'
-import type { BudgetLimits, Effects, Place } from './effects.ts'
+import type { BudgetLimits, Effects } from './effects.ts'
 import type { EventBody } from './event.ts'
-import type { Usage } from './message.ts'
+import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
-import type { Policy, Rights } from './policy.ts'
+import type { HeldPack, Permission, Protection, Rights } from './permission.ts'
+import type { Place, Segment } from './place.ts'
 import type { RunSources } from './sources.ts'
 
-/** One agent that is running further up: what cycles and the depth limit are found with. */
+/** One agent that is running further up: cycles and the depth limit are found with it. */
 export interface Ancestor {
   readonly name: string
   readonly file: string
@@ -16,24 +17,21 @@ export interface Ancestor {
   readonly call: string
 }
 
-/** The folder and the environment that the run was started in. */
-interface Surroundings {
-  /** Absolute. */
+/** Folders that names and paths can mean. Absolute. */
+export interface RunFolders {
+  /** Links resolved. */
+  readonly workspace: string
+  /** Where the run was started. */
   readonly cwd: string
-  readonly env: Readonly<Record<string, string | undefined>>
-}
-
-/** Folders outside the workspace that names and paths can mean (spec/aipack.md 3.3 to 3.5). Absolute. */
-interface RunPlaces {
   /** Folders that hold packs as `<namespace>/<name>`, best first. */
   readonly packRoots: readonly string[]
-  /** `~/.aipack-base`. */
-  readonly aipackBase: string
-  /** Agents that come with the product. */
-  readonly builtInDir: string
+  /** `~/.aipack-base`; undefined: there is none. */
+  readonly aipackBase?: string
+  /** Agents that come with the product: the pack `baton@core`; undefined: there are none. */
+  readonly builtInDir?: string
 }
 
-/** The run of one script agent, as its scripts see it in `CTX` (spec/aipack.md 3.8). */
+/** The run of one script agent, as its scripts see it in `CTX`. */
 interface AgentRunFacts {
   readonly runUid: string
   /** Counts the runs of script agents within this run, from 1. */
@@ -44,84 +42,110 @@ interface AgentRunFacts {
   readonly taskNum?: number
 }
 
-/** One finished model call. */
-export interface MeteredCall {
-  /** For people, for example `openai::gpt-5-mini`. */
-  readonly model: string
-  readonly usage: Usage
-  /** In US dollars; null when its price is not known. */
-  readonly costUsd: number | null
-}
-
-/** All model calls of a run so far. */
-export interface RunTotal {
-  readonly usage: Usage
-  /** Sum of the calls with a known price; null when there were calls and none has one. */
-  readonly costUsd: number | null
-  /** Models whose price is not known, each once. */
-  readonly unpriced: readonly string[]
-}
-
-/**
- * What travels down through a run. A child context is a spread of its parent's; nothing reaches for globals.
- */
-export interface RunContext {
+/** What a piece of a run knows: plain data that could be sent to another process. */
+export interface RunScope {
   readonly runId: string
+  /** The version of the product. */
+  readonly version: string
   /** Where in the run this is. */
   readonly at: Place
-  readonly signal: AbortSignal
-  /** Absolute path of the workspace folder, links resolved. */
-  readonly workspace: string
-  readonly effects: Effects
-  readonly policy: Policy
-  /** Left out: programs, hosts and models are not limited. Children have no more than their parent. */
-  readonly rights?: Rights
+  readonly folders: RunFolders
+  readonly rights: Rights
   /** The agent, or one that runs it, is of a pack that came from an archive, git or a URL. */
-  readonly isInstalled?: true
-  /** Runs any agent: the call that goes up, handed down (DESIGN 2 rule 1). */
-  readonly agents: AgentExecutor
+  readonly isInstalled: boolean
   readonly ancestors: readonly Ancestor[]
-  /** Options every script agent of this run starts from (DESIGN 3, layers below the agent's own). */
+  /** Options every script agent starts from: the layers below its own. */
   readonly options: JsonObject
-  /** What `options` is for agents that agents run: config files and `-c`. Left out: nothing is set there. */
-  readonly configOptions?: JsonObject
-  /** Adds one model call to the run's total and gives the new total. */
-  readonly meter: (call: MeteredCall) => RunTotal
-  /** Told of a model call that a record has answered: it is part of what an answer took, and counted already. */
-  readonly recall?: (call: MeteredCall) => void
-  /** Where events go; use `emit`. */
-  readonly events: (at: Place, event: EventBody) => void
-  readonly now: () => Date
-  /** The version of the product, for scripts. */
-  readonly version?: string
-  /** `req`: no model is called; `res`: it is called, and Output is left out (spec/aipack.md 2.6). Children inherit it. */
+  /** What `options` is for agents that agents run: config files and `-c`. */
+  readonly configOptions: JsonObject
+  /** How often the target of the run has been run again. Children start from 0. */
+  readonly redoCount: number
+  /** `req`: no model is called; `res`: it is called, and Output is left out. Children inherit it. */
   readonly dry?: 'req' | 'res'
-  /** False: the prompt file that runs this writes no files, so none below it may (DESIGN 9). Left out: nothing is said. */
-  readonly mayWrite?: boolean
-  /** Limits what model calls at and below this place may cost together. Left out: only the run has limits. */
-  readonly limitBelow?: (at: Place, limits: BudgetLimits) => void
-  /** Told what is read. Left out: nobody compares it later. */
-  readonly reads?: ReadLog
-  /** What the run executes, and what its models changed. Left out: nothing is noted. */
-  readonly sources?: RunSources
-  /** What earlier runs of a watch session have finished. Left out: everything is done. */
-  readonly earlier?: EarlierParts
-  /** How often the target of the run has been run again; left out: never. Children start from 0. */
-  readonly redoCount?: number
-  /** What commands of scripts start from. Left out: the workspace, and no environment variables. */
-  readonly surroundings?: Surroundings
-  /** Left out: there are no packs. */
-  readonly places?: RunPlaces
-  /** The agent run that this is part of. */
+  /** The agent run that this is part of; undefined outside script agents. */
   readonly facts?: AgentRunFacts
 }
 
-/** The same context one step further down. Events sent through it carry the longer place. */
-export function below(context: RunContext, ...names: readonly string[]): RunContext {
-  return { ...context, at: [...context.at, ...names] }
+/** What a piece of a run works with. */
+export interface RunServices {
+  readonly effects: Effects
+  /** Runs any agent. */
+  readonly agents: AgentExecutor
+  readonly permission: Permission
+  /** Makes the permission of other rights. */
+  readonly permissionOf: (rights: Rights) => Permission
+  /** Limits what model calls at and below a place may cost together. */
+  readonly limitCost: (at: Place, limits: BudgetLimits) => void
+  readonly meter: Meter
+  /** Where events go; use `emit`. */
+  readonly events: (at: Place, event: EventBody) => void
+  readonly now: () => Date
+  readonly signal: AbortSignal
+  /** What commands of scripts start from; may hold secrets. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Notified of what is read; undefined: nobody compares it later. */
+  readonly reads?: ReadLog
+  /** What the run executes, and what its models changed. */
+  readonly sources: RunSources
+  /** What earlier runs of a watch session have finished; undefined: everything is done. */
+  readonly earlier?: EarlierParts
+}
+
+/** What travels down through a run. A child's is a spread of its parent's; nothing reaches for globals. */
+export interface RunContext {
+  readonly scope: RunScope
+  readonly services: RunServices
+}
+
+/** The same context with other plain data. */
+export function withScope(context: RunContext, scope: Partial<RunScope>): RunContext {
+  return { ...context, scope: { ...context.scope, ...scope } }
+}
+
+/** The same context with other services. */
+export function withServices(context: RunContext, services: Partial<RunServices>): RunContext {
+  return { ...context, services: { ...context.services, ...services } }
+}
+
+/** The same context one step or more further down. Events sent through it carry the longer place. */
+export function below(context: RunContext, ...segments: readonly Segment[]): RunContext {
+  return withScope(context, { at: [...context.scope.at, ...segments] })
 }
 
 /** Sends an event from this place in the run. */
-export function emit(context: RunContext, event: EventBody): void {
-  context.events(context.at, event)
+export function emit({ scope, services }: RunContext, event: EventBody): void {
+  services.events(scope.at, event)
+}
+
+/** What an agent gives up for itself and all that it runs. */
+export interface Limits {
+  /** False: file changes of answers are not applied; true changes nothing. */
+  readonly write?: boolean
+  /** Names of the tools that may still be offered to models. */
+  readonly tools?: readonly string[]
+  /** The pack whose capabilities hold from here on. */
+  readonly pack?: HeldPack
+  readonly protect?: Protection
+  /** What model calls at this place and below may cost together. */
+  readonly budget?: BudgetLimits
+}
+
+/** The one way to give up rights: what was given up before stays given up. */
+export function narrow(context: RunContext, { write = true, tools, pack, protect, budget }: Limits): RunContext {
+  const { scope, services } = context
+  if (budget !== undefined) services.limitCost(scope.at, budget)
+  const { rights: before } = scope
+  const offered = before.tools === undefined ? tools : before.tools.filter((name) => tools?.includes(name) ?? true)
+  const rights: Rights = {
+    write: before.write && write,
+    ...(offered === undefined ? {} : { tools: offered }),
+    packs: pack === undefined ? before.packs : [...before.packs, pack],
+    protections: protect === undefined ? before.protections : [...before.protections, protect],
+  }
+  if (pack === undefined && protect === undefined) return withScope(context, { rights })
+  const permission = services.permissionOf(rights)
+  return {
+    scope: { ...scope, rights },
+    services: { ...services, permission, effects: services.effects.under(permission) },
+  }
 }

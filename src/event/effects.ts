@@ -1,26 +1,8 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ErrorInfo } from './event.ts'
-
-/**
- * Where in a run something happens: the names from the run down, with no counter shared by siblings that run at
- * once (DESIGN 11), for example `['redo', '0', 'task', '5', 'pre_task', '0:lint', 'data#3']`. Indices count from 0.
- */
-export type Place = readonly string[]
-
-/** The place as one string: `redo/0/task/5/pre_task/0:lint/data#3`. A `/` inside a name is written `%2F`. */
-export function placeText(place: Place): string {
-  return place.map((name) => name.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/')
-}
-
-/** The place that a text stands for; undoes `placeText`. */
-export function placeOf(text: string): Place {
-  return text.split('/').map((name) => name.replaceAll('%2F', '/').replaceAll('%25', '%'))
-}
-
-/** The place of the n-th host call of a section, counted from 0. */
-export function hostCallPlace(section: Place, n: number): Place {
-  return [...section.slice(0, -1), `${section.at(-1) ?? ''}#${n}`]
-}
+import type { Spent } from './meter.ts'
+import type { Action, Permission, Permit } from './permission.ts'
+import type { Place } from './place.ts'
 
 export type EffectKind =
   | 'model'
@@ -34,7 +16,7 @@ export type EffectKind =
   | 'message'
   | 'approval'
 
-/** What an effect did cost. `usd` is left out for unpriced models, never 0. */
+/** What a budget counts. `usd` is left out for unpriced models, never 0. */
 export interface Cost {
   readonly calls?: number
   readonly tokens?: number
@@ -57,7 +39,7 @@ export interface BudgetLimits {
   /** Input and output together. */
   readonly tokens?: number
   readonly calls?: number
-  /** What a limit in `usd` says to a call without a known price: refused, or let through uncounted. */
+  /** What a limit in `usd` means for a call without a known price: refused, or allowed and not counted. */
   readonly unpriced: 'deny' | 'allow'
 }
 
@@ -66,22 +48,29 @@ export interface Grant {
   readonly outputTokens?: number
 }
 
-/** What an act is given. One that tries several times counts each try by itself: what it was granted is for the first. */
+/** What an act is given. One that tries several times counts each try by itself: the grant is for the first. */
 export interface Granted extends Grant {
-  /** A try failed and did cost this; undefined: as much as was estimated. */
-  readonly failed: (cost: Cost | undefined) => void
-  /** Sets the estimate aside anew for the next try. Rejects as an effect does that has no budget. */
+  /** A try failed and used this; undefined: as much as was estimated. */
+  readonly failed: (spent: Spent | undefined) => void
+  /** Reserves the estimate again for the next try. Rejects as an effect without budget does. */
   readonly again: () => Promise<Grant>
+  /** Asks for what an effect finds out only while it acts, such as a redirect. @throws BatonError when it is refused */
+  readonly allow: (action: Action) => void
 }
 
-export interface EffectRequest {
+export interface EffectRequest<T> {
   readonly kind: EffectKind
+  /** What is recorded, and compared when a record answers. */
   readonly request: Json
+  /** What the permission judges. */
+  readonly action: Action
   /** `safe`: may be done again when a crash leaves its end unknown; `unsafe`: never without a person's choice. */
   readonly repeat: 'safe' | 'unsafe'
   readonly estimate?: Estimate
-  /** The value to go on with when a person says that an effect was done whose end is not known. */
-  readonly assumed?: Json
+  /** What a finished effect used; left out: nothing that is counted. */
+  readonly costOf?: (value: T) => Spent
+  /** The value to continue with when a person says that an effect with an unknown end was done. */
+  readonly assumed?: T
 }
 
 /** A file change as its caller asks for it. Paths are as they are shown: relative to the workspace when inside. */
@@ -109,16 +98,24 @@ export interface PlannedChange {
   readonly act: (disk: Disk) => void
 }
 
-/** What a call is compared with when it is answered from a record. */
+/**
+ * Looks at the disk and says what is going to change; undefined: nothing. Before it looks at what is there, it asks for
+ * each action with `allow`, which throws when one is refused.
+ */
+export type PlanChange = (allow: (action: Action) => void) => PlannedChange | undefined
+
+/** A call as it is recorded, and compared when a record answers. */
 export interface AskedCall {
   readonly name: string
   readonly args: Json
+  /** The one file that it reads, as it is shown. */
+  readonly reads?: string
 }
 
 export interface BoundaryOptions<T> {
   /**
-   * Everything that decides what the work does, by name; undefined: nothing but its place. A finished boundary is read
-   * back only while all of them are equal.
+   * Everything that decides what the work does, by name; undefined: nothing but its place. A finished boundary is
+   * reused only while all of them are equal.
    */
   readonly inputs?: { readonly [name: string]: unknown }
   /** Whether the value is final. A resumed run does the work again when it is not: something in it failed. */
@@ -130,24 +127,32 @@ export interface BoundaryOptions<T> {
 }
 
 /**
- * The one gate for everything that has a consequence or comes from outside (DESIGN 2 rule 3). Implemented in
- * journal/; resume, replay, budgets and history are built on it. Results must be JSON or undefined. Within a run no
- * two calls have the same place.
+ * The one gate for everything that has a consequence or comes from outside. Implemented in journal/; resume, replay,
+ * budgets and history are built on it. Results must be JSON or undefined. Within a run no two calls have the same place.
+ * See docs/design/effects.md.
  */
 export interface Effects {
   /** Reads something that may differ next time: time, random, file content, listings. Synchronous, never paid. */
   observe<T>(at: Place, call: AskedCall, read: () => T): T
-  /** True when an observation at this place has its answer already: nothing need be made ready for it. */
-  readonly answers?: (at: Place) => boolean
-  /**
-   * Changes files: noted before and after. `plan` looks at the disk and says what is going to change, undefined when
-   * nothing is; it is not asked when a record answers. True when something has changed.
-   */
-  changeFile(at: Place, asked: AskedChange, plan: () => PlannedChange | undefined): boolean
-  /** Does something with consequences: policy, budget, journal and events in one place. */
-  perform<T>(at: Place, effect: EffectRequest, act: (signal: AbortSignal, grant: Granted) => Promise<T>): Promise<T>
+  /** The same for what may take longer than 20 ms: searches and long listings. */
+  observeAsync<T>(at: Place, call: AskedCall, read: () => Promise<T>): Promise<T>
+  /** True when an observation at this place is answered from a record: nothing need be prepared for it. */
+  readonly answers: (at: Place) => boolean
+  /** Asks a person where the permission says `ask`. @throws BatonError when it is refused, or nobody can be asked */
+  permit(at: Place, action: Action): Promise<Permit>
+  /** Changes files: recorded before and after. True when something has changed. `plan` is not asked when a record answers. */
+  changeFile(at: Place, asked: AskedChange, plan: PlanChange, permit?: Permit): boolean
+  /** Does something with consequences: permission, budget, journal and events in this order. Without `permit` it asks. */
+  perform<T>(
+    at: Place,
+    effect: EffectRequest<T>,
+    act: (signal: AbortSignal, grant: Granted) => Promise<T>,
+    permit?: Permit,
+  ): Promise<T>
   /** A piece of work that is recorded whole when it is finished. */
   boundary<T>(at: Place, work: () => Promise<T>, options?: BoundaryOptions<T>): Promise<T>
   /** A call of a script that changes something, or waits, by effects of its own: recorded whole when it returns. */
   call<T>(at: Place, asked: AskedCall, work: () => T | Promise<T>): T | Promise<T>
+  /** The same gate for somebody with other rights. */
+  under(permission: Permission): Effects
 }

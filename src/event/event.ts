@@ -1,151 +1,223 @@
-import type { Json } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { Usage } from './message.ts'
 
-type Stage = 'pre' | 'pre_task' | 'post_task' | 'post'
+declare const described: unique symbol
 
-export interface ErrorInfo {
-  readonly code: string
-  readonly message: string
-  readonly hint?: string
-  readonly file?: string
-  readonly line?: number
-  readonly column?: number
+/** A JSON Schema, and the type of the values that fit it. */
+interface Schema<T> extends JsonObject {
+  readonly [described]?: T
+}
+
+/** A field that may be left out. */
+interface Optional<T> {
+  readonly optional: Schema<T>
+}
+
+interface Fields {
+  readonly [name: string]: Schema<unknown> | Optional<unknown>
+}
+
+/** The type of an object with these fields. */
+type Described<F extends Fields> = Flat<
+  {
+    readonly [N in keyof F as F[N] extends Optional<unknown> ? never : N]: F[N] extends Schema<infer T> ? T : never
+  } & {
+    readonly [N in keyof F as F[N] extends Optional<unknown> ? N : never]?: F[N] extends Optional<infer T> ? T : never
+  }
+>
+
+type Flat<T> = { [N in keyof T]: T[N] }
+
+const text: Schema<string> = { type: 'string' }
+const truth: Schema<boolean> = { type: 'boolean' }
+const number: Schema<number> = { type: 'number' }
+const ordinal: Schema<number> = { type: 'integer', minimum: 1 }
+const numberOrNull: Schema<number | null> = { type: ['number', 'null'] }
+const count: Schema<number> = { type: 'integer', minimum: 0 }
+const amount: Schema<number | null> = { type: ['number', 'null'], minimum: 0 }
+const textOrNull: Schema<string | null> = { type: ['string', 'null'] }
+const anything: Schema<Json> = {}
+
+const errorFields = {
+  code: text,
+  message: text,
+  hint: optional(text),
+  file: optional(text),
+  line: optional(count),
+  column: optional(count),
   /** The lines that led there, innermost first: of the scripts that called it, up to the prompt file. */
-  readonly chain?: readonly { readonly file: string; readonly line?: number; readonly column?: number }[]
+  chain: optional(list(object({ file: text, line: optional(count), column: optional(count) }))),
   /** What differs from what was recorded, as a unified diff. */
-  readonly diff?: string
+  diff: optional(text),
 }
 
-/** What became of one change of an answer (spec/aipack.md 6.2, aip.udiffx). */
-export type FileChange = {
-  readonly file_path: string
-  readonly kind: 'New' | 'Patch' | 'Append' | 'Copy' | 'Rename' | 'Delete' | 'Fail'
-  readonly success: boolean
-  readonly error_msg?: string
-  readonly error_hunks?: readonly { readonly hunk_body: string; readonly cause: string }[]
+export type ErrorInfo = Described<typeof errorFields>
+
+const changeFields = {
+  file_path: text,
+  kind: oneOf('New', 'Patch', 'Append', 'Copy', 'Rename', 'Delete', 'Fail'),
+  success: truth,
+  error_msg: optional(text),
+  error_hunks: optional(list(object({ hunk_body: text, cause: text }))),
 }
 
-export type RunStopReason = 'done' | 'skipped' | 'limit' | 'budget' | 'error' | 'cancelled'
+/** What became of one change of an answer (as `aip.udiffx` reports it). */
+export type FileChange = Described<typeof changeFields>
+
+const usageFields = {
+  calls: count,
+  input: count,
+  output: count,
+  cached: count,
+  reasoning: count,
+  cache_write: optional(count),
+} satisfies Record<keyof Usage, unknown>
+
+const error: Schema<ErrorInfo> = { $ref: '#/definitions/error' }
+const usage: Schema<Usage> = { $ref: '#/definitions/usage' }
+const change: Schema<FileChange> = { $ref: '#/definitions/file_change' }
+const stage = oneOf('pre', 'pre_task', 'post_task', 'post')
+const scope = oneOf('run', 'task')
+const message = { id: text, type: always('agent_message') }
+const task = { index: count, label: text }
+
+const ending = {
+  stop_reason: oneOf('done', 'skipped', 'limit', 'budget', 'error', 'cancelled', 'suspended'),
+  exit_code: count,
+  result: textOrNull,
+  outputs: list(anything),
+  usage,
+  cost_usd: amount,
+  unpriced: list(text),
+  permission_denials: list(anything),
+  repeated: list(anything),
+  /** What a suspended run waits for: `place` and `kind` of each open effect. */
+  suspended: optional(list(anything)),
+  /** Why nothing was done, when `stop_reason` is `skipped`. */
+  reason: optional(text),
+  error: optional(error),
+}
+
+export type RunStopReason = Described<typeof ending>['stop_reason']
 
 /**
- * The one vocabulary of what happens in a run. It is the `--json` output as well, so the fields are snake_case.
- * Additive changes keep `schema`; readers ignore unknown types (spec/conventions.md 4.8).
+ * The one vocabulary of what happens in a run, each event with its fields. It is the `--json` output as well, so the
+ * fields are snake_case. Additive changes keep `schema`; readers ignore unknown types.
  */
-export type EventBody =
-  | {
-      readonly type: 'run.started'
-      readonly schema: 1
-      readonly file: string
-      /** A prompt file answers; an agent prints. */
-      readonly target: 'prompt' | 'agent'
-      readonly file_hash: string | null
-      readonly version: string
-      readonly config_warnings: readonly string[]
-      /** The run goes on where it broke off. */
-      readonly resumed?: true
-    }
-  | { readonly type: 'stage.started'; readonly stage: Stage; readonly agents: readonly string[] }
-  | { readonly type: 'stage.completed'; readonly stage: Stage }
-  | { readonly type: 'stage.failed'; readonly stage: Stage; readonly error: ErrorInfo }
-  | { readonly type: 'tasks.planned'; readonly count: number; readonly concurrency: number }
-  | { readonly type: 'task.started'; readonly index: number; readonly label: string; readonly count: number }
-  | { readonly type: 'task.completed'; readonly index: number; readonly label: string; readonly output: string }
-  | { readonly type: 'task.skipped'; readonly index: number; readonly label: string; readonly reason?: string }
-  | { readonly type: 'task.failed'; readonly index: number; readonly label: string; readonly error: ErrorInfo }
-  | {
-      readonly type: 'agent.started'
-      readonly name: string
-      readonly kind: 'aip' | 'lua' | 'prompt' | 'llm'
-      readonly input?: Json
-    }
-  | { readonly type: 'agent.completed'; readonly name: string; readonly stop_reason: string; readonly output?: Json }
-  | { readonly type: 'agent.failed'; readonly name: string; readonly error: ErrorInfo }
-  | { readonly type: 'item.started'; readonly item: { readonly id: string; readonly type: 'agent_message' } }
-  | { readonly type: 'item.delta'; readonly item_id: string; readonly text: string; readonly reasoning?: true }
-  | {
-      readonly type: 'item.completed'
-      readonly item: { readonly id: string; readonly type: 'agent_message'; readonly text: string }
-    }
+const events = {
+  'run.started': {
+    schema: always(1),
+    file: text,
+    /** A prompt file answers; an agent prints. */
+    target: oneOf('prompt', 'agent'),
+    file_hash: textOrNull,
+    version: text,
+    config_warnings: list(text),
+    /** The run is resumed where it was interrupted. */
+    resumed: optional(always(true)),
+  },
+  'stage.started': { stage, agents: list(text) },
+  'stage.completed': { stage },
+  'stage.failed': { stage, error },
+  'tasks.planned': { count, concurrency: count },
+  'task.started': { ...task, count },
+  'task.completed': { ...task, output: text },
+  'task.skipped': { ...task, reason: optional(text) },
+  'task.failed': { ...task, error },
+  /** The task waits for a person or another day; a resumed run continues it. */
+  'task.suspended': { ...task, error },
+  'agent.started': { name: text, kind: oneOf('aip', 'lua', 'prompt', 'llm'), input: optional(anything) },
+  'agent.completed': { name: text, stop_reason: text, output: optional(anything) },
+  'agent.failed': { name: text, error },
+  'agent.suspended': { name: text, error },
+  'item.started': { item: object(message) },
+  'item.delta': { item_id: text, text, reasoning: optional(always(true)) },
+  'item.completed': { item: object({ ...message, text }) },
   /** Tokens and price of one model call and of the run so far; a price is null when it is not known. */
-  | {
-      readonly type: 'usage'
-      readonly model: string
-      readonly call: Usage
-      readonly total: Usage
-      readonly cost_usd: number | null
-      readonly total_cost_usd: number | null
-    }
-  /** A model call failed and is made again after a wait. What `item.delta` sent for the item so far does not count. */
-  | {
-      readonly type: 'retry'
-      readonly item_id: string
-      readonly model: string
-      /** The call that failed, from 1. */
-      readonly attempt: number
-      readonly delay_ms: number
-      readonly error: ErrorInfo
-    }
+  usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
+  /**
+   * A model call failed and is made again after a wait. What `item.delta` sent for the item so far does not count.
+   * `attempt`: the call that failed, from 1.
+   */
+  retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, error },
   /** A model failed for good and the next one of `fallback_models` is asked. */
-  | {
-      readonly type: 'fallback'
-      readonly item_id: string
-      readonly from: string
-      readonly to: string
-      readonly error: ErrorInfo
-    }
+  fallback: { item_id: text, from: text, to: text, error },
   /** What became of the file changes of an answer. */
-  | { readonly type: 'changes.applied'; readonly items: readonly FileChange[] }
-  | { readonly type: 'file.changed'; readonly op: string; readonly path: string }
-  | { readonly type: 'print'; readonly name: string; readonly text: string }
-  /** Something a script wants to be seen. A later one with the same scope, place of the agent and `id` replaces it. */
-  | {
-      readonly type: 'pin'
-      readonly scope: 'run' | 'task'
-      readonly id: string
-      /** Smaller comes first; null comes last. */
-      readonly priority: number | null
-      readonly label: string
-      readonly content: string
-    }
-  | { readonly type: 'label'; readonly scope: 'run' | 'task'; readonly label: string }
-  | { readonly type: 'warning'; readonly message: string; readonly hint?: string }
-  | { readonly type: 'redo'; readonly count: number }
+  'changes.applied': { items: list(change) },
+  'file.changed': { op: text, path: text },
+  print: { name: text, text },
+  /**
+   * Something a script wants to be seen. A later one with the same scope, place of the agent and `id` replaces it.
+   * Smaller priorities come first; null comes last.
+   */
+  pin: { scope, id: text, priority: numberOrNull, label: text, content: text },
+  label: { scope, label: text },
+  warning: { message: text, hint: optional(text) },
+  redo: { count },
   /** In a watch session: a `pre` step or task would do what it did in an earlier run, and gives what it gave then. */
-  | { readonly type: 'read_back'; readonly label: string }
+  read_back: { label: text },
   /** In a watch session: a `pre` step or task that an earlier run has finished is done again. */
-  | { readonly type: 'again'; readonly label: string; readonly reason: string }
+  again: { label: text, reason: text },
   /** The final answer of one task, in input order; comes once, when no later round can replace it. */
-  | {
-      readonly type: 'answer'
-      readonly index: number
-      readonly count: number
-      readonly label: string
-      readonly text: string
-    }
+  answer: { index: count, count, label: text, text },
   /** An output of an agent that is the target of the run, in input order. */
-  | { readonly type: 'output'; readonly output: Json }
-  | {
-      readonly type: 'run.completed' | 'run.failed'
-      readonly stop_reason: RunStopReason
-      readonly exit_code: number
-      readonly result: string | null
-      readonly outputs: readonly Json[]
-      readonly usage: Usage
-      readonly cost_usd: number | null
-      readonly unpriced: readonly string[]
-      readonly permission_denials: readonly Json[]
-      readonly repeated: readonly Json[]
-      /** Why nothing was done, when `stop_reason` is `skipped`. */
-      readonly reason?: string
-      readonly error?: ErrorInfo
-    }
-
-/** What the bus adds: `seq` counts from 0 without gaps, `agent` is the place, for example `task/0/pre_task/0:lint`. */
-interface Envelope {
-  readonly seq: number
-  readonly ts: string
-  readonly run_id: string
-  readonly agent: string
+  output: { output: anything },
+  'run.completed': ending,
+  'run.failed': ending,
 }
 
-export type RunEvent = EventBody & Envelope
+/** What the bus adds: `seq` counts from 0 without gaps, `agent` is the place, for example `task/0/pre_task/0:lint`. */
+const envelope = { seq: count, ts: text, run_id: text, agent: text }
+
+/** Something that happens in a run. */
+export type EventBody = {
+  [T in keyof typeof events]: Flat<{ readonly type: T } & Described<(typeof events)[T]>>
+}[keyof typeof events]
+
+/** An event as listeners and readers of `--json` get it. */
+export type RunEvent = EventBody & Described<typeof envelope>
+
+/**
+ * The JSON Schema (draft-07) of one line of `--json` (docs/events.md). New versions add events and fields: a reader
+ * passes over what it does not know, so fields that are not named are allowed.
+ */
+export function eventJsonSchema(): JsonObject {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'One line of baton run --json',
+    oneOf: Object.entries(events).map(([type, fields]) => ({
+      title: type,
+      ...object({ type: always(type), ...envelope, ...fields }),
+    })),
+    definitions: { error: object(errorFields), usage: object(usageFields), file_change: object(changeFields) },
+  }
+}
+
+function always<const T extends Json>(value: T): Schema<T> {
+  return { const: value }
+}
+
+function oneOf<const T extends string>(...values: readonly T[]): Schema<T> {
+  return { enum: values }
+}
+
+function list<T>(items: Schema<T>): Schema<readonly T[]> {
+  return { type: 'array', items }
+}
+
+function optional<T>(schema: Schema<T>): Optional<T> {
+  return { optional: schema }
+}
+
+function object<F extends Fields>(fields: F): Schema<Described<F>> {
+  const entries = Object.entries(fields)
+  return {
+    type: 'object',
+    required: entries.filter(([, field]) => !isOptional(field)).map(([name]) => name),
+    properties: Object.fromEntries(entries.map(([name, field]) => [name, isOptional(field) ? field.optional : field])),
+  }
+}
+
+function isOptional(field: Fields[string]): field is Optional<unknown> {
+  return 'optional' in field
+}

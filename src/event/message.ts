@@ -1,31 +1,93 @@
-/** One message of a conversation (R282). */
+import type { Json } from '../base/json.ts'
+
+/** The ways of asking a model that are known. */
+export type WireFormatName = 'chat' | 'responses' | 'anthropic' | 'gemini'
+
+/** One message of a conversation (R282). Its parts are in the order in which they were said. */
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  readonly content: string
+  readonly parts: readonly MessagePart[]
   /** Who speaks, where several share a role. */
   readonly name?: string
-  /** Tools the assistant asked for; only with the role `assistant`. */
-  readonly tool_calls?: readonly ToolCall[]
-  /** The call this is the result of; only with the role `tool`. */
-  readonly tool_call_id?: string
-  /** A file that goes with the text: an image or a document. */
-  readonly attachment?: Attachment
   /** The provider may keep everything up to here for the next call. */
   readonly cache?: true
 }
 
-export interface ToolCall {
-  readonly id: string
-  readonly name: string
-  /** JSON as the model wrote it, which may not be valid. */
-  readonly arguments: string
+export type MessagePart = TextPart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart
+
+/**
+ * What one wire format wants back in the next request, as it came: signatures, encrypted reasoning, ids of items. It is
+ * sent to that format only; the others get what the part says in their own terms.
+ */
+export interface ProviderData {
+  readonly format: WireFormatName
+  readonly data: Json
 }
 
-interface Attachment {
+interface AnyPart {
+  readonly provider?: ProviderData
+}
+
+export interface TextPart extends AnyPart {
+  readonly type: 'text'
+  readonly text: string
+}
+
+/** An image or a document. */
+export interface FilePart extends AnyPart {
+  readonly type: 'file'
   readonly name: string
   readonly mediaType: string
   /** Base64. */
   readonly data: string
+}
+
+/** What a model thought, as far as it shows it: empty where all of it is in `provider`. */
+interface ReasoningPart extends AnyPart {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+/** A tool the model asked for; only with the role `assistant`. */
+export interface ToolCallPart extends AnyPart {
+  readonly type: 'tool_call'
+  readonly id: string
+  readonly name: string
+  /** JSON as the model wrote it, which may not be valid. */
+  readonly input: string
+}
+
+/** What a tool gave; only with the role `tool`. */
+export interface ToolResultPart extends AnyPart {
+  readonly type: 'tool_result'
+  /** The id of the call. */
+  readonly id: string
+  readonly parts: readonly (TextPart | FilePart)[]
+  readonly is_error?: true
+}
+
+/** A message of one text. */
+export function textMessage(role: Message['role'], text: string): Message {
+  return { role, parts: [{ type: 'text', text }] }
+}
+
+/** The text of a message, without reasoning, files, and what tools were asked or gave. */
+export function textOf({ parts }: Pick<Message, 'parts'>): string {
+  return joined(parts, 'text')
+}
+
+/** What the model thought before and between its words. */
+export function reasoningOf({ parts }: Pick<Message, 'parts'>): string {
+  return joined(parts, 'reasoning')
+}
+
+/** The tools that a message asks for, in its order. */
+export function toolCallsOf({ parts }: Pick<Message, 'parts'>): readonly ToolCallPart[] {
+  return parts.filter((part) => part.type === 'tool_call')
+}
+
+function joined(parts: readonly MessagePart[], type: 'text' | 'reasoning'): string {
+  return parts.map((part) => (part.type === type ? part.text : '')).join('')
 }
 
 /**

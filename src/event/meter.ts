@@ -1,29 +1,86 @@
-import type { MeteredCall, RunTotal } from './context.ts'
-import { addUsage, noUsage } from './message.ts'
+import { addUsage, noUsage, type Usage } from './message.ts'
+import { originOf, type Place, placeText } from './place.ts'
 
+/** What model calls used. */
+export interface Spent {
+  /** For people, for example `openai::gpt-5-mini`; of several the last one, empty when there was none. */
+  readonly model: string
+  readonly usage: Usage
+  /** In US dollars; null when the price of one is not known. */
+  readonly costUsd: number | null
+}
+
+/** All model calls of a run so far. */
+export interface RunTotal {
+  readonly usage: Usage
+  /** Sum of the calls with a known price; null when there were calls and none has one. */
+  readonly costUsd: number | null
+  /** Models whose price is not known, each once. */
+  readonly unpriced: readonly string[]
+}
+
+/** Counts the model calls of one run. Calls without a price are named and never counted as free. */
 export interface Meter {
-  readonly add: (call: MeteredCall) => RunTotal
+  /** Counts a call that was made at a place. Gives the new total. */
+  readonly add: (at: Place, spent: Spent) => RunTotal
+  /** A record has answered a call: it belongs to what is measured around it, and is in the total already. */
+  readonly recall: (at: Place, spent: Spent) => void
+  /** Does some work, and says what the calls at and below its place used meanwhile. */
+  readonly measure: <T>(at: Place, work: () => Promise<T>) => Promise<{ readonly value: T; readonly spent: Spent }>
   readonly total: () => RunTotal
 }
 
-/** Adds up the model calls of one run. Calls without a price are named and never counted as free (DESIGN 8). */
+export const nothingSpent: Spent = { model: '', usage: noUsage, costUsd: 0 }
+
+/** The sum of two; one without a price makes it unknown. */
+export function addSpent(left: Spent, right: Spent): Spent {
+  const costUsd = left.costUsd === null || right.costUsd === null ? null : left.costUsd + right.costUsd
+  return { model: right.model === '' ? left.model : right.model, usage: addUsage(left.usage, right.usage), costUsd }
+}
+
 export function createMeter(): Meter {
   let usage = noUsage
   let known: number | null = 0
   const unpriced = new Set<string>()
+  /** What is measured now, by the text of its place; one place may be measured more than once. */
+  const measured = new Map<string, Set<{ spent: Spent }>>()
   const total = (): RunTotal => ({ usage, costUsd: known, unpriced: [...unpriced] })
 
+  function recall(at: Place, spent: Spent): void {
+    if (measured.size === 0) return
+    const origin = originOf(at)
+    for (let length = origin.length; length >= 0; length -= 1) {
+      const here = measured.get(placeText(origin.slice(0, length))) ?? []
+      for (const measurement of here) measurement.spent = addSpent(measurement.spent, spent)
+    }
+  }
+
   return {
-    add(call) {
+    add(at, spent) {
       const isFirst = usage.calls === 0
-      usage = addUsage(usage, call.usage)
-      if (call.costUsd === null) {
-        unpriced.add(call.model)
+      usage = addUsage(usage, spent.usage)
+      if (spent.costUsd === null) {
+        unpriced.add(spent.model)
         if (isFirst) known = null
       } else {
-        known = (known ?? 0) + call.costUsd
+        known = (known ?? 0) + spent.costUsd
       }
+      recall(at, spent)
       return total()
+    },
+    recall,
+    async measure(at, work) {
+      const key = placeText(originOf(at))
+      const measurement = { spent: nothingSpent }
+      const here = measured.get(key) ?? new Set()
+      measured.set(key, here.add(measurement))
+      try {
+        const value = await work()
+        return { value, spent: measurement.spent }
+      } finally {
+        here.delete(measurement)
+        if (here.size === 0) measured.delete(key)
+      }
     },
     total,
   }

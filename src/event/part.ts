@@ -1,23 +1,24 @@
 import type { RunContext } from './context.ts'
 import type { BoundaryOptions } from './effects.ts'
 
-/** A piece of a run that is a boundary, and that a later run may read back: a `pre` step or a task. */
+/** A piece of a run that is a boundary, and that a later run of a watch session may reuse: a `pre` step or a task. */
 export interface Part<T> extends BoundaryOptions<T> {
   /** For people. */
   readonly label: string
-  /** May be done for a look: what it does goes through the context it is given, and through nothing else. */
+  /** May be done to look whether it is unchanged: what it does goes through the context it is given, and through nothing else. */
   readonly work: (context: RunContext) => Promise<T>
 }
 
-/** What earlier runs of a watch session have finished (DESIGN 13 "Watch"). */
+/** What earlier runs of a watch session have finished. */
 export interface EarlierParts {
   /** The value of the part at the context's place; undefined when it has to be done. */
-  readBack<T>(part: Part<T>, context: RunContext): Promise<{ readonly value: T } | undefined>
+  reuse<T>(part: Part<T>, context: RunContext): Promise<{ readonly value: T } | undefined>
 }
 
 /** Does a part, unless an earlier run has done the same. */
 export async function runPart<T>(part: Part<T>, context: RunContext): Promise<T> {
-  const earlier = await context.earlier?.readBack(part, context)
+  const { scope, services } = context
+  const earlier = await services.earlier?.reuse(part, context)
   if (earlier !== undefined) return earlier.value
-  return context.effects.boundary(context.at, () => part.work(context), part)
+  return services.effects.boundary(scope.at, () => part.work(context), part)
 }

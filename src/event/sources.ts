@@ -2,9 +2,9 @@ import { dirname, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import type { Place } from './effects.ts'
+import type { Place } from './place.ts'
 
-/** The files that a run executes, and those that a model has changed in it: never both (DESIGN 9 "Sandbox"). */
+/** The files that a run executes, and those that a model has changed in it: never both. */
 export interface RunSources {
   /**
    * Notes a file that is executed, and with `use` which text of it, and where in the run; from now on no answer changes it, nor the modules beside it.

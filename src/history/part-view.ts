@@ -1,13 +1,15 @@
 import { isObject } from '../base/json.ts'
-import type { Location } from '../journal/place-tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
-import type { RecordSource } from '../journal/run-index.ts'
+import { indexRun } from '../journal/run-index.ts'
+import { noMask } from '../journal/secrets.ts'
+import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { type ErrorPlace, errorView, noError } from '../journal/summary.ts'
-import { failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
+import type { Location } from '../journal/tree.ts'
+import { begunEffects } from '../journal/uncertain.ts'
+import { errorOf, failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
 import type { Break, Part } from './run-tree.ts'
-import { describeEffect } from './effect-text.ts'
 
-export type PartStatus = 'done' | 'skipped' | 'failed' | 'unfinished'
+export type PartStatus = 'done' | 'skipped' | 'failed' | 'suspended' | 'unfinished'
 
 /** One part of a run for people and programs: a task, an agent, a section of it, or an effect. */
 export interface PartView {
@@ -26,14 +28,12 @@ export interface PartView {
   /** How often each host function was called. */
   readonly uses: { readonly [name: string]: number }
   readonly error: string | null
-  /** Where the error is, when it is in a file. */
   readonly error_place: ErrorPlace | null
-  /** Finished parts that are left out. */
   readonly omitted: number
   readonly parts: readonly PartView[]
 }
 
-export interface ShowView {
+interface ShowView {
   readonly type: 'print' | 'pin' | 'label'
   /** Of a pin and a label; the agent of a print. */
   readonly label: string
@@ -107,16 +107,18 @@ export function viewShows(shows: readonly Location[], source: RecordSource): rea
   })
 }
 
-function kindOf({ place, started }: Part, source: RecordSource): string {
-  const record = started === undefined ? undefined : source.at(started)
-  if (record?.k === 'started') return record.kind
+function kindOf(part: Part, source: RecordSource): string {
+  const { place } = part
+  const started = startedOf(part, source)
+  if (started !== undefined) return started.kind
   if (isTask(place)) return 'task'
   return /(?:^|\/)(?:before_all|data|output|after_all|chunk)$/.test(place) ? 'section' : 'agent'
 }
 
-function textOf({ started, begin, done, place }: Part, source: RecordSource): string {
-  const record = started === undefined ? undefined : source.at(started)
-  if (record?.k === 'started') return describeEffect(record.kind, valueOf(record.request, source))
+function textOf(part: Part, source: RecordSource): string {
+  const { begin, done, place } = part
+  const started = startedOf(part, source)
+  if (started !== undefined) return describeEffect(started.kind, valueOf(started.request, source))
   if (!isTask(place)) return ''
   const begun = begin === undefined ? undefined : source.at(begin)
   // older versions wrote it only at the end
@@ -144,9 +146,14 @@ function taskValue(
 
 function statusOfPart(part: Part, source: RecordSource): PartStatus {
   const { begin, done, started, place } = part
-  if (started !== undefined) return statusOfEffect(part)
+  const isSuspended = part.failure !== undefined && source.at(part.failure.location).k === 'suspended'
+  if (started !== undefined) {
+    const status = statusOfEffect(part)
+    return status === 'unfinished' && isSuspended ? 'suspended' : status
+  }
   if (done !== undefined) return taskValue(place, done, source)?.['status'] === 'skipped' ? 'skipped' : 'done'
   if (begin === undefined) return 'done'
+  if (isSuspended) return 'suspended'
   return hasFailed(part) || hasFailedBelow(part) ? 'failed' : 'unfinished'
 }
 
@@ -212,4 +219,63 @@ export function startedOf(
 ): Extract<JournalRecord, { k: 'started' }> | undefined {
   const record = started === undefined ? undefined : source.at(started)
   return record?.k === 'started' ? record : undefined
+}
+
+/** An effect in a few words: the model, the command line, what happens to which file. */
+function describeEffect(kind: string, request: unknown): string {
+  if (!isObject(request)) return ''
+  const text = (name: string): string => (typeof request[name] === 'string' ? request[name] : '')
+  switch (kind) {
+    case 'model':
+      return text('provider')
+    case 'command':
+      return [text('command'), ...listOf(request['args'])].join(' ')
+    case 'file':
+      return [text('op'), ...(text('from') === '' ? [] : [text('from'), '→']), text('path')].join(' ')
+    case 'http':
+      return `${text('method') || 'GET'} ${text('url')}`
+    default:
+      return text('name') || text('path')
+  }
+}
+
+function listOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
+}
+
+/** An effect that waits, or that began and whose end is not known, or that failed in a way that only a person can judge. */
+export interface PendingView {
+  /** What `baton resume --uncertain` takes. */
+  readonly id: string
+  readonly place: string
+  readonly kind: string
+  readonly text: string
+  /**
+   * What a resume does: `again`: it is repeated; `files`: it looks whether the file was changed; `choice`: it needs
+   * `--uncertain`; `waits`: it was suspended before anything of it happened, and is asked for again.
+   */
+  readonly resume: 'again' | 'files' | 'choice' | 'waits'
+  readonly error: string | null
+}
+
+/** The effects of a run folder whose end is not known. */
+export async function pendingEffects(folder: string): Promise<readonly PendingView[]> {
+  const source = openFileRecords(folder, { mask: noMask })
+  try {
+    const index = await indexRun(source, { keeps: 'unfinished', repair: true })
+    return begunEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
+      const { e, n, kind, repeat, request } = started
+      const ended = node.ended === undefined ? undefined : source.at(node.ended)
+      const open = kind === 'file' ? 'files' : repeat === 'safe' ? 'again' : 'choice'
+      const resume = node.waits === true ? 'waits' : open
+      // what is known to have failed is made again as what never began is
+      if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []
+      const text = describeEffect(kind, valueOf(request, source))
+      return [
+        { id: `${e}.${n}`, place, kind, text, resume, error: ended === undefined ? null : errorOf(ended, source) },
+      ]
+    })
+  } finally {
+    source.close()
+  }
 }

@@ -1,10 +1,7 @@
-import { namesOf } from '../journal/place-tree.ts'
-import { answerText, promptText } from './prompt-text.ts'
-import { dataText } from './data-lines.ts'
-import { startedOf, viewPart, type PartView, type ViewContext } from './part-view.ts'
-import { errorOf, valueOf } from './recorded.ts'
+import type { RecordSource } from '../journal/source.ts'
+import { answerText, dataText, errorOf, promptText, valueOf } from './recorded.ts'
+import { type PartView, startedOf, type ViewContext, viewPart } from './part-view.ts'
 import type { Part } from './run-tree.ts'
-import type { RecordSource } from '../journal/run-index.ts'
 
 /** A text of a part: what went in, what came out. */
 export interface DetailView {
@@ -17,13 +14,6 @@ export interface DetailView {
 export interface PlaceView {
   readonly part: PartView
   readonly details: readonly DetailView[]
-}
-
-/** A part of a tree by its place; undefined when nothing is known of it. */
-export function findPart(root: Part, place: string): Part | undefined {
-  let part: Part | undefined = root
-  for (const name of namesOf(place)) part = part?.parts.get(name)
-  return part
 }
 
 /** A part whole: with every prompt and answer, request and result, and host call at and below it. */

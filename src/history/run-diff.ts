@@ -1,14 +1,19 @@
 import { isObject } from '../base/json.ts'
-import { openFileRecords } from '../journal/file-records.ts'
-import type { Location } from '../journal/place-tree.ts'
+import { openFileRecords, type RecordSource } from '../journal/source.ts'
+import type { Location } from '../journal/tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
-import type { RecordSource } from '../journal/run-index.ts'
 import { noMask } from '../journal/secrets.ts'
-import { type CallRecord, callText, isRecordedAlike } from './call-text.ts'
-import { dataText } from './data-lines.ts'
+import {
+  answerText,
+  type CallRecord,
+  callText,
+  dataText,
+  errorOf,
+  isRecordedAlike,
+  promptText,
+  valueOf,
+} from './recorded.ts'
 import { startedOf } from './part-view.ts'
-import { answerText, promptText } from './prompt-text.ts'
-import { errorOf, valueOf } from './recorded.ts'
 import { type Part, readTree, type RunTree } from './run-tree.ts'
 
 /** Something that two runs do not have in common. `before` and `after` are null where a run lacks it. */
@@ -40,20 +45,20 @@ export function* compareRuns(before: DiffSide, after: DiffSide): Generator<Diffe
 }
 
 function* compareSources(sides: Sides<DiffSide>): Generator<Difference> {
-  const [one, other] = sides
-  for (const name of new Set([...one.tree.sources.keys(), ...other.tree.sources.keys()])) {
-    const records = [recordAt(one, name), recordAt(other, name)] as const
-    const texts = records.map((record, index) =>
-      record?.k === 'source' ? sourceText(valueOf(record.value, (sides[index] ?? one).source)) : null,
-    )
-    if (texts[0] !== texts[1]) {
-      yield { kind: 'source', place: name, before: texts[0] ?? null, after: texts[1] ?? null }
-    }
+  for (const name of new Set(sides.flatMap(({ tree }) => [...tree.sources.keys()]))) {
+    const [before, after] = eachOf(sides, ({ tree, source }) => {
+      const record = recordAt(tree.sources.get(name), source)
+      return record?.k === 'source' ? sourceText(valueOf(record.value, source)) : null
+    })
+    if (before !== after) yield { kind: 'source', place: name, before, after }
   }
 }
 
-function recordAt({ tree, source }: DiffSide, name: string): JournalRecord | undefined {
-  const location = tree.sources.get(name)
+function eachOf<T, R>([before, after]: Sides<T>, map: (side: T, index: 0 | 1) => R): Sides<R> {
+  return [map(before, 0), map(after, 1)]
+}
+
+function recordAt(location: Location | undefined, source: RecordSource): JournalRecord | undefined {
   return location === undefined ? undefined : source.at(location)
 }
 
@@ -80,27 +85,25 @@ function paidText({ paid }: Part): string {
 }
 
 function* compareEffects(parts: Sides<Part>, sources: Sides<RecordSource>): Generator<Difference> {
-  const [before, after] = parts
-  const started = [startedOf(before, sources[0]), startedOf(after, sources[1])] as const
+  const started = eachOf(parts, (part, index) => startedOf(part, sources[index]))
   const [one, other] = started
-  const { place } = before
+  const [{ place }] = parts
   if (one === undefined && other === undefined) return
   const isModel = (one ?? other)?.kind === 'model'
   if (one?.fp !== other?.fp || one?.kind !== other?.kind) {
     const show = isModel ? promptText : dataText
-    yield {
-      kind: isModel ? 'prompt' : 'request',
-      place,
-      before: one === undefined ? null : show(valueOf(one.request, sources[0])),
-      after: other === undefined ? null : show(valueOf(other.request, sources[1])),
-    }
+    const [before, after] = eachOf(started, (record, index) =>
+      record === undefined ? null : show(valueOf(record.request, sources[index])),
+    )
+    // a turn differs as well where only those before it do, which are shown themselves
+    if (!isModel || before !== after) yield { kind: isModel ? 'prompt' : 'request', place, before, after }
   }
-  const [was, is] = [resultOf(before, sources[0]), resultOf(after, sources[1])]
-  if (was !== is) yield { kind: isModel ? 'answer' : 'result', place, before: was, after: is }
+  const [before, after] = eachOf(parts, (part, index) => resultOf(part, sources[index]))
+  if (before !== after) yield { kind: isModel ? 'answer' : 'result', place, before, after }
 }
 
 function resultOf(part: Part, source: RecordSource): string | null {
-  const record = part.ended === undefined ? undefined : source.at(part.ended)
+  const record = recordAt(part.ended, source)
   if (record?.k !== 'ended') return null
   if (record.status !== 'ok') return `error: ${errorOf(record, source) ?? ''}`
   const value = valueOf(record.value, source)
@@ -108,32 +111,23 @@ function resultOf(part: Part, source: RecordSource): string | null {
 }
 
 function* compareCalls(parts: Sides<Part>, sources: Sides<RecordSource>): Generator<Difference> {
-  const [before, after] = parts
-  for (const place of new Set([...before.answers.keys(), ...after.answers.keys()])) {
-    const calls = [callAt(before.answers.get(place), sources[0]), callAt(after.answers.get(place), sources[1])] as const
+  for (const place of new Set(parts.flatMap(({ answers }) => [...answers.keys()]))) {
+    const calls = eachOf(parts, ({ answers }, index) => callAt(answers.get(place), sources[index]))
     const [one, other] = calls
     if (isTime(one ?? other) || (one && other && isRecordedAlike(one, other))) continue
-    const short = textsOf(calls, 'short', sources)
+    const textsIn = (shape: 'short' | 'whole'): Sides<string | null> =>
+      eachOf(calls, (call, index) => (call === undefined ? null : callText(call, shape, sources[index])))
+    const short = textsIn('short')
     if (short[0] === short[1]) continue
     const isShort = short.every((text) => text === null || text.length <= longestLine)
-    const texts = isShort ? short : textsOf(calls, 'whole', sources)
-    yield { kind: 'call', place, before: texts[0], after: texts[1] }
+    const [before, after] = isShort ? short : textsIn('whole')
+    yield { kind: 'call', place, before, after }
   }
 }
 
 function callAt(location: Location | undefined, source: RecordSource): CallRecord | undefined {
-  const record = location === undefined ? undefined : source.at(location)
+  const record = recordAt(location, source)
   return record?.k === 'obs' || record?.k === 'call' ? record : undefined
-}
-
-function textsOf(
-  calls: Sides<CallRecord | undefined>,
-  shape: 'short' | 'whole',
-  sources: Sides<RecordSource>,
-): Sides<string | null> {
-  const textOf = (call: CallRecord | undefined, source: RecordSource): string | null =>
-    call === undefined ? null : callText(call, shape, source)
-  return [textOf(calls[0], sources[0]), textOf(calls[1], sources[1])]
 }
 
 function isTime(record: CallRecord | undefined): boolean {

@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { glance } from '../journal/glance.ts'
+import type { Spent } from '../event/meter.ts'
+import { glance, type Glance } from '../journal/glance.ts'
 import { readIndex } from '../journal/index-file.ts'
 import { startedAt } from '../journal/prune.ts'
+import { noMask } from '../journal/secrets.ts'
 import { segmentFile } from '../journal/segment.ts'
-import { type RunSummary, statusOf, summaryOf } from '../journal/summary.ts'
-import { readTotals, statusOfGlance } from './run-totals.ts'
+import { openFileRecords } from '../journal/source.ts'
+import { type ErrorView, errorView, type RunSummary, statusOf, summaryOf } from '../journal/summary.ts'
+import { addPaid, noPaid } from './run-tree.ts'
+import { failureOf, type RecordedFailure } from './recorded.ts'
 
 export interface ListOptions {
   readonly limit: number
@@ -26,8 +30,8 @@ export async function* listRuns(runs: string, { limit, fits }: ListOptions): Asy
   }
 }
 
-export interface SummaryOptions {
-  /** What the index says; it is only true until somebody goes on with the run. */
+interface SummaryOptions {
+  /** What the index says; it is only true until the run is resumed. */
   readonly known?: RunSummary | undefined
   readonly fits?: ListOptions['fits']
 }
@@ -41,18 +45,52 @@ export async function readRunSummary(
   const seen = await glance(folder)
   const id = basename(folder)
   const file = seen?.start?.file ?? known?.file ?? ''
-  const status = seen === undefined ? 'interrupted' : statusOfGlance(seen, statusOf)
+  const stood = seen?.end === undefined ? 'interrupted' : statusOf(seen.end.stop)
+  const status = seen?.isRunning === true ? 'running' : stood
   if (!fits({ id, status, file })) return undefined
   const times = seen?.times ?? { started: startedAt(id), ended: startedAt(id), worked: 0, epochs: 0 }
   const totals =
     seen === undefined
       ? { tasks: { done: 0, failed: 0, skipped: 0 }, calls: 0, tokens: { input: 0, output: 0, cached: 0 } }
       : await readTotals(folder, seen)
-  const result = { id, target: targetOf(file), status, exit: 0, repeated: 0, cost_usd: 0, models: [], ...totals }
+  const target: RunSummary['target'] = /\.(?:aip|lua)$/.test(file) ? 'agent' : 'prompt'
+  const result = { id, target, status, exit: 0, repeated: 0, cost_usd: 0, models: [], ...totals }
   const summary = summaryOf(result, file, times)
   return seen?.end === undefined ? { ...summary, ended: null, exit: null } : { ...summary, exit: seen.end.exit }
 }
 
-function targetOf(file: string): RunSummary['target'] {
-  return /\.(?:aip|lua)$/.test(file) ? 'agent' : 'prompt'
+type RunTotals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models'> & Partial<ErrorView>
+
+const taskPlace = /^(?:redo\/\d+\/)?task\/\d+$/
+
+/**
+ * What a run without a summary came to, from its records: it broke off, or is running. A task of a run that has failed
+ * counts as failed when it was begun and is not done.
+ */
+async function readTotals(folder: string, { end }: Pick<Glance, 'end'>): Promise<RunTotals> {
+  const source = openFileRecords(folder, { mask: noMask })
+  const tasks = new Map<string, 'begun' | 'done' | 'skipped' | 'suspended'>()
+  let paid = noPaid
+  let failure: RecordedFailure | undefined
+  try {
+    await source.scan((record) => {
+      if (record.k === 'ended') {
+        for (const spent of (source.value(record.spent) ?? []) as readonly Spent[]) paid = addPaid(paid, spent)
+      } else if (record.k === 'begin' && taskPlace.test(record.p)) tasks.set(record.p, 'begun')
+      else if (record.k === 'suspended' && taskPlace.test(record.p)) tasks.set(record.p, 'suspended')
+      else if (record.k === 'done' && taskPlace.test(record.p)) {
+        const value = source.value(record.value) as { readonly status?: unknown }
+        tasks.set(record.p, value.status === 'skipped' ? 'skipped' : 'done')
+      }
+    })
+    failure = end && failureOf(end, source)
+  } finally {
+    source.close()
+  }
+  const count = (wanted: string): number => [...tasks.values()].filter((status) => status === wanted).length
+  const failed = end === undefined ? 0 : count('begun')
+  const { calls, input, output, cached, usd: cost_usd, models } = paid
+  const ended = { done: count('done'), failed, skipped: count('skipped') }
+  const totals = { tasks: ended, calls, tokens: { input, output, cached }, cost_usd, models }
+  return failure === undefined ? totals : { ...totals, ...errorView(failure.message, failure.place) }
 }

@@ -1,37 +1,34 @@
-import { isObject } from '../base/json.ts'
-import { isAround, type Location, namesOf, placeOfNames } from '../journal/place-tree.ts'
-import type { RecordSource } from '../journal/run-index.ts'
-import type { Head } from '../journal/head.ts'
-import { addPaid, noPaid, type Paid } from './paid.ts'
+import type { Spent } from '../event/meter.ts'
+import { isWithin, originOf, parsePlace, type Place, placeText } from '../event/place.ts'
+import type { JournalRecord } from '../journal/record.ts'
+import { indexRun } from '../journal/run-index.ts'
+import type { RecordSource } from '../journal/source.ts'
+import { belongsTo, type Location, type PlaceNode, type PlaceTree, stepsBelow } from '../journal/tree.ts'
 
 /** What a run recorded at one place; values stay in the journal. */
-export interface Part {
+export interface Part extends Pick<PlaceNode, 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'> {
   readonly place: string
-  begin?: Location
-  done?: Location
-  /** An effect: a model call, a command, a file change. */
-  started?: Location
-  ended?: Location
-  /** Whether `ended` is the end of something that was done. */
-  isOk?: boolean
-  /** What a person or the disk has said of an effect without an end that counts. */
-  choice?: 'found' | 'done' | 'fail'
   /** Prints, pins and labels. */
-  shows: Location[]
+  readonly shows: readonly Location[]
   /** How often each host function was called here, by its name. */
-  readonly uses: Map<string, number>
+  readonly uses: ReadonlyMap<string, number>
   /** The last host call that failed. */
-  failed?: Location
-  /** Why the work of the newest process that was at it came to no end. */
-  failure?: { readonly epoch: number; readonly location: Location }
-  /** Host calls by the rest of their place; only kept when asked for. */
-  readonly answers: Map<string, Location>
+  readonly failed?: Location
+  /** Why the work of the newest process that was at it did not finish. */
+  readonly failure?: Failure
+  /** Host calls by their place; only kept when asked for. */
+  readonly answers: ReadonlyMap<string, Location>
+  /** What is below it. Conversations are below the place that opened them. */
   readonly parts: Map<string, Part>
   /** Finished parts that were not kept. */
-  omitted: number
-  kept: number
-  /** What was paid at and below this place, also for what was done again. */
-  paid: Paid
+  readonly omitted: number
+  /** What was paid at and below this place, also for what was repeated. */
+  readonly paid: Paid
+}
+
+interface Failure {
+  readonly epoch: number
+  readonly location: Location
 }
 
 export interface TreeOptions {
@@ -39,7 +36,6 @@ export interface TreeOptions {
   readonly most: number
   /** Keeps where each host call is recorded. */
   readonly keepsAnswers: boolean
-  /** Only what is at, below and around this place. */
   readonly within?: string
 }
 
@@ -58,199 +54,220 @@ export interface Break {
   readonly next: Location
 }
 
+/** What is known of a node besides what the index keeps. A place that begins again gets a new node. */
+interface Notes {
+  readonly uses: Map<string, number>
+  readonly answers: Map<string, Location>
+  failed?: Location
+  failure?: Failure
+  kept: number
+  omitted: number
+}
+
 /** Reads a journal into a tree of places without keeping values. What a later process did afresh takes the old place. */
 export async function readTree(source: RecordSource, options: TreeOptions): Promise<RunTree> {
-  const root = emptyPart('')
+  const { within } = options
   const sources = new Map<string, Location>()
   const breaks: Break[] = []
+  const noted = createNotes(options)
   let latest: { readonly epoch: number; readonly location: Location } | undefined
-  const damages = await source.scan((head, location) => {
-    if (latest !== undefined && latest.epoch !== head.e) breaks.push({ last: latest.location, next: location })
-    latest = { epoch: head.e, location }
-    if (head.k === 'source') {
-      const record = source.at(location)
+  const { tree, damages } = await indexRun(source, {
+    keeps: 'everything',
+    repair: true,
+    accepts(record) {
+      // an effect that is to be repeated is shown as it was left, until it begins again
+      if (record.k === 'choice' && record.choice === 'redo') return false
+      return within === undefined || !('p' in record) || belongsTo(record.p, within) || isWithin(within, record.p)
+    },
+    observe(record, location, tree) {
+      if (latest !== undefined && latest.epoch !== record.e) breaks.push({ last: latest.location, next: location })
+      latest = { epoch: record.e, location }
       if (record.k === 'source') sources.set(record.name, location)
-    } else if (head.p !== '' && isWanted(head.p, options.within)) note(root, { head, location, source, options })
+      else if ('p' in record) noted.add(record, location, { tree, source })
+    },
   })
-  return { root, sources, breaks, damages: damages.length }
+  return { root: noted.view(tree), sources, breaks, damages: damages.length }
 }
 
-function isWanted(place: string, within: string | undefined): boolean {
-  return within === undefined || isAround(place, within) || isAround(within, place)
-}
+type PlacedRecord = Extract<JournalRecord, { readonly p: string }>
 
-function emptyPart(place: string): Part {
-  return {
-    place,
-    shows: [],
-    uses: new Map(),
-    answers: new Map(),
-    parts: new Map(),
-    omitted: 0,
-    kept: 0,
-    paid: noPaid,
-  }
-}
-
-interface Noted {
-  readonly head: Head
-  readonly location: Location
-  readonly source: RecordSource
-  readonly options: TreeOptions
-}
-
-function note(root: Part, noted: Noted): void {
-  const { head, location, source, options } = noted
-  forgetFailures(root, head)
-  switch (head.k) {
-    case 'begin': {
-      const path = pathTo(root, head.p)
-      for (const part of path) delete part.done
-      const part = lastOf(path, root)
-      clear(part)
-      part.begin = location
-      return
-    }
-    case 'done': {
-      const path = pathTo(root, head.p)
-      const part = lastOf(path, root)
-      part.done = location
-      delete part.failure
-      return finish(path, root, options)
-    }
-    case 'failed':
-      lastOf(pathTo(root, head.p), root).failure = { epoch: head.e, location }
-      return
-    case 'started': {
-      const part = lastOf(pathTo(root, head.p), root)
-      if (part.isOk === true) return
-      part.started = location
-      delete part.ended
-      delete part.choice
-      return
-    }
-    case 'ended': {
-      const path = pathTo(root, head.p)
-      const part = lastOf(path, root)
-      if (head.rest.includes('"kind":"model"')) pay([root, ...path], location, source)
-      if (part.isOk === true) return
-      part.ended = location
-      part.isOk = head.rest.includes(',"status":"ok"')
-      if (part.isOk) finish(path, root, options)
-      return
-    }
-    case 'choice': {
-      const choice = /"choice":"(done|fail|found)"/.exec(head.rest)?.[1] as Part['choice']
-      // what is to be done again begins again
-      if (choice === undefined) return
-      const path = pathTo(root, head.p)
-      lastOf(path, root).choice = choice
-      if (choice !== 'fail') finish(path, root, options)
-      return
-    }
-    case 'show':
-      lastOf(pathTo(root, head.p), root).shows.push(location)
-      return
-    case 'obs':
-    case 'call':
-      return use(root, noted)
-  }
-}
-
-/** Where a later process is at work again it is open how that ends. */
-function forgetFailures(root: Part, { e, p }: Head): void {
-  let part: Part | undefined = root
-  for (const name of namesOf(p)) {
-    part = part.parts.get(name)
-    if (part === undefined) return
-    if (part.failure !== undefined && part.failure.epoch < e) delete part.failure
-  }
-}
-
-/** The parts on the way to a place, made when missing. */
-function pathTo(root: Part, place: string): readonly Part[] {
-  const names = namesOf(place)
-  const path: Part[] = []
-  let part = root
-  for (const [index, name] of names.entries()) {
-    let next = part.parts.get(name)
-    if (next === undefined) {
-      next = emptyPart(placeOfNames(names.slice(0, index + 1)))
-      part.parts.set(ownText(name), next)
-    }
-    path.push(next)
-    part = next
-  }
-  return path
-}
-
-function lastOf(path: readonly Part[], root: Part): Part {
-  return path.at(-1) ?? root
-}
-
-function clear(part: Part): void {
-  for (const field of ['begin', 'done', 'started', 'ended', 'isOk', 'choice', 'failed', 'failure'] as const) {
-    delete part[field]
-  }
-  part.shows = []
-  part.uses.clear()
-  part.answers.clear()
-  part.parts.clear()
-  part.omitted = 0
-  part.kept = 0
-}
-
-/** Of many finished parts only the first are kept. */
-function finish(path: readonly Part[], root: Part, { most }: TreeOptions): void {
-  const part = path.at(-1)
-  const parent = path.at(-2) ?? root
-  if (part === undefined) return
-  parent.kept += 1
-  if (parent.kept <= most) return
-  parent.parts.delete(namesOf(part.place).at(-1) ?? '')
-  parent.omitted += 1
-}
-
-function pay(path: readonly Part[], location: Location, source: RecordSource): void {
-  const record = source.at(location)
-  const used = record.k === 'ended' ? source.value(record.used) : undefined
-  if (!isObject(used)) return
-  for (const part of path) part.paid = addPaid(part.paid, used)
-}
-
-/** What Baton itself notes to make runs alike; nobody called it. */
+/** What Baton itself observes to make runs alike; nobody called it. */
 const ownNames: ReadonlySet<string> = new Set(['run.number', 'math.randomseed'])
 
-/** A host call, or something else that was read, counts where the innermost boundary is. */
-function use(root: Part, { head, location, source, options }: Noted): void {
-  const part = boundaryOf(root, head.p)
-  const name = /,"name":"([^"\\]*)"/.exec(head.rest)?.[1] ?? 'something'
-  if (!ownNames.has(name)) part.uses.set(ownText(name), (part.uses.get(name) ?? 0) + 1)
-  if (options.keepsAnswers) part.answers.set(ownText(head.p), location)
-  if (hasFailed(head.rest, location, source)) part.failed = location
-}
+function createNotes({ most, keepsAnswers }: TreeOptions) {
+  const notes = new WeakMap<PlaceNode, Notes>()
+  /** By place in origin form: what was paid stays paid when a place begins again. */
+  const paid = new Map<string, Paid>()
 
-/** The same text without the record it was cut from, which V8 would keep in memory as long. */
-function ownText(part: string): string {
-  return Buffer.from(part).toString()
-}
-
-function hasFailed(rest: string, location: Location, source: RecordSource): boolean {
-  // arguments and results may hold the same words
-  const seen = [...rest.matchAll(/"status":"(ok|error|cancelled)"/g)]
-  const first = seen.length === 1 ? seen[0]?.[1] : undefined
-  if (first === 'ok') return false
-  const record = source.at(location)
-  return (record.k === 'obs' || record.k === 'call') && record.status !== 'ok'
-}
-
-function boundaryOf(root: Part, place: string): Part {
-  let part: Part | undefined = root
-  let found = root
-  for (const name of namesOf(place)) {
-    part = part.parts.get(name)
-    if (part === undefined) break
-    if (part.begin !== undefined) found = part
+  function of(node: PlaceNode): Notes {
+    const known = notes.get(node)
+    if (known !== undefined) return known
+    const made: Notes = { uses: new Map(), answers: new Map(), kept: 0, omitted: 0 }
+    notes.set(node, made)
+    return made
   }
-  return found
+
+  /** Of many finished parts only the first are kept. */
+  function finish(tree: PlaceTree, place: string): void {
+    const parent = tree.find(parentOf(place)) ?? tree.root
+    const counted = of(parent)
+    counted.kept += 1
+    if (counted.kept <= most) return
+    counted.omitted += 1
+    tree.drop(place)
+    paid.delete(place)
+  }
+
+  /** Where a later process is at work again it is open how that ends. */
+  function forgetFailures(tree: PlaceTree, { e, p }: PlacedRecord): void {
+    for (let place = p; place !== ''; place = parentOf(place)) {
+      const node = tree.find(place)
+      const known = node && notes.get(node)
+      if (known?.failure !== undefined && known.failure.epoch < e) delete known.failure
+    }
+  }
+
+  function pay(place: Place, spent: Spent): void {
+    for (let length = 0; length <= place.length; length += 1) {
+      const key = placeText(place.slice(0, length))
+      paid.set(key, addPaid(paid.get(key) ?? noPaid, spent))
+    }
+  }
+
+  /** A host call, or something else that was read, counts where the innermost boundary is. */
+  function use(
+    tree: PlaceTree,
+    record: Extract<PlacedRecord, { readonly k: 'obs' | 'call' }>,
+    location: Location,
+  ): void {
+    const { p, name, status } = record
+    const boundary = boundaryAround(tree, p)
+    const known = of((boundary === undefined ? undefined : tree.find(boundary)) ?? tree.root)
+    if (!ownNames.has(name)) known.uses.set(name, (known.uses.get(name) ?? 0) + 1)
+    if (keepsAnswers) known.answers.set(p, location)
+    if (status !== 'ok') known.failed = location
+  }
+
+  /** The part of a node; without a place that of the run. */
+  function partOf(node: PlaceNode, at?: string): Part {
+    const place = at ?? ''
+    const { uses = none, answers = none, omitted = 0, failed, failure } = notes.get(node) ?? {}
+    const { begin, done, started, ended, isOk, choice, shows = [] } = node
+    const parts = new Map<string, Part>()
+    for (const [step, below] of stepsBelow(node, at)) {
+      if (typeof below === 'object') parts.set(step.slice(place.length), partOf(below, step))
+    }
+    const fields = { begin, done, started, ended, isOk, choice, failed, failure }
+    const known = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+    return { ...known, place, shows, uses, answers, parts, omitted, paid: paid.get(originText(place)) ?? noPaid }
+  }
+
+  return {
+    add(
+      record: PlacedRecord,
+      location: Location,
+      { tree, source }: { readonly tree: PlaceTree; readonly source: RecordSource },
+    ): void {
+      forgetFailures(tree, record)
+      switch (record.k) {
+        case 'done':
+          return finish(tree, record.p)
+        case 'failed':
+        case 'suspended':
+          of(tree.make(record.p)).failure = { epoch: record.e, location }
+          return
+        case 'ended': {
+          const spent = (source.value(record.spent) ?? []) as readonly Spent[]
+          for (const one of spent) pay(originOf(parsePlace(record.p)), one)
+          if (record.status === 'ok') finish(tree, record.p)
+          return
+        }
+        case 'choice':
+          if (record.choice !== 'fail') finish(tree, record.p)
+          return
+        case 'obs':
+        case 'call':
+          return use(tree, record, location)
+        case 'begin':
+        case 'started':
+        case 'show':
+        case 'use':
+      }
+    },
+    view(tree: PlaceTree): Part {
+      const root = partOf(tree.root)
+      moveConversations(root, root)
+      return root
+    },
+  }
+}
+
+const none: ReadonlyMap<string, number> = new Map()
+
+function originText(place: string): string {
+  return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
+}
+
+/** The place around another one; empty for the run. */
+function parentOf(place: string): string {
+  return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
+}
+
+function boundaryAround(tree: PlaceTree, place: string): string | undefined {
+  if (place.includes('agent/')) return tree.boundaryAround(place)
+  for (let at = place; at !== ''; at = parentOf(at)) if (tree.find(at)?.begin !== undefined) return at
+  return undefined
+}
+
+/** Shows conversations where they were opened, as long as that place is in the tree. */
+function moveConversations(part: Part, root: Part): void {
+  for (const below of part.parts.values()) moveConversations(below, root)
+  if (!/(?:^|\/)agent$/.test(part.place)) return
+  for (const [name, conversation] of part.parts) {
+    const origin = originText(conversation.place)
+    const opener = origin === conversation.place ? undefined : nearestPart(root, origin)
+    if (opener === undefined || isWithin(part.place, opener.place)) continue
+    part.parts.delete(name)
+    opener.parts.set(`/agent${name}`, conversation)
+  }
+}
+
+/** The innermost part that a place lies in. */
+function nearestPart(part: Part, place: string): Part {
+  for (const below of part.parts.values()) if (isWithin(place, below.place)) return nearestPart(below, place)
+  return part
+}
+
+/** A part of a tree by its place; undefined when nothing is known of it. */
+export function findPart(part: Part, place: string): Part | undefined {
+  if (part.place === place) return part
+  for (const below of part.parts.values()) {
+    const found = findPart(below, place)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** What model calls came to. `usd` is null when there were calls and no price is known. */
+export interface Paid {
+  readonly calls: number
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly usd: number | null
+  readonly models: readonly string[]
+}
+
+export const noPaid: Paid = { calls: 0, input: 0, output: 0, cached: 0, usd: 0, models: [] }
+
+/** Adds what a model call used. */
+export function addPaid(paid: Paid, { model, usage, costUsd }: Spent): Paid {
+  return {
+    calls: paid.calls + usage.calls,
+    input: paid.input + usage.input,
+    output: paid.output + usage.output,
+    cached: paid.cached + usage.cached,
+    usd: costUsd === null ? (paid.calls === 0 ? null : paid.usd) : (paid.usd ?? 0) + costUsd,
+    models: paid.models.includes(model) ? paid.models : [...paid.models, model],
+  }
 }

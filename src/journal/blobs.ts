@@ -5,9 +5,9 @@ import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
-import { readAll, writeAll } from './transfer.ts'
+import { writeAll } from './transfer.ts'
 
-/** Values whose JSON is larger than this many bytes stand in a file of their own (spec/engines.md D1). */
+/** Values whose JSON is larger than this many bytes stand in a file of their own. */
 export const maxInlineBytes = 64 * 1024
 
 /** What a record holds in place of a large value. */
@@ -64,32 +64,20 @@ function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
 }
 
 /**
- * The JSON a reference stands for.
+ * The JSON a reference stands for. Synchronous, because observations are.
  * @throws BatonError JOURNAL_FAILED when the file is gone or is not what was written
  */
-export async function readBlob(runFolder: string, reference: BlobReference, files: FilePort): Promise<Json> {
-  const file = join(blobFolder(runFolder), reference.$blob)
-  const bytes = await readWhole(file, reference.bytes, files)
-  return checkedBlob(file, reference, bytes)
-}
-
-/** The same at once. */
-export function readBlobNow(runFolder: string, reference: BlobReference, files: FilePort): Json {
-  const file = join(blobFolder(runFolder), reference.$blob)
-  return checkedBlob(file, reference, readWholeNow(file, reference.bytes, files))
-}
-
-function checkedBlob(file: string, reference: BlobReference, bytes: Buffer): Json {
-  if (bytes.length === reference.bytes && sha256(bytes) === reference.$blob) {
-    return JSON.parse(bytes.toString('utf8')) as Json
-  }
+export function readBlob(runFolder: string, { $blob, bytes: size }: BlobReference, files: FilePort): Json {
+  const file = join(blobFolder(runFolder), $blob)
+  const bytes = readWhole(file, size, files)
+  if (bytes.length === size && sha256(bytes) === $blob) return JSON.parse(bytes.toString('utf8')) as Json
   throw new BatonError('JOURNAL_FAILED', `${file} is not what the journal recorded`, {
     hint: 'The file was damaged or changed; the recorded value cannot be used.',
     place: { file },
   })
 }
 
-function readWholeNow(file: string, size: number, files: FilePort): Buffer {
+function readWhole(file: string, size: number, files: FilePort): Buffer {
   try {
     const descriptor = files.openToRead(file)
     try {
@@ -100,21 +88,6 @@ function readWholeNow(file: string, size: number, files: FilePort): Buffer {
         count = files.readNow(descriptor, target.subarray(done), done)
       }
       return target.subarray(0, done)
-    } finally {
-      files.close(descriptor)
-    }
-  } catch (error) {
-    throw unreadable(file, error)
-  }
-}
-
-async function readWhole(file: string, size: number, files: FilePort): Promise<Buffer> {
-  try {
-    const descriptor = files.openToRead(file)
-    try {
-      // one byte more than expected shows a file that has grown
-      const target = Buffer.alloc(size + 1)
-      return target.subarray(0, await readAll(files, descriptor, { target, position: 0 }))
     } finally {
       files.close(descriptor)
     }

@@ -1,6 +1,23 @@
-import type { Cost, EffectRequest, Grant, Place } from '../event/effects.ts'
+import { BatonError } from '../base/error.ts'
+import { defined, isJsonObject, type Json } from '../base/json.ts'
+import { manyListeners } from '../base/concurrency.ts'
+import type { BudgetLimits, Cost, EffectRequest, Grant } from '../event/effects.ts'
+import type { Place } from '../event/place.ts'
+import {
+  amountOf,
+  fit,
+  hold,
+  type Ledger,
+  leftOf,
+  type Measure,
+  openLedger,
+  settle,
+  usdOf,
+  type Wanted,
+  wantedOf,
+} from './ledger.ts'
 
-/** What an effect set aside; given back as what it did cost. */
+/** What is reserved for an effect; given back as what it did cost. */
 export interface Reservation {
   readonly grant: Grant
   /**
@@ -10,10 +27,13 @@ export interface Reservation {
   readonly settle: (cost: Cost | undefined) => void
 }
 
-/** Limits what effects may cost (DESIGN 2). */
+/** An effect as far as a budget judges it. */
+type Costly = Pick<EffectRequest<unknown>, 'kind' | 'request' | 'estimate'>
+
+/** Limits what effects may cost. */
 export interface Budget {
-  /** Sets the estimate aside before the effect begins. Rejects with `BatonError` BUDGET, or when aborted. */
-  reserve(effect: EffectRequest, context: { readonly at: Place; readonly signal: AbortSignal }): Promise<Reservation>
+  /** Reserves the estimate before the effect begins. Rejects with `BatonError` BUDGET, or when aborted. */
+  reserve(effect: Costly, context: { readonly at: Place; readonly signal: AbortSignal }): Promise<Reservation>
 }
 
 export const noBudget: Budget = {
@@ -22,3 +42,211 @@ export const noBudget: Budget = {
 
 /** What an effect cost that never began. */
 export const noCost: Cost = { calls: 0, tokens: 0, usd: 0 }
+
+/** Lives as long as what it limits: a session, with all its redo rounds and watched runs. */
+export interface RunBudget extends Budget {
+  /** What finished calls did cost; calls without a known price add no dollars. */
+  spent(): Required<Cost>
+  /** What a new call can take beside what is reserved for running calls; only what is limited, never below 0. */
+  left(): Cost
+  /** What budgets below this one reserve in as well. */
+  readonly shared: { readonly accounts: readonly Account[]; readonly line: Line }
+}
+
+/**
+ * Limits what model calls may cost. A call reserves its input and its whole output; when that does
+ * not fit, its output is lowered to what is left, down to the least that its estimate names. Below that it waits for
+ * running calls to return their rest, first come, first served, and is refused once none is running. Limits hold
+ * exactly as long as calls cost no more than their estimates; what one cost on top is missing for the next ones.
+ * With a parent, calls reserve in both. `before` is what has been spent already.
+ * `reserve` rejects with BatonError BUDGET, or with the signal's reason.
+ */
+export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: Required<Cost>): RunBudget {
+  const own: Account = { ledger: openLedger(limits, before), allowsUnpriced: limits.unpriced === 'allow' }
+  const accounts = [own, ...(parent?.shared.accounts ?? [])]
+  const line = parent?.shared.line ?? createLine()
+  const limitsOutput = accounts.some(({ ledger }) => 'tokens' in ledger.limits || 'nanos' in ledger.limits)
+  const needsPrice = accounts.find(({ ledger, allowsUnpriced }) => 'nanos' in ledger.limits && !allowsUnpriced)
+
+  function begin(wanted: Wanted, outputTokens: number): Reservation {
+    const held = amountOf(wanted, outputTokens)
+    for (const account of accounts) account.ledger = hold(account.ledger, held)
+    return {
+      grant: limitsOutput && wanted.output !== undefined ? { outputTokens } : {},
+      settle(cost) {
+        for (const account of accounts) account.ledger = settle(account.ledger, held, cost)
+        line.serve()
+      },
+    }
+  }
+
+  function wait(effect: Costly, wanted: Wanted, signal: AbortSignal): Promise<Reservation> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        accounts,
+        wanted,
+        grant(outputTokens) {
+          signal.removeEventListener('abort', aborted)
+          resolve(begin(wanted, outputTokens))
+        },
+        refuse({ ledger }, measure) {
+          signal.removeEventListener('abort', aborted)
+          reject(budgetSpent(effect, ledger, { measure, wanted }))
+        },
+      }
+      const aborted = (): void => {
+        line.leave(waiter)
+        reject(signal.reason as Error)
+      }
+      manyListeners(signal).addEventListener('abort', aborted, { once: true })
+      line.join(waiter)
+    })
+  }
+
+  return {
+    async reserve(effect, context) {
+      if (effect.kind !== 'model') return noBudget.reserve(effect, context)
+      context.signal.throwIfAborted()
+      const wanted = wantedOf(effect.estimate)
+      if (needsPrice !== undefined && !wanted.isPriced) throw budgetUnpriced(effect, needsPrice.ledger)
+      return wait(effect, wanted, context.signal)
+    },
+    spent() {
+      const { calls, tokens, nanos } = own.ledger.spent
+      return { calls, tokens, usd: usdOf(nanos) }
+    },
+    left() {
+      const nanos = least(accounts, 'nanos')
+      return defined({
+        calls: least(accounts, 'calls'),
+        tokens: least(accounts, 'tokens'),
+        usd: nanos === undefined ? undefined : usdOf(nanos),
+      })
+    },
+    shared: { accounts, line },
+  }
+}
+
+function least(accounts: readonly Account[], measure: Measure): number | undefined {
+  const left = Math.min(...accounts.map(({ ledger }) => leftOf(ledger, measure)))
+  return left === Infinity ? undefined : Math.max(0, left)
+}
+
+/** One budget. `ledger` is replaced whenever something is held or settled. */
+interface Account {
+  ledger: Ledger
+  /** Calls without a known price are let through a limit in US dollars, uncounted. */
+  readonly allowsUnpriced: boolean
+}
+
+/** A call that wants to begin. It is answered once, by `grant` or by `refuse`. */
+interface Waiter {
+  /** All must have room. */
+  readonly accounts: readonly Account[]
+  readonly wanted: Wanted
+  /** Holds the amount in every account before it returns. */
+  readonly grant: (outputTokens: number) => void
+  readonly refuse: (account: Account, measure: Measure) => void
+}
+
+/**
+ * First come, first served, for each budget on its own: whoever waits for one budget holds up those
+ * behind who need it too, and nobody else. A call waits while one that runs may still return something; it is refused
+ * when a budget that is too small for it has none running, so nobody waits for nothing.
+ */
+function createLine() {
+  const waiting = new Set<Waiter>()
+
+  /** To be called when something was settled. */
+  function serve(): void {
+    const awaited = new Set<Account>()
+    for (const waiter of waiting) {
+      const { accounts, wanted } = waiter
+      if (accounts.some((account) => awaited.has(account))) continue
+      const fits = accounts.map((account) => ({ account, ...fit(account.ledger, wanted) }))
+      const short = fits.filter((one) => one.kind === 'short')
+      const refused = short.find(({ account }) => account.ledger.running === 0)
+      if (refused === undefined && short.length > 0) {
+        for (const { account } of short) awaited.add(account)
+        continue
+      }
+      waiting.delete(waiter)
+      if (refused === undefined) {
+        waiter.grant(Math.min(...fits.map((one) => (one.kind === 'fits' ? one.outputTokens : Infinity))))
+      } else waiter.refuse(refused.account, refused.measure)
+    }
+  }
+
+  return {
+    /** The waiter may be answered before it returns. */
+    join(waiter: Waiter): void {
+      waiting.add(waiter)
+      serve()
+    },
+    /** Gives up waiting. */
+    leave(waiter: Waiter): void {
+      waiting.delete(waiter)
+      serve()
+    },
+    serve,
+  }
+}
+
+/** Those who wait for any of a tree of budgets. */
+type Line = ReturnType<typeof createLine>
+
+/** The call is refused: what is left of the limit is less than the least it can cost. */
+function budgetSpent(
+  effect: Costly,
+  { limits, spent }: Ledger,
+  { measure, wanted }: { readonly measure: Measure; readonly wanted: Wanted },
+): BatonError {
+  const show = shows[measure]
+  const needed = amountOf(wanted, wanted.output?.least ?? 0)[measure]
+  const limit = show(limits[measure] ?? 0)
+  return new BatonError(
+    'BUDGET',
+    `the budget of ${limit} does not allow a call of ${modelOf(effect.request)}: ${show(spent[measure])} spent so far, and it needs at least ${show(needed)}`,
+    { hint: hints[measure] },
+  )
+}
+
+/** The call is refused: a limit in US dollars cannot be kept without a price. */
+function budgetUnpriced(effect: Costly, { limits }: Ledger): BatonError {
+  const limit = shows.nanos(limits.nanos ?? 0)
+  return new BatonError(
+    'BUDGET',
+    `the price of ${modelOf(effect.request)} is not known, so the budget of ${limit} cannot be kept`,
+    {
+      hint: 'Name a model with a known price, limit tokens or calls in [budget] instead, or set unpriced = "allow" there to call it uncounted.',
+    },
+  )
+}
+
+const hints: { readonly [K in Measure]: string } = {
+  calls: 'Raise calls in [budget].',
+  tokens: 'Raise tokens in [budget], or give the model fewer or smaller files.',
+  nanos: 'Raise usd in [budget], name a model that costs less, or give it fewer or smaller files.',
+}
+
+const shows: { readonly [K in Measure]: (count: number) => string } = {
+  calls: (count) => counted(count, 'call'),
+  tokens: (count) => counted(count, 'token'),
+  nanos: dollars,
+}
+
+function counted(count: number, name: string): string {
+  return `${count.toLocaleString('en-US')} ${name}${count === 1 ? '' : 's'}`
+}
+
+/** `$0.5`, `$12`, `$0.000042`: to a millionth, and what is less than a thousandth to a billionth. */
+function dollars(nanos: number): string {
+  const text = usdOf(nanos).toFixed(nanos < 1e6 ? 9 : 6)
+  return `$${text.replace(/\.?0+$/, '')}`
+}
+
+/** The model that a request of a `model` effect is for, as people know it; see `callModel` in agent/. */
+export function modelOf(request: Json): string {
+  const name = isJsonObject(request) ? request['provider'] : undefined
+  return typeof name === 'string' ? name : 'the model'
+}

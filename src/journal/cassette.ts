@@ -1,14 +1,13 @@
+import { type Json, type JsonObject, isJsonObject } from '../base/json.ts'
+import { type BlobReference, isBlobReference, readBlob } from './blobs.ts'
+import { type FilePort, nodeFiles } from './file-port.ts'
+import { type SecretMask, noMask } from './secrets.ts'
+import { type TextMap, decodeValue } from './value.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type BlobReference, isBlobReference, readBlob } from './blobs.ts'
-import { nodeFiles, type FilePort } from './file-port.ts'
 import { createPathTokens, foldersOf } from './portable.ts'
-import { readRun } from './reader.ts'
-import { readValue } from './read-value.ts'
-import { encodeLine, type JournalRecord, type UnknownRecord } from './record.ts'
-import { noMask } from './secrets.ts'
-import type { TextMap } from './value.ts'
+import { readRun } from './source.ts'
+import { type JournalRecord, type UnknownRecord, encodeLine } from './record.ts'
 
 /** Version of the cassette format. Additive changes keep it. */
 export const cassetteVersion = 1
@@ -28,7 +27,7 @@ const chunkCharacters = 256 * 1024
 const untouched: ReadonlySet<string> = new Set(['k', 'p', 'fp', 'hash', 'kind', 'status', 'repeat', 'key'])
 
 /**
- * Writes a recorded run as one portable file (DESIGN 11 "Replay"): the lines of its journal, all epochs, with large values
+ * Writes a recorded run as one portable file: the lines of its journal, all epochs, with large values
  * as lines of their own, the same line format, and the workspace and home as tokens. Secrets are tokens in the journal
  * already. What the run was made of is left out: a replay runs what is on the disk, and config is a matter of its user.
  * @throws BatonError JOURNAL_FAILED when a record or a large value is damaged, USAGE for a folder without a run
@@ -48,7 +47,7 @@ export async function writeCassette(
   async function copyBlob(reference: BlobReference, map: TextMap): Promise<BlobReference> {
     const known = written.get(reference.$blob)
     if (known !== undefined) return known
-    const text = JSON.stringify(mapped(await readBlob(folder, reference, files), map))
+    const text = JSON.stringify(mapped(readBlob(folder, reference, files), map))
     const copied = { $blob: sha256(text), bytes: Buffer.byteLength(text) }
     const parts = Math.max(1, Math.ceil(text.length / chunkCharacters))
     for (let part = 0; part < parts; part += 1) {
@@ -97,4 +96,23 @@ function mapped(value: Json, map: TextMap): Json {
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapped(item, map))
   if (!isJsonObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [map(key), mapped(item, map)]))
+}
+
+export interface ValueContext {
+  readonly folder: string
+  /** With the environment of now: secrets come back from there. */
+  readonly mask: SecretMask
+  readonly files?: FilePort
+}
+
+/**
+ * The value a field of a record stands for: fetched when it is a blob, secrets put back, special values restored. A
+ * field that is absent stands for undefined.
+ * @throws BatonError JOURNAL_FAILED when a blob is missing or damaged
+ */
+export async function readValue(field: Json | undefined, context: ValueContext): Promise<unknown> {
+  if (field === undefined) return undefined
+  const { folder, mask, files = nodeFiles } = context
+  const json = isBlobReference(field) ? readBlob(folder, field, files) : field
+  return decodeValue(json, mask.unmask)
 }

@@ -1,20 +1,26 @@
-import { BatonError } from '../base/error.ts'
-import { isJsonObject, type Json } from '../base/json.ts'
+import { type Json, isJsonObject } from '../base/json.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
-import { requestText } from './request-text.ts'
-import { callText } from './same-call.ts'
+import { isWithin } from '../event/place.ts'
+import { isBlobReference } from './blobs.ts'
+import type { ComparedCall } from './matching.ts'
 
-/** A call of a run: what it is, and what it is given. */
-export interface ComparedCall {
-  readonly name: string
-  readonly request: Json
+/** A call in words, short enough for a message. */
+export function callText(name: string, request: Json): string {
+  const shown = Array.isArray(request) ? request.map(wordOf).join(', ') : wordOf(request)
+  return `${name}(${shown.length > 160 ? `${shown.slice(0, 160)}…` : shown})`
 }
 
-const recordAnew = 'When the change is meant, record the run anew with --record.'
+function wordOf(value: Json): string {
+  if (isJsonObject(value) && isBlobReference(value)) return `${value.bytes} bytes`
+  return JSON.stringify(value)
+}
+
+const recordAnew = 'If the change is intended, record the run again with --record.'
 
 /**
  * The error of a replayed run that does not do what was recorded: names the place and both calls, with what they are
- * given compared line by line (DESIGN 11 "Replay").
+ * given compared line by line.
  */
 export function differenceAt(
   place: string,
@@ -22,24 +28,20 @@ export function differenceAt(
     now,
     recorded,
     why,
-  }: { readonly now: ComparedCall; readonly recorded: ComparedCall | undefined; readonly why: string | undefined },
+  }: { readonly now: ComparedCall; readonly recorded: ComparedCall | undefined; readonly why?: string },
 ): BatonError {
   const nowText = shortText(now)
   if (recorded === undefined) {
     const hint = why === undefined ? recordAnew : `${why} ${recordAnew}`
-    return new BatonError(
-      'DIVERGED',
-      `this run differs from its record: at ${place} it calls ${nowText}, and the record has nothing there`,
-      { hint },
-    )
+    return diverged(`at ${place} it calls ${nowText}, and the record has nothing there`, { hint })
   }
   const recordedText = shortText(recorded)
   const what =
     nowText === recordedText
-      ? `at ${place} what it gives to ${nowText} is not what was recorded`
+      ? `at ${place} the input of ${nowText} is not what was recorded`
       : `at ${place} it calls ${nowText}, and the record has ${recordedText}`
   const diff = unifiedDiff(fullText(recorded), fullText(now), { from: 'recorded', to: 'now' })
-  return new BatonError('DIVERGED', `this run differs from its record: ${what}`, { hint: recordAnew, diff })
+  return diverged(what, { hint: recordAnew, diff })
 }
 
 /** The error of a replayed run that ended without all that was recorded. */
@@ -47,21 +49,19 @@ export function leftOver(calls: readonly { readonly place: string; readonly call
   const lines = calls.slice(0, 5).map(({ place, call }) => `  ${shortText(call)} at ${place}`)
   const more = calls.length > lines.length ? [`  and ${calls.length - lines.length} more`] : []
   const what = calls.length === 1 ? 'a call that was recorded' : `${calls.length} calls that were recorded`
-  return new BatonError(
-    'DIVERGED',
-    `this run differs from its record: it ended without ${what}:\n${[...lines, ...more].join('\n')}`,
-    {
-      hint: recordAnew,
-    },
-  )
+  return diverged(`it ended without ${what}:\n${[...lines, ...more].join('\n')}`, { hint: recordAnew })
 }
 
 /** The error of a replayed run that comes to where its record ends. */
 export function brokenOff(place: string, call: ComparedCall | undefined): BatonError {
   const what = call === undefined ? '' : ` while it called ${shortText(call)}`
-  return new BatonError('DIVERGED', `the recorded run broke off${what} at ${place}`, {
-    hint: 'Go on with it by baton resume, then replay it.',
+  return new BatonError('DIVERGED', `the recorded run was interrupted${what} at ${place}`, {
+    hint: 'Finish it with baton resume, then replay it.',
   })
+}
+
+function diverged(what: string, details: { readonly hint: string; readonly diff?: string | undefined }): BatonError {
+  return new BatonError('DIVERGED', `this run differs from its record: ${what}`, details)
 }
 
 function fullText({ name, request }: ComparedCall): string {
@@ -76,5 +76,113 @@ function shortText({ name, request }: ComparedCall): string {
 }
 
 function word(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Stops a replayed run at its first difference, so that the error that is shown is that one, with its line of a script. */
+export interface FirstDifference {
+  /** Throws once there was a difference. */
+  readonly check: () => void
+  /** Throws the difference, or that there was one before. */
+  readonly stop: (place: string, error: BatonError) => never
+  /** Does the work of a boundary. What was caught within it is thrown at its end. */
+  readonly around: <T>(place: string, work: () => Promise<T>) => Promise<T>
+  /** The difference as it is to be shown; `thrown` is what the run failed with, which may say more about it. */
+  readonly error: (thrown?: unknown) => BatonError | undefined
+}
+
+interface Found {
+  readonly error: BatonError
+  /** The innermost boundary it was found in. */
+  readonly boundary: string | undefined
+  /** Settles when that is left. */
+  readonly left: Promise<void>
+}
+
+export function createFirstDifference(): FirstDifference {
+  const active = new Map<string, Promise<void>>()
+  let found: Found | undefined
+  /** The difference with the line it came up in, as the boundary around it threw it. */
+  let shown: BatonError | undefined
+
+  function later(): BatonError {
+    return new BatonError('DIVERGED', 'stopped, because another part of the run differs from its record')
+  }
+
+  /** Another part that stops must not end the run before the line of the difference is known. */
+  async function failed(place: string, error: unknown): Promise<void> {
+    if (found === undefined) return
+    const { boundary, left } = found
+    if (boundary === place && comesFrom(error, found.error)) shown ??= error
+    else if (boundary !== undefined && !isWithin(place, boundary)) await left
+  }
+
+  return {
+    check() {
+      if (found !== undefined) throw later()
+    },
+    stop(place, error) {
+      if (found !== undefined) throw later()
+      const [boundary] = [...active.keys()]
+        .filter((one) => isWithin(place, one))
+        .toSorted((left, right) => right.length - left.length)
+      found = {
+        error,
+        boundary,
+        left: (boundary === undefined ? undefined : active.get(boundary)) ?? Promise.resolve(),
+      }
+      throw error
+    },
+    async around(place, work) {
+      let leave = (): void => {}
+      active.set(place, new Promise((resolve) => (leave = resolve)))
+      try {
+        const value = await work()
+        if (found !== undefined) throw found.boundary === place ? found.error : later()
+        return value
+      } catch (error) {
+        await failed(place, error)
+        throw error
+      } finally {
+        active.delete(place)
+        leave()
+      }
+    },
+    error: (thrown) => (found !== undefined && comesFrom(thrown, found.error) ? thrown : (shown ?? found?.error)),
+  }
+}
+
+function comesFrom(thrown: unknown, error: BatonError): thrown is BatonError {
+  for (let cause = thrown; isBatonError(cause); cause = cause.cause) if (cause === error) return true
+  return false
+}
+
+/**
+ * A request as text for people, one thing a line: texts of several lines stand as they are, indented, so that a changed
+ * line of a prompt is one changed line here. For comparing, not for reading back. Ends with a line feed.
+ */
+function requestText(value: Json): string {
+  return `${block(value, '').join('\n')}\n`
+}
+
+function block(value: Json, indent: string): readonly string[] {
+  if (Array.isArray(value) && value.length > 0) {
+    return (value as readonly Json[]).flatMap((item) => named(`${indent}-`, item, `${indent}  `))
+  }
+  if (isJsonObject(value) && Object.keys(value).length > 0) {
+    return Object.entries(value).flatMap(([key, item]) => named(`${indent}${key}:`, item, `${indent}  `))
+  }
+  return [`${indent}${scalar(value)}`]
+}
+
+function named(name: string, value: Json, indent: string): readonly string[] {
+  if (typeof value === 'string' && value.includes('\n')) {
+    return [`${name} |`, ...value.split('\n').map((line) => `${indent}${line}`)]
+  }
+  const isInline = typeof value !== 'object' || value === null || Object.keys(value).length === 0
+  return isInline ? [`${name} ${scalar(value)}`] : [name, ...block(value, indent)]
+}
+
+function scalar(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,6 +1,5 @@
-import { nodeFiles, type FilePort } from './file-port.ts'
+import type { FilePort } from './file-port.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
-import { epochsIn, segmentFile } from './segment.ts'
 import { readAll } from './transfer.ts'
 
 /** Headers and `run.end` records are far shorter, because large fields are blobs. */
@@ -35,15 +34,4 @@ function lastLine(bytes: Buffer): Buffer {
 function recordOf(line: Buffer): JournalRecord | undefined {
   const record = decodeLine(line)
   return record !== undefined && isKnownRecord(record) ? record : undefined
-}
-
-/** How a run folder begins and how its newest file ends; undefined without any. */
-export async function runEdges(folder: string, files: FilePort = nodeFiles): Promise<Edges | undefined> {
-  const epochs = epochsIn(folder, files)
-  const [oldest, newest] = [epochs[0], epochs.at(-1)]
-  if (oldest === undefined || newest === undefined) return undefined
-  const last = await edgesOf(segmentFile(folder, newest), files)
-  if (oldest === newest) return last
-  const { first } = await edgesOf(segmentFile(folder, oldest), files)
-  return { first, last: last.last }
 }

@@ -1,85 +1,82 @@
-import { BatonError, stopsRun } from '../base/error.ts'
-import type { Json } from '../base/json.ts'
-import {
-  type AskedCall,
-  type BoundaryOptions,
-  type Disk,
-  placeText,
-  type Cost,
-  type EffectKind,
-  type EffectRequest,
-  type Effects,
-  type Place,
-} from '../event/effects.ts'
-import type { Verdict } from '../event/policy.ts'
-import { attempt, attemptAsync, passOn, type Attempt } from './attempt.ts'
-import { noBudget, noCost, type Budget } from './budget.ts'
-import { boundaryEnd } from './boundary-end.ts'
-import { boundaryKey, fingerprint } from './fingerprint.ts'
+import { BatonError, stopsRun, isSuspension } from '../base/error.ts'
+import type { AskedCall, BoundaryOptions, Disk, EffectKind, EffectRequest, Effects } from '../event/effects.ts'
+import type { Spent } from '../event/meter.ts'
+import type { Action, Permission, Permit, Verdict } from '../event/permission.ts'
+import { part, type Place, placeText } from '../event/place.ts'
+import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
+import { type Budget, noBudget } from './budget.ts'
 import type { RunJournal } from './journal.ts'
-import type { Outcome } from './record.ts'
-import { createTries } from './tries.ts'
-import { failedOutcome, recordedError } from './recorded-error.ts'
+import { boundaryKey, changeName, fingerprint } from './matching.ts'
+import type { FileChangeRecord } from '../event/effects.ts'
+import type { Entry, Outcome } from './record.ts'
+import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
+import { createTries, type Tries } from './tries.ts'
+
+/** What else happens around effects: whoever watches a run sees what it changes. */
+export interface EffectHook {
+  /** Does a file change by calling `act`. */
+  readonly change?: (record: FileChangeRecord, act: () => void) => void
+  /** Does another effect by calling `act`. A suspension (`BatonError` SUSPENDED) says that nothing has happened yet. */
+  readonly effect?: <T>(kind: EffectKind, act: () => Promise<T>) => Promise<T>
+}
+
+/** Answers for a person. Rejects with a suspension (`BatonError` SUSPENDED) when the answer comes another time. */
+type Approver = (action: Action, at: Place, signal: AbortSignal) => Promise<'allow' | 'deny'>
 
 export interface EffectsOptions {
   readonly journal: RunJournal
   /** Handed to every effect; once aborted no new one begins. */
   readonly signal: AbortSignal
+  readonly permission: Permission
   readonly budget?: Budget
-  /** Decides about effects that no path policy covers. Left out: all are allowed. */
-  readonly policy?: EffectPolicy
-  /** What a finished effect did cost, read from its value. */
-  readonly costOf?: (effect: EffectRequest, value: unknown) => Cost | undefined
-  /** What an effect did cost that failed. Left out, or undefined: not known, the estimate counts. */
-  readonly costOfFailure?: (effect: EffectRequest, error: unknown) => Cost | undefined
-  /** What the total of the run counts of a finished effect. */
-  readonly usedBy?: (effect: EffectRequest, value: unknown) => Json | undefined
-  /** Told when an effect begins and how it ended. */
+  /** Called with what each model call used. */
+  readonly onSpent: (at: Place, spent: Spent) => void
+  /** Called when an effect begins and when it has ended. */
   readonly onEffect?: (at: Place, event: EffectEvent) => void
-}
-
-interface EffectPolicy {
-  check(effect: EffectRequest, at: Place): Verdict
+  /** Left out: what needs an approval is refused. */
+  readonly approver?: Approver
+  readonly hooks?: readonly EffectHook[]
 }
 
 interface EffectEvent {
   readonly kind: EffectKind
-  readonly phase: 'started' | Outcome<never>['status']
+  readonly phase: 'started' | 'suspended' | Outcome<never>['status']
 }
 
 /** Effects whose end is durable before anyone sees it: paid for, or not to be repeated. */
 const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command', 'tool', 'mcp', 'git', 'approval'])
 
 /**
- * The one gate, recording into a journal (DESIGN 2 rule 3, 11). A file change or an effect is handed to the operating
- * system before it begins, so a killed process leaves nothing done that is not recorded as begun. An effect whose end
- * cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must be what `encodeValue` takes.
+ * The one gate, recording into a journal; see docs/design/effects.md. A file change or an effect is handed to the
+ * operating system before it begins, so a killed process leaves nothing done that is not recorded as begun. An effect
+ * whose end cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must be what `encodeValue` takes.
  */
 export function createEffects(options: EffectsOptions): Effects {
-  const { journal, signal, budget = noBudget, policy, costOf, costOfFailure, usedBy, onEffect } = options
-
-  function permit(at: Place, effect: EffectRequest): void {
-    const verdict = policy?.check(effect, at) ?? { kind: 'allow' }
-    if (verdict.kind === 'deny') throw new BatonError('UNTRUSTED', `${effect.kind} is not allowed: ${verdict.reason}`)
-    if (verdict.kind === 'ask') throw new BatonError('NEEDS_INPUT', `${effect.kind} needs an approval nobody can give`)
-  }
+  const { journal, signal, budget = noBudget, onSpent, onEffect, approver, hooks = [] } = options
 
   /** Records that an effect begins, and gives the function that records its end. */
   async function begin(
     at: Place,
-    effect: EffectRequest,
-  ): Promise<(outcome: Outcome<unknown> & { readonly used?: Json }) => Promise<void>> {
-    const { kind, request, repeat, estimate } = effect
+    { kind, request, repeat, estimate }: Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'>,
+  ): Promise<(result: Attempt<unknown>, tries: Tries) => Promise<void>> {
     if (kind === 'model' || repeat === 'unsafe') await assertNotFenced()
     const p = placeText(at)
     const fp = fingerprint(request, journal.mask)
-    const started = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }) } as const
+    const started: Entry = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }) }
     const s = repeat === 'unsafe' ? await journal.append(started) : journal.note(started)
     journal.push()
     onEffect?.(at, { kind, phase: 'started' })
 
-    return async (outcome) => {
-      const ended = { k: 'ended', p, s, kind, ...outcome } as const
+    return async (result, tries) => {
+      if (result.status === 'failed' && isSuspension(result.error)) {
+        journal.note({ k: 'suspended', p, s, error: recordedError(result.error) })
+        onEffect?.(at, { kind, phase: 'suspended' })
+        return
+      }
+      const outcome = outcomeOf(result, signal)
+      const [cost, spent] = [tries.cost(), tries.spent()]
+      const counted = { ...(cost !== undefined && { cost }), ...(spent.length > 0 && { spent }) }
+      const ended: Entry = { k: 'ended', p, s, kind, ...outcome, ...counted }
       if (repeat === 'unsafe' || durableKinds.has(kind)) await journal.append(ended)
       else journal.note(ended)
       onEffect?.(at, { kind, phase: outcome.status })
@@ -93,67 +90,18 @@ export function createEffects(options: EffectsOptions): Effects {
     })
   }
 
-  return {
-    observe(at, { name, args }, read) {
-      const result = attempt(read)
-      journal.note({ k: 'obs', p: placeText(at), name, args, ...observed(result) })
-      return passOn(result)
-    },
+  function around<T>(kind: EffectKind, act: () => Promise<T>): Promise<T> {
+    return hooks.reduceRight<() => Promise<T>>(
+      (inner, { effect }) => (effect ? () => effect(kind, inner) : inner),
+      act,
+    )()
+  }
 
-    changeFile(at, asked, plan) {
-      const p = placeText(at)
-      const planned = attempt(plan)
-      if (planned.status === 'failed' || planned.value === undefined) {
-        journal.note({ k: 'obs', p, name: 'file.change', args: asked, ...observed(planned) })
-        passOn(planned)
-        return false
-      }
-      const { record: request, act } = planned.value
-      const kind = 'file'
-      const fp = fingerprint(asked, journal.mask)
-      const s = journal.note({ k: 'started', p, kind, repeat: 'safe', fp, request })
-      journal.push()
-      onEffect?.(at, { kind, phase: 'started' })
-
-      const result = attempt(() => act(realDisk))
-      const outcome = outcomeOf(result, signal)
-      journal.note({ k: 'ended', p, s, kind, ...outcome })
-      onEffect?.(at, { kind, phase: outcome.status })
-      passOn(result)
-      return true
-    },
-
-    async perform(at, effect, act) {
-      signal.throwIfAborted()
-      permit(at, effect)
-      const tries = createTries(await budget.reserve(effect, { at, signal }), () =>
-        budget.reserve(effect, { at, signal }),
-      )
-      const end = await begin(at, effect).catch((error: unknown) => {
-        tries.settle(noCost)
-        throw error
-      })
-
-      const result = await attemptAsync(async () => {
-        signal.throwIfAborted()
-        return act(signal, tries.granted)
-      })
-      const cost = result.status === 'ok' ? costOf?.(effect, result.value) : costOfFailure?.(effect, result.error)
-      const whole = tries.total(cost)
-      tries.settle(cost)
-      const used = result.status === 'ok' ? usedBy?.(effect, result.value) : undefined
-      await end({ ...outcomeOf(result, signal), ...(whole && { cost: whole }), ...(used !== undefined && { used }) })
-      return passOn(result)
-    },
-
-    async boundary(at, work, options = {}) {
-      const p = placeText(at)
-      const { inputs = {}, label } = options
-      journal.note({ k: 'begin', p, key: boundaryKey(inputs, journal.mask), ...(label !== undefined && { label }) })
-      return finishBoundary(journal, p, { ...options, work })
-    },
-
-    call: (at, { name, args }, work) => recordCall(work, (outcome) => noteCall(outcome, { at, name, args })),
+  function change(record: FileChangeRecord, act: (disk: Disk) => void): void {
+    hooks.reduceRight<() => void>(
+      (inner, hook) => (hook.change === undefined ? inner : () => hook.change?.(record, inner)),
+      () => act(realDisk),
+    )()
   }
 
   function noteCall(outcome: Attempt<unknown>, { at, name, args }: AskedCall & { readonly at: Place }): void {
@@ -162,13 +110,151 @@ export function createEffects(options: EffectsOptions): Effects {
     if (outcome.status === 'failed' && (isStopped || stopsRun(outcome.error))) return
     journal.note({ k: 'call', p: placeText(at), name, args, ...observed(outcome) })
   }
+
+  function under(permission: Permission): Effects {
+    const allow = allowedBy(permission)
+
+    const effects: Effects = {
+      observe(at, { name, args, reads }, read) {
+        const result = attempt(read)
+        journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
+        return passOn(result)
+      },
+
+      async observeAsync(at, { name, args, reads }, read) {
+        signal.throwIfAborted()
+        const result = await attemptAsync(read)
+        // what was stopped is no observation
+        if (result.status === 'failed') signal.throwIfAborted()
+        journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
+        return passOn(result)
+      },
+
+      answers: () => false,
+
+      async permit(at, action) {
+        const verdict = permission.check(action)
+        if (verdict.kind === 'deny') throw denied(verdict)
+        if (verdict.kind === 'allow') return { action }
+        if (approver === undefined) throw needsApproval(action)
+        const ask: EffectRequest<string> = { kind: 'approval', request: { ...action }, action, repeat: 'safe' }
+        const place = [...at, part('approval')]
+        return permitOf(action, await attemptAsync(() => run(place, ask, () => approver(action, at, signal))))
+      },
+
+      changeFile(at, asked, plan, permit) {
+        const p = placeText(at)
+        const planned = attempt(() => plan((action) => allow(action, permit)))
+        if (planned.status === 'failed' || planned.value === undefined) {
+          journal.note({ k: 'obs', p, name: changeName, args: asked, ...observed(planned) })
+          passOn(planned)
+          return false
+        }
+        const { record, act } = planned.value
+        const kind = 'file'
+        const fp = fingerprint(asked, journal.mask)
+        const s = journal.note({ k: 'started', p, kind, repeat: 'safe', fp, request: record })
+        journal.push()
+        onEffect?.(at, { kind, phase: 'started' })
+        const result = attempt(() => change(record, act))
+        const outcome = outcomeOf(result, signal)
+        journal.note({ k: 'ended', p, s, kind, ...outcome })
+        onEffect?.(at, { kind, phase: outcome.status })
+        passOn(result)
+        return true
+      },
+
+      async perform(at, effect, act, permit) {
+        signal.throwIfAborted()
+        if (permit === undefined) await effects.permit(at, effect.action)
+        else allow(effect.action, permit)
+        return run(at, effect, act, allow)
+      },
+
+      async boundary(at, work, boundary = {}) {
+        const p = placeText(at)
+        const { inputs = {}, label } = boundary
+        journal.note({ k: 'begin', p, key: boundaryKey(inputs, journal.mask), label })
+        return finishBoundary(journal, p, { ...boundary, work })
+      },
+
+      call: (at, { name, args }, work) => recordCall(work, (outcome) => noteCall(outcome, { at, name, args })),
+      under,
+    }
+    return effects
+  }
+
+  /** Does an effect that is allowed: budget, journal, the act itself. */
+  async function run<T>(
+    at: Place,
+    effect: EffectRequest<T>,
+    act: Parameters<Effects['perform']>[2],
+    allow: (action: Action) => void = () => {},
+  ): Promise<T> {
+    const reserve = (): ReturnType<Budget['reserve']> => budget.reserve(effect, { at, signal })
+    const tries = createTries(await reserve(), { reserve, onSpent: (spent) => onSpent(at, spent) })
+    const end = await begin(at, effect).catch((error: unknown) => {
+      tries.cancel()
+      throw error
+    })
+    const { grant, failed, again } = tries
+    const result = await attemptAsync(async () => {
+      signal.throwIfAborted()
+      return around(effect.kind, () => act(signal, { ...grant, failed, again, allow }) as Promise<T>)
+    })
+    if (result.status === 'failed' && isSuspension(result.error)) tries.cancel()
+    else tries.settle(result.status === 'ok' ? effect.costOf?.(result.value) : undefined)
+    await end(result, tries)
+    return passOn(result)
+  }
+
+  return under(options.permission)
 }
 
 const realDisk: Disk = (path) => path
 
+/** Throws for what is not allowed. A person's permit stands in for a verdict `ask`. */
+export function allowedBy(permission: Permission): (action: Action, permit?: Permit) => void {
+  return (action, permit) => {
+    const verdict = permission.check(action)
+    if (verdict.kind === 'ask' && permit === undefined) throw needsApproval(action)
+    if (verdict.kind === 'deny') throw denied(verdict)
+  }
+}
+
+function needsApproval(action: Action): BatonError {
+  return new BatonError('NEEDS_INPUT', `${actionText(action)} needs an approval, and nobody can be asked`)
+}
+
+function denied({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
+  return new BatonError(code, reason, { hint })
+}
+
+/** The permit of an approval that has ended. @throws BatonError UNTRUSTED when it was rejected */
+export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
+  if (passOn(answer) === 'allow') return { action }
+  throw new BatonError('UNTRUSTED', `${actionText(action)} was rejected`)
+}
+
+/** What somebody wants to do, as the beginning of a sentence. */
+function actionText(action: Action): string {
+  switch (action.kind) {
+    case 'read':
+    case 'write':
+    case 'delete':
+      return `to ${action.kind} ${action.named}`
+    case 'command':
+      return `to run ${action.program}`
+    case 'connect':
+      return `to connect to ${action.url}`
+    case 'model':
+      return `to ask ${action.label}`
+  }
+}
+
 /** Does the work of a boundary that has begun, and records its end. */
 export async function finishBoundary<T>(
-  journal: RunJournal,
+  journal: Pick<RunJournal, 'note' | 'failure'>,
   p: string,
   { work, ...options }: BoundaryOptions<T> & { readonly work: () => Promise<T> },
 ): Promise<T> {
@@ -179,20 +265,21 @@ export async function finishBoundary<T>(
   return passOn(result)
 }
 
-/** Tells how a call ended that returns at once or later, and passes it on. */
-export function recordCall<T>(work: () => T | Promise<T>, tell: (outcome: Attempt<T>) => void): T | Promise<T> {
+/** Calls `onEnd` with how a call ended that returns at once or later, and passes it on. */
+export function recordCall<T>(work: () => T | Promise<T>, onEnd: (outcome: Attempt<T>) => void): T | Promise<T> {
   const result = attempt(work)
   if (result.status === 'ok' && result.value instanceof Promise) {
     return attemptAsync(() => result.value as Promise<T>).then((outcome) => {
-      tell(outcome)
+      onEnd(outcome)
       return passOn(outcome)
     })
   }
-  tell(result as Attempt<T>)
+  onEnd(result as Attempt<T>)
   return passOn(result)
 }
 
-function observed(result: Attempt<unknown>): Outcome<unknown> {
+/** The outcome of something that was read or called. */
+export function observed(result: Attempt<unknown>): Outcome<unknown> {
   return result.status === 'ok' ? result : { status: 'error', error: recordedError(result.error) }
 }
 

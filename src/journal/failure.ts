@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 
-/** The error that ends a run whose journal cannot be written (spec/engines.md D2 rule 3). Names the folder. */
+/** The error that ends a run whose journal cannot be written. Names the folder. */
 export function journalFailure(folder: string, error: unknown): BatonError {
   if (isBatonError(error)) return error
   return new BatonError('JOURNAL_FAILED', `the journal in ${folder} cannot be written: ${messageOf(error)}`, {

@@ -20,8 +20,8 @@ import { promisify } from 'node:util'
 import { hasSystemCode } from '../base/error.ts'
 
 /**
- * Every file operation the journal makes, so that tests can let the K-th one fail (spec/engines.md F4). Operations
- * throw or reject with the system error. Folders are made with mode 0700, files with 0600 (DESIGN 3).
+ * Every file operation the journal makes, so that tests can let the K-th one fail. Operations
+ * throw or reject with the system error. Folders are made with mode 0700, files with 0600.
  */
 export interface FilePort {
   /** Makes a folder and the missing ones above it; the topmost one that was made, undefined when all were there. */

@@ -10,7 +10,7 @@ type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { readon
 
 /** What the first and the last records of a run tell, whatever its length. */
 export interface Glance {
-  /** Undefined when the run broke off before it, or it cannot be read. */
+  /** Undefined when the run was interrupted before it, or it cannot be read. */
   readonly start: RecordOf<'run.start'> | undefined
   /** Of the newest epoch. */
   readonly end: RecordOf<'run.end'> | undefined

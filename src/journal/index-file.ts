@@ -8,7 +8,7 @@ import { readSummary, type RunResult, type RunSummary, summaryOf } from './summa
 /** One line for each run that has ended; a cache: what it lacks is in the folders of the runs. */
 const indexName = 'index.jsonl'
 const summaryName = 'summary.json'
-/** Only the owner may read what runs were about (DESIGN 3). */
+/** Only the owner may read what runs were about. */
 const mode = 0o600
 
 /**
@@ -38,7 +38,7 @@ export interface RunIndexFile {
 
 /**
  * The runs of a workspace. Lines that cannot be read are taken from the folders again, lines of runs that are gone are
- * left out, and an index that is mostly such lines is written anew.
+ * left out, and an index that is mostly such lines is rewritten.
  */
 export function readIndex(runs: string): RunIndexFile {
   const ids = runIds(runs)
@@ -60,7 +60,7 @@ export function readIndex(runs: string): RunIndexFile {
 /** The summary a run folder holds; undefined for none, or one that is not its own. */
 export function summaryIn(folder: string): RunSummary | undefined {
   const file = join(folder, summaryName)
-  // most folders without one are of runs that broke off
+  // most folders without one are of interrupted runs
   if (!existsSync(file)) return undefined
   try {
     const summary = readSummary(readFileSync(file, 'utf8'))

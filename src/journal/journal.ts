@@ -1,9 +1,9 @@
-import type { Damage, RecordSource } from './run-index.ts'
-import type { Entry, JournalRecord, UnknownRecord } from './record.ts'
+import type { Entry } from './record.ts'
 import type { SecretMask } from './secrets.ts'
+import type { Reading, RecordSource } from './source.ts'
 
 /**
- * One writer's journal of one run (spec/engines.md D4). Records keep the order of the calls. Every string goes through
+ * One writer's journal of one run. Records keep the order of the calls. Every string goes through
  * the mask. Errors: `BatonError` JOURNAL_FAILED; once one was given, every later call gives it again.
  */
 export interface RunJournal {
@@ -25,13 +25,6 @@ export interface RunJournal {
   /** Writes what is left and gives the file back. Rejects when something recorded could not be written. */
   close(): Promise<void>
 }
-
-/** What reading a journal gives, in the order of writing. */
-export type Reading =
-  | { readonly type: 'record'; readonly record: JournalRecord }
-  | { readonly type: 'unknown'; readonly record: UnknownRecord }
-  /** A damaged part with good records behind it. `offset` and `bytes` tell where in the file. */
-  | ({ readonly type: 'corrupt' } & Damage)
 
 /** Where runs are kept. Every implementation passes test/contract/journal-store.ts. */
 export interface JournalStore {

@@ -1,3 +1,4 @@
+import { defined } from '../base/json.ts'
 import type { Cost, Estimate } from '../event/effects.ts'
 
 /** Calls, tokens, and billionths of a US dollar: whole numbers, so that sums are exact. */
@@ -30,11 +31,7 @@ const nothing: Amount = { calls: 0, tokens: 0, nanos: 0 }
 
 /** `before`: what counts as spent from the start. */
 export function openLedger({ calls, tokens, usd }: Cost, before?: Required<Cost>): Ledger {
-  const limits = {
-    ...(calls === undefined ? {} : { calls }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(usd === undefined ? {} : { nanos: nanosOf(usd) }),
-  }
+  const limits = defined({ calls, tokens, nanos: usd === undefined ? undefined : nanosOf(usd) })
   const spent =
     before === undefined ? nothing : { calls: before.calls, tokens: before.tokens, nanos: nanosOf(before.usd) }
   return { limits, spent, held: nothing, running: 0 }

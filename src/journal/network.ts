@@ -13,7 +13,7 @@ const networkTypes: ReadonlySet<number> = new Set([
 
 /**
  * True when a folder, or the part of it that exists, is on a network file system: there neither `link` nor the pid of
- * an owner says who writes a run, so it is kept in memory and cannot be resumed (DESIGN 3).
+ * an owner says who writes a run, so it is kept in memory and cannot be resumed.
  */
 export function isOnNetwork(folder: string, typeOf: (path: string) => number = fileSystemType): boolean {
   let path = folder

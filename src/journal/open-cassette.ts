@@ -4,12 +4,9 @@ import type { Json } from '../base/json.ts'
 import { type BlobReference, isBlobReference } from './blobs.ts'
 import { type CassetteEntry, cassetteVersion } from './cassette.ts'
 import { nodeFiles } from './file-port.ts'
-import type { FileRecordsOptions } from './file-records.ts'
-import { type Head, readHead } from './head.ts'
-import { lineAt } from './line-at.ts'
-import { type Line, readLineBatches } from './lines.ts'
+import type { FileRecordsOptions, RecordSource } from './source.ts'
+import { lineAt, readLineBatches } from './lines.ts'
 import { assertReadable, decodeLine, isKnownRecord } from './record.ts'
-import type { RecordSource } from './run-index.ts'
 import { decodeValue } from './value.ts'
 
 /**
@@ -31,21 +28,22 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
   }
 
   /** Notes a line of the cassette's own. True for the last one. */
-  function own({ k }: Head, { bytes, offset }: Line, records: number): boolean {
-    const entry = decodeLine(bytes) as unknown as CassetteEntry
-    if (entry.k === 'cassette' && entry.v > cassetteVersion) throw newer(file, entry.v)
+  function own(entry: CassetteEntry, offset: number, records: number): boolean {
+    if (entry.k === 'cassette' && entry.v > cassetteVersion) {
+      throw unusable(file, `has format ${entry.v}; this version reads up to ${cassetteVersion}`, {
+        hint: 'It was written by a newer version of baton: use that one.',
+      })
+    }
     if (entry.k === 'blob') blobs.set(entry.hash, [...(blobs.get(entry.hash) ?? []), offset])
     if (entry.k === 'cassette.end' && entry.records !== records) throw cutOff(file, `${records} of ${entry.records}`)
-    return k === 'cassette.end'
+    return entry.k === 'cassette.end'
   }
 
   function blobNow({ $blob, bytes }: BlobReference): Json {
     const parts = (blobs.get($blob) ?? []).map((offset) => decodeLine(lineAt(descriptor, offset, files)))
     const text = parts.map((part) => (part as unknown as { readonly text: string }).text).join('')
     if (Buffer.byteLength(text) === bytes && sha256(text) === $blob) return JSON.parse(text) as Json
-    throw new BatonError('JOURNAL_FAILED', `${file} lacks a large value, or parts of it (${$blob.slice(0, 12)})`, {
-      place: { file },
-    })
+    throw unusable(file, `lacks a large value, or parts of it (${$blob.slice(0, 12)})`)
   }
 
   return {
@@ -57,16 +55,22 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
       for await (const lines of readLineBatches(file, files)) {
         for (const line of lines) {
           number += 1
-          const head = readHead(line.bytes)
-          if (head === undefined) throw number === 1 ? none(file) : damaged(file, number, line)
-          if (number === 1 && head.k !== 'cassette') throw none(file)
-          if (head.e === 0) {
-            isWhole = own(head, line, records)
+          const record = decodeLine(line.bytes)
+          if (number === 1 && (record?.k as string) !== 'cassette') throw none(file)
+          if (record === undefined) {
+            throw unusable(file, `is damaged: line ${number}, at byte ${line.offset}, is not as it was written`, {
+              hint: 'Was it edited, or were its line ends changed? Record it again.',
+              line: number,
+            })
+          }
+          if (record.e === 0) {
+            isWhole = own(record as unknown as CassetteEntry, line.offset, records)
             continue
           }
-          if (head.k === 'seg') assertReadable(line.bytes, file)
           records += 1
-          visit(head, line.offset, false)
+          if (!isKnownRecord(record)) continue
+          if (record.k === 'seg') assertReadable(record, file)
+          visit(record, line.offset, false)
         }
       }
       if (!isWhole) throw number === 0 ? none(file) : cutOff(file, `its end is missing behind line ${number}`)
@@ -75,7 +79,7 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
     at(location) {
       const record = decodeLine(lineAt(descriptor, location, files))
       if (record !== undefined && isKnownRecord(record)) return record
-      throw new BatonError('JOURNAL_FAILED', `${file} was changed while it was read`, { place: { file } })
+      throw unusable(file, 'was changed while it was read')
     },
     value(field) {
       if (field === undefined) return undefined
@@ -86,37 +90,15 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
 }
 
 function none(file: string): BatonError {
-  return new BatonError('JOURNAL_FAILED', `${file} is not a cassette, or its first line is damaged`, {
-    hint: 'A cassette is written by --record or baton runs export.',
-    place: { file, line: 1 },
-  })
-}
-
-function damaged(file: string, line: number, { offset }: Line): BatonError {
-  return new BatonError(
-    'JOURNAL_FAILED',
-    `${file} is damaged: line ${line}, at byte ${offset}, is not as it was written`,
-    {
-      hint: 'Was it edited, or were its line ends changed? Record it again.',
-      place: { file, line },
-    },
-  )
+  const hint = 'A cassette is written by --record or baton runs export.'
+  return unusable(file, 'is not a cassette, or its first line is damaged', { hint, line: 1 })
 }
 
 function cutOff(file: string, what: string): BatonError {
-  return new BatonError('JOURNAL_FAILED', `${file} is not whole: ${what}`, {
-    hint: 'It was cut off or put together. Record it again.',
-    place: { file },
-  })
+  return unusable(file, `is not whole: ${what}`, { hint: 'It was cut off or put together. Record it again.' })
 }
 
-function newer(file: string, version: number): BatonError {
-  return new BatonError(
-    'JOURNAL_FAILED',
-    `${file} has format ${version}; this version reads up to ${cassetteVersion}`,
-    {
-      hint: 'It was written by a newer version of baton: use that one.',
-      place: { file },
-    },
-  )
+function unusable(file: string, problem: string, details: { readonly hint?: string; readonly line?: number } = {}) {
+  const { hint, ...place } = details
+  return new BatonError('JOURNAL_FAILED', `${file} ${problem}`, { hint, place: { file, ...place } })
 }

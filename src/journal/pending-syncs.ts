@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { FilePort } from './file-port.ts'
 
 /**
- * Files and folders that must be durable before the next durable record is acknowledged (spec/engines.md D2 rule 2).
+ * Files and folders that must be durable before the next durable record is acknowledged (docs/design/journal.md).
  * Collected without cost, so that a run that only notes never syncs.
  */
 export interface PendingSyncs {

@@ -1,18 +1,17 @@
-import { type Place, placeText } from '../event/effects.ts'
-import type { Budget } from './budget.ts'
-import { type BudgetLimits, createBudget, type RunBudget } from './run-budget.ts'
+import type { BudgetLimits, Cost } from '../event/effects.ts'
+import { originOf, type Place, placeText } from '../event/place.ts'
+import { type Budget, createBudget, type RunBudget } from './budget.ts'
 
 /** The budget of a run, and those of the prompt files that agents of it are: a call reserves in all that are around it. */
 export interface PlacedBudgets extends Budget {
-  /** Lowers the limits of the run from now on; those it began with hold as well. */
-  readonly limitRun: (limits: BudgetLimits) => void
-  /** Limits what calls at and below a place may cost together. `before`: what they did cost in older epochs. */
-  readonly limitPlace: (at: Place, limits: BudgetLimits, before?: RunSpent) => void
+  /**
+   * Limits what calls at and below a place may cost together. `before`: what they cost in older epochs. For the run, or
+   * one of its rounds, it lowers what holds from now on; the limits the run began with hold as well.
+   */
+  readonly limit: (at: Place, limits: BudgetLimits, before?: Required<Cost>) => void
   /** Whether a limit in dollars holds somewhere: then calls need a price. */
   readonly limitsCost: () => boolean
 }
-
-type RunSpent = Parameters<typeof createBudget>[2]
 
 export function createPlacedBudgets(run: RunBudget, { usd }: Pick<BudgetLimits, 'usd'>): PlacedBudgets {
   const placed = new Map<string, RunBudget>()
@@ -21,8 +20,10 @@ export function createPlacedBudgets(run: RunBudget, { usd }: Pick<BudgetLimits, 
 
   /** The innermost one. */
   function around(at: Place): RunBudget {
-    for (let length = placed.size === 0 ? 0 : at.length; length > 0; length -= 1) {
-      const budget = placed.get(placeText(at.slice(0, length)))
+    if (placed.size === 0) return current
+    const origin = originOf(at)
+    for (let length = origin.length; length > 0; length -= 1) {
+      const budget = placed.get(placeText(origin.slice(0, length)))
       if (budget !== undefined) return budget
     }
     return current
@@ -30,14 +31,20 @@ export function createPlacedBudgets(run: RunBudget, { usd }: Pick<BudgetLimits, 
 
   return {
     reserve: (effect, context) => around(context.at).reserve(effect, context),
-    limitRun(limits) {
-      current = createBudget(limits, run)
-      limitsCost ||= limits.usd !== undefined
-    },
-    limitPlace(at, limits, before) {
-      placed.set(placeText(at), createBudget(limits, around(at), before))
+    limit(at, limits, before) {
+      if (at.every(({ kind }) => kind === 'redo')) current = createBudget(limits, run)
+      else placed.set(placeText(originOf(at)), createBudget(limits, around(at), before))
       limitsCost ||= limits.usd !== undefined
     },
     limitsCost: () => limitsCost,
   }
+}
+
+/**
+ * Gives each run of a session its budget. What earlier ones have spent counts, whatever their limits were, so that a
+ * limit covers the session; a limit that has been raised lets it continue.
+ */
+export function createSessionBudget(): (limits: BudgetLimits) => RunBudget {
+  let last: RunBudget | undefined
+  return (limits) => (last = createBudget(limits, undefined, last?.spent()))
 }

@@ -1,4 +1,5 @@
 import { isObject } from '../base/json.ts'
+import { escapePattern } from './secrets.ts'
 import type { TextMap } from './value.ts'
 
 /** Folders by what they are to a run (`workspace`, `home`, `builtin`): absolute paths. */
@@ -45,8 +46,4 @@ export function foldersOf(facts: unknown): NamedFolders {
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, path]) => (typeof path === 'string' ? [[name, path]] : [])),
   )
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
 }

@@ -5,7 +5,7 @@ import type { Cost, EffectKind, Estimate } from '../event/effects.ts'
 import type { Owner } from './owner.ts'
 
 /** Version of the line and record format. Additive changes keep it: readers ignore what they do not know. */
-export const formatVersion = 1
+export const formatVersion = 2
 
 /** What was thrown, as far as it can be thrown again. `baton`: a BatonError with its code. */
 export interface RecordedError {
@@ -29,7 +29,7 @@ export type Outcome<Value> =
 export type UncertainChoice = 'redo' | 'done' | 'fail'
 
 /**
- * The kinds of records (DESIGN 11, spec/engines.md D1) and their fields. `p` is the place as text. `Value` is any
+ * The kinds of records (docs/design/journal.md) and their fields. `p` is the place as text. `Value` is any
  * recordable value when it is written, and encoded JSON or a blob reference in a record that was read.
  */
 type RecordBody<Value> =
@@ -46,7 +46,7 @@ type RecordBody<Value> =
       /** Name of each source the run executes to the hash of its content. */
       readonly pins?: Value
     }
-  /** Goes on with the run. `overrides`: settings from here on, besides those it has; `-c key=value` each. */
+  /** Resumes the run. `overrides`: settings from here on, added to those it has; `-c key=value` each. */
   | { readonly k: 'run.resume'; readonly overrides: Value }
   | {
       readonly k: 'source'
@@ -56,7 +56,14 @@ type RecordBody<Value> =
       readonly value: Value
     }
   /** Something that was read from outside. */
-  | ({ readonly k: 'obs'; readonly p: string; readonly name: string; readonly args: Value } & Outcome<Value>)
+  | ({
+      readonly k: 'obs'
+      readonly p: string
+      readonly name: string
+      readonly args: Value
+      /** The one file that was read, as it is shown. */
+      readonly reads?: Value
+    } & Outcome<Value>)
   /** A script's call that acted has returned; what it did is recorded below its place. */
   | ({ readonly k: 'call'; readonly p: string; readonly name: string; readonly args: Value } & Outcome<Value>)
   | {
@@ -75,8 +82,8 @@ type RecordBody<Value> =
       readonly p: string
       readonly s: number
       readonly kind: EffectKind
-      /** Of a model call: what the total of the run counts. */
-      readonly used?: Value
+      /** Of a model call: what each of its tries used, for the total of the run (`Spent`). */
+      readonly spent?: Value
     } & Outcome<Value>)
   /**
    * What became of an effect, `[epoch, number]`, whose end is in no record. `found`: the disk shows that it was done; the
@@ -95,8 +102,10 @@ type RecordBody<Value> =
   | { readonly k: 'begin'; readonly p: string; readonly key: Readonly<Record<string, string>>; readonly label?: Value }
   /** A boundary is finished. */
   | { readonly k: 'done'; readonly p: string; readonly value?: Value }
-  /** A boundary came to no good end, for people: who goes on with the run does its work again, record or not. */
+  /** A boundary failed. For people: a resumed run does its work again, with or without this record. */
   | { readonly k: 'failed'; readonly p: string; readonly error: RecordedError }
+  /** A boundary waits, or an effect: `s` is then the number of its start, and nothing of it has happened. */
+  | { readonly k: 'suspended'; readonly p: string; readonly s?: number; readonly error: RecordedError }
   /** A file is executed at a place: an agent, or a module it asks for. */
   | { readonly k: 'use'; readonly p: string; readonly path: string; readonly hash: string }
   /** An event that is shown again when its boundary is read back. */
@@ -138,6 +147,7 @@ const kinds: Readonly<Record<Entry['k'], true>> = {
   begin: true,
   done: true,
   failed: true,
+  suspended: true,
   use: true,
   show: true,
   'run.end': true,
@@ -148,14 +158,16 @@ export function isKnownRecord(record: JournalRecord | UnknownRecord): record is 
 }
 
 /**
- * Refuses a file whose header names a format that is newer than this version.
+ * Refuses a file whose header names another format than this version writes.
  * @throws BatonError JOURNAL_FAILED
  */
-export function assertReadable(header: Buffer, file: string): void {
-  const record = decodeLine(header)
-  if (record === undefined || !isKnownRecord(record) || record.k !== 'seg' || record.v <= formatVersion) return
-  throw new BatonError('JOURNAL_FAILED', `${file} has format ${record.v}; this version reads up to ${formatVersion}`, {
-    hint: 'It was written by a newer version of baton: use that one.',
+export function assertReadable(record: JournalRecord, file: string): void {
+  if (record.k !== 'seg' || record.v === formatVersion) return
+  throw new BatonError('JOURNAL_FAILED', `${file} has format ${record.v}; this version reads format ${formatVersion}`, {
+    hint:
+      record.v > formatVersion
+        ? 'It was written by a newer version of baton: use that one.'
+        : 'It was written by an earlier version of baton: run or record it again.',
     place: { file },
   })
 }

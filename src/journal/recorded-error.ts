@@ -1,19 +1,26 @@
-import { isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
-import { StopSignal } from '../base/stop.ts'
-import type { Outcome, RecordedError } from './record.ts'
+import {
+  BatonError,
+  type ErrorCode,
+  isBatonError,
+  isSuspension,
+  messageOf,
+  type SourcePlace,
+  StopSignal,
+  stopsRun,
+} from '../base/error.ts'
+import { defined, type Json } from '../base/json.ts'
+import type { BoundaryOptions } from '../event/effects.ts'
+import type { ErrorInfo } from '../event/event.ts'
+import type { Attempt } from './attempt.ts'
+import type { Entry, Outcome, RecordedError } from './record.ts'
+import type { RecordSource } from './source.ts'
 
 /** What a record keeps of something that was thrown. */
 export function recordedError(error: unknown): RecordedError {
   const message = messageOf(error)
   if (isBatonError(error)) {
     const { code, hint, place } = error
-    return {
-      type: 'baton',
-      code,
-      message,
-      ...(hint !== undefined && { hint }),
-      ...(place && { place: position(place) }),
-    }
+    return { type: 'baton', code, message, ...defined({ hint, place: place && position(place) }) }
   }
   const isSystem = error instanceof Error && 'code' in error && typeof error.code === 'string'
   return isSystem ? { type: 'system', code: String(error.code), message } : { type: 'other', message }
@@ -26,7 +33,7 @@ export function failedOutcome(error: unknown, signal: AbortSignal): Outcome<neve
 }
 
 /** Whether work was told to stop from outside, also when who noticed it says so in other words. */
-export function wasStopped(error: unknown): boolean {
+function wasStopped(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error instanceof StopSignal || isAbort(error) || wasStopped(error.cause)
 }
@@ -38,5 +45,44 @@ function isAbort(error: unknown): boolean {
 
 /** Without the text of the file, which is recorded as a source. */
 function position({ file, line, column }: SourcePlace): NonNullable<RecordedError['place']> {
-  return { file, ...(line !== undefined && { line }), ...(column !== undefined && { column }) }
+  return { file, ...defined({ line, column }) }
+}
+
+/** What was thrown, from the field of a record. */
+export function revivedFrom({ value }: Pick<RecordSource, 'value'>, field: RecordedError): Error {
+  const { type, code, message, hint, place } = openError({ value }, field)
+  if (type === 'baton') {
+    return new BatonError(code as ErrorCode, message, { hint, place })
+  }
+  return code === undefined ? new Error(message) : Object.assign(new Error(message), { code })
+}
+
+/** The field of a record as it was: large ones are blobs, and secrets are masked. */
+export function openError({ value }: Pick<RecordSource, 'value'>, field: RecordedError): RecordedError {
+  return value(field as unknown as Json) as RecordedError
+}
+
+/**
+ * The record of how a boundary ended: done, or why it failed. Undefined for work that was stopped from outside, and for
+ * an error that says that the run cannot be resumed from its record: nothing has happened to the boundary then.
+ */
+export function boundaryEnd<T>(
+  p: string,
+  result: Attempt<T>,
+  { isFinal = () => true, failureIn }: BoundaryOptions<T>,
+): Entry | undefined {
+  if (result.status === 'failed') {
+    const { error } = result
+    if (isSuspension(error)) return { k: 'suspended', p, error: recordedError(error) }
+    return wasStopped(error) || stopsRun(error) ? undefined : { k: 'failed', p, error: recordedError(error) }
+  }
+  const { value } = result
+  if (isFinal(value)) return { k: 'done', p, value }
+  const failure = failureIn?.(value)
+  return failure === undefined ? undefined : { k: 'failed', p, error: errorOfInfo(failure) }
+}
+
+function errorOfInfo({ code, message, hint, file, line, column }: ErrorInfo): RecordedError {
+  const place = file === undefined ? undefined : { file, ...defined({ line, column }) }
+  return { type: 'baton', code, message, ...defined({ hint, place }) }
 }

@@ -1,16 +1,31 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { BatonError } from '../base/error.ts'
-import { isObject, type Json } from '../base/json.ts'
-import { type Effects, hostCallPlace, type Place, placeText } from '../event/effects.ts'
-import { attempt, passOn, type Attempt } from './attempt.ts'
-import { brokenOff, leftOver } from './difference.ts'
-import type { ReplayEntry, ReplayIndex } from './replay-index.ts'
-import { createReplayRecord, isSame } from './replay-record.ts'
-import { createReplayedChanges, type ScratchFiles } from './replayed-changes.ts'
-import type { StartedRecord } from './uncertain.ts'
+import { BatonError, messageOf } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
+import type { AskedCall, AskedChange, Disk, Effects, FileChangeRecord } from '../event/effects.ts'
+import type { Action, Permission, Permit } from '../event/permission.ts'
+import { callPlace, originOf, part, type Place, placeText, withoutCall } from '../event/place.ts'
+import { attempt, attemptAsync, type Attempt, passOn } from './attempt.ts'
+import { modelOf } from './budget.ts'
+import { brokenOff, createFirstDifference, differenceAt, leftOver } from './difference.ts'
+import { allowedBy, permitOf } from './effects.ts'
+import { type ComparedCall, createMatcher, decodedComparison, type Match, type StartedRecord } from './matching.ts'
+import type { RunIndex } from './run-index.ts'
+import { noMask } from './secrets.ts'
+import type { Location, PlaceNode } from './tree.ts'
+import { encodeValue } from './value.ts'
+
+/** Where the file changes of a replayed run are done. */
+export interface ScratchFiles {
+  /**
+   * Does a change that was recorded. `write` writes what a script gives, to the path that it is passed; undefined: what
+   * is there comes from other files.
+   */
+  change(record: FileChangeRecord, write: ((disk: Disk) => void) | undefined): void
+}
 
 export interface ReplayOptions {
-  readonly index: ReplayIndex
+  /** Of everything that was recorded. */
+  readonly index: RunIndex
   readonly signal: AbortSignal | undefined
   /**
    * `recorded`: what was read is served from the record, changes go to `scratch`. `live`: files are read and changed
@@ -33,124 +48,223 @@ export interface ReplayedEffects {
 const isSource = (name: string): boolean => name === 'require'
 /** An agent that was added has a number as well, and differs by what it does. */
 const isCount = (name: string): boolean => name === 'run.number'
-const isAboutFiles = (name: string): boolean =>
-  /^(?:aip\.(?:file|path|pdf|udiffx|zip)\.|file[._]|attachment$)/.test(name)
-/** Host functions that give what is on the disk behind their effects. */
+/** Host functions that use files, which are not there in a replay. */
 const isFileCall = (name: string): boolean => /^aip\.(?:file|pdf|udiffx|zip)\./.test(name)
+const isAboutFiles = ({ name, reads }: AskedCall): boolean =>
+  reads !== undefined || isFileCall(name) || /^(?:aip\.path\.|file[._])/.test(name)
+/** Changes whose content comes from the caller, and not from the disk. */
+const givesContent: ReadonlySet<string> = new Set(['write', 'append', 'link'])
 /** A call that was stopped because another one failed waits for that one to fail here too. */
 const stoppedMs = 200
 /** More models than anyone names for one call. */
 const mostModels = 32
 
 /**
- * Effects of a run that is replayed (DESIGN 11 "Replay"): observations and effects are answered by place while they are
- * what was recorded; boundaries and calls do their work again. Nothing is asked, paid, waited for or changed outside.
+ * Effects of a run that is replayed: observations and effects are answered by place while they are what was recorded;
+ * boundaries and calls do their work again. Nothing is asked, paid, waited for or changed outside.
  * @throws BatonError DIVERGED from any of its methods at the first difference, and from all of them from then on
  */
 export function createReplayedEffects({ index, signal, files }: ReplayOptions): ReplayedEffects {
-  const { source, entries } = index
-  const record = createReplayRecord(index)
-  const { first, entryAt } = record
-  const changeRecorded =
-    files.kind === 'live' ? undefined : createReplayedChanges({ index, record, scratch: files.scratch })
+  const { source, tree } = index
+  const matcher = createMatcher(index, decodedComparison(index, noMask))
+  const first = createFirstDifference()
+  const answered = new Set<Location>()
+  const counts: Record<string, number> = {}
+
+  function nodeAt(at: Place): PlaceNode | undefined {
+    first.check()
+    return tree.find(placeText(at))
+  }
+
+  function plain({ name, request }: ComparedCall): ComparedCall {
+    return { name, request: encodeValue(request, noMask.mask) }
+  }
+
+  function callAt(location: Location | undefined): ComparedCall | undefined {
+    const call = location === undefined ? undefined : matcher.callAt(location)
+    return call && plain(call)
+  }
+
+  function stop(at: Place, error: BatonError): never {
+    return first.stop(placeText(originOf(at)), error)
+  }
+
+  function differ(at: Place, now: ComparedCall): never {
+    const node = tree.find(placeText(at))
+    const recorded = callAt(node?.started ?? node?.answer ?? node?.returned)
+    const why = endHint(index)
+    return stop(at, differenceAt(placeText(at), { now: plain(now), recorded, ...(why !== undefined && { why }) }))
+  }
+
+  /** How a call ended that is the recorded one. Throws the difference when it is not. */
+  function recalled(at: Place, { name, args }: AskedCall, match: Match): Attempt<unknown> {
+    const now = { name, request: args }
+    if (match.kind === 'ended') return matcher.recall(match.outcome)
+    if (match.kind !== 'other') return differ(at, now)
+    return stop(at, differenceAt(placeText(at), { now: plain(now), recorded: callAt(match.at) }))
+  }
+
+  function count(kind: string, node: PlaceNode | undefined): void {
+    if (node?.started !== undefined) answered.add(node.started)
+    counts[kind] = (counts[kind] ?? 0) + 1
+  }
+
+  function recordedObservation(at: Place, call: AskedCall): Attempt<unknown> {
+    return recalled(at, call, matcher.observation(answerOnly(nodeAt(at)), call))
+  }
+
+  function isLive({ name, ...call }: AskedCall, node: PlaceNode | undefined): boolean {
+    if (isSource(name) || (isCount(name) && node?.answer === undefined)) return true
+    return files.kind === 'live' && isAboutFiles({ name, ...call })
+  }
 
   async function endOf(
     at: Place,
-    { ended, choice }: ReplayEntry,
-    { started, assumed }: { readonly started: StartedRecord; readonly assumed: unknown },
+    match: Match & { readonly started?: StartedRecord },
+    assumed: unknown,
   ): Promise<unknown> {
-    const end = ended === undefined ? undefined : source.at(ended)
-    if (end?.k === 'ended' && end.status === 'ok') return source.value(end.value)
+    if (match.kind === 'ended' && match.outcome.status === 'ok') return passOn(matcher.recall(match.outcome))
+    const { choice } = match as { readonly choice?: PlaceNode['choice'] }
     if (choice === 'done' || choice === 'found') return assumed
-    if (end?.k !== 'ended') return first.stop(placeText(at), brokenOff(placeText(at), record.callOf(started)))
-    if (end.status === 'cancelled') await wait(stoppedMs, undefined, signal && { signal })
-    throw record.errorOf(end.error)
+    if (match.kind !== 'ended') {
+      return stop(at, brokenOff(placeText(at), callAt(tree.find(placeText(at))?.started)))
+    }
+    if (match.outcome.status === 'cancelled') await wait(stoppedMs, undefined, signal && { signal })
+    return passOn(matcher.recall(match.outcome))
   }
 
-  /** Models that rested, or had no key, were left out in favour of the others of their list. */
+  /** Models that were in cooldown, or had no key, were left out in favour of the others of their list. */
   function wasLeftOut(at: Place): boolean {
-    const section = [...at.slice(0, -1), (at.at(-1) ?? '').replace(/#\d+$/, '')]
-    return Array.from({ length: mostModels }, (_, number) => placeText(hostCallPlace(section, number))).some(
-      (place) => entries.get(place)?.started !== undefined,
+    const turn = withoutCall(at)
+    return Array.from({ length: mostModels }, (_, number) => placeText(callPlace(turn, number))).some(
+      (place) => tree.find(place)?.started !== undefined,
     )
   }
 
-  const effects: Effects = {
+  /** File changes are compared with the recorded ones and done in the scratch folder. */
+  function changeRecorded(
+    scratch: ScratchFiles,
+    at: Place,
+    asked: AskedChange,
+    plan: Parameters<Effects['changeFile']>[2],
+  ): boolean {
+    const node = nodeAt(at)
+    const match = matcher.change(node, asked)
+    if (match.kind === 'none' || match.kind === 'other') return differ(at, { name: 'file', request: asked })
+    if (match.started === undefined) {
+      if (match.kind === 'ended') passOn(matcher.recall(match.outcome))
+      return false
+    }
+    count('file', node)
+    if (match.kind === 'ended') passOn(matcher.recall(match.outcome))
+    const change = source.value(match.started.request) as FileChangeRecord
+    if (!givesContent.has(change.op)) {
+      scratch.change(change, undefined)
+      return true
+    }
+    const differs = (request: Json): never => differ(at, { name: 'file', request })
+    const planned = attempt(() => plan(() => {}))
+    if (planned.status === 'failed') return differs({ ...asked, refused: messageOf(planned.error) })
+    if (planned.value?.record.after !== change.after) return differs(planned.value?.record ?? asked)
+    scratch.change(change, planned.value.act)
+    return true
+  }
+
+  /** The permit for an action: a recorded approval stands in for the person who gave it. */
+  function permitted(at: Place, action: Action, permission: Permission): Permit {
+    const node = nodeAt([...at, part('approval')])
+    const match = matcher.effect(node, { kind: 'approval', request: { ...action } })
+    const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
+    if (permit !== undefined) count('approval', node)
+    allowedBy(permission)(action, permit)
+    return { action }
+  }
+
+  const under = (permission: Permission): Effects => ({
     observe(at, call, read) {
-      const entry = entryAt(at)
-      if (isSource(call.name) || (isCount(call.name) && entry?.observed === undefined)) return read()
-      if (files.kind === 'live' && isAboutFiles(call.name)) return read()
-      return passOn(record.answerOf(at, call, entry?.observed)) as ReturnType<typeof read>
+      const node = nodeAt(at)
+      return isLive(call, node) ? read() : (passOn(recordedObservation(at, call)) as ReturnType<typeof read>)
+    },
+
+    async observeAsync(at, call, read) {
+      const node = nodeAt(at)
+      return isLive(call, node) ? read() : (passOn(recordedObservation(at, call)) as Awaited<ReturnType<typeof read>>)
     },
 
     answers: () => files.kind === 'recorded',
 
+    permit: async (at, action) => permitted(at, action, permission),
+
     changeFile(at, asked, plan) {
-      if (changeRecorded !== undefined) return changeRecorded(at, asked, plan)
+      if (files.kind === 'recorded') return changeRecorded(files.scratch, at, asked, plan)
       first.check()
-      const planned = plan()
+      const planned = plan(allowedBy(permission))
       planned?.act((path) => path)
       return planned !== undefined
     },
 
-    async perform(at, { kind, request, assumed }) {
-      const entry = entryAt(at)
+    async perform(at, { kind, request, action, assumed }, _, permit) {
+      const node = nodeAt(at)
       signal?.throwIfAborted()
-      if (entry?.started === undefined) {
-        if (kind === 'model' && wasLeftOut(at)) throw notAsked(request)
-        return record.differ(at, { name: kind, request }, entry)
-      }
-      const started = source.at(entry.started) as StartedRecord
-      if (started.kind !== kind || !isSame(request, source.value(started.request))) {
-        return record.differ(at, { name: kind, request }, entry)
-      }
-      record.count(kind, entry.started)
-      return (await endOf(at, entry, { started, assumed })) as never
+      if (permit === undefined) permitted(at, action, permission)
+      else allowedBy(permission)(action, permit)
+      if (node?.started === undefined && kind === 'model' && wasLeftOut(at)) throw notAsked(request)
+      const match = matcher.effect(node, { kind, request })
+      if (match.kind === 'none' || match.kind === 'other') return differ(at, { name: kind, request })
+      count(kind, node)
+      return (await endOf(at, match, assumed)) as never
     },
 
     boundary: (at, work) =>
-      first.around(placeText(at), async () => {
+      first.around(placeText(originOf(at)), async () => {
         first.check()
         return work()
       }),
 
     call(at, asked, work) {
-      const entry = entryAt(at)
-      if (files.kind === 'live' || !isFileCall(asked.name) || entry?.called === undefined) return work()
-      const recorded = record.answerOf(at, asked, entry.called)
+      const node = nodeAt(at)
+      if (files.kind === 'live' || !isFileCall(asked.name) || node?.returned === undefined) return work()
+      const recorded = recalled(at, asked, matcher.returned(node, asked))
       const answer = (outcome: Attempt<unknown>): unknown => {
         first.check()
         if (recorded.status === 'ok') return recorded.value
         throw outcome.status === 'failed' ? outcome.error : recorded.error
       }
-      return answered(work, answer) as ReturnType<typeof work>
+      return answeredBy(work, answer) as ReturnType<typeof work>
     },
-  }
+
+    under,
+  })
 
   return {
-    effects,
+    effects: under({ check: () => ({ kind: 'allow' }) }),
     difference: first.error,
-    counts: record.counts,
+    counts,
     leftOver() {
-      const left = [...entries].flatMap(([place, { started, status }]) => {
-        if (started === undefined || record.wasAnswered(started)) return []
-        if (status === undefined || status === 'cancelled' || isTranscript(place)) return []
-        const call = record.callOf(source.at(started))
-        return call === undefined || (files.kind === 'live' && call.name === 'file') ? [] : [{ place, call }]
+      const left: { readonly place: string; readonly call: ComparedCall }[] = []
+      tree.visit(({ started, ended }, place) => {
+        if (started === undefined || answered.has(started) || isTranscript(place)) return undefined
+        const end = ended === undefined ? undefined : source.at(ended)
+        const call = callAt(started)
+        if (end?.k !== 'ended' || end.status === 'cancelled' || call === undefined) return undefined
+        if (files.kind === 'recorded' || call.name !== 'file') left.push({ place, call })
+        return undefined
       })
       return left.length === 0 ? undefined : leftOver(left)
     },
   }
 }
 
-/** Does the work, which may return at once or later, and gives the answer in place of what came of it. */
-function answered(work: () => unknown, answer: (outcome: Attempt<unknown>) => unknown): unknown {
+/** An observation is compared with one only, whatever else was recorded at its place. */
+function answerOnly(node: PlaceNode | undefined): PlaceNode | undefined {
+  return node?.answer === undefined ? undefined : { answer: node.answer }
+}
+
+/** Does the work, which may return at once or later, and gives the answer in place of its result. */
+function answeredBy(work: () => unknown, answer: (outcome: Attempt<unknown>) => unknown): unknown {
   const outcome = attempt(work)
   if (outcome.status === 'failed' || !(outcome.value instanceof Promise)) return answer(outcome)
-  return outcome.value.then(
-    (value: unknown) => answer({ status: 'ok', value }),
-    (error: unknown) => answer({ status: 'failed', error }),
-  )
+  return attemptAsync(() => outcome.value as Promise<unknown>).then(answer)
 }
 
 /** What a person reads below the `====` line is written by runs, not by replays. */
@@ -159,7 +273,11 @@ function isTranscript(place: string): boolean {
 }
 
 function notAsked(request: Json): BatonError {
-  const provider = isObject(request) ? request['provider'] : undefined
-  const label = typeof provider === 'string' ? provider : 'the model'
-  return new BatonError('MODEL_FAILED', `${label} was not asked in the recorded run`)
+  return new BatonError('MODEL_FAILED', `${modelOf(request)} was not asked in the recorded run`)
+}
+
+function endHint({ records }: RunIndex): string | undefined {
+  const end = records('run.end').at(-1)
+  if (end === undefined) return 'The recorded run was interrupted before its end.'
+  return end.exit === 0 ? undefined : `The recorded run failed with exit code ${end.exit}.`
 }

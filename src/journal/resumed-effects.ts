@@ -1,18 +1,20 @@
 import { BatonError } from '../base/error.ts'
-import type { Json } from '../base/json.ts'
-import { type AskedCall, type Effects, type FileChangeRecord, type Place, placeText } from '../event/effects.ts'
-import { finishBoundary, recordCall } from './effects.ts'
-import { boundaryKey, fingerprint, isSameKey } from './fingerprint.ts'
+import { canonicalJson } from '../base/json.ts'
+import type { AskedCall, Effects, FileChangeRecord } from '../event/effects.ts'
+import type { Spent } from '../event/meter.ts'
+import { part, type Place, placeText, withoutCall } from '../event/place.ts'
+import { passOn } from './attempt.ts'
+import { callText } from './difference.ts'
+import { finishBoundary, permitOf, recordCall } from './effects.ts'
 import type { RunJournal } from './journal.ts'
-import { type ChangeState, type Location, type PlaceNode, showsBelow } from './place-node.ts'
-import type { JournalRecord, RecordedError } from './record.ts'
-import { revivedFrom } from './revive.ts'
+import { boundaryKey, createMatcher, isSameKey, type Match, maskedComparison, type StartedRecord } from './matching.ts'
+import type { JournalRecord } from './record.ts'
 import type { RunIndex } from './run-index.ts'
-import { callText, diverged, isSameValue } from './same-call.ts'
-import { fileReadBy, isStale, type StaleRead } from './stale-read.ts'
-import type { StartedRecord } from './uncertain.ts'
+import type { SecretMask } from './secrets.ts'
+import { type ChangeState, type Location, type PlaceNode, showsBelow } from './tree.ts'
+import { encodeValue, timeless } from './value.ts'
 
-/** An effect that was in flight when a run broke off, and that is done again. */
+/** An effect that was in progress when a run was interrupted, and that is repeated. */
 export interface Repeated {
   /** `EPOCH.N` of its `started` record. */
   readonly id: string
@@ -20,35 +22,47 @@ export interface Repeated {
   readonly kind: string
 }
 
+/** A file that was answered from a record and has changed since. */
+export interface StaleRead {
+  readonly at: Place
+  /** As the call was given it. */
+  readonly path: string
+  /** The part that has to be rerun for the file to be read again. */
+  readonly boundary: string
+}
+
 export interface ResumeOptions {
   readonly index: RunIndex
-  /** The journal of the process that goes on. */
+  /** The journal of the process that resumes. */
   readonly journal: RunJournal
   readonly live: Effects
   /** What the disk says about a file change whose end is in no record. */
   readonly stateOf: (record: FileChangeRecord) => ChangeState
-  /** Told of what is done again. */
+  /** Called for what is done again. */
   readonly onRepeat: (repeated: Repeated) => void
-  /** Told of what was shown in a boundary that is read back. */
+  /** Called for what was shown in a boundary that is reused. */
   readonly onShow: (record: Extract<JournalRecord, { readonly k: 'show' }>) => void
-  /** Told where a file was answered from the record that is another one now; `boundary` is what reads it anew. */
+  /** Called with what a model call used that is answered from the record. */
+  readonly onRecall: (at: Place, spent: Spent) => void
+  /** Called where a file was answered from the record that has changed since. */
   readonly onStale?: (stale: StaleRead) => void
   /** What is not within a boundary follows the sources of now (`--use-current`). */
   readonly usesCurrent: boolean
 }
 
-/** An answer of the record: undefined where it has none and the call is made. */
+/** An answer of the record; undefined: the call is made. */
 type Answer<T> = { readonly value: T } | undefined
 
 /**
- * Effects of a run that goes on (DESIGN 11 "Resume"): what an older epoch has recorded is the answer, as long as the
- * calls agree; everything else goes live. A finished boundary is read back when its inputs are the same, else done
- * afresh. Errors answer only where the work went on after them; otherwise the call is made again.
+ * Effects of a resumed run: what an older epoch has recorded is the answer, as long as the calls agree; everything else
+ * goes live. A finished boundary is reused when its inputs are the same, else rerun. Errors answer only where the
+ * work continued after them; otherwise the call is made again. See docs/design/matching.md.
  * @throws BatonError DIVERGED, UNCERTAIN from any of its methods, and from all of them once one was thrown
  */
 export function createResumedEffects(options: ResumeOptions): Effects {
-  const { index, journal, live, stateOf, onRepeat, onShow, onStale, usesCurrent } = options
+  const { index, journal, stateOf, onRepeat, onShow, onRecall, onStale, usesCurrent } = options
   const { tree, source } = index
+  const matcher = createMatcher(index, maskedComparison(index, journal.mask))
   /** How much each unfinished section has shown again. */
   const shownIn = new Map<PlaceNode, number>()
   let stopped: BatonError | undefined
@@ -62,7 +76,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     if (stopped !== undefined) throw stopped
   }
 
-  /** A script may catch the error that stops the run; what it gives then is no result. */
+  /** A script may catch the error that stops the run; its result does not count then. */
   function unlessStopped<T>(work: () => Promise<T>): () => Promise<T> {
     return async () => {
       const value = await work()
@@ -71,71 +85,70 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     }
   }
 
-  function nodeOf(at: Place): PlaceNode | undefined {
+  function nodeOf(p: string): PlaceNode | undefined {
     refuseStopped()
-    return tree.find(placeText(at))
+    return tree.find(p)
   }
 
   /** Refuses a call that is not the recorded one. Gives undefined where the place is to go live instead. */
-  function disagree(at: Place, now: string, recorded: string): undefined {
-    const place = placeText(at)
-    const boundary = boundaryAround(index, at)
-    if (usesCurrent && boundary === undefined) return tree.reopen(place) as undefined
-    return stop(diverged(place, { now, recorded, boundary: boundary ?? place }))
+  function disagree(p: string, now: string, recorded: Location): undefined {
+    const boundary = tree.boundaryAround(p)
+    if (usesCurrent && boundary === undefined) return tree.reopen(p) as undefined
+    const record = source.at(recorded)
+    const text =
+      record.k === 'started'
+        ? callText(record.kind, record.request)
+        : record.k === 'obs' || record.k === 'call'
+          ? callText(record.name, record.args)
+          : 'nothing'
+    return stop(
+      new BatonError('DIVERGED', `this run diverged from its record: at ${p} it calls ${now}, the record has ${text}`, {
+        hint: `Rerun that part with --from ${boundary ?? p}; what it paid for is paid again.`,
+      }),
+    )
   }
 
-  function describe({ answer, returned, started }: PlaceNode): string {
-    const location = returned ?? answer ?? started
-    const record = location === undefined ? undefined : source.at(location)
-    if (record?.k === 'started') return callText(record.kind, record.request)
-    return record?.k === 'obs' || record?.k === 'call' ? callText(record.name, record.args) : 'nothing'
-  }
-
-  /** A recorded error answers where the work went on after it. */
-  function failed(at: Place, error: RecordedError): undefined {
-    if (tree.goesOn(placeText(at))) throw revivedFrom(source, error)
-    return undefined
+  /** The answer of a match. A recorded error answers where the work continued after it. */
+  function answerOf<T>(p: string, match: Match, now: () => string): Answer<T> {
+    switch (match.kind) {
+      case 'none':
+      case 'open':
+        return undefined
+      case 'other':
+        return disagree(p, now(), match.at)
+      case 'ended': {
+        const { outcome } = match
+        if (outcome.status !== 'ok' && !tree.goesOn(p)) return undefined
+        return { value: passOn(matcher.recall(outcome)) as T }
+      }
+    }
   }
 
   /** Whether a call at this place is made again: what it did then is the answer to what it does now. */
-  function isMadeAgain(at: Place, { returned }: PlaceNode): boolean {
-    if (returned === undefined) return false
-    const record = source.at(returned)
-    return record.k === 'call' && record.status !== 'ok' && !tree.goesOn(placeText(at))
+  function isMadeAgain(p: string, node: PlaceNode | undefined): boolean {
+    if (node?.returned === undefined || node.started !== undefined) return false
+    const record = source.at(node.returned)
+    return record.k === 'call' && record.status !== 'ok' && !tree.goesOn(p)
   }
 
   function observed<T>(at: Place, asked: AskedCall): Answer<T> {
-    const node = nodeOf(at)
-    if (node === undefined) return undefined
-    if (node.answer !== undefined) return answerOf(at, node, { asked, location: node.answer })
-    const isFree = node.started === undefined && (node.returned === undefined || isMadeAgain(at, node))
-    return isFree ? undefined : disagree(at, callText(asked.name, asked.args), describe(node))
+    const p = placeText(at)
+    const node = nodeOf(p)
+    if (node?.answer === undefined && isMadeAgain(p, node)) return undefined
+    return answerOf(p, matcher.observation(node, asked), () => callText(asked.name, asked.args))
   }
 
-  /** A call that has not returned is made again, and agrees or not in what it does. */
-  function returned<T>(at: Place, asked: AskedCall): Answer<T> {
-    const node = nodeOf(at)
-    return node?.returned === undefined ? undefined : answerOf(at, node, { asked, location: node.returned })
-  }
-
-  function answerOf<T>(
-    at: Place,
-    node: PlaceNode,
-    { asked, location }: { readonly asked: AskedCall; readonly location: Location },
-  ): Answer<T> {
-    const record = source.at(location)
-    const isAnswer = record.k === 'obs' || record.k === 'call'
-    if (!isAnswer || record.name !== asked.name || !isSameValue(asked.args, record.args, journal.mask)) {
-      return disagree(at, callText(asked.name, asked.args), describe(node))
-    }
-    return record.status === 'ok' ? { value: source.value(record.value) as T } : failed(at, record.error)
+  /** Warns of a file that has changed since it was recorded. */
+  function checkStale(at: Place, { reads }: AskedCall, isStale: () => boolean): void {
+    if (onStale === undefined || reads === undefined || !isStale()) return
+    const p = placeText(at)
+    onStale({ at, path: reads, boundary: tree.boundaryAround(p) ?? p })
   }
 
   /** Shows again what a call has shown that a record answers: below its place, and in its section before it returned. */
   function showCall(at: Place): void {
-    const place = placeText(at)
-    const section = tree.find(place.replace(/#\d+$/, ''))
-    const node = tree.find(place)
+    const section = tree.find(placeText(withoutCall(at)))
+    const node = tree.find(placeText(at))
     if (section === undefined || node?.returned === undefined) return
     const own = section.shows ?? []
     const first = shownIn.get(section) ?? 0
@@ -151,143 +164,137 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     if (record.k === 'show') onShow(record)
   }
 
-  /** A call that was stopped half-way may have been paid for. */
-  function wasCancelled(ended: Location): boolean {
-    const record = source.at(ended)
-    return record.k === 'ended' && record.status === 'cancelled'
+  function repeat(p: string, { e, n, kind }: StartedRecord): undefined {
+    onRepeat({ id: `${e}.${n}`, place: p, kind })
   }
 
-  /** The start of an effect at a place, when it is the one that is asked for now. */
-  function begun(
-    at: Place,
-    node: PlaceNode,
-    { kind, asked }: { readonly kind: string; readonly asked: Json },
-  ): StartedRecord | undefined {
-    if (node.started === undefined) {
-      return node.answer === undefined ? undefined : disagree(at, callText(kind, asked), describe(node))
-    }
-    const started = source.at(node.started) as StartedRecord
-    if (started.kind === kind && started.fp === fingerprint(asked, journal.mask)) return started
-    return disagree(at, callText(kind, asked), describe(node))
-  }
-
-  function repeat(at: Place, { e, n, kind }: StartedRecord): undefined {
-    onRepeat({ id: `${e}.${n}`, place: placeText(at), kind })
-  }
-
-  function uncertain(at: Place, { e, n, kind }: StartedRecord): never {
-    const what = `it is not known whether the ${kind} at ${placeText(at)} happened`
+  function uncertain(p: string, { e, n, kind }: StartedRecord): never {
     const hint = `Look, then resume with --uncertain ${e}.${n}=redo, =done or =fail.`
-    return stop(new BatonError('UNCERTAIN', what, { hint }))
+    return stop(new BatonError('UNCERTAIN', `it is not known whether the ${kind} at ${p} happened`, { hint }))
   }
 
-  /** The end that counts of an effect: undefined when it is to be done (again). */
-  function endOf<T>(at: Place, node: PlaceNode, started: StartedRecord, assumed: Answer<T>): Answer<T> {
-    if (node.ended !== undefined) {
-      const ended = source.at(node.ended)
-      if (ended.k === 'ended' && ended.status === 'ok') return { value: source.value(ended.value) as T }
-      if (ended.k === 'ended' && node.choice === undefined) {
-        failed(at, ended.error)
-        return started.repeat === 'safe' ? undefined : uncertain(at, started)
-      }
+  /** The end of an effect that counts: undefined when it is to be done, or done again. */
+  function endOf<T>(
+    p: string,
+    match: Match,
+    { now, assumed }: { readonly now: () => string; readonly assumed: Answer<T> },
+  ): Answer<T> {
+    if (match.kind === 'none' || match.kind === 'other') return answerOf(p, match, now)
+    const { started, choice } = match
+    if (started === undefined) return answerOf(p, match, now)
+    if (match.kind === 'ended' && (match.outcome.status === 'ok' || choice === undefined)) {
+      const answer = answerOf<T>(p, match, now)
+      if (answer !== undefined) return answer
+      if (started.repeat === 'unsafe') return uncertain(p, started)
+      // a call that was stopped half-way may have been paid for
+      return match.outcome.status === 'cancelled' ? repeat(p, started) : undefined
     }
-    if (node.choice === undefined) return undefined
-    if (node.choice !== 'fail') return assumed ?? uncertain(at, started)
-    throw new BatonError(
-      'SCRIPT_FAILED',
-      `the ${started.kind} at ${placeText(at)} counts as failed: --uncertain said so`,
-    )
+    if (choice === 'fail') {
+      throw new BatonError('SCRIPT_FAILED', `the ${started.kind} at ${p} counts as failed: --uncertain said so`)
+    }
+    if (choice !== undefined) return assumed ?? uncertain(p, started)
+    if (match.kind === 'open' && match.waits) return undefined
+    return started.repeat === 'unsafe' ? uncertain(p, started) : repeat(p, started)
   }
 
-  return {
-    observe(at, call, read) {
-      const answer = observed<ReturnType<typeof read>>(at, call)
-      if (answer === undefined) return live.observe(at, call, read)
-      const path = onStale && fileReadBy(call)
-      if (path !== undefined && isStale(read, answer.value, journal.mask)) {
-        onStale?.({ at, path, boundary: boundaryAround(index, at) ?? placeText(at) })
-      }
-      return answer.value
-    },
+  function around(live: Effects): Effects {
+    const effects: Effects = {
+      observe(at, call, read) {
+        const answer = observed<ReturnType<typeof read>>(at, call)
+        if (answer === undefined) return live.observe(at, call, read)
+        checkStale(at, call, () => !isSameContent(read, answer.value, journal.mask))
+        return answer.value
+      },
 
-    answers: (at) => tree.find(placeText(at))?.answer !== undefined,
+      async observeAsync(at, call, read) {
+        const answer = observed<Awaited<ReturnType<typeof read>>>(at, call)
+        return answer === undefined ? live.observeAsync(at, call, read) : answer.value
+      },
 
-    call(at, asked, work) {
-      const answer = returned<Awaited<ReturnType<typeof work>>>(at, asked)
-      if (answer === undefined) return live.call(at, asked, () => recordCall(work, refuseStopped))
-      showCall(at)
-      return answer.value
-    },
+      answers: (at) => tree.find(placeText(at))?.answer !== undefined,
 
-    changeFile(at, asked, plan) {
-      const node = nodeOf(at)
-      if (node === undefined) return live.changeFile(at, asked, plan)
-      if (node.answer !== undefined) {
-        const answer = observed(at, { name: 'file.change', args: asked })
-        return answer === undefined ? live.changeFile(at, asked, plan) : false
-      }
-      const started = begun(at, node, { kind: 'file', asked })
-      if (started === undefined) return live.changeFile(at, asked, plan)
-      if (endOf(at, node, started, { value: undefined }) !== undefined) return true
-      if (node.ended !== undefined) return live.changeFile(at, asked, plan)
-      switch (node.state ?? stateOf(source.value(started.request) as FileChangeRecord)) {
-        case 'after':
-          journal.note({ k: 'choice', p: placeText(at), of: [started.e, started.n], choice: 'found' })
-          return true
-        case 'before':
-          repeat(at, started)
-          return live.changeFile(at, asked, plan)
-        case 'neither':
-          return uncertain(at, started)
-      }
-    },
+      async permit(at, action) {
+        const p = placeText([...at, part('approval')])
+        const match = matcher.effect(nodeOf(p), { kind: 'approval', request: { ...action } })
+        if (match.kind !== 'ended' || match.outcome.status !== 'ok') return live.permit(at, action)
+        return permitOf(action, matcher.recall(match.outcome))
+      },
 
-    async perform(at, effect, act) {
-      const node = nodeOf(at)
-      const started = node && begun(at, node, { kind: effect.kind, asked: effect.request })
-      if (node === undefined || started === undefined) return live.perform(at, effect, act)
-      const { assumed } = effect
-      const end = endOf(
-        at,
-        node,
-        started,
-        assumed === undefined ? undefined : { value: assumed as Awaited<ReturnType<typeof act>> },
-      )
-      if (end !== undefined) return end.value
-      if (node.ended === undefined) {
-        if (started.repeat === 'unsafe') return uncertain(at, started)
-        repeat(at, started)
-      } else if (wasCancelled(node.ended)) repeat(at, started)
-      return live.perform(at, effect, act)
-    },
+      call(at, asked, work) {
+        const p = placeText(at)
+        const match = matcher.returned(nodeOf(p), asked)
+        const answer = answerOf<Awaited<ReturnType<typeof work>>>(p, match, () => callText(asked.name, asked.args))
+        if (answer === undefined) return live.call(at, asked, () => recordCall(work, refuseStopped))
+        showCall(at)
+        return answer.value
+      },
 
-    async boundary(at, work, options = {}) {
-      const node = nodeOf(at)
-      const p = placeText(at)
-      if (
-        node?.begin === undefined ||
-        !isSameKey(source.at(node.begin), boundaryKey(options.inputs ?? {}, journal.mask))
-      ) {
-        tree.reopen(p)
-        return live.boundary(at, unlessStopped(work), options)
-      }
-      if (node.done === undefined) {
-        return finishBoundary(journal, p, { ...options, work: unlessStopped(work) })
-      }
-      const done = source.at(node.done)
-      for (const shown of index.shows(node)) show(shown)
-      return (done.k === 'done' ? source.value(done.value) : undefined) as Awaited<ReturnType<typeof work>>
-    },
+      changeFile(at, asked, plan, permit) {
+        const p = placeText(at)
+        const match = matcher.change(nodeOf(p), asked)
+        const now = (): string => callText('file', asked)
+        const isOpen = match.kind === 'open' && match.choice === undefined
+        if (!isOpen) {
+          const answer = endOf(p, match, { now, assumed: { value: undefined } })
+          if (answer === undefined) return live.changeFile(at, asked, plan, permit)
+          return match.kind !== 'ended' || match.started !== undefined
+        }
+        const { started } = match
+        switch (tree.find(p)?.state ?? stateOf(source.value(started.request) as FileChangeRecord)) {
+          case 'after':
+            journal.note({ k: 'choice', p, of: [started.e, started.n], choice: 'found' })
+            return true
+          case 'before':
+            repeat(p, started)
+            return live.changeFile(at, asked, plan, permit)
+          case 'neither':
+            return uncertain(p, started)
+        }
+      },
+
+      async perform(at, effect, act, permit) {
+        const p = placeText(at)
+        const match = matcher.effect(nodeOf(p), effect)
+        const now = (): string => callText(effect.kind, effect.request)
+        const { assumed, costOf } = effect
+        const answer = endOf(p, match, { now, assumed: assumed === undefined ? undefined : { value: assumed } })
+        if (answer === undefined) {
+          // an approval of an older epoch holds
+          return live.perform(at, effect, act, permit ?? (await effects.permit(at, effect.action)))
+        }
+        if (costOf !== undefined) onRecall(at, costOf(answer.value))
+        return answer.value
+      },
+
+      async boundary(at, work, boundary = {}) {
+        const p = placeText(at)
+        const node = nodeOf(p)
+        const key = boundaryKey(boundary.inputs ?? {}, journal.mask)
+        if (node?.begin === undefined || !isSameKey(source.at(node.begin), key)) {
+          tree.reopen(p)
+          return live.boundary(at, unlessStopped(work), boundary)
+        }
+        if (node.done === undefined) return finishBoundary(journal, p, { ...boundary, work: unlessStopped(work) })
+        const done = source.at(node.done)
+        for (const shown of index.shows(node)) show(shown)
+        return (done.k === 'done' ? source.value(done.value) : undefined) as Awaited<ReturnType<typeof work>>
+      },
+
+      under: (permission) => around(live.under(permission)),
+    }
+    return effects
   }
+
+  return around(options.live)
 }
 
-/** The innermost boundary that a place is in, as text. */
-function boundaryAround({ tree }: RunIndex, at: Place): string | undefined {
-  for (let length = at.length; length > 0; length -= 1) {
-    const place = placeText(at.slice(0, length))
-    const section = place.replace(/#\d+$/, '')
-    const found = [place, section].find((one) => tree.find(one)?.begin !== undefined)
-    if (found !== undefined) return found
+/** Whether reading gives what is recorded; when a file was written does not count. */
+function isSameContent(read: () => unknown, recorded: unknown, mask: SecretMask): boolean {
+  const text = (value: unknown): string => canonicalJson(timeless(encodeValue(value, mask.mask)))
+  try {
+    return text(read()) === text(recorded)
+  } catch {
+    // it cannot be read any more
+    return false
   }
-  return undefined
 }

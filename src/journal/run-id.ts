@@ -24,7 +24,7 @@ export interface RunsFolderOptions {
   readonly runsDir?: string | undefined
 }
 
-/** Where the runs of a workspace are kept, each in a folder of its id: `<runs>/<workspace id>` (DESIGN 3). Makes nothing. */
+/** Where the runs of a workspace are kept, each in a folder of its id: `<runs>/<workspace id>`. Makes nothing. */
 export function runsFolder({ env, home, workspace, runsDir }: RunsFolderOptions): string {
   const runs = runsDir === undefined ? defaultRuns(env, home) : givenRuns(runsDir, home, workspace)
   return join(runs, workspaceId(workspace))

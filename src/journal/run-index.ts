@@ -1,48 +1,51 @@
 import { BatonError } from '../base/error.ts'
-import type { Json } from '../base/json.ts'
-import type { Head } from './head.ts'
-import { createCallList, type RecordedCall } from './call-list.ts'
+import { isObject } from '../base/json.ts'
+import type { Cost, Estimate } from '../event/effects.ts'
+import type { Spent } from '../event/meter.ts'
+import { amountOf, usdOf, wantedOf } from './ledger.ts'
 import type { JournalRecord, UncertainChoice } from './record.ts'
-import { forgetStart, lastReturned, type Location, type PlaceNode, showsBelow } from './place-node.ts'
-import { createPlaceTree, isAround, type PlaceTree } from './place-tree.ts'
-
-/** The records of a run as an index needs them: heads in the order of (epoch, number), single ones on demand. */
-export interface RecordSource {
-  /** Visits each record; `isLast` tells that no later writer has added to the run. Gives the damaged parts. */
-  scan(visit: (head: Head, location: Location, isLast: boolean) => void): Promise<readonly Damage[]>
-  /** One record, parsed. Synchronous, because observations are. */
-  at(location: Location): JournalRecord
-  /** The value a field stands for: blobs fetched, secrets put back. */
-  value(field: Json | undefined): unknown
-  close(): void
-}
-
-/** A damaged part with good records behind it. */
-export interface Damage {
-  readonly file: string
-  readonly offset: number
-  readonly bytes: number
-  readonly reason: string
-}
+import type { Damage, RecordSource } from './source.ts'
+import {
+  belongsTo,
+  createPlaceTree,
+  forgetStart,
+  lastReturned,
+  type Location,
+  type PlaceNode,
+  type PlaceTree,
+  showsBelow,
+} from './tree.ts'
 
 export interface IndexOptions {
-  /**
-   * `resume`: what a finished boundary holds is forgotten, because nobody will ask for it. `from`: but for those around
-   * this place, which is to be done afresh.
-   */
-  readonly use: { readonly kind: 'resume'; readonly from?: string } | { readonly kind: 'everything' }
-  /** Goes on where records are damaged: what they held is done again. Otherwise damage is an error. */
+  /** `unfinished`: what a finished boundary holds is dropped, because it will not be entered again. */
+  readonly keeps: 'everything' | 'unfinished'
+  /** With `unfinished`: but for the boundaries around this place, which is to be rerun. */
+  readonly from?: string
+  /** Continues where records are damaged: what they held is done again. Otherwise damage is an error. */
   readonly repair?: boolean
+  /** Leaves out other records. */
+  readonly accepts?: (record: JournalRecord) => boolean
+  /** Called with each record, after it was added. Those of host calls are added only without it. */
+  readonly observe?: (record: JournalRecord, location: Location, tree: PlaceTree) => void
+}
+
+/** A model call that began, whatever became of its place since. */
+interface PaidCall {
+  readonly place: string
+  /** What each of its tries used; empty when its end is not known. */
+  readonly spent: readonly Spent[]
+  /** What counts against a budget: without a known end as much as was estimated, because it may have been paid. */
+  readonly cost: Required<Cost>
 }
 
 export interface RunIndex {
   readonly tree: PlaceTree
   readonly source: RecordSource
   /** Records about the run as a whole, in order. */
-  readonly records: (kind: 'run.start' | 'run.resume' | 'source' | 'run.end' | 'use') => readonly JournalRecord[]
-  /** Every model call that was ever begun, also where its boundary has begun again: ended ones first. One at a time. */
-  readonly modelCalls: () => Iterable<RecordedCall>
-  /** The events shown below a boundary that is read back. */
+  readonly records: <K extends RunRecord['k']>(kind: K) => readonly Extract<RunRecord, { readonly k: K }>[]
+  /** Every model call that ever began, ended ones first; read one by one. */
+  readonly modelCalls: () => Iterable<PaidCall>
+  /** The events that were shown at and below a place. */
   readonly shows: (node: PlaceNode) => readonly JournalRecord[]
   /** Files that the run itself began to change, as records name them. */
   readonly changedFiles: ReadonlySet<string>
@@ -51,11 +54,15 @@ export interface RunIndex {
   readonly damages: readonly Damage[]
 }
 
+type RecordOf<K extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: K }>
+type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'use'>
+
 /**
- * Reads what a run has recorded into a tree of places, without keeping values (spec/engines.md D3, DESIGN 11).
+ * Reads what a run has recorded into a tree of places, without keeping values; see docs/design/matching.md.
  * @throws BatonError JOURNAL_FAILED for damage within a file, unless it is to be repaired
  */
-export async function indexRun(source: RecordSource, { use, repair = false }: IndexOptions): Promise<RunIndex> {
+export async function indexRun(source: RecordSource, options: IndexOptions): Promise<RunIndex> {
+  const { keeps, from, repair = false, accepts = () => true, observe } = options
   const tree = createPlaceTree()
   const marks = new Map<string, Location[]>()
   const calls = createCallList()
@@ -63,19 +70,9 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
   const changedFiles = new Set<string>()
   let agentRuns = 0
 
-  function mark(kind: string, location: Location): void {
-    const list = marks.get(kind)
-    if (list === undefined) marks.set(kind, [location])
-    else list.push(location)
-  }
-
-  /** Shows of which the call was lost with the process are shown again by the next one. */
-  function noteShow(
-    node: PlaceNode,
-    { epoch, location }: { readonly epoch: number; readonly location: Location },
-  ): void {
-    const isLater = (shownBy.get(node) ?? epoch) < epoch
-    if (isLater) {
+  /** Shows of a call that was lost with its process are shown again by the next one. */
+  function addShow(node: PlaceNode, epoch: number, location: Location): void {
+    if ((shownBy.get(node) ?? epoch) < epoch) {
       const end = lastReturned(node)
       node.shows = node.shows?.filter((one) => one < end) ?? []
     }
@@ -85,49 +82,59 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
   }
 
   function finish(place: string, location: Location, isLast: boolean): void {
-    const node = tree.make(place)
-    node.done = location
-    if (use.kind === 'everything' || !isLast) return
-    if (use.from !== undefined && isAround(place, use.from)) return
+    tree.make(place).done = location
+    if (keeps === 'everything' || !isLast) return
+    if (from !== undefined && belongsTo(from, place)) return
     tree.prune(place)
   }
 
-  function noteChanged(rest: string): void {
-    if (!rest.startsWith(',"kind":"file"')) return
-    for (const [, path] of rest.matchAll(changedPath)) changedFiles.add(JSON.parse(`"${path}"`) as string)
-  }
-
-  const damages = await source.scan(({ e, n, k, p, rest }, location, isLast) => {
-    switch (k) {
+  function add(record: JournalRecord, location: Location, isLast: boolean): void {
+    switch (record.k) {
       case 'begin':
-        tree.reopen(p)
-        tree.make(p).begin = location
+        tree.reopen(record.p)
+        tree.make(record.p).begin = location
         return
       case 'done':
-        return finish(p, location, isLast)
+        return finish(record.p, location, isLast)
       case 'obs':
-        if (rest.startsWith(',"name":"run.number"')) agentRuns += 1
-        return tree.setAnswer(p, location)
+        if (record.name === 'run.number') agentRuns += 1
+        return observe === undefined ? tree.setAnswer(record.p, location) : undefined
       case 'call':
-        return tree.setReturned(p, location)
+        return observe === undefined ? tree.setReturned(record.p, location) : undefined
       case 'started':
-        calls.start({ e, n, rest }, location)
-        noteChanged(rest)
-        return start(tree.make(p), location)
+        if (record.kind === 'model') calls.start(record, location)
+        if (record.kind === 'file') for (const path of pathsOf(source.value(record.request))) changedFiles.add(path)
+        return start(tree.make(record.p), location)
       case 'ended':
-        calls.end({ e, rest }, location)
-        return end(tree.make(p), { location, rest })
+        if (record.kind === 'model') calls.end(record, location)
+        return end(tree.make(record.p), location, record.status === 'ok')
       case 'choice':
-        return choose(tree.make(p), /"choice":"(redo|done|fail|found)"/.exec(rest)?.[1] as Choice)
+        return choose(tree.make(record.p), record.choice)
       case 'show':
-        return noteShow(tree.make(p), { epoch: e, location })
+        return addShow(tree.make(record.p), record.e, location)
       case 'run.start':
       case 'run.resume':
       case 'source':
       case 'run.end':
-      case 'use':
-        return mark(k, location)
+      case 'use': {
+        const known = marks.get(record.k)
+        if (known === undefined) marks.set(record.k, [location])
+        else known.push(location)
+        return
+      }
+      case 'suspended':
+        if (record.s === undefined) return
+        calls.withdraw(record)
+        return wait(tree.make(record.p))
+      case 'seg':
+      case 'failed':
     }
+  }
+
+  const damages = await source.scan((record, location, isLast) => {
+    if (!accepts(record)) return
+    add(record, location, isLast)
+    observe?.(record, location, tree)
   })
   const [damage] = damages
   if (damage !== undefined && !repair) throw damaged(damage)
@@ -137,14 +144,29 @@ export async function indexRun(source: RecordSource, { use, repair = false }: In
     agentRuns,
     changedFiles,
     damages,
-    records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location)),
+    records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
     modelCalls: () => calls.read(source),
     shows: (node) => showsBelow(node).map((location) => source.at(location)),
   }
 }
 
-/** The paths in the request of a file change, as JSON writes them. */
-const changedPath = /"(?:path|from|to)":"((?:[^"\\]|\\.)*)"/g
+/** What model calls at and below a place cost; without a place all of them. */
+export function costBelow({ modelCalls }: RunIndex, place?: string): Required<Cost> {
+  const sum = { calls: 0, tokens: 0, usd: 0 }
+  for (const { place: at, cost } of modelCalls()) {
+    if (place !== undefined && !belongsTo(at, place)) continue
+    sum.calls += cost.calls
+    sum.tokens += cost.tokens
+    sum.usd += cost.usd
+  }
+  return sum
+}
+
+function pathsOf(request: unknown): readonly string[] {
+  if (!isObject(request)) return []
+  const { path, from, to } = request
+  return [path, from, to].filter((one) => typeof one === 'string')
+}
 
 /** A writer that was overtaken may have ended what a later one has begun again: what is paid is paid. */
 function start(node: PlaceNode, location: Location): void {
@@ -155,12 +177,17 @@ function start(node: PlaceNode, location: Location): void {
   node.started = location
   delete node.answer
   delete node.ended
+  delete node.waits
   delete node.choice
 }
 
+/** A writer that was overtaken may say so of what a later one has done. */
+function wait(node: PlaceNode): void {
+  if (node.started !== undefined && node.ended === undefined) node.waits = true
+}
+
 /** Of two good ends the later one counts: what came behind it followed from it. */
-function end(node: PlaceNode, { location, rest }: { readonly location: Location; readonly rest: string }): void {
-  const isOk = rest.includes(',"status":"ok"')
+function end(node: PlaceNode, location: Location, isOk: boolean): void {
   if (node.isOk === true && !isOk) return
   if (node.restarted !== undefined) node.started = node.restarted
   delete node.restarted
@@ -168,20 +195,61 @@ function end(node: PlaceNode, { location, rest }: { readonly location: Location;
   node.isOk = isOk
 }
 
-type Choice = UncertainChoice | 'found' | undefined
+/** Adds what is known of an effect whose end is not; one that is to be done again counts as not started. */
+export function choose(node: PlaceNode, choice: UncertainChoice | 'found'): void {
+  if (choice === 'redo') forgetStart(node)
+  else node.choice = choice
+}
 
-/** Notes what is known of an effect whose end was not; one that is to be done again was never begun. */
-export function choose(node: PlaceNode, choice: Choice): void {
-  if (choice !== 'redo') {
-    if (choice !== undefined) node.choice = choice
-    return
+/** More numbers than an epoch has. */
+const numberSpan = 2 ** 40
+
+/** Keeps locations only: a run may have made a million calls. */
+function createCallList() {
+  /** Calls without an end, by epoch and number. */
+  const open = new Map<number, Location>()
+  /** Of each ended call its end and its start, which is 0 when that record was damaged. */
+  const ended: Location[] = []
+  return {
+    start({ e, n }: RecordOf<'started'>, location: Location) {
+      open.set(e * numberSpan + n, location)
+    },
+    end({ e, s }: RecordOf<'ended'>, location: Location) {
+      const key = e * numberSpan + s
+      ended.push(location, open.get(key) ?? 0)
+      open.delete(key)
+    },
+    /** The call was never made. */
+    withdraw({ e, s = 0 }: RecordOf<'suspended'>) {
+      open.delete(e * numberSpan + s)
+    },
+    *read(source: RecordSource): Iterable<PaidCall> {
+      for (let index = 0; index < ended.length; index += 2) {
+        const [at = 0, start = 0] = ended.slice(index, index + 2)
+        const record = source.at(at) as RecordOf<'ended'>
+        const started = start === 0 ? undefined : (source.at(start) as RecordOf<'started'>)
+        const spent = (source.value(record.spent) ?? []) as readonly Spent[]
+        yield { place: record.p, spent, cost: costOf(record.cost, started?.estimate) }
+      }
+      for (const start of open.values()) {
+        const started = source.at(start) as RecordOf<'started'>
+        yield { place: started.p, spent: [], cost: costOf(undefined, started.estimate) }
+      }
+    },
   }
-  forgetStart(node)
+}
+
+/** As a run settles it: what is left out is not known, and counts as estimated. */
+function costOf({ calls, tokens, usd }: Cost = {}, estimate: Estimate | undefined): Required<Cost> {
+  if (calls !== undefined && tokens !== undefined && usd !== undefined) return { calls, tokens, usd }
+  const wanted = wantedOf(estimate)
+  const most = amountOf(wanted, wanted.output?.tokens ?? 0)
+  return { calls: calls ?? most.calls, tokens: tokens ?? most.tokens, usd: usd ?? usdOf(most.nanos) }
 }
 
 function damaged({ file, offset, bytes, reason }: Damage): BatonError {
   return new BatonError('JOURNAL_FAILED', `${file} is damaged: ${bytes} bytes from byte ${offset} on are ${reason}`, {
-    hint: 'Resume with --repair to go on without them: what they held is done again, and paid again.',
+    hint: 'Resume with --repair to continue without them: what they held is done again, and paid again.',
     place: { file },
   })
 }

@@ -1,7 +1,7 @@
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Hides secret values in text and puts them back (DESIGN 11). */
+/** Hides secret values in text and puts them back. */
 export interface SecretMask {
   /** Each secret value becomes `«secret:NAME»`, also inside longer text. For records, error texts and rendering. */
   readonly mask: (text: string) => string
@@ -26,7 +26,7 @@ export interface MaskOptions {
   readonly values?: Readonly<Record<string, string>>
 }
 
-/** Key variables of spec/conventions.md 4.3 and 4.1, and the gateway's. */
+/** Variables in which hosts and their own tools look for keys, and the gateway's. */
 const keyVariables: readonly string[] = [
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',
@@ -113,6 +113,7 @@ function secretValues(
   return new Map([...wanted, ...long])
 }
 
-function escapePattern(text: string): string {
+/** The pattern that matches a text and nothing else. */
+export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 }

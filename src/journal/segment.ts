@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
+import { attempt, passOn } from './attempt.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
 
-/** One file per writer epoch, never changed by anyone else (spec/engines.md D1). */
+/** One file per writer epoch, never changed by anyone else. */
 export function segmentFile(folder: string, epoch: number): string {
   return join(folder, `j-${String(epoch).padStart(6, '0')}.jsonl`)
 }
@@ -34,26 +35,30 @@ export interface ClaimContext {
  * Wins an epoch: of all processes that try, the one that links its prepared file. The file's descriptor, or undefined
  * when another process was first. No lock is left behind by a process that dies.
  */
-export function claimEpoch({ epoch, header, sync }: ClaimOptions, context: ClaimContext): number | undefined {
-  const { folder, files, pending } = context
+export function claimEpoch(options: ClaimOptions, { folder, files, pending }: ClaimContext): number | undefined {
   pending.makeFolder(folder)
+  const file = segmentFile(folder, options.epoch)
   const temporary = join(folder, `.j-${randomBytes(8).toString('hex')}.tmp`)
   const descriptor = files.create(temporary)
   try {
-    writeAll(files, descriptor, Buffer.from(header))
-    if (sync === 'durable') files.syncDataNow(descriptor)
-    const outcome = tryLink(files, temporary, segmentFile(folder, epoch))
+    writeHeader(descriptor, options, files)
+    const outcome = tryLink(files, temporary, file)
     files.remove(temporary)
     pending.folder(folder)
     if (outcome === 'won') return descriptor
     files.close(descriptor)
-    return outcome === 'lost' ? undefined : createWithoutLink({ epoch, header, sync }, context)
+    return outcome === 'lost' ? undefined : createWithoutLink(file, options, files)
   } catch (error) {
     // the error that is being thrown says more than one of these
     attempt(() => files.close(descriptor))
     attempt(() => files.remove(temporary))
     throw error
   }
+}
+
+function writeHeader(descriptor: number, { header, sync }: ClaimOptions, files: FilePort): void {
+  writeAll(files, descriptor, Buffer.from(header))
+  if (sync === 'durable') files.syncDataNow(descriptor)
 }
 
 /** Gives back an epoch that this process has won and recorded nothing in. @throws errors of the file system */
@@ -76,29 +81,15 @@ function tryLink(files: FilePort, from: string, to: string): 'won' | 'lost' | 'u
  * For file systems without hard links (exFAT, some in user space): still one winner. For a moment the file has no
  * header; who opens the run just then takes the next epoch, and this writer finds itself fenced.
  */
-function createWithoutLink({ epoch, header, sync }: ClaimOptions, context: ClaimContext): number | undefined {
-  const { folder, files } = context
-  let descriptor: number
+function createWithoutLink(file: string, options: ClaimOptions, files: FilePort): number | undefined {
+  const created = attempt(() => files.create(file))
+  if (created.status === 'failed' && hasSystemCode(created.error, 'EEXIST')) return undefined
+  const descriptor = passOn(created)
   try {
-    descriptor = files.create(segmentFile(folder, epoch))
-  } catch (error) {
-    if (hasSystemCode(error, 'EEXIST')) return undefined
-    throw error
-  }
-  try {
-    writeAll(files, descriptor, Buffer.from(header))
-    if (sync === 'durable') files.syncDataNow(descriptor)
+    writeHeader(descriptor, options, files)
     return descriptor
   } catch (error) {
     attempt(() => files.close(descriptor))
     throw error
-  }
-}
-
-function attempt(work: () => void): void {
-  try {
-    work()
-  } catch {
-    // left as it is
   }
 }

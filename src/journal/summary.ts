@@ -11,12 +11,13 @@ export const runStatuses: readonly RunStatus[] = [
   'cancelled',
   'budget',
   'limit',
+  'suspended',
   'interrupted',
   'running',
 ]
 
 /**
- * What `summary.json` and a line of `index.jsonl` hold, and `baton runs --json` prints (spec/engines.md D3). Additive
+ * What `summary.json` and a line of `index.jsonl` hold, and `baton runs --json` prints. Additive
  * changes keep `v`.
  */
 export interface RunSummary {

@@ -1,6 +1,6 @@
 import type { FilePort } from './file-port.ts'
 
-/** Writes until every byte is taken: a short write is not an error yet (spec/engines.md D2 rule 1). */
+/** Writes until every byte is taken: a short write is not an error yet. */
 export function writeAll(files: FilePort, descriptor: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) {
     const taken = files.write(descriptor, bytes, done)

@@ -1,45 +1,74 @@
-import type { Cost, Granted } from '../event/effects.ts'
+import type { Cost, Grant } from '../event/effects.ts'
+import type { Spent } from '../event/meter.ts'
 import { noCost, type Reservation } from './budget.ts'
 
-/** The tries of one effect: at most one of them has something set aside at a time. */
+/** The tries of one effect: at most one of them has something reserved at a time. */
 export interface Tries {
-  readonly granted: Granted
+  readonly grant: Grant
+  /** Counts the try that is in progress as failed; undefined: what it used is not known. */
+  readonly failed: (spent: Spent | undefined) => void
+  /** Reserves again for the next try. */
+  readonly again: () => Promise<Grant>
   /** Counts the last try, unless it was counted as failed already. */
-  settle(cost: Cost | undefined): void
-  /** To be asked before the last try is settled: its cost and that of those that failed, as far as all are known. */
-  total(cost: Cost | undefined): Cost | undefined
+  readonly settle: (spent: Spent | undefined) => void
+  /** Gives back the reservation of an effect that never began. */
+  readonly cancel: () => void
+  /** What all tries cost together, as far as all are known; undefined when nothing is. */
+  readonly cost: () => Cost | undefined
+  /** What each try used of which that is known. */
+  readonly spent: () => readonly Spent[]
 }
 
-/** While an effect waits between two tries, it holds nothing that others could use. */
-export function createTries(first: Reservation, reserve: () => Promise<Reservation>): Tries {
+/** While an effect waits between two tries, it holds nothing that others could use. `onSpent` is called for each try. */
+export function createTries(
+  first: Reservation,
+  { reserve, onSpent }: { readonly reserve: () => Promise<Reservation>; readonly onSpent: (spent: Spent) => void },
+): Tries {
   let current: Reservation | undefined = first
-  const failed: (Cost | undefined)[] = []
+  const counted: { readonly spent: Spent | undefined; readonly cost: Cost | undefined }[] = []
 
-  function settle(cost: Cost | undefined): void {
-    current?.settle(cost)
+  function count(spent: Spent | undefined, cost: Cost | undefined): void {
+    if (current === undefined) return
+    counted.push({ spent, cost })
+    current.settle(cost)
     current = undefined
+    if (spent !== undefined) onSpent(spent)
   }
 
   return {
-    granted: {
-      ...first.grant,
-      failed(cost) {
-        if (current !== undefined) failed.push(cost)
-        settle(cost)
-      },
-      async again() {
-        if (current !== undefined) failed.push(undefined)
-        settle(undefined)
-        current = await reserve()
-        return current.grant
-      },
+    grant: first.grant,
+    failed: (spent) => count(spent, spent && costOfFailed(spent)),
+    async again() {
+      count(undefined, undefined)
+      current = await reserve()
+      return current.grant
     },
-    settle,
-    total(cost) {
-      const sum = [...(current === undefined ? [] : [cost]), ...failed].reduce<Cost>(addCosts, noCost)
+    settle: (spent) => count(spent, spent && costOf(spent)),
+    cancel() {
+      current?.settle(noCost)
+      current = undefined
+    },
+    cost() {
+      const sum = counted.map(({ cost }) => cost).reduce<Cost>(addCosts, noCost)
       return Object.keys(sum).length === 0 ? undefined : sum
     },
+    spent: () => counted.flatMap(({ spent }) => spent ?? []),
   }
+}
+
+/** What a call cost. Left out is what is not known: the price, and the tokens when the host did not count them. */
+function costOf({ usage, costUsd }: Spent): Cost {
+  const tokens = usage.input + usage.output
+  return {
+    calls: Math.max(1, usage.calls),
+    ...(tokens > 0 || costUsd === 0 ? { tokens } : {}),
+    ...(costUsd === null ? {} : { usd: costUsd }),
+  }
+}
+
+/** Tokens of a failed call are estimated, so that none are none. */
+function costOfFailed({ usage, costUsd }: Spent): Cost {
+  return { calls: 1, tokens: usage.input + usage.output, ...(costUsd === null ? {} : { usd: costUsd }) }
 }
 
 function addCosts(left: Cost, right: Cost | undefined): Cost {

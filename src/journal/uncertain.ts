@@ -1,12 +1,11 @@
 import { BatonError } from '../base/error.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
 import type { JournalRecord, UncertainChoice } from './record.ts'
-import { openError } from './revive.ts'
-import { callText } from './same-call.ts'
+import { callText } from './difference.ts'
+import type { StartedRecord } from './matching.ts'
+import { openError } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
-import type { ChangeState, Location, PlaceNode } from './place-node.ts'
-
-export type StartedRecord = Extract<JournalRecord, { readonly k: 'started' }>
+import { type ChangeState, isFinished, type Location, type PlaceNode } from './tree.ts'
 
 /** An effect that began in a process that is gone, and that nobody may do again without a person's choice. */
 export interface Uncertain {
@@ -33,9 +32,11 @@ export function begunEffects({ tree, source }: RunIndex): readonly Begun[] {
     const isPast = (returned !== undefined || ended !== undefined) && tree.goesOn(place)
     if (isPast || (returned !== undefined && isGood(source.at(returned)))) return 'skip'
     if (started !== undefined && isOk !== true && choice === undefined) found.push({ node, place, started })
-    return undefined
+    return node.done === undefined ? undefined : 'skip'
   })
-  const ordered = found.toSorted((left, right) => left.started - right.started)
+  // a conversation may have been opened in a boundary that is finished
+  const open = found.filter(({ place }) => !isFinished(tree, place))
+  const ordered = open.toSorted((left, right) => left.started - right.started)
   return ordered.map(({ node, place, started }) => ({ node, place, started: source.at(started) as StartedRecord }))
 }
 
@@ -47,7 +48,7 @@ function isGood(record: JournalRecord): boolean {
 export function askAgain({ tree }: RunIndex): void {
   tree.visit((node, place) => {
     if (node.choice === 'fail' && !tree.goesOn(place)) delete node.choice
-    return undefined
+    return node.done === undefined ? undefined : 'skip'
   })
 }
 
@@ -57,6 +58,7 @@ export function uncertainEffects(
   stateOf: (record: FileChangeRecord) => ChangeState,
 ): readonly Uncertain[] {
   return begunEffects(index).flatMap(({ node, place, started }) => {
+    if (node.waits === true) return []
     const { e, n, kind, repeat, request } = started
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     if (kind === 'file') {
@@ -70,7 +72,7 @@ export function uncertainEffects(
   })
 }
 
-/** Stops a resume that would have to guess (DESIGN 11 "Uncertain effects"). */
+/** Stops a resume that would have to guess (docs/design/matching.md). */
 export function refuseUncertain(uncertain: readonly Uncertain[]): void {
   const [first] = uncertain
   if (first === undefined) return

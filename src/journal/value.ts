@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { isJsonObject, isObject, type Json, type JsonObject } from '../base/json.ts'
 
 /** How each string of a value is rewritten on its way to or from the journal (secrets). */
 export type TextMap = (text: string) => string
@@ -88,4 +88,12 @@ function decodeObject(json: JsonObject, unmask: TextMap): unknown {
 
 function isList(json: Json): json is readonly Json[] {
   return Array.isArray(json)
+}
+
+/** Without the times of files, which host functions add to every file. */
+export function timeless(value: Json): Json {
+  if (isList(value)) return value.map(timeless)
+  if (!isJsonObject(value)) return value
+  const { ctime: _, mtime: __, ...rest } = value
+  return Object.fromEntries(Object.entries(rest).map(([name, item]) => [name, timeless(item)]))
 }

@@ -1,24 +1,17 @@
 import type { Json } from '../base/json.ts'
-import {
-  type AskedCall,
-  type Effects,
-  type FileChangeRecord,
-  type Place,
-  placeText,
-  type PlannedChange,
-} from '../event/effects.ts'
+import type { AskedCall, EffectKind, EffectRequest, Effects, FileChangeRecord, PlanChange } from '../event/effects.ts'
+import type { Spent } from '../event/meter.ts'
+import { isWithin, originOf, type Place, placeText } from '../event/place.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
-import { boundaryEnd } from './boundary-end.ts'
-import { boundaryKey, fingerprint } from './fingerprint.ts'
+import { modelOf } from './budget.ts'
+import { callText } from './difference.ts'
+import { observed, recordCall } from './effects.ts'
 import type { RunJournal } from './journal.ts'
-import type { Location, PlaceNode } from './place-tree.ts'
-import type { Entry, JournalRecord, Outcome } from './record.ts'
-import { recordedError } from './recorded-error.ts'
-import { openError, revivedFrom } from './revive.ts'
+import { boundaryKey, changeName, createMatcher, maskedComparison, type StartedRecord } from './matching.ts'
+import type { Entry, Outcome } from './record.ts'
+import { boundaryEnd, openError, recordedError } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
-import { isSameValue } from './same-call.ts'
-import { unreadFile } from './unread-file.ts'
-import { always, changedText, modelOf, newText } from './why-changed.ts'
+import { type Location, type PlaceNode, stepsBelow } from './tree.ts'
 
 /** A part of an earlier run that has finished. */
 export interface FinishedPart {
@@ -37,8 +30,10 @@ export interface VerifyOptions {
   /** Whether a reading that differs counts as unchanged, because the earlier run itself has changed what was read. */
   readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
   /** Why a file change would not be what it was; undefined: it is done, and nothing has to be written. */
-  readonly whyChangeAgain: (record: FileChangeRecord, plan: () => PlannedChange | undefined) => string | undefined
-  /** Told once, when the part is known to be changed. */
+  readonly whyChangeAgain: (record: FileChangeRecord, plan: PlanChange) => string | undefined
+  /** Called with what a model call used that is answered from the record. */
+  readonly onRecall: (at: Place, spent: Spent) => void
+  /** Called once, when the part is known to be changed. */
   readonly onDirty: (reason: string) => void
 }
 
@@ -67,20 +62,38 @@ const notCompared: ReadonlySet<string> = new Set([
   'file_undo',
 ])
 
+/** Why a part is always done again that has an effect of a kind. */
+const always: { readonly [K in EffectKind]: string } = {
+  model: 'it asks a model',
+  http: 'it asks the web',
+  command: 'it runs a command',
+  tool: 'it uses a tool',
+  mcp: 'it uses a tool server',
+  file: 'it changes files',
+  git: 'it uses git',
+  agent: 'it starts an agent of another program',
+  message: 'it sends a message',
+  approval: 'it asks for an approval',
+}
+
+/** An answer that is reused was paid for by the run that got it. */
+const free = { calls: 0, tokens: 0, usd: 0 }
+
 /**
  * Effects that find out whether a part would do what it did in an earlier run, without doing anything: what it reads is
  * read and compared, a request to a model gets the recorded answer while it is the same, a file change that still stands
- * counts as done (DESIGN 13 "Watch"). At the first difference the part is refused: that call and all later ones throw, so
- * that nothing a script catches hides it.
+ * counts as done. At the first difference the part is refused: that call and all later ones throw, so that nothing a
+ * script catches hides it.
  */
 export function createVerification(options: VerifyOptions): Verification {
-  const { earlier, at: part, journal, live, isOwnRead, whyChangeAgain, onDirty } = options
-  const { tree, source } = earlier.index
+  const { earlier, at: part, journal, live, isOwnRead, whyChangeAgain, onRecall, onDirty } = options
+  const { index } = earlier
+  const { tree, source } = index
   const { mask } = journal
+  const comparison = maskedComparison(index, mask)
+  const matcher = createMatcher(index, comparison)
   const prefix = placeText(part)
   const kept: (() => void)[] = []
-  /** Calls whose place holds an observation of their own: the record of the call stands for both. */
-  const readCalls = new Set<string>()
   /** Places then of what was read now. */
   const seen = new Set<string>()
   let dirty: { readonly reason: string; readonly error: Error } | undefined
@@ -97,10 +110,11 @@ export function createVerification(options: VerifyOptions): Verification {
     if (dirty !== undefined) throw dirty.error
   }
 
+  /** A conversation of a step is kept beside it; steps are found by their place, so that it has the same place then. */
   function placeThen(at: Place): string | undefined {
     const text = placeText(at)
-    const isWithin = text.startsWith(prefix) && ['', '/', '#'].includes(text.charAt(prefix.length))
-    return isWithin ? earlier.place + text.slice(prefix.length) : undefined
+    if (isWithin(text, prefix)) return earlier.place + text.slice(prefix.length)
+    return earlier.place === prefix && isWithin(placeText(originOf(at)), prefix) ? text : undefined
   }
 
   function nodeOf(at: Place): PlaceNode | undefined {
@@ -114,22 +128,13 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   /** An effect with its two records; the second names the number of the first. */
-  function noteEffect(started: Extract<Entry, { readonly k: 'started' }>, outcome: Outcome<unknown>): void {
-    const { p, kind } = started
+  function noteEffect(at: Place, { kind, repeat, fp, request }: StartedRecord, outcome: Outcome<unknown>): void {
+    const p = placeText(at)
+    const opened = source.value(request)
     kept.push(() => {
-      const s = journal.note(started)
+      const s = journal.note({ k: 'started', p, kind, repeat, fp, request: opened })
       journal.note({ k: 'ended', p, s, kind, ...outcome })
     })
-  }
-
-  function recorded(node: PlaceNode | undefined): JournalRecord | undefined {
-    return node?.answer === undefined ? undefined : source.at(node.answer)
-  }
-
-  function recall(outcome: Outcome<Json>): Attempt<unknown> {
-    return outcome.status === 'ok'
-      ? { status: 'ok', value: source.value(outcome.value) }
-      : { status: 'failed', error: revivedFrom(source, outcome.error) }
   }
 
   function isSame(outcome: Outcome<Json>, now: Attempt<unknown>): boolean {
@@ -138,120 +143,128 @@ export function createVerification(options: VerifyOptions): Verification {
     }
     if (now.status === 'failed') return false
     if (outcome.value === undefined || now.value === undefined) return outcome.value === now.value
-    return isSameValue(now.value, outcome.value, mask)
+    return comparison.isSameValue(now.value, outcome.value)
   }
 
-  /** What was read now when it is what was read then, or the latter when only the run itself has changed it. */
+  /** What is read now when it is what was read then, or the latter when only the run itself has changed it. */
   function compared(call: AskedCall, outcome: Outcome<Json>, now: Attempt<unknown>): Attempt<unknown> {
     assertClean()
     if (isSame(outcome, now)) return now
-    const past = recall(outcome)
+    const past = matcher.recall(outcome)
     const readings = { before: valueOf(past), now: valueOf(now) }
     return isOwnRead(call, readings) ? past : refuse(changedText(call))
   }
 
-  function observe(at: Place, call: AskedCall, read: () => unknown): unknown {
-    const record = recorded(nodeOf(at))
+  /** What an observation was then. Refuses one that was not made then, or with other arguments. */
+  function past(at: Place, call: AskedCall): Outcome<Json> {
+    const node = nodeOf(at)
     seen.add(placeThen(at) ?? '')
-    if (record?.k === 'call' && record.name === call.name) {
-      readCalls.add(placeText(at))
-      return settle(at, { call, k: 'obs' }, attempt(read))
-    }
+    const record = node?.answer === undefined ? undefined : source.at(node.answer)
     if (record?.k !== 'obs' || record.name !== call.name) return refuse(newText(call))
-    if (notCompared.has(call.name)) return settle(at, { call, k: 'obs' }, recall(record))
-    if (!isSameValue(call.args, record.args, mask)) return refuse(newText(call))
-    return settle(at, { call, k: 'obs' }, compared(call, record, attempt(read)))
+    if (!notCompared.has(call.name) && !comparison.isSameValue(call.args, record.args)) return refuse(newText(call))
+    return record
   }
 
-  function settle(
-    at: Place,
-    { call: { name, args }, k }: { readonly call: AskedCall; readonly k: 'obs' | 'call' },
-    result: Attempt<unknown>,
-  ): unknown {
-    const p = placeText(at)
-    note({ k, p, name, args, ...(result.status === 'ok' ? result : failure(result.error)) })
+  function settle(at: Place, { name, args, reads }: AskedCall, result: Attempt<unknown>): unknown {
+    note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
     return passOn(result)
   }
 
-  function endCall(at: Place, call: AskedCall, now: Attempt<unknown>): unknown {
-    assertClean()
-    const record = readCalls.has(placeText(at)) ? recorded(nodeOf(at)) : undefined
-    const result = record?.k === 'call' ? compared(call, record, now) : now
-    return settle(at, { call, k: 'call' }, result)
+  function otherRequest(before: Location, request: Json): string {
+    const gone = fileOnlyReadThen(before)
+    return gone === undefined ? `its request to ${modelOf(request)} differs` : `${gone} is gone from its files`
   }
 
-  function otherRequest(before: Location, request: Json): string {
-    const gone = unreadFile(earlier.index, { below: earlier.place, before, isRead: (place) => seen.has(place) })
-    return gone === undefined ? `its request to ${modelOf(request)} differs` : `${gone} is gone from its files`
+  /** A file that the prompt was made of then, and is not now. */
+  function fileOnlyReadThen(before: Location): string | undefined {
+    function search(node: PlaceNode, place: string): string | undefined {
+      for (const [at, below] of stepsBelow(node, place)) {
+        const location = typeof below === 'number' ? Math.max(0, below) : below.answer
+        const record = location && location < before && !seen.has(at) ? source.at(location) : undefined
+        if (record?.k === 'obs' && record.reads !== undefined) return String(source.value(record.reads))
+        const found = typeof below === 'number' ? undefined : search(below, at)
+        if (found !== undefined) return found
+      }
+      return undefined
+    }
+    const node = tree.find(earlier.place)
+    return node === undefined ? undefined : search(node, earlier.place)
   }
 
   const effects: Effects = {
     observe<T>(at: Place, call: AskedCall, read: () => T): T {
       if (placeThen(at) === undefined) return live.observe(at, call, read)
-      return observe(at, call, read) as T
+      const outcome = past(at, call)
+      const result = notCompared.has(call.name) ? matcher.recall(outcome) : compared(call, outcome, attempt(read))
+      return settle(at, call, result) as T
     },
 
-    call<T>(at: Place, call: AskedCall, work: () => T | Promise<T>): T | Promise<T> {
+    async observeAsync<T>(at: Place, call: AskedCall, read: () => Promise<T>): Promise<T> {
+      if (placeThen(at) === undefined) return live.observeAsync(at, call, read)
+      const outcome = past(at, call)
+      return settle(at, call, compared(call, outcome, await attemptAsync(read))) as T
+    },
+
+    answers: () => false,
+
+    permit: () => refuse(always.approval),
+
+    call<T>(at: Place, { name, args }: AskedCall, work: () => T | Promise<T>): T | Promise<T> {
       assertClean()
-      const result = attempt(work)
-      if (result.status === 'ok' && result.value instanceof Promise) {
-        return attemptAsync(() => result.value as Promise<T>).then((end) => endCall(at, call, end) as T)
-      }
-      return endCall(at, call, result) as T
+      return recordCall(work, (result) => {
+        assertClean()
+        note({ k: 'call', p: placeText(at), name, args, ...observed(result) })
+      })
     },
 
     changeFile(at, asked, plan) {
-      const node = nodeOf(at)
-      if (node === undefined) return refuse(`it changes ${asked.path}, which it did not before`)
-      if (node.started === undefined) {
+      const match = matcher.change(nodeOf(at), asked)
+      const isNew = match.kind === 'none' || match.kind === 'other'
+      if (isNew) return refuse(`it changes ${asked.path}, which it did not before`)
+      if (match.started === undefined) {
         // nothing was to be changed then
-        const planned = attempt(plan)
+        const planned = attempt(() => plan(() => {}))
         if (planned.status === 'ok' && planned.value !== undefined) return refuse(`${asked.path} was changed since`)
-        note({ k: 'obs', p: placeText(at), name: 'file.change', args: asked, ...outcomeOf(planned) })
-        passOn(planned)
+        settle(at, { name: changeName, args: asked }, planned)
         return false
       }
-      const started = source.at(node.started)
-      if (started.k !== 'started' || started.kind !== 'file' || started.fp !== fingerprint(asked, mask)) {
-        return refuse(`it changes ${asked.path}, which it did not before`)
-      }
-      if (node.isOk !== true) return refuse(`it could not change ${asked.path}`)
-      const request = source.value(started.request) as FileChangeRecord
-      const why = whyChangeAgain(request, plan)
+      if (match.kind === 'open' || match.outcome.status !== 'ok') return refuse(`it could not change ${asked.path}`)
+      const why = whyChangeAgain(source.value(match.started.request) as FileChangeRecord, plan)
       if (why !== undefined) return refuse(why)
-      const { kind, repeat, fp } = started
-      noteEffect({ k: 'started', p: placeText(at), kind, repeat, fp, request }, { status: 'ok' })
+      noteEffect(at, match.started, { status: 'ok' })
       return true
     },
 
-    async perform<T>(at: Place, { kind, request, repeat }: Parameters<Effects['perform']>[1]): Promise<T> {
+    async perform<T>(at: Place, { kind, request, costOf }: EffectRequest<T>): Promise<T> {
       if (kind !== 'model') return refuse(always[kind])
       const node = nodeOf(at)
-      const started = node?.started === undefined ? undefined : source.at(node.started)
-      const ended = node?.ended === undefined ? undefined : source.at(node.ended)
-      const fp = fingerprint(request, mask)
-      if (started?.k !== 'started' || ended?.k !== 'ended') return refuse(`it asks ${modelOf(request)} anew`)
-      if (started.fp !== fp) return refuse(otherRequest(node?.started ?? 0, request))
-      const result = recall(ended)
-      if (result.status === 'failed' && !tree.goesOn(placeThen(at) ?? '')) {
+      const match = matcher.effect(node, { kind, request })
+      if (match.kind === 'none' || match.kind === 'open') return refuse(`it asks ${modelOf(request)} again`)
+      if (match.kind === 'other') return refuse(otherRequest(node?.started ?? 0, request))
+      const result = matcher.recall(match.outcome)
+      if (result.status === 'failed' && !tree.goesOn(placeThen(at) ?? ''))
         return refuse(`${modelOf(request)} had failed`)
+      if (match.started !== undefined) {
+        noteEffect(at, match.started, result.status === 'ok' ? { ...result, cost: free } : observed(result))
       }
-      const outcome = result.status === 'ok' ? { ...result, cost: free } : failure(result.error)
-      noteEffect({ k: 'started', p: placeText(at), kind, repeat, fp, request }, outcome)
-      return passOn(result) as T
+      const value = passOn(result) as T
+      if (costOf !== undefined) onRecall(at, costOf(value))
+      return value
     },
 
-    async boundary(at, work, options = {}) {
+    async boundary(at, work, boundary = {}) {
       assertClean()
       const p = placeText(at)
-      const { inputs = {}, label } = options
-      note({ k: 'begin', p, key: boundaryKey(inputs, mask), ...(label !== undefined && { label }) })
+      const { inputs = {}, label } = boundary
+      note({ k: 'begin', p, key: boundaryKey(inputs, mask), label })
       const result = await attemptAsync(work)
       assertClean()
-      const end = boundaryEnd(p, result, options)
+      const end = boundaryEnd(p, result, boundary)
       if (end !== undefined) note(end)
       return passOn(result)
     },
+
+    under: () => effects,
   }
 
   return {
@@ -266,17 +279,16 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 }
 
-/** An answer that is read back was paid for by the run that got it. */
-const free = { calls: 0, tokens: 0, usd: 0 }
-
-function outcomeOf(result: Attempt<unknown>): Outcome<unknown> {
-  return result.status === 'ok' ? result : failure(result.error)
-}
-
-function failure(error: unknown): Outcome<never> {
-  return { status: 'error', error: recordedError(error) }
-}
-
 function valueOf(result: Attempt<unknown>): unknown {
   return result.status === 'ok' ? result.value : undefined
+}
+
+/** Why a part is done again that reads something else than before. */
+function changedText({ name, args, reads }: AskedCall): string {
+  return reads === undefined ? `${callText(name, args)} gives something else` : `${reads} changed`
+}
+
+/** Why a part is done again that reads what it did not read before. */
+function newText({ name, args, reads }: AskedCall): string {
+  return reads === undefined ? `it calls ${callText(name, args)}, which it did not before` : `${reads} is new to it`
 }

@@ -1,9 +1,8 @@
+import type { FilePort } from './file-port.ts'
 import { BatonError } from '../base/error.ts'
 import { journalFailure } from './failure.ts'
-import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
-import { createSyncStrategy } from './sync-strategy.ts'
-import { createTail, type LineFile } from './tail.ts'
+import { type LineFile, createTail } from './tail.ts'
 
 export interface LineWriterOptions {
   /** The run folder, for messages. */
@@ -14,7 +13,7 @@ export interface LineWriterOptions {
 }
 
 /**
- * Appends lines to one file by the rules of spec/engines.md D2. Lines keep the order of the calls. After the first
+ * Appends lines to one file by the rules of docs/design/journal.md. Lines keep the order of the calls. After the first
  * error of any operation the writer is dead: every waiting and later call fails with that error, nothing is written
  * any more, so what a failed write left behind can only be the end of the file.
  */
@@ -45,7 +44,7 @@ const noteDelay = 50
 
 export function createLineWriter({ folder, files, pending, file }: LineWriterOptions): LineWriter {
   const stop = new AbortController()
-  const strategy = createSyncStrategy(files)
+  const sync = createSync(files)
   const tail = createTail(file, files)
   const waiters: Waiter[] = []
   let isDirty = false
@@ -125,7 +124,7 @@ export function createLineWriter({ folder, files, pending, file }: LineWriterOpt
       writeOut()
       isDirty = false
       everSynced = true
-      await strategy.sync(descriptor, group.length)
+      await sync(descriptor, group.length)
       settle(group)
     } catch (error) {
       settle(group, fail(error))
@@ -172,5 +171,30 @@ function settle(waiters: readonly Waiter[], failure?: BatonError): void {
   for (const { resolve, reject } of waiters) {
     if (failure === undefined) resolve()
     else reject(failure)
+  }
+}
+
+/** A sync that takes less than this many milliseconds may be made in place. */
+const fastSync = 1
+/** Syncs in place in a row before timers, signals and sockets get their turn. */
+const maxInPlace = 16
+
+/**
+ * Makes the file's content durable for `waiters` callers. A single one on a fast disk is served by a blocking sync, which
+ * costs half of one through the thread pool; all others by one in the background, so that more callers can gather meanwhile.
+ */
+function createSync(files: FilePort): (descriptor: number, waiters: number) => Promise<void> {
+  let lastDuration = Infinity
+  let inPlace = 0
+  return async (descriptor, waiters) => {
+    const start = performance.now()
+    if (waiters === 1 && lastDuration < fastSync && inPlace < maxInPlace) {
+      inPlace += 1
+      files.syncDataNow(descriptor)
+    } else {
+      inPlace = 0
+      await files.syncData(descriptor)
+    }
+    lastDuration = performance.now() - start
   }
 }

@@ -10,17 +10,16 @@ const efforts: { readonly [suffix: string]: string } = {
   max: 'max',
 }
 
-/** Models whose own name ends in an effort word: those of spec/aipack.md 4.4, and others that exist. */
+/** Models whose own name ends in an effort word: those that AIPack knows, and others that exist. */
 const protectedNames = /^(?:deepseek-r1-zero|qwen[\d.]*-max|(?:mistral|magistral|devstral)-medium|gpt-5\.1-codex-max)$/i
 
-/** What an alias stands for, and the effort word behind it. */
 interface Resolved {
   readonly name: string
   /** Left out: none was written, or no alias was. */
   readonly suffix?: string
 }
 
-/** The name an alias stands for: exact name first, else without one effort suffix (spec/aipack.md 4.2). One level. */
+/** The name an alias stands for: exact name first, else without one effort suffix. One level. */
 export function lookUpAlias(name: string, aliases: { readonly [alias: string]: string }): Resolved {
   const exact = Object.hasOwn(aliases, name) ? aliases[name] : undefined
   if (exact !== undefined) return { name: exact }
@@ -30,8 +29,7 @@ export function lookUpAlias(name: string, aliases: { readonly [alias: string]: s
 }
 
 /**
- * The same as one name: the suffix is put on the target, in place of one it has (spec/aipack.md 4.2, vector 18).
- * What it gives is not looked up again.
+ * The same as one name: the suffix is put on the target, in place of one it has. What it gives is not looked up again.
  */
 export function resolveAlias(name: string, aliases: { readonly [alias: string]: string }): string {
   const { name: target, suffix } = lookUpAlias(name, aliases)
@@ -59,7 +57,7 @@ export interface NamedEffort {
   readonly reasoningEffort?: string
 }
 
-/** Takes a trailing effort word off a model name, unless the name itself ends so (spec/aipack.md 4.4). */
+/** Takes a trailing effort word off a model name, unless the name itself ends so. */
 export function splitEffort(name: string): NamedEffort {
   if (protectedNames.test(name.slice(name.search(/[^/:]*$/)))) return { model: name }
   const { base, suffix } = cutSuffix(name)

@@ -1,11 +1,9 @@
 import { noUsage } from '../event/message.ts'
-import { readBatch } from './batch.ts'
-import { maxEventBytes, readText } from './body.ts'
-import { idleTimeout, type BodyReader, type Call, type ModelTimeouts } from './call.ts'
+import type { Found, WireFormat } from './wire/format.ts'
+import { type BodyReader, type Call, idleTimeout, type ModelTimeouts, type TimeLimit } from './call.ts'
 import type { ModelFault } from './errors.ts'
 import type { ModelEvent } from './provider.ts'
-import { createSseDecoder } from './sse.ts'
-import type { AnswerState, AnswerStep, WireFormat } from './wire/format.ts'
+import { createSseDecoder, type SseEvent } from './sse.ts'
 
 /** How long the end mark and the usage are waited for once the model has said that it is finished. */
 const tailMs = 10_000
@@ -13,13 +11,13 @@ const tailMs = 10_000
 /** How long the end of the body is waited for after the end mark, so that the connection can be used again. */
 const drainMs = 100
 
-export interface Answering<S extends AnswerState> {
-  readonly format: WireFormat<S>
+interface Answering {
+  readonly format: WireFormat
   readonly call: Call
   readonly timeouts: ModelTimeouts
 }
 
-export interface AnswerReader {
+interface AnswerReader {
   /** The events of the next read, at least one; undefined at the end of the answer. */
   next(): Promise<readonly ModelEvent[] | undefined>
 }
@@ -30,52 +28,55 @@ export interface AnswerReader {
  * after the events before them. Once a finish reason came, a connection that breaks or falls silent no longer makes the
  * answer a failure. Events that were read before the caller stopped may still come.
  */
-export function readAnswer<S extends AnswerState>(response: Response, answering: Answering<S>): AnswerReader {
+export function readAnswer(response: Response, answering: Answering): AnswerReader {
   const { call } = answering
   const type = (response.headers.get('content-type') ?? '').toLowerCase()
   const body = response.body?.getReader()
   if (body === undefined) return call.fail(emptyBody)
   if (type.includes('json')) return readWhole(body, answering)
-  if (mayBeStream(type)) return readStream(body, answering)
+  const isStream = type === '' || ['event-stream', 'text/plain', 'octet-stream'].some((known) => type.includes(known))
+  if (isStream) return readStream(body, answering)
   return call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
 }
 
-function readWhole<S extends AnswerState>(body: BodyReader, { format, call, timeouts }: Answering<S>): AnswerReader {
+function readWhole(body: BodyReader, { format, call, timeouts }: Answering): AnswerReader {
   let read = false
   return {
     async next() {
       if (read) return undefined
       read = true
       const text = await readText(body, call, { ms: timeouts.streamIdleMs, fault: idleTimeout })
-      return text.trim() === '' ? call.fail(emptyBody) : closing(format.readBody(text), call)
+      if (text.trim() === '') return call.fail(emptyBody)
+      const answer = readBatches(format)
+      return closing(answer.readBody(text), answer.found, call)
     },
   }
 }
 
 // no generator: in one that hands on every read, the handing on costs more than the reading
-function readStream<S extends AnswerState>(body: BodyReader, { format, call, timeouts }: Answering<S>): AnswerReader {
+function readStream(body: BodyReader, { format, call, timeouts }: Answering): AnswerReader {
   const idle = { ms: timeouts.streamIdleMs, fault: idleTimeout }
   const tail = { ...idle, ms: Math.min(tailMs, idle.ms) }
   const decoder = createSseDecoder()
-  let state = format.start
+  const answer = readBatches(format)
+  const { found } = answer
   let fault: ModelFault | undefined
   let received = false
   let phase: 'reading' | 'ended' | 'closed' = 'reading'
 
   async function nextBatch(): Promise<readonly ModelEvent[]> {
-    const bytes = await (state.finish === undefined
+    const bytes = await (found.finish === undefined
       ? call.read(body, idle)
       : call.read(body, tail).catch(() => undefined))
     received ||= bytes !== undefined && bytes.length > 0
-    const batch = readBatch(format, state, bytes === undefined ? decoder.end() : decoder.push(bytes))
-    state = batch.state
+    const batch = answer.read(bytes === undefined ? decoder.end() : decoder.push(bytes))
     fault = batch.fault ?? (decoder.pending() > maxEventBytes ? tooLong : undefined)
-    if (bytes === undefined || state.done) phase = 'ended'
+    if (bytes === undefined || found.done) phase = 'ended'
     return batch.events
   }
 
   async function close(): Promise<undefined> {
-    if (state.done) await call.read(body, { ...idle, ms: drainMs }).catch(() => undefined)
+    if (found.done) await call.read(body, { ...idle, ms: drainMs }).catch(() => undefined)
     return undefined
   }
 
@@ -90,26 +91,121 @@ function readStream<S extends AnswerState>(body: BodyReader, { format, call, tim
       if (phase === 'closed') return close()
       phase = 'closed'
       if (!received) call.fail(emptyBody)
-      return closing(format.end(state), call)
+      return closing(answer.end(), found, call)
     },
   }
 }
 
-/** The events of the last step, and what every answer ends with. */
-function closing(step: AnswerStep<AnswerState>, call: Call): readonly ModelEvent[] {
-  if (step.kind === 'fault') return call.fail(step.fault)
-  const { usage = { ...noUsage, calls: 1 }, costUsd, finish = 'other' } = step.state
+function closing({ events, fault }: Batch, found: Readonly<Found>, call: Call): readonly ModelEvent[] {
+  if (fault !== undefined) return call.fail(fault)
+  const { usage = { ...noUsage, calls: 1 }, costUsd, finish = 'other' } = found
   return [
-    ...step.events,
+    ...events,
     { type: 'usage', usage, ...(costUsd === undefined ? {} : { costUsd }) },
     { type: 'finish', reason: finish },
   ]
 }
 
-function mayBeStream(type: string): boolean {
-  return type === '' || ['event-stream', 'text/plain', 'octet-stream'].some((known) => type.includes(known))
-}
-
 const wrongType = { class: 'garbled', retryable: false } as const
 const emptyBody = { ...wrongType, what: 'answered with an empty body' } as const
 const tooLong = { ...wrongType, what: 'sent an event of more than 64 MB' } as const
+
+/** What several events gave. `fault` is what they ended with; `events` came before it. */
+export interface Batch {
+  readonly events: readonly ModelEvent[]
+  readonly fault: ModelFault | undefined
+}
+
+/** An answer that is read in batches. */
+export interface BatchReader {
+  readonly found: Readonly<Found>
+  /** Reads the events that arrived together, up to the end mark or the first fault. */
+  read(events: readonly SseEvent[]): Batch
+  /** Reads a whole answer that is no stream. */
+  readBody(body: string): Batch
+  end(): Batch
+}
+
+/**
+ * Neighbouring pieces of one text in a batch become one: whoever shows them gets them at the same moment anyway, and a
+ * fast model costs a fraction.
+ */
+export function readBatches(format: WireFormat): BatchReader {
+  let events: ModelEvent[] = []
+  const parser = format.parser(add)
+
+  function add(next: ModelEvent): void {
+    const last = events.at(-1)
+    const isText = next.type === 'text' || next.type === 'reasoning'
+    if (isText && last?.type === next.type && last.block === next.block) {
+      events[events.length - 1] = { type: next.type, block: next.block, text: last.text + next.text }
+    } else {
+      events.push(next)
+    }
+  }
+
+  function batch(work: () => ModelFault | undefined): Batch {
+    events = []
+    const fault = work()
+    return { events, fault }
+  }
+
+  return {
+    found: parser.found,
+    read: (arrived) =>
+      batch(() => {
+        for (const event of arrived) {
+          if (parser.found.done) break
+          const fault = parser.read(event)
+          if (fault !== undefined) return fault
+        }
+        return undefined
+      }),
+    readBody: (body) => batch(() => parser.readBody(body)),
+    end: () => batch(() => parser.end()),
+  }
+}
+
+/** Bytes of one event or of a whole body that does not stream; more is not a chat answer. */
+const maxEventBytes = 64 * 1024 * 1024
+
+/** Bytes of an error body that are read, and how long they are waited for; its message is cut far below that. */
+const maxErrorBytes = 64 * 1024
+const errorBodyMs = 5_000
+
+/** The whole rest of a body as text; a body above 64 MB is a fault. */
+async function readText(reader: BodyReader, call: Call, idle: TimeLimit): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for (;;) {
+    const bytes = await call.read(reader, idle)
+    if (bytes === undefined) return text + decoder.decode()
+    size += bytes.length
+    if (size > maxEventBytes) call.fail({ class: 'garbled', retryable: false, what: 'sent more than 64 MB at once' })
+    text += decoder.decode(bytes, { stream: true })
+  }
+}
+
+/** The beginning of an error body; a body that breaks off or never ends gives what came. */
+export async function readErrorText(response: Response): Promise<string> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return ''
+  const pieces: Uint8Array[] = []
+  let size = 0
+  const limit = setTimeout(() => void reader.cancel().catch(() => undefined), errorBodyMs)
+  try {
+    while (size < maxErrorBytes) {
+      const { value } = await reader.read()
+      if (value === undefined) break
+      pieces.push(value)
+      size += value.length
+    }
+    await reader.cancel()
+  } catch {
+    // the status says enough
+  } finally {
+    clearTimeout(limit)
+  }
+  return Buffer.concat(pieces).subarray(0, maxErrorBytes).toString('utf8')
+}

@@ -1,5 +1,5 @@
-import type { WireFormatName } from './wire/format.ts'
-import { commonQuirks, type Quirks } from './wire/quirks.ts'
+import type { WireFormatName } from '../event/message.ts'
+import { commonQuirks, type Quirks } from './wire/format.ts'
 
 /** A provider that is known without any config. Its models are in agents/models.toml. */
 export interface BuiltInProvider {
@@ -27,140 +27,94 @@ export interface BuiltInProvider {
   readonly takesOtherNames?: boolean
 }
 
+/** A row with what most of them are: chat completions as OpenAI's, with a key. */
+function host(
+  baseUrl: string,
+  apiKeyEnvs: readonly string[],
+  { quirks, ...row }: Partial<Omit<BuiltInProvider, 'quirks'>> & { readonly quirks?: Partial<Quirks> } = {},
+): BuiltInProvider {
+  return { baseUrl, apiKeyEnvs, format: 'chat', ...row, quirks: { ...commonQuirks, ...quirks } }
+}
+
 /**
- * The order is the order in which keys in the environment are looked for when no model is named (DESIGN 8). Addresses
- * and variables: spec/conventions.md 4.3, spec/aipack.md 4.5; quirks: spec/parts.md 4 and the hosts' own references.
+ * The order is the order in which keys in the environment are looked for when no model is named. Addresses,
+ * variables and quirks are those of the hosts' own references.
  */
 export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
-  openai: {
-    baseUrl: 'https://api.openai.com/v1',
+  openai: host('https://api.openai.com/v1', ['OPENAI_API_KEY'], {
     baseUrlEnv: 'OPENAI_BASE_URL',
-    apiKeyEnvs: ['OPENAI_API_KEY'],
     format: 'responses',
     formatElsewhere: 'chat',
-    quirks: { ...commonQuirks, outputLimit: 'max_completion_tokens', cacheKey: true },
+    quirks: {
+      outputLimit: 'max_completion_tokens',
+      cacheKey: true,
+      replaysReasoning: 'none',
+      encryptsReasoning: true,
+    },
     // gpt-oss models are open weights that other hosts serve
     names: /^(?:ft:)?(?:gpt(?!-oss)|chatgpt|codex|o[134](?:-|$))/,
     isVendor: true,
     takesOtherNames: true,
-  },
-  anthropic: {
-    baseUrl: 'https://api.anthropic.com/v1',
+  }),
+  anthropic: host('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], {
     baseUrlEnv: 'ANTHROPIC_BASE_URL',
     baseUrlForm: 'without-version',
-    apiKeyEnvs: ['ANTHROPIC_API_KEY'],
     format: 'anthropic',
-    quirks: { ...commonQuirks, structured: 'none', cacheMarks: true },
+    quirks: { structured: 'none', cacheMarks: true },
     names: /^claude-/,
     isVendor: true,
-  },
-  gemini: {
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
-    apiKeyEnvs: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  }),
+  gemini: host('https://generativelanguage.googleapis.com/v1beta', ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], {
     format: 'gemini',
-    quirks: commonQuirks,
     names: /^gemini-/,
-  },
-  groq: {
-    baseUrl: 'https://api.groq.com/openai/v1',
-    apiKeyEnvs: ['GROQ_API_KEY'],
-    format: 'chat',
+  }),
+  groq: host('https://api.groq.com/openai/v1', ['GROQ_API_KEY'], {
     // many of its models refuse json_schema
-    quirks: { ...commonQuirks, outputLimit: 'max_completion_tokens', structured: 'json' },
-  },
-  deepseek: {
-    baseUrl: 'https://api.deepseek.com',
-    apiKeyEnvs: ['DEEPSEEK_API_KEY'],
-    format: 'chat',
-    quirks: { ...commonQuirks, reasoning: 'thinking', structured: 'json', replaysReasoning: true },
+    quirks: { outputLimit: 'max_completion_tokens', structured: 'json', replaysReasoning: 'none' },
+  }),
+  deepseek: host('https://api.deepseek.com', ['DEEPSEEK_API_KEY'], {
+    quirks: { reasoning: 'thinking', structured: 'json', replaysReasoning: 'text' },
     names: /^deepseek-[^:]*$/,
     isVendor: true,
-  },
-  xai: {
-    baseUrl: 'https://api.x.ai/v1',
-    apiKeyEnvs: ['XAI_API_KEY'],
-    format: 'chat',
-    quirks: { ...commonQuirks, outputLimit: 'max_completion_tokens' },
+  }),
+  xai: host('https://api.x.ai/v1', ['XAI_API_KEY'], {
+    quirks: { outputLimit: 'max_completion_tokens', replaysReasoning: 'none' },
     names: /^grok-/,
-  },
-  mistral: {
-    baseUrl: 'https://api.mistral.ai/v1',
-    apiKeyEnvs: ['MISTRAL_API_KEY'],
-    format: 'chat',
-    quirks: { ...commonQuirks, refusesExtras: true },
+  }),
+  mistral: host('https://api.mistral.ai/v1', ['MISTRAL_API_KEY'], {
+    quirks: { replaysReasoning: 'none', refusesExtras: true },
     names: /^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi[sx]tral)-[^:]*$/,
-  },
-  openrouter: {
-    baseUrl: 'https://openrouter.ai/api/v1',
-    apiKeyEnvs: ['OPENROUTER_API_KEY', 'OPEN_ROUTER_API_KEY'],
-    format: 'chat',
-    quirks: { ...commonQuirks, reasoning: 'object', cacheMarks: true },
+  }),
+  openrouter: host('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY', 'OPEN_ROUTER_API_KEY'], {
+    quirks: { reasoning: 'object', cacheMarks: true },
     modelPrefix: 'openrouter/',
-  },
-  together: {
-    baseUrl: 'https://api.together.xyz/v1',
-    apiKeyEnvs: ['TOGETHER_API_KEY'],
-    format: 'chat',
-    quirks: commonQuirks,
-  },
-  fireworks: {
-    baseUrl: 'https://api.fireworks.ai/inference/v1',
-    apiKeyEnvs: ['FIREWORKS_API_KEY'],
-    format: 'chat',
-    quirks: commonQuirks,
+  }),
+  together: host('https://api.together.xyz/v1', ['TOGETHER_API_KEY'], { quirks: { replaysReasoning: 'none' } }),
+  fireworks: host('https://api.fireworks.ai/inference/v1', ['FIREWORKS_API_KEY'], {
+    quirks: { replaysReasoning: 'none' },
     names: /^accounts\/fireworks\//,
     modelPrefix: 'accounts/fireworks/models/',
-  },
-  cerebras: {
-    baseUrl: 'https://api.cerebras.ai/v1',
-    apiKeyEnvs: ['CEREBRAS_API_KEY'],
-    format: 'chat',
-    quirks: { ...commonQuirks, outputLimit: 'max_completion_tokens' },
-  },
-  moonshot: {
-    baseUrl: 'https://api.moonshot.ai/v1',
-    apiKeyEnvs: ['MOONSHOT_API_KEY', 'KIMI_API_KEY'],
-    format: 'chat',
-    quirks: {
-      ...commonQuirks,
-      outputLimit: 'max_completion_tokens',
-      structured: 'json',
-      replaysReasoning: true,
-    },
+  }),
+  cerebras: host('https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY'], {
+    quirks: { outputLimit: 'max_completion_tokens', replaysReasoning: 'none' },
+  }),
+  moonshot: host('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY', 'KIMI_API_KEY'], {
+    quirks: { outputLimit: 'max_completion_tokens', structured: 'json', replaysReasoning: 'text' },
     names: /^(?:kimi|moonshot)-[^:]*$/,
-  },
-  zai: {
-    baseUrl: 'https://api.z.ai/api/paas/v4',
-    apiKeyEnvs: ['ZAI_API_KEY'],
-    format: 'chat',
-    quirks: { ...commonQuirks, reasoning: 'thinking', structured: 'json' },
+  }),
+  zai: host('https://api.z.ai/api/paas/v4', ['ZAI_API_KEY'], {
+    quirks: { reasoning: 'thinking', structured: 'json', replaysReasoning: 'text' },
     names: /^glm-[^:]*$/,
-  },
-  ollama: {
-    baseUrl: 'http://127.0.0.1:11434/v1',
+  }),
+  ollama: host('http://127.0.0.1:11434/v1', [], {
     baseUrlEnv: 'OLLAMA_HOST',
     baseUrlForm: 'ollama',
-    apiKeyEnvs: [],
-    format: 'chat',
-    quirks: commonQuirks,
     isLocal: true,
     // a tag behind one colon is how only Ollama writes names
     names: /^[^/:]+:[^/:]+$/,
-  },
-  lmstudio: {
-    baseUrl: 'http://127.0.0.1:1234/v1',
-    apiKeyEnvs: [],
-    format: 'chat',
-    quirks: commonQuirks,
-    isLocal: true,
-  },
-  'llama-server': {
-    baseUrl: 'http://127.0.0.1:8080/v1',
-    apiKeyEnvs: [],
-    format: 'chat',
-    quirks: commonQuirks,
-    isLocal: true,
-  },
+  }),
+  lmstudio: host('http://127.0.0.1:1234/v1', [], { isLocal: true }),
+  'llama-server': host('http://127.0.0.1:8080/v1', [], { isLocal: true }),
 }
 
 /** A word before `::` that stands for a provider in another way than by its name. */
@@ -171,7 +125,7 @@ interface ProviderPrefix {
   readonly baseUrl?: string
 }
 
-/** Prefixes that AIPack knows under another name than the table (spec/aipack.md 4.3). */
+/** Prefixes that AIPack knows under another name than the table. */
 export const providerPrefixes: { readonly [prefix: string]: ProviderPrefix } = {
   openai_resp: { provider: 'openai', format: 'responses' },
   open_router: { provider: 'openrouter' },

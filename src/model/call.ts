@@ -1,8 +1,7 @@
-import { manyListeners } from '../base/limit.ts'
-import { createAlarm, longestTimer, type TimeLimit } from './alarm.ts'
+import { manyListeners } from '../base/concurrency.ts'
 import type { ModelFault } from './errors.ts'
 
-/** Time limits of one model call in milliseconds (DESIGN 8). */
+/** Time limits of one model call in milliseconds. */
 export interface ModelTimeouts {
   /** Until there is a connection, TLS included. Above 10 s it needs the dispatcher of dispatcher.ts. */
   readonly connectMs: number
@@ -115,27 +114,73 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
   }
 }
 
-export function connectTimeout(ms: number): ModelFault {
-  return timeout(`allowed no connection within ${seconds(ms)}`, 'connect')
+/** A time limit, and the fault that passing it is. */
+export interface TimeLimit {
+  readonly ms: number
+  readonly fault: (ms: number) => ModelFault
 }
 
-export function headersTimeout(ms: number): ModelFault {
-  return timeout(`did not begin to answer within ${seconds(ms)}`, 'headers')
-}
+export const connectTimeout = timeout('connect', (time) => `allowed no connection within ${time}`)
+export const headersTimeout = timeout('headers', (time) => `did not begin to answer within ${time}`)
+export const idleTimeout = timeout('stream_idle', (time) => `sent nothing for ${time} in the middle of the answer`)
+const requestTimeout = timeout('request', (time) => `did not finish the answer within ${time}`)
 
-export function idleTimeout(ms: number): ModelFault {
-  return timeout(`sent nothing for ${seconds(ms)} in the middle of the answer`, 'stream_idle')
-}
-
-function requestTimeout(ms: number): ModelFault {
-  return timeout(`did not finish the answer within ${seconds(ms)}`, 'request')
-}
-
-function timeout(what: string, key: string): ModelFault {
+function timeout(key: string, what: (time: string) => string): TimeLimit['fault'] {
   const hint = `Run it again; if the server needs longer, raise ${key} in [timeouts].`
-  return { class: 'timeout', retryable: true, what, hint }
+  return (ms) => ({ class: 'timeout', retryable: true, what: what(`${Number((ms / 1000).toFixed(3))} s`), hint })
 }
 
-function seconds(ms: number): string {
-  return `${Number((ms / 1000).toFixed(3))} s`
+/** Node's timers wait no longer. */
+export const longestTimer = 2 ** 31 - 1
+
+interface Alarm {
+  /** Rings when this much time has passed from now, unless it is set again, paused or cleared before. */
+  set(limit: TimeLimit): void
+  isSet(): boolean
+  /** Pauses it until it is set again. */
+  rest(): void
+  /** Ends it. Until then it keeps the process running. */
+  clear(): void
+}
+
+/**
+ * One timer for all the waits of a call. It is not moved when a wait begins, which would cost more than all else about a
+ * read: it looks how long the wait of that moment has been, and comes back when there is time left.
+ */
+function createAlarm(ring: (limit: TimeLimit) => void): Alarm {
+  let timer: { readonly handle: NodeJS.Timeout; readonly at: number } | undefined
+  let current: TimeLimit | undefined
+  let until = 0
+
+  function start(now: number): void {
+    clearTimeout(timer?.handle)
+    timer = { handle: setTimeout(onTime, Math.min(until - now, longestTimer)), at: until }
+  }
+
+  function onTime(): void {
+    timer = undefined
+    if (current === undefined) return
+    const now = performance.now()
+    // timers of Node come up to a millisecond early
+    if (until - now < 1) ring(current)
+    else start(now)
+  }
+
+  return {
+    set(limit) {
+      const now = performance.now()
+      current = limit
+      until = now + limit.ms
+      if (timer === undefined || timer.at > until) start(now)
+    },
+    isSet: () => current !== undefined,
+    rest() {
+      current = undefined
+    },
+    clear() {
+      current = undefined
+      clearTimeout(timer?.handle)
+      timer = undefined
+    },
+  }
 }

@@ -1,11 +1,11 @@
-import { readBaseUrlVariable } from './base-url-env.ts'
-import { builtInProviders, gatewayKeyEnv, gatewayUrlEnv, providerPrefixes, type BuiltInProvider } from './builtin.ts'
-import type { WireFormatName } from './wire/format.ts'
-import { commonQuirks, type Quirks } from './wire/quirks.ts'
+import type { WireFormatName } from '../event/message.ts'
+import type { MaskOptions } from '../journal/secrets.ts'
+import { commonQuirks, type Quirks } from './wire/format.ts'
+import { readBaseUrlVariable } from './base-url.ts'
+import { type BuiltInProvider, builtInProviders, gatewayKeyEnv, gatewayUrlEnv, providerPrefixes } from './builtin.ts'
 
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** A provider as the user's own config names it. */
 interface ProviderSettings {
   readonly base_url: string
   /** Left out: that of the provider of the same name, else `chat`. */
@@ -20,7 +20,7 @@ interface ProviderSettings {
 
 /**
  * Everything a model is chosen from. `providers` and `gateway` must come from the user's own config: keys of the
- * environment are sent to their base URLs. Those of a trusted file are `keyless` (DESIGN 3 "Trust").
+ * environment are sent to their base URLs. Those of a trusted file are `keyless`.
  */
 export interface ModelSources {
   readonly env: Environment
@@ -46,10 +46,8 @@ export interface HostTarget {
   readonly headers: { readonly [name: string]: string }
 }
 
-type ModelTarget = HostTarget | { readonly kind: 'offline' }
-
 export interface ModelChoice {
-  readonly provider: ModelTarget
+  readonly provider: HostTarget | { readonly kind: 'offline' }
   /** The name the endpoint is asked for, without an effort suffix. */
   readonly model: string
   /** For people and events, for example `openai::gpt-6-sol`. */
@@ -60,7 +58,7 @@ export interface ModelChoice {
   readonly notice?: string
 }
 
-/** A variable's value without blanks around it; a blank value counts as not set (spec/aipack.md 4.5). */
+/** A variable's value without blanks around it; a blank value counts as not set. */
 export function readVariable(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
@@ -72,15 +70,8 @@ export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | unde
   const shared = { kind: 'host', name: 'gateway', quirks: commonQuirks, isFree: false } as const
   // headers, key and format of the configured gateway belong to its address and are not used for another one
   if (url !== undefined) {
-    return {
-      ...shared,
-      format: 'chat',
-      baseUrl: url,
-      baseUrlName: gatewayUrlEnv,
-      apiKeyEnv: gatewayKeyEnv,
-      keyRequired: false,
-      headers: {},
-    }
+    const address = { baseUrl: url, baseUrlName: gatewayUrlEnv }
+    return { ...shared, ...address, format: 'chat', apiKeyEnv: gatewayKeyEnv, keyRequired: false, headers: {} }
   }
   if (gateway === undefined) return undefined
   return {
@@ -188,4 +179,45 @@ function dialectElsewhere({ format, formatElsewhere, quirks }: BuiltInProvider):
 /** Whether two base URLs lead to the same host and port. */
 export function isSameHost(left: string, right: string): boolean {
   return URL.canParse(left) && URL.canParse(right) && new URL(left).host === new URL(right).host
+}
+
+type Host = Pick<ProviderSettings, 'base_url' | 'api_key_env'>
+
+interface SecretSettings {
+  readonly secrets: readonly string[]
+  readonly providers: { readonly [name: string]: Host }
+  readonly gateway?: Host | undefined
+}
+
+/**
+ * What is to be masked besides the well-known key variables: what the user named, the keys of the hosts, and the secrets
+ * in the queries of their addresses, wherever those come from.
+ */
+export function secretsOf({ secrets, providers, gateway }: SecretSettings, env: Environment): MaskOptions {
+  const hosts = [...Object.values(providers), ...(gateway === undefined ? [] : [gateway])]
+  const variables = [gatewayUrlEnv, ...Object.values(builtInProviders).flatMap(({ baseUrlEnv = [] }) => baseUrlEnv)]
+  const addresses: readonly (readonly [string, string])[] = [
+    ...variables.map((name) => [name, readVariable(env, name) ?? ''] as const),
+    ...Object.entries(providers).map(([name, { base_url: url }]) => [`providers.${name}.base_url`, url] as const),
+    ['gateway.base_url', gateway?.base_url ?? ''],
+  ]
+  return {
+    names: secrets,
+    keys: hosts.flatMap(({ api_key_env: name }) => name ?? []),
+    values: Object.fromEntries(addresses.flatMap(([name, url]) => querySecrets(name, url))),
+  }
+}
+
+/** Query parameters that every address of a kind has: their values are ordinary text. */
+const publicParameter = /version|^(?:region|location|deployment|model|project|provider)$/i
+
+/** Decoded, and as it is written where that differs. */
+function querySecrets(name: string, url: string): readonly (readonly [string, string])[] {
+  if (!URL.canParse(url)) return []
+  const entries = [...new URL(url).searchParams].filter(([parameter]) => !publicParameter.test(parameter))
+  return entries.flatMap(([parameter, value]) => {
+    const encoded = encodeURIComponent(value)
+    const plain = [`${name}?${parameter}`, value] as const
+    return encoded === value ? [plain] : [plain, [`${name}?${parameter}%`, encoded] as const]
+  })
 }

@@ -2,14 +2,14 @@ import type { Clock } from '../base/clock.ts'
 
 const defaultMs = 5 * 60_000
 
-/** Models that failed lately. One for each run (DESIGN 8 `fallback_models`). */
+/** Models that failed lately. One for each run. */
 export interface CoolDown {
-  /** The model failed: from now on it is not asked first. Again for the full time when it was resting already. */
+  /** The model failed: it cools down, for the full time again when it did already, and is not asked first. */
   rest(model: string): void
   isResting(model: string): boolean
 }
 
-/** @param options.ms how long a model rests, in milliseconds */
+/** @param options.ms how long a model cools down, in milliseconds */
 export function createCoolDown({
   clock,
   ms = defaultMs,

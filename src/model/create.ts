@@ -4,7 +4,8 @@ import { defaultTimeouts, type ModelTimeouts } from './call.ts'
 import { readVariable, type Environment, type ModelChoice } from './choice.ts'
 import { keyMissing } from './errors.ts'
 import type { ModelProvider } from './provider.ts'
-import type { WireFormat, WireFormatName } from './wire/format.ts'
+import type { WireFormatName } from '../event/message.ts'
+import type { WireFormat } from './wire/format.ts'
 
 export interface ProviderContext {
   /** Where the key is read from, now and only now. */
@@ -22,7 +23,7 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     const { createOfflineProvider } = await import('./offline.ts')
     return createOfflineProvider()
   }
-  const { name, baseUrl, baseUrlName, apiKeyEnv, headers, quirks } = provider
+  const { name, baseUrl, baseUrlName, apiKeyEnv } = provider
   const apiKey = apiKeyEnv === undefined ? undefined : readVariable(context.env, apiKeyEnv)
   if (apiKeyEnv !== undefined && apiKey === undefined && provider.keyRequired) {
     throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, baseUrlName ?? name).host })
@@ -34,16 +35,7 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
   }
   const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])
   const timeouts = context.timeouts ?? defaultTimeouts
-  return createTransport(format, {
-    name,
-    baseUrl,
-    baseUrlName,
-    quirks,
-    apiKey,
-    apiKeyName: apiKeyEnv,
-    headers,
-    timeouts,
-  })
+  return createTransport(format, { ...provider, apiKey, apiKeyName: apiKeyEnv, timeouts })
 }
 
 async function loadFormat(name: WireFormatName): Promise<WireFormat> {

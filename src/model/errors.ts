@@ -1,5 +1,5 @@
 import { BatonError, isBatonError } from '../base/error.ts'
-import { safeText } from './mask.ts'
+import { defined, isObject } from '../base/json.ts'
 
 /** The error classes of R315 (models), R296 and R297. `garbled`: what came back is not an answer in the agreed form. */
 export type FailureClass =
@@ -35,7 +35,7 @@ export interface ModelFailure {
   readonly kind: 'model-failure'
   readonly class: FailureClass
   readonly retryable: boolean
-  /** 429, 503, 529 and what says the same inside a stream: to be waited for, not only tried again (DESIGN 8). */
+  /** 429, 503, 529 and what says the same inside a stream: to be waited for, not only tried again. */
   readonly isOverload: boolean
   readonly status?: number
   /** How long the host asks to wait, in milliseconds. */
@@ -57,16 +57,12 @@ export interface Endpoint {
 export function modelFailureOf(error: unknown): ModelFailure | undefined {
   if (!isBatonError(error)) return undefined
   const { cause } = error
-  return isModelFailure(cause) ? cause : undefined
-}
-
-function isModelFailure(value: unknown): value is ModelFailure {
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'model-failure'
+  return isObject(cause) && cause['kind'] === 'model-failure' ? (cause as unknown as ModelFailure) : undefined
 }
 
 /**
- * A fault as the error people see: `KEY_REFUSED` for a refused key, else `MODEL_FAILED` (R315, DESIGN 8).
- * The message names the model, the host, what happened and the server's own words, masked and shortened.
+ * A fault as the error people see: `KEY_REFUSED` for a refused key, else `MODEL_FAILED` (R315). The message names the
+ * model, the host, what happened and the server's own words, masked and shortened.
  */
 export function modelError(
   fault: ModelFault,
@@ -91,14 +87,7 @@ export function keyMissing(keyName: string, call: { readonly model: string; read
 
 function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint'>): ModelFailure {
   const { retryable, isOverload = false, status, retryAfterMs } = fault
-  return {
-    kind: 'model-failure',
-    class: fault.class,
-    retryable,
-    isOverload,
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  }
+  return { kind: 'model-failure', class: fault.class, retryable, isOverload, ...defined({ status, retryAfterMs }) }
 }
 
 const hints: { readonly [K in FailureClass]: (endpoint: Endpoint) => string } = {
@@ -124,4 +113,44 @@ function keyHint({ keyName, keySent }: Endpoint): string {
   if (keySent) return `Check the value of ${keyName ?? 'the key'}, and that it may use this model.`
   if (keyName !== undefined) return `No key was sent: set the environment variable ${keyName}.`
   return 'No key was sent: name the environment variable that holds it with api_key_env in the user config.'
+}
+
+const mark = '«secret»'
+
+/** Shapes that are keys whoever owns them: `sk-…` and its relatives, and what follows `Bearer`. */
+const keyShapes = [
+  /\b(?:sk|pk|rk|gsk|xai|tgp|fw|csk|nvapi)[-_][\w.*-]{6,}/g,
+  /\bAIza[\w.*-]{6,}/g,
+  /(?<=\bBearer\s+)[\w.~+/*=-]{6,}/gi,
+]
+
+/** Characters that could steer a terminal or turn the direction of text. */
+const unsafeCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu
+
+/** Longest text of a server that is repeated in a message, in UTF-16 units. */
+const maxLength = 300
+
+/**
+ * Text from outside made fit for a message: secrets and anything that looks like a key masked, control characters
+ * removed, one line, at most 300 characters. Masks before it cuts, so that no half of a key remains.
+ */
+export function safeText(text: string, secrets: readonly string[]): string {
+  const line = maskSecrets(text, secrets).replaceAll(unsafeCharacters, ' ').replaceAll(/\s+/g, ' ').trim()
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1).trimEnd()}…` : line
+}
+
+/** Replaces every secret, also when it is URL-encoded, escaped for JSON or repeated by its beginning only. */
+function maskSecrets(text: string, secrets: readonly string[]): string {
+  const known = secrets.filter((secret) => secret.length > 3).toSorted((left, right) => right.length - left.length)
+  const masked = known.reduce(maskOne, text)
+  return keyShapes.reduce((result, shape) => result.replaceAll(shape, mark), masked)
+}
+
+function maskOne(text: string, secret: string): string {
+  const forms = new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
+  let result = text
+  for (const form of forms) result = result.replaceAll(form, mark)
+  if (secret.length < 16) return result
+  const beginning = secret.slice(0, 8).replaceAll(/[^\w]/g, String.raw`\$&`)
+  return result.replaceAll(new RegExp(String.raw`${beginning}[\w.*~+/=…-]*`, 'g'), mark)
 }

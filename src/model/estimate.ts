@@ -1,41 +1,59 @@
-import { isBatonError } from '../base/error.ts'
-import { isObject } from '../base/json.ts'
-import type { Cost, Estimate } from '../event/effects.ts'
-import { type Message, noUsage, type Usage } from '../event/message.ts'
+import type { Estimate } from '../event/effects.ts'
+import { type FilePart, type Message, type MessagePart, noUsage, type Usage } from '../event/message.ts'
 import { modelFailureOf, type FailureClass } from './errors.ts'
 import type { ModelRequest, ToolDefinition } from './provider.ts'
 
-/** Measured on source code (spec/parts.md 4); counting by a vocabulary would cost more time than it is worth. */
+/** Measured on source code; counting by a vocabulary would cost more time than it is worth. */
 const bytesPerToken = 3.6
 
 /** Images are charged by their pixels: about as much as the hosts charge for a large one. */
 const tokensOfLargeImage = 5000
 
-/** The output that is reserved when a request sets no limit. */
 const usualOutput = 16_384
 
-/** Less output than this is no answer (DESIGN 8 "Budget"). */
+/** Less output than this is no answer. */
 const leastOutput = 1024
 
-/** Tokens of a request, by its UTF-8 bytes (spec/parts.md 4); attachments roughly, by their size. */
+/** Tokens of a request, by its UTF-8 bytes; files roughly, by their size. */
 export function estimateTokens(messages: readonly Message[], tools: readonly ToolDefinition[] = []): number {
-  const texts = messages.flatMap(({ content, name = '', tool_calls: calls = [] }) => {
-    return [content, name, ...calls.flatMap((call) => [call.name, call.arguments])]
-  })
-  const bytes = [...texts, ...tools.map((tool) => JSON.stringify(tool))].reduce((sum, text) => sum + bytesOf(text), 0)
-  const attached = messages.reduce((sum, { attachment }) => sum + attachmentTokens(attachment), 0)
-  return Math.ceil(bytes / bytesPerToken) + attached
+  const parts = messages.flatMap((message) => message.parts)
+  const names = messages.map(({ name = '' }) => name)
+  const texts = [...names, ...parts.flatMap(textsOf), ...tools.map((tool) => JSON.stringify(tool))]
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const files = parts.flatMap(filesOf).reduce((sum, file) => sum + fileTokens(file), 0)
+  return Math.ceil(bytes / bytesPerToken) + files
+}
+
+function textsOf(part: MessagePart): readonly string[] {
+  switch (part.type) {
+    case 'text':
+      return [part.text]
+    case 'reasoning':
+      // encrypted, where it is not shown
+      return [part.text === '' && part.provider !== undefined ? JSON.stringify(part.provider.data) : part.text]
+    case 'tool_call':
+      return [part.name, part.input]
+    case 'tool_result':
+      return part.parts.flatMap(textsOf)
+    case 'file':
+      return []
+  }
+}
+
+function filesOf(part: MessagePart): readonly FilePart[] {
+  if (part.type === 'tool_result') return part.parts.flatMap(filesOf)
+  return part.type === 'file' ? [part] : []
 }
 
 /**
- * What a call may cost at most (DESIGN 8 "Budget"): its input, and the output limit it asks for. `perToken` in US
- * dollars; undefined when the model has no known price.
+ * What a call may cost at most: its input, and the output limit it asks for. `perToken` in US dollars; undefined when
+ * the model has no known price.
  */
 export function estimateOf(
   { messages, tools, output, max_tokens: asked = usualOutput }: ModelRequest,
   perToken: { readonly input: number; readonly output: number } | undefined,
 ): Estimate {
-  const schema = output === undefined ? 0 : Math.ceil(bytesOf(JSON.stringify(output.schema)) / bytesPerToken)
+  const schema = output === undefined ? 0 : Math.ceil(Buffer.byteLength(JSON.stringify(output.schema)) / bytesPerToken)
   const tokens = estimateTokens(messages, tools) + schema
   if (perToken === undefined) return { tokens, output: { tokens: asked, least: leastOutput } }
   return {
@@ -45,31 +63,9 @@ export function estimateOf(
   }
 }
 
-function attachmentTokens(attachment: Message['attachment']): number {
-  if (attachment === undefined) return 0
-  const { mediaType, data } = attachment
+function fileTokens({ mediaType, data }: FilePart): number {
   const tokens = Math.ceil((data.length * 0.75) / bytesPerToken)
   return mediaType.startsWith('image/') ? Math.min(tokens, tokensOfLargeImage) : tokens
-}
-
-function bytesOf(text: string): number {
-  return Buffer.byteLength(text)
-}
-
-/**
- * What a finished model call did cost, read from its recorded value: `usage`, and `costUsd`, which is null when the
- * price is not known. What is not known is left out: the price, and the tokens when the host did not count them and the
- * call was not free. Undefined for values that are no answer.
- */
-export function costOfAnswer(value: unknown): Cost | undefined {
-  if (!isObject(value) || !isObject(value['usage'])) return undefined
-  const { usage, costUsd } = value
-  const tokens = count(usage['input']) + count(usage['output'])
-  return {
-    calls: Math.max(1, count(usage['calls'])),
-    ...(tokens > 0 || costUsd === 0 ? { tokens } : {}),
-    ...(typeof costUsd === 'number' ? { usd: costUsd } : {}),
-  }
 }
 
 /** Failures in which the host says itself that it did no work. In all others it may have, and may charge for it. */
@@ -94,16 +90,6 @@ export function usageOfFailedCall(error: unknown, { messages, tools }: ModelRequ
     ...noUsage,
     calls: 1,
     input: estimateTokens(messages, tools),
-    output: Math.ceil(bytesOf(came) / bytesPerToken),
+    output: Math.ceil(Buffer.byteLength(came) / bytesPerToken),
   }
-}
-
-/** What a failed model call did cost; undefined when that is not known. */
-export function costOfFailedCall(error: unknown): Cost | undefined {
-  const failure = modelFailureOf(error) ?? (isBatonError(error) ? modelFailureOf(error.cause) : undefined)
-  return failure !== undefined && uncharged.has(failure.class) ? { calls: 1, tokens: 0, usd: 0 } : undefined
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' ? value : 0
 }

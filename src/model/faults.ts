@@ -1,11 +1,10 @@
-import { isObject } from '../base/json.ts'
-import { errorCode, errorObject, plainText, serverMessage } from './error-body.ts'
-import type { FailureClass, ModelFault } from './errors.ts'
-import { retryDelayOf } from './retry-after.ts'
+import { messageOf } from '../base/error.ts'
+import { defined, isObject } from '../base/json.ts'
 import { parseJson } from './wire/reading.ts'
+import type { FailureClass, ModelFault } from './errors.ts'
 
 /** A response that is not a success: its status, its body as text, where a redirect leads, how long it asks to wait. */
-export interface Refusal {
+interface Refusal {
   readonly status: number
   readonly body: string
   readonly location?: string | undefined
@@ -47,19 +46,22 @@ interface Report {
 
 function faultOfReport(report: Report): ModelFault {
   const { status, code, detail, retryAfterMs } = report
-  const kind = namedKind(report) ?? (status === undefined ? kindOfCode(code) : kindOfStatus(status))
-  const isOverload = kind.class === 'rate_limit' || (kind.retryable && saysOverload(report))
+  const kind = namedKind(report) ?? { class: status === undefined ? classOfCode(code) : classOfStatus(status) }
+  const retryable = retried.has(kind.class)
+  const isOverload = kind.class === 'rate_limit' || (retryable && saysOverload(report))
   return {
     ...kind,
+    retryable,
     what: status === undefined ? 'reported an error instead of an answer' : `${actions[kind.class]} (status ${status})`,
     ...(isOverload ? { isOverload } : {}),
-    ...(status === undefined ? {} : { status }),
-    ...(detail === undefined ? {} : { detail }),
-    ...(retryAfterMs === undefined || !kind.retryable ? {} : { retryAfterMs }),
+    ...defined({ status, detail, retryAfterMs: retryable ? retryAfterMs : undefined }),
   }
 }
 
-type Kind = Pick<ModelFault, 'class' | 'retryable' | 'hint'>
+type Kind = Pick<ModelFault, 'class' | 'hint'>
+
+/** What a host may do otherwise the next time. */
+const retried: ReadonlySet<FailureClass> = new Set<FailureClass>(['timeout', 'rate_limit', 'unavailable'])
 
 const actions: { readonly [K in FailureClass]: string } = {
   network: 'failed',
@@ -73,24 +75,20 @@ const actions: { readonly [K in FailureClass]: string } = {
   garbled: 'failed',
 }
 
-function kindOfStatus(status: number): Kind {
-  if (status === 401 || status === 403) return { class: 'auth', retryable: false }
-  if (status === 402) return { class: 'quota', retryable: false }
-  if (status === 404) return { class: 'not_found', retryable: false }
-  if (status === 408) return { class: 'timeout', retryable: true }
-  if (status === 429) return { class: 'rate_limit', retryable: true }
-  if (status === 501) return { class: 'invalid_request', retryable: false }
-  if (status >= 500) return { class: 'unavailable', retryable: true }
-  return { class: 'invalid_request', retryable: false }
+function classOfStatus(status: number): FailureClass {
+  if (status === 401 || status === 403) return 'auth'
+  if (status === 402) return 'quota'
+  if (status === 404) return 'not_found'
+  if (status === 408) return 'timeout'
+  if (status === 429) return 'rate_limit'
+  return status >= 500 && status !== 501 ? 'unavailable' : 'invalid_request'
 }
 
 /** For errors without a status: what is not known is taken for a trouble of the server. */
-function kindOfCode(code: string): Kind {
-  if (/not_found/.test(code)) return { class: 'not_found', retryable: false }
-  if (/timeout|deadline/.test(code)) return { class: 'timeout', retryable: true }
-  if (/invalid|unsupported|too_large|failed_precondition/.test(code))
-    return { class: 'invalid_request', retryable: false }
-  return { class: 'unavailable', retryable: true }
+function classOfCode(code: string): FailureClass {
+  if (/not_found/.test(code)) return 'not_found'
+  if (/timeout|deadline/.test(code)) return 'timeout'
+  return /invalid|unsupported|too_large|failed_precondition/.test(code) ? 'invalid_request' : 'unavailable'
 }
 
 function saysOverload({ status, code }: Report): boolean {
@@ -103,20 +101,17 @@ const tooLong =
 
 const noCredit = /credit balance is too low|insufficient (?:credit|balance|funds)|exceeded your current quota/i
 
-/** What the server's own code or words say more exactly than its status. */
 function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   if (status !== undefined && status >= 500) return undefined
-  if (/insufficient_quota|billing/.test(code) || noCredit.test(detail)) return { class: 'quota', retryable: false }
+  if (/insufficient_quota|billing/.test(code) || noCredit.test(detail)) return { class: 'quota' }
   if (status === 401 || status === 403 || status === 429) return undefined
-  if (/invalid_api_key|api_key_invalid|authentication_error|permission/.test(code)) {
-    return { class: 'auth', retryable: false }
-  }
-  if (/rate_limit|resource_exhausted/.test(code)) return { class: 'rate_limit', retryable: true }
-  if (/model_not_found/.test(code)) return { class: 'not_found', retryable: false }
+  if (/invalid_api_key|api_key_invalid|authentication_error|permission/.test(code)) return { class: 'auth' }
+  if (/rate_limit|resource_exhausted/.test(code)) return { class: 'rate_limit' }
+  if (/model_not_found/.test(code)) return { class: 'not_found' }
   if (status === 413 || tooLong.test(code) || tooLong.test(detail)) {
     const hint =
       'The prompt is too long for this model: give it fewer or smaller files, or name a model with a larger context.'
-    return { class: 'invalid_request', retryable: false, hint }
+    return { class: 'invalid_request', hint }
   }
   return undefined
 }
@@ -130,4 +125,153 @@ function redirect(status: number, location: string | undefined): ModelFault {
     what: `redirects${where} (status ${status}), which is not followed because a key could go with it`,
     hint: 'Set the base URL to the address the server redirects to.',
   }
+}
+
+/** The words of a server's error body, in the forms that are in use: `error.message`, `error`, `message`, `detail`. */
+function serverMessage(body: unknown): string | undefined {
+  if (!isObject(body)) return undefined
+  const { error, message, detail } = body
+  const inner = isObject(error) ? (error['message'] ?? error['detail']) : error
+  const found = [inner, message, detail].find((value) => value !== undefined && value !== null)
+  if (found === undefined) return undefined
+  return typeof found === 'string' ? found : JSON.stringify(found)
+}
+
+/**
+ * The error object of a body: its `error`, else the body itself. Google's endpoints put the body into a list of one.
+ */
+function errorObject(body: unknown): unknown {
+  const one: unknown = Array.isArray(body) ? body[0] : body
+  return isObject(one) && isObject(one['error']) ? one['error'] : one
+}
+
+/** What an error object calls itself, in lower case: its `code`, `type`, `status` and the `reason` of its details. */
+function errorCode(error: unknown): string {
+  if (!isObject(error)) return ''
+  const { code, type, status, details } = error
+  const reasons = Array.isArray(details)
+    ? (details as readonly unknown[]).map((detail) => (isObject(detail) ? detail['reason'] : undefined))
+    : []
+  return [code, type, status, ...reasons]
+    .filter((value) => typeof value === 'string')
+    .join(' ')
+    .toLowerCase()
+}
+
+/** The words of a body that is not JSON; of an HTML page its title. */
+function plainText(body: string): string | undefined {
+  const text = body.trim()
+  if (text === '') return undefined
+  if (!text.startsWith('<')) return text
+  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim()
+  return title === undefined || title === '' ? 'an HTML page' : `an HTML page titled "${title}"`
+}
+
+/** Longest wait that is taken for one: 30 days. Longer ones are some other number. */
+const mostMs = 30 * 24 * 3600 * 1000
+
+/**
+ * How long a response asks to wait, in milliseconds: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
+ * A date counts from the server's own `Date`, when it sends one, because clocks differ; else from `now`.
+ */
+export function retryAfterOf(headers: Headers, now: number): number | undefined {
+  const exact = wait(numberOf(headers.get('retry-after-ms')))
+  if (exact !== undefined) return exact
+  const header = headers.get('retry-after')
+  const seconds = numberOf(header)
+  if (seconds !== undefined) return wait(seconds * 1000)
+  const until = Date.parse(header?.endsWith('GMT') === true ? header : '')
+  if (Number.isNaN(until)) return undefined
+  const from = Date.parse(headers.get('date') ?? '')
+  return wait(Math.max(0, until - (Number.isNaN(from) ? now : from)))
+}
+
+/** The same in an error object of Google: `details` with a `retryDelay` such as `34s` or `0.5s`. */
+export function retryDelayOf(error: unknown): number | undefined {
+  const details = isObject(error) ? error['details'] : undefined
+  if (!Array.isArray(details)) return undefined
+  for (const detail of details as readonly unknown[]) {
+    const delay = isObject(detail) ? detail['retryDelay'] : undefined
+    const seconds = typeof delay === 'string' && delay.endsWith('s') ? numberOf(delay.slice(0, -1)) : undefined
+    if (seconds !== undefined) return wait(seconds * 1000)
+  }
+  return undefined
+}
+
+function numberOf(text: string | null): number | undefined {
+  return text !== null && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined
+}
+
+function wait(ms: number | undefined): number | undefined {
+  return ms === undefined || ms > mostMs ? undefined : Math.ceil(ms)
+}
+
+const cutCodes = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']
+const unreachableCodes = ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN']
+const timeoutCodes = ['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
+const tlsCode = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$)/
+
+/**
+ * The fault for anything `fetch` or the reading of a body threw (R315 NetworkError and Timeout).
+ * `answering`: whether the answer had begun.
+ */
+export function faultOfThrown(error: unknown, { answering }: { readonly answering: boolean }): ModelFault {
+  const root = rootCause(error)
+  const code = codeOf(root)
+  const detail = messageOf(root)
+  const passing = (kind: 'network' | 'timeout', what: string): ModelFault => ({ class: kind, retryable: true, what })
+  const garbled = (what: string): ModelFault => ({ class: 'garbled', retryable: false, what: `${what} (${code})` })
+  if (code === 'ECONNREFUSED') return passing('network', 'refused the connection: nothing listens there')
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return passing('network', `has no address that can be found (${code})`)
+  }
+  if (unreachableCodes.includes(code) && !answering) {
+    return passing('network', `cannot be reached through this network (${code})`)
+  }
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return passing('timeout', `allowed no connection in time (${code})`)
+  if (timeoutCodes.includes(code)) {
+    const what = answering ? 'stopped in the middle of the answer' : 'did not answer in time'
+    return passing('timeout', `${what} (${code})`)
+  }
+  if (tlsCode.test(code)) {
+    const what = `allowed no secure connection (${code})`
+    const hint = isPlain(code)
+      ? 'The server seems to speak plain HTTP: write http:// in the base URL.'
+      : 'Check the name in the base URL and the certificate; of an authority of your own, name the file in NODE_EXTRA_CA_CERTS.'
+    return { class: 'network', retryable: false, what, detail: isPlain(code) ? '' : detail, hint }
+  }
+  if (code.startsWith('HPE_')) return garbled('answered with something that is not HTTP')
+  if (code.startsWith('Z_') || code.startsWith('ERR_BUFFER')) return garbled('sent a body that cannot be decompressed')
+  if (answering) return closedInTheMiddle
+  if (cutCodes.includes(code)) return passing('network', 'closed the connection before it answered')
+  return { class: 'network', retryable: false, what: 'could not be reached', detail }
+}
+
+/** What came back was no TLS at all. */
+function isPlain(code: string): boolean {
+  return code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
+}
+
+/** A stream that ended before its end mark: what came before is no answer. */
+export const closedInTheMiddle: ModelFault = {
+  class: 'network',
+  retryable: true,
+  what: 'closed the connection in the middle of the answer',
+  hint: 'Run it again: the part that came is not used, because it may be cut anywhere.',
+}
+
+/** The innermost cause with a code; `fetch` hides the reason one or two levels down. */
+function rootCause(error: unknown): unknown {
+  let found = error
+  let current = error
+  for (let depth = 0; depth < 8 && current instanceof Error; depth += 1) {
+    found = current
+    if (codeOf(current) !== '') return current
+    current = current.cause ?? (current instanceof AggregateError ? current.errors[0] : undefined)
+  }
+  return found
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

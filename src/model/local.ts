@@ -19,7 +19,7 @@ export interface LocalSearch {
 
 /** `off` in this variable: no server is looked for. */
 export const localServersEnv = 'BATON_LOCAL_SERVERS'
-/** How long a local server may take to name its models, in milliseconds (DESIGN 8). */
+/** How long a local server may take to name its models, in milliseconds. */
 const limitMs = 200
 
 /** A server of this machine that was asked for its models. */
@@ -76,12 +76,10 @@ function loopbackTarget(name: string, env: Environment, port: number | undefined
   return [{ ...target, baseUrl: readBaseUrl(url.href, name).url }]
 }
 
-interface Asking {
-  readonly send: typeof fetch
-  readonly signal: AbortSignal
-}
-
-async function modelsAt(url: string, { send, signal }: Asking): Promise<readonly string[] | undefined> {
+async function modelsAt(
+  url: string,
+  { send, signal }: { readonly send: typeof fetch; readonly signal: AbortSignal },
+): Promise<readonly string[] | undefined> {
   const timeout = new AbortController()
   // the clock starts behind the call: the first one in a process loads the whole HTTP client
   const asked = send(url, { redirect: 'manual', signal: AbortSignal.any([signal, timeout.signal]) })

@@ -1,9 +1,7 @@
 import MiniSearch from 'minisearch'
-import type { Message } from '../event/message.ts'
-import { filesOf, splitFiles } from './context-files.ts'
-import { splitPassages, type Passage } from './passages.ts'
+import { type Message, textOf } from '../event/message.ts'
+import { filesOf, type Passage, searchWords, splitFiles, splitPassages, stem, wordsOf } from './passages.ts'
 import type { ModelEvent, ModelProvider } from './provider.ts'
-import { searchWords, stem, wordsOf } from './words.ts'
 
 /** At most so many quotes, so many of one file, and none that is ranked below this part of the best one's score. */
 const maxQuotes = 5
@@ -15,8 +13,8 @@ const maxLineLength = 400
 
 /**
  * `offline::extractive`: answers without a model, by quoting the passages of the given files that fit the instruction
- * best (DESIGN 8). The same request always gives the same answer. Its usage is one call with zero tokens, because no
- * tokens are made or paid.
+ * best. The same request always gives the same answer. Its usage is one call with zero tokens, because no tokens are
+ * made or paid.
  */
 export function createOfflineProvider(): ModelProvider {
   return {
@@ -24,7 +22,7 @@ export function createOfflineProvider(): ModelProvider {
     async *stream({ messages }, signal): AsyncGenerator<ModelEvent> {
       signal.throwIfAborted()
       for (const text of chunks(extractiveAnswer(messages))) {
-        yield { type: 'text', text }
+        yield { type: 'text', block: 0, text }
         signal.throwIfAborted()
       }
       yield { type: 'usage', usage: { calls: 1, input: 0, output: 0, cached: 0, reasoning: 0 } }
@@ -39,7 +37,8 @@ export function extractiveAnswer(messages: readonly Message[]): string {
   if (files.length === 0) {
     return 'No files were given as context, so there is nothing to quote: the built-in `offline::extractive` is not a model and only finds passages by full-text ranking.\n'
   }
-  const instruction = splitFiles(messages.findLast(({ role }) => role === 'user')?.content ?? '').rest
+  const asked = messages.findLast(({ role }) => role === 'user')
+  const instruction = asked === undefined ? '' : splitFiles(textOf(asked)).rest
   const best = rank(files.flatMap(splitPassages), searchWords(instruction))
   const given = `${files.length} given ${files.length === 1 ? 'file' : 'files'}`
   if (best.length === 0) {

@@ -1,4 +1,4 @@
-import type { ContextFile } from './context-files.ts'
+import { type Message, textOf } from '../event/message.ts'
 
 /** Some lines of a file that belong together. Lines count from 1; both ends are included and not blank. */
 export interface Passage {
@@ -97,4 +97,93 @@ function isBlank(line: string | undefined): boolean {
 
 function isHeading(line: string | undefined): boolean {
   return /^#{1,6} \S/.test(line ?? '')
+}
+
+/** A file found in the messages of a request. `lines[0]` is line 1 of the file. */
+interface ContextFile {
+  readonly path: string
+  readonly lines: readonly string[]
+}
+
+const opening = /^<file path="([^"]+)"(?: lines="(\d+)")?[^>]*>$/
+const closing = '</file>'
+
+/**
+ * Finds the blocks `<file path="src/a.ts">`, the file's lines as they are, `</file>`, each tag alone on its line.
+ * With `lines="N"` exactly N lines are taken, whatever they hold. Without it a block ends at the last closing line
+ * before the next opening one, so a file may itself hold closing lines. `rest` is everything outside the blocks.
+ */
+export function splitFiles(text: string): { readonly files: readonly ContextFile[]; readonly rest: string } {
+  const lines = text.split('\n')
+  const files: ContextFile[] = []
+  const rest: string[] = []
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = lines[index] ?? ''
+    const [, path, count] = opening.exec(line) ?? []
+    const end = path === undefined ? -1 : endOfBlock(lines, { start: index + 1, count })
+    if (path === undefined || end === -1) {
+      rest.push(line)
+      continue
+    }
+    files.push({ path: unescape(path), lines: lines.slice(index + 1, end) })
+    index = end
+  }
+  return { files, rest: rest.join('\n').trim() }
+}
+
+/** The files of all messages in order; the same file given twice is there once. */
+export function filesOf(messages: readonly Message[]): readonly ContextFile[] {
+  const seen = new Map<string, ContextFile>()
+  for (const message of messages) {
+    for (const file of splitFiles(textOf(message)).files) seen.set(`${file.path}\n${file.lines.join('\n')}`, file)
+  }
+  return [...seen.values()]
+}
+
+function endOfBlock(
+  lines: readonly string[],
+  { start, count }: { readonly start: number; readonly count: string | undefined },
+): number {
+  if (count !== undefined && lines[start + Number(count)] === closing) return start + Number(count)
+  let end = -1
+  for (let index = start; index < lines.length; index += 1) {
+    const line = lines[index] ?? ''
+    if (line === closing) end = index
+    else if (end !== -1 && opening.test(line)) break
+  }
+  return end
+}
+
+function unescape(text: string): string {
+  return text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}
+
+const commonWords = new Set(
+  `a about all an and any are as at be by can could do does each every explain file files find for from give has have how
+  i if in into is it its list make me my no not of on one only or our please show so some tell than that the their them
+  then there these they this to use used using was we what when where which who why will with would write you your`.split(
+    /\s+/,
+  ),
+)
+
+/** The words of a text in lower case; `camelCase`, `snake_case` and `kebab-case` names also give their parts. */
+export function wordsOf(text: string): string[] {
+  const names = text.match(/[\p{L}\p{N}_]+/gu) ?? []
+  return names.flatMap((name) => {
+    const parts = name
+      .split(/_|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u)
+      .filter((part) => part !== '')
+    return (parts.length > 1 ? [name, ...parts] : parts).map((part) => part.toLowerCase())
+  })
+}
+
+/** A word in the form it is compared in: without a plural s. */
+export function stem(word: string): string {
+  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
+}
+
+/** What to search for: the words of the instruction that mean something, each once, at most 200. */
+export function searchWords(instruction: string): string[] {
+  const words = wordsOf(instruction).filter((word) => word.length > 1 && !commonWords.has(word))
+  return [...new Set(words.map(stem))].slice(0, 200)
 }

@@ -31,9 +31,9 @@ export interface TokenPrices {
 }
 
 /**
- * The prices that come with the product: nothing is fetched (DESIGN 8 "Prices and usage"). The list is large; load it
- * only when a host is called that is paid. The provider is the one whose address the base URL is, else the one of
- * that name at its own host; `now` decides between prices that change with time.
+ * The prices that come with the product: nothing is fetched. The list is large; load it only when a host is called that
+ * is paid. The provider is the one whose address the base URL is, else the one of that name at its own host; `now`
+ * decides between prices that change with time.
  */
 export async function loadPrices({ now = () => new Date() }: { readonly now?: () => Date } = {}): Promise<PriceList> {
   const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
@@ -65,13 +65,8 @@ const oneToken: Usage = { calls: 1, input: 1, output: 1, cached: 0, reasoning: 0
 /** Names of ours for which the list has others. */
 const listNames: { readonly [provider: string]: string } = { gemini: 'google', xai: 'x-ai', moonshot: 'moonshotai' }
 
-interface Library {
-  readonly calcPrice: typeof CalcPrice
-  readonly findProvider: typeof FindProvider
-}
-
 function createLookUp(
-  { calcPrice, findProvider }: Library,
+  { calcPrice, findProvider }: { readonly calcPrice: typeof CalcPrice; readonly findProvider: typeof FindProvider },
   now: () => Date,
 ): (model: PricedModel, usage: Usage) => PriceCalculation | undefined {
   function providerId({ provider, baseUrl }: PricedModel): string | undefined {

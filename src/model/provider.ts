@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import type { Message, Usage } from '../event/message.ts'
+import type { Message, ProviderData, Usage } from '../event/message.ts'
 
 /** A tool the model may call. `parameters` is a JSON Schema of type object. */
 export interface ToolDefinition {
@@ -39,20 +39,28 @@ export interface ModelRequest {
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal' | 'incomplete' | 'other'
 
 /**
- * The one internal stream all wire formats are turned into (R285, DESIGN 8). `start` is the first event when the server
- * names its answer, `finish` the last one of every stream; what is an error in R285 is thrown.
+ * The one internal stream that all wire formats are turned into (R285). `start` is the first event when the server names
+ * its answer, `finish` the last one of every stream; what is an error in R285 is thrown. Pieces with the same block
+ * number make up one part of the answer, and the parts stand in the order of their numbers.
  */
 export type ModelEvent =
   | { readonly type: 'start'; readonly id: string }
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'reasoning'; readonly text: string }
-  /** A piece of a tool call; pieces with the same index belong together. Id and name come with the first one. */
+  | { readonly type: 'text'; readonly block: number; readonly text: string }
+  | { readonly type: 'reasoning'; readonly block: number; readonly text: string }
+  /** A piece of a tool call. Id and name come with the first one. */
   | {
       readonly type: 'tool_call'
-      readonly index: number
+      readonly block: number
       readonly id?: string
       readonly name?: string
-      readonly arguments: string
+      readonly input: string
+    }
+  /** What the format wants back with this part. It completes the block, which has no other pieces when `part` was silent. */
+  | {
+      readonly type: 'provider'
+      readonly block: number
+      readonly part: 'text' | 'reasoning' | 'tool_call'
+      readonly provider: ProviderData
     }
   /** `costUsd`: the provider's own figure, when it sends one. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd?: number }

@@ -1,10 +1,17 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, durationText, localTimeText } from '../base/clock.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
-import { retry, type RetryNotice, type RetryPolicy, type RetryVerdict } from '../base/retry.ts'
+import { defined } from '../base/json.ts'
+import {
+  backoffDelay,
+  defaultRetryPolicy,
+  retry,
+  type RetryNotice,
+  type RetryPolicy,
+  type RetryVerdict,
+} from '../base/retry.ts'
 import { modelFailureOf } from './errors.ts'
-import { outOfPatience, overloadDelay, type Patience } from './patience.ts'
 
-export interface CallRetryOptions {
+interface CallRetryOptions {
   /** For network errors, time limits and servers that fail. */
   readonly policy: RetryPolicy
   /** How long one call may wait, in all, for a host that is overloaded or allows no more requests. 0: `policy` holds. */
@@ -18,9 +25,9 @@ export interface CallRetryOptions {
 }
 
 /**
- * Makes a model call, and makes it again when that can help (R276, R278, R289..R300, D38, DESIGN 8 "Errors, retry, time").
- * `call` gets its number from 1 and rejects with errors that `modelFailureOf` knows; all others are permanent. A place
- * in a pool belongs inside `call`, so that it is free during waits.
+ * Makes a model call, and makes it again when that can help (R276, R278, R289..R300). `call` gets its number from 1 and
+ * rejects with errors that `modelFailureOf` knows; all others are permanent. A place in a pool belongs inside `call`, so
+ * that it is free during waits.
  * @throws the error of a permanent failure as it came; the last error with the number of attempts; BatonError LIMIT when
  *   the host needs more patience than there is; the signal's reason
  */
@@ -47,7 +54,7 @@ export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, 
 
 type Wait = Pick<RetryNotice, 'delayMs' | 'error'>
 
-/** A longer wait than this is not made without patience: less would be in vain (D38). */
+/** A longer wait than this is not made without patience: less would be in vain. */
 const longestWithoutPatienceMs = 120_000
 
 function classify(error: unknown, { patienceMs, leavesOverloads }: CallRetryOptions): RetryVerdict {
@@ -57,7 +64,7 @@ function classify(error: unknown, { patienceMs, leavesOverloads }: CallRetryOpti
   // with patience, an overload that comes up to here has used it up
   const isOver = patienceMs > 0 || leavesOverloads === true || retryAfterMs > longestWithoutPatienceMs
   if (isOverload && isOver) return { kind: 'permanent' }
-  return { kind: 'retry', ...(failure.retryAfterMs === undefined ? {} : { delayMs: failure.retryAfterMs }) }
+  return { kind: 'retry', ...defined({ delayMs: failure.retryAfterMs }) }
 }
 
 /** The error of an overload for which nobody waits, because there is no patience and the host asks for much. */
@@ -73,11 +80,7 @@ function exhausted(error: unknown, attempts: number): unknown {
   if (!isBatonError(error)) return error
   const { code, hint, place, cause } = error
   const message = `${error.message} (after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
-  return new BatonError(code, message, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(place === undefined ? {} : { place }),
-    cause,
-  })
+  return new BatonError(code, message, { ...defined({ hint, place }), cause })
 }
 
 /** `call`, which sits out overloads until the patience is used up; what it waited counts on from call to call. */
@@ -109,4 +112,44 @@ function patiently<T>(
       }
     }
   }
+}
+
+interface Patience {
+  readonly patienceMs: number
+  /** How often, and how long in all, was waited. */
+  readonly waits: number
+  readonly waitedMs: number
+}
+
+const firstWaitMs = 5_000
+const longestWaitMs = 60_000
+
+/**
+ * The next wait in milliseconds for an overloaded host, without jitter: what it asks for, else 5 s doubling to 60 s, the
+ * last one as long as the patience lasts. Undefined when there is no patience left, or not enough.
+ */
+function overloadDelay({ patienceMs, waits, waitedMs }: Patience, askedMs: number | undefined): number | undefined {
+  const leftMs = patienceMs - waitedMs
+  if (leftMs <= 0 || (askedMs !== undefined && askedMs > leftMs)) return undefined
+  if (askedMs === undefined) return Math.min(firstWaitMs * 2 ** waits, longestWaitMs, leftMs)
+  // a host that keeps asking for no wait at all must not be called without a pause
+  const leastMs = backoffDelay(defaultRetryPolicy, waits + 1, 0.5)
+  return Math.min(Math.max(askedMs, leastMs), leftMs)
+}
+
+/** Why waiting ends: `error` is what the host said last, `askedMs` the wait it asks for, `now` the time of the clock. */
+interface Impatience extends Patience {
+  readonly askedMs: number | undefined
+  readonly now: number
+}
+
+/** The error of a run that can go on later: how long was waited, and when the host wants to be asked again. */
+function outOfPatience(error: BatonError, { patienceMs, waitedMs, askedMs = 0, now }: Impatience): BatonError {
+  const waited = waitedMs > 0 ? [`waited ${durationText(waitedMs)}`] : []
+  const asked = askedMs > 0 ? [`the host asks to wait ${durationText(askedMs)}`] : []
+  const when = askedMs > 0 ? `at ${localTimeText(now + askedMs, now)} or later` : 'later'
+  return new BatonError('LIMIT', `${error.message} (${[...waited, ...asked].join(', and ')})`, {
+    hint: `Run it again ${when}, or raise [retry] patience, which is ${durationText(patienceMs)}.`,
+    cause: error.cause,
+  })
 }

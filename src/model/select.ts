@@ -1,26 +1,29 @@
+import { defined } from '../base/json.ts'
 import { cutSuffix, effortOf, lookUpAlias, splitEffort, withSuffix } from './alias.ts'
-import { type BuiltInProvider, builtInProviders, gatewayUrlEnv } from './builtin.ts'
+import { type BuiltInProvider, builtInProviders, gatewayKeyEnv, gatewayUrlEnv } from './builtin.ts'
 import {
+  addressInEnvironment,
   gatewayTarget,
+  type HostTarget,
   isElsewhere,
   isSameHost,
   keyVariableSet,
+  type ModelChoice,
+  type ModelSources,
+  providerNameOf,
   providerTarget,
   readVariable,
   rowOf,
-  type HostTarget,
-  type ModelChoice,
-  type ModelSources,
 } from './choice.ts'
-import { modelsOf, placeOf } from './place.ts'
-import { roles, type ModelTable, type Role } from './table.ts'
-import { namelessEndpoint, unknownModel } from './unknown.ts'
+import type { HostModel } from './local.ts'
+import { type ModelTable, type Role, type RoleModels, roles } from './table.ts'
+import { namelessEndpoint, noDefaultModel, noModelFor, someKeys, unknownModel } from './unknown.ts'
 
 export const offlineName = 'offline::extractive'
-export const offlineChoice: ModelChoice = { provider: { kind: 'offline' }, model: offlineName, label: offlineName }
+const offlineChoice: ModelChoice = { provider: { kind: 'offline' }, model: offlineName, label: offlineName }
 
 /** What a name leads to. `undecided`: nobody named a model and no key decides; a local server may be running. */
-export type Selection =
+type Selection =
   | { readonly kind: 'chosen'; readonly choice: ModelChoice }
   | {
       readonly kind: 'undecided'
@@ -31,10 +34,11 @@ export type Selection =
     }
 
 /**
- * Decides which endpoint gets which model name (DESIGN 8, spec/aipack.md 4.2 to 4.4). Pure: keys are only looked at
- * for whether they are set. `offline::extractive` is itself; a gateway takes every other name as it is; then come the
- * aliases of the table, `provider::name`, `provider/name`, and bare names. Aliases of the user go before all of it.
- * Without a name the order of DESIGN 8 "No model named anywhere" holds, and `normal`, `high`, `fast` follow it.
+ * Decides which endpoint gets which model name. Pure: keys are only looked at for whether they are set.
+ * `offline::extractive` is itself; a gateway takes every other name as it is; then come the aliases of the table,
+ * `provider::name`, `provider/name`, and bare names. Aliases of the user go before all of it. Without a name the
+ * first answers that is there: a gateway, a provider whose key is set, one of the config, a local server, the offline
+ * model; `normal`, `high` and `fast` follow it, but never stand for the offline model.
  * @throws BatonError CONFIG_INVALID for a name nobody takes, with what is available as the hint
  */
 export function selectModel(name: string | undefined, sources: ModelSources, table: ModelTable): Selection {
@@ -86,7 +90,7 @@ function throughGateway(gateway: HostTarget, asked: AskedName, sources: ModelSou
 }
 
 function gatewayDefault({ env, gateway, aliases }: ModelSources): AskedName | undefined {
-  // the environment's gateway is another one than that of the config
+  // the environment's gateway is not that of the config
   const model = readVariable(env, gatewayUrlEnv) === undefined ? gateway?.default_model : undefined
   return model === undefined ? undefined : lookUpAlias(model, aliases)
 }
@@ -146,3 +150,130 @@ function effortFor(suffix: string | undefined): { readonly reasoningEffort?: str
   const reasoningEffort = suffix === undefined ? undefined : effortOf(suffix)
   return reasoningEffort === undefined ? {} : { reasoningEffort }
 }
+
+interface Place {
+  readonly target: HostTarget
+  /** With an effort suffix, if one was written. */
+  readonly model: string
+}
+
+/**
+ * Who answers for a name that is no alias: `provider::name`, `provider/name`, bare names by whose they are, and ids of
+ * the form `vendor/model` at OpenRouter. Undefined when nobody takes it.
+ * @throws BatonError CONFIG_INVALID for `provider::` when it has no default model
+ */
+function placeOf(name: string, sources: ModelSources, table: ModelTable): Place | undefined {
+  const [, prefix, rest] = /^([^:]+)::(.*)$/.exec(name) ?? []
+  if (prefix === undefined || rest === undefined) {
+    return placeOfPath(name, sources) ?? placeOfBareName(name, sources) ?? placeOfVendorName(name, sources)
+  }
+  const target = providerTarget(prefix, sources)
+  if (target === undefined) return undefined
+  if (rest !== '') return { target, model: rest }
+  const models = modelsOf(providerNameOf(prefix, sources), sources, table)
+  if (models === undefined) throw noDefaultModel(prefix)
+  return { target, model: models.normal }
+}
+
+/** What `normal`, `high` and `fast` mean at a provider. A default model of the config stands for all of them. */
+function modelsOf(provider: string, { providers }: ModelSources, table: ModelTable): RoleModels | undefined {
+  const model = Object.hasOwn(providers, provider) ? providers[provider]?.default_model : undefined
+  if (model !== undefined) return { normal: model, high: model, fast: model }
+  return Object.hasOwn(table.providers, provider) ? table.providers[provider] : undefined
+}
+
+/**
+ * `provider/model`. Ids of models have slashes too: an endpoint in OpenAI's place gets them whole, unless the provider
+ * has a key of its own; and `openai/...` is only OpenAI when that is one of its names and OpenRouter is not the only one
+ * with a key.
+ */
+function placeOfPath(name: string, sources: ModelSources): Place | undefined {
+  const [, prefix = '', rest = ''] = /^([^/:]+)\/(.+)$/.exec(name) ?? []
+  const target = prefix === '' ? undefined : providerTarget(prefix, sources)
+  if (target === undefined) return undefined
+  const own = ownEndpoint(sources)
+  const isKnown = isReachable(target.name, sources)
+  if (own !== undefined && (own.name === target.name || !isKnown)) return undefined
+  const row = rowOf(target.name)
+  const isForeign = row?.isVendor === true && row.names?.test(rest) !== true
+  const isElsewhereToo = row?.isVendor === true && !isKnown && isReachable('openrouter', sources)
+  return isForeign || isElsewhereToo ? undefined : { target, model: rest }
+}
+
+function placeOfBareName(model: string, sources: ModelSources): Place | undefined {
+  if (isOneColonShort(model, sources)) return undefined
+  const rows = Object.entries(builtInProviders)
+  const owner = rows.find(([, { names }]) => names?.test(model))?.[0]
+  if (owner === undefined || !isReachable(owner, sources)) {
+    const own = ownEndpoint(sources)
+    if (own !== undefined) return { target: own, model }
+  }
+  const taker = rows.find(
+    ([name, row]) => row.takesOtherNames && isReachable(name, sources) && !model.includes('/'),
+  )?.[0]
+  const name = owner ?? taker
+  const target = name === undefined ? undefined : providerTarget(name, sources)
+  return target === undefined ? undefined : { target, model }
+}
+
+/** `openai:gpt-5` as other tools write it, which must not become a model of Ollama with the tag `gpt-5`. */
+function isOneColonShort(name: string, sources: ModelSources): boolean {
+  const [, prefix = '', rest = ''] = /^([^/:]+):([^:]*)$/.exec(name) ?? []
+  if (prefix === '' || providerTarget(prefix, sources) === undefined) return false
+  const names = rowOf(providerNameOf(prefix, sources))?.names
+  return names === undefined || names.test(rest)
+}
+
+function placeOfVendorName(name: string, sources: ModelSources): Place | undefined {
+  if (!/^[^/:]+\/./.test(name) || !isReachable('openrouter', sources)) return undefined
+  const target = providerTarget('openrouter', sources)
+  return target === undefined ? undefined : { target, model: name }
+}
+
+/** An endpoint of the user's own that was put in the place of a provider and serves names of any vendor. */
+function ownEndpoint(sources: ModelSources): HostTarget | undefined {
+  const found = Object.entries(builtInProviders).find(([, row]) => row.takesOtherNames && isElsewhere(row, sources.env))
+  return found === undefined ? undefined : providerTarget(found[0], sources)
+}
+
+/** Whether something outside the built-in table speaks for this provider: its key, its base URL, or the config. */
+function isReachable(name: string, { env, providers }: ModelSources): boolean {
+  if (Object.hasOwn(providers, name)) return true
+  const row = rowOf(name)
+  return row !== undefined && (keyVariableSet(row, env) ?? addressInEnvironment(row, env)) !== undefined
+}
+
+interface ChoosingOptions {
+  readonly loadTable: () => Promise<ModelTable>
+  /** Called only when neither a name nor a key decides. */
+  readonly findLocal: () => Promise<HostModel | undefined>
+}
+
+/**
+ * `selectModel`, and what it leaves undecided: a local server that answers, else for no name the offline model with a
+ * notice, for `normal`, `high` and `fast` an error.
+ * @throws BatonError CONFIG_INVALID as `selectModel`, or when no model stands behind one of the three aliases
+ */
+export async function chooseModelFor(
+  name: string | undefined,
+  sources: ModelSources,
+  { loadTable, findLocal }: ChoosingOptions,
+): Promise<ModelChoice> {
+  if (name?.trim() === offlineName) return offlineChoice
+  const selection = selectModel(name, sources, await loadTable())
+  if (selection.kind === 'chosen') return selection.choice
+  const local = await findLocal()
+  const { role, reasoningEffort } = selection
+  if (local === undefined) {
+    if (role !== undefined) throw noModelFor(role)
+    return { ...offlineChoice, notice: offlineNotice }
+  }
+  // its names are taken as they are: an effort word is part of them
+  const { provider, model } = local
+  const label = `${provider.name}::${model}`
+  if (role !== undefined) return { provider, model, label, ...defined({ reasoningEffort }) }
+  const notice = `no model is configured: ${label} on ${new URL(provider.baseUrl).host} answers`
+  return { provider, model, label, notice }
+}
+
+const offlineNotice = `no model is configured: the built-in ${offlineName} answers by quoting the given files; for a real model name one with -m and set its key (${someKeys}), start a local server (Ollama, LM Studio, llama-server), or set ${gatewayUrlEnv} (and ${gatewayKeyEnv})`

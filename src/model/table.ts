@@ -3,7 +3,7 @@ import { readSourceFile } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 
-/** The aliases that always exist (DESIGN 8). */
+/** The aliases that always exist. */
 export const roles = ['normal', 'high', 'fast'] as const
 export type Role = (typeof roles)[number]
 export type RoleModels = Readonly<Record<Role, string>>

@@ -1,19 +1,13 @@
 import { OpenAI } from 'openai'
-import { readAnswer } from './answer.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Quirks, WireFormat } from './wire/format.ts'
+import { readAnswer, readErrorText } from './answer.ts'
 import { readBaseUrl } from './base-url.ts'
-import { readErrorText } from './body.ts'
-import { connectTimeout, headersTimeout, openCall, type Call, type ModelTimeouts } from './call.ts'
-import { watchConnections } from './connecting.ts'
-import { patientDispatcher } from './dispatcher.ts'
-import { modelError, type Endpoint } from './errors.ts'
-import { longestTimer } from './alarm.ts'
-import { faultOfStatus } from './faults.ts'
-import type { ModelEvent, ModelProvider, ModelRequest } from './provider.ts'
-import { retryAfterOf } from './retry-after.ts'
-import { faultOfThrown } from './thrown.ts'
-import { unsentSettings } from './unsent.ts'
-import type { AnswerState, WireFormat } from './wire/format.ts'
-import type { Quirks } from './wire/quirks.ts'
+import { type Call, connectTimeout, headersTimeout, longestTimer, type ModelTimeouts, openCall } from './call.ts'
+import { patientDispatcher, watchConnections } from './connecting.ts'
+import { type Endpoint, modelError } from './errors.ts'
+import { faultOfStatus, faultOfThrown, retryAfterOf } from './faults.ts'
+import type { ModelEvent, ModelProvider, ModelRequest, UnsentSetting } from './provider.ts'
 
 export interface TransportOptions {
   /** What the provider is called: `openai`, `gateway`, or its name in the config. */
@@ -34,14 +28,11 @@ export interface TransportOptions {
 }
 
 /**
- * The one HTTP stack below all wire formats (R276, R281..R288, DESIGN 8). Nothing is retried here. A stream that is left
- * early, aborted or failed has closed its connection.
+ * The one HTTP stack below all wire formats (R276, R281..R288). Nothing is retried here. A stream that is left early,
+ * aborted or failed has closed its connection.
  * @throws BatonError CONFIG_INVALID when the base URL is none
  */
-export function createTransport<S extends AnswerState>(
-  format: WireFormat<S>,
-  options: TransportOptions,
-): ModelProvider {
+export function createTransport(format: WireFormat, options: TransportOptions): ModelProvider {
   const { name, apiKey, headers = {}, timeouts, quirks } = options
   const base = readBaseUrl(options.baseUrl, options.baseUrlName ?? name)
   const endpoint: Endpoint = {
@@ -107,7 +98,7 @@ function sender(calls: WeakMap<object, Call>, format: WireFormat, options: Trans
     'user-agent': 'baton',
     ...format.headers,
     ...(apiKey === undefined ? {} : format.keyHeaders(apiKey)),
-    ...lowerCaseNames(headers),
+    ...Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])),
   }
   const whenConnected = { ms: timeouts.headersMs, fault: headersTimeout }
   const dispatcher = patientDispatcher(timeouts)
@@ -140,6 +131,54 @@ function sender(calls: WeakMap<object, Call>, format: WireFormat, options: Trans
   }
 }
 
-function lowerCaseNames(headers: { readonly [name: string]: string }): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+type Settings = Pick<ModelRequest, 'reasoning_effort' | 'temperature' | 'top_p' | 'seed' | 'max_tokens'>
+type Name = keyof Settings
+
+/** The output limit is always sent, but leaves no room for others when it is low. */
+const names: readonly Name[] = ['reasoning_effort', 'temperature', 'top_p', 'seed', 'max_tokens']
+
+/**
+ * The settings of a request that are not sent, found by what its body would be without each of them, so that no format
+ * keeps a second account of what it leaves out. An effort of `none` asks for nothing.
+ * @param body what is sent for a request
+ */
+export function unsentSettings(
+  request: ModelRequest,
+  body: (request: ModelRequest) => JsonObject,
+): readonly UnsentSetting[] {
+  const settings: Settings = Object.fromEntries(
+    names
+      .filter((name) => request[name] !== undefined && request[name] !== 'none')
+      .map((name) => [name, request[name]]),
+  )
+  const given = names.filter((name) => settings[name] !== undefined)
+
+  function isSent(name: Name, others: Settings): boolean {
+    const bare = { ...others, model: request.model, messages: [] }
+    return JSON.stringify(body(bare)) !== JSON.stringify(body({ ...bare, [name]: settings[name] }))
+  }
+
+  /** What keeps a setting from being sent; none when it is not sent by itself either. */
+  function rivalsOf(name: Name): readonly Name[] {
+    const others = given.filter((other) => other !== name)
+    const rival = others.find((other) => isSent(name, without(settings, name, other)))
+    if (rival !== undefined) return [rival]
+    return isSent(name, {}) ? others : []
+  }
+
+  return given
+    .filter((name) => name !== 'max_tokens' && !isSent(name, without(settings, name)))
+    .map((name) => ({ name, ...explained(name, rivalsOf(name), settings) }))
+}
+
+function explained(name: Name, rivals: readonly Name[], settings: Settings): Pick<UnsentSetting, 'reason' | 'hint'> {
+  if (rivals.length === 0)
+    return { reason: 'is not known to take it', hint: `Leave ${name} out, or name another model.` }
+  const shown = rivals.map((rival) => `${rival} = ${JSON.stringify(settings[rival])}`).join(' and ')
+  const hint = rivals[0] === 'max_tokens' ? `Raise max_tokens, or leave ${name} out.` : 'Leave one of them out.'
+  return { reason: `does not take it together with ${shown}`, hint }
+}
+
+function without(settings: Settings, ...left: readonly Name[]): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !left.some((other) => other === name)))
 }

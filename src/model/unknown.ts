@@ -6,21 +6,22 @@ import { roles, type ModelTable } from './table.ts'
 
 /** For an endpoint that has no default model; `role` is the alias that was asked for, if one was. */
 export function namelessEndpoint(what: string, role?: string): BatonError {
-  if (role !== undefined) {
-    return new BatonError('CONFIG_INVALID', `nothing says which model "${role}" is at ${what}`, {
-      hint: `Define "${role}" in model_aliases of your config file, or name a model.`,
-    })
+  if (role === undefined) {
+    const hint = 'Name a model with -m NAME, or with `model` in the front matter of the file.'
+    return invalid(`no model is named, and ${what} has no default one`, hint)
   }
-  return new BatonError('CONFIG_INVALID', `no model is named, and ${what} has no default one`, {
-    hint: 'Name a model with -m NAME, or with `model` in the front matter of the file.',
-  })
+  const hint = `Define "${role}" in model_aliases of your config file, or name a model.`
+  return invalid(`nothing says which model "${role}" is at ${what}`, hint)
+}
+
+function invalid(message: string, hint: string): BatonError {
+  return new BatonError('CONFIG_INVALID', message, { hint })
 }
 
 /** For `provider::` where nothing says which model that is. */
 export function noDefaultModel(provider: string): BatonError {
-  return new BatonError('CONFIG_INVALID', `${provider} has no default model`, {
-    hint: `Name one: ${provider}::NAME, or set default_model in [providers.${provider}] of your config file.`,
-  })
+  const hint = `Name one: ${provider}::NAME, or set default_model in [providers.${provider}] of your config file.`
+  return invalid(`${provider} has no default model`, hint)
 }
 
 /** As examples: the list of all is in the documents. */
@@ -28,16 +29,10 @@ export const someKeys = 'OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY ...'
 
 /** For `normal`, `high` and `fast`, which never stand for the offline model. */
 export function noModelFor(role: string): BatonError {
-  return new BatonError(
-    'CONFIG_INVALID',
-    `there is no model for "${role}": no key is set and no local server answers`,
-    {
-      hint: `Set the key of a provider (${someKeys}), start a local server (Ollama, LM Studio, llama-server), set ${gatewayUrlEnv}, or define "${role}" in model_aliases.`,
-    },
-  )
+  const hint = `Set the key of a provider (${someKeys}), start a local server (Ollama, LM Studio, llama-server), set ${gatewayUrlEnv}, or define "${role}" in model_aliases.`
+  return invalid(`there is no model for "${role}": no key is set and no local server answers`, hint)
 }
 
-/** What was asked for, and what its aliases stand for. */
 interface UnknownName {
   readonly wanted: string
   readonly resolved: string
@@ -53,13 +48,12 @@ export function unknownModel({ wanted, resolved }: UnknownName, sources: ModelSo
     'offline::extractive',
     `the aliases ${aliases.join(', ')}`,
   ]
-  return new BatonError('CONFIG_INVALID', `unknown model "${wanted}"${alias}`, {
-    hint: [
-      ...suggestion(resolved, sources, table),
-      `Available: ${available.join('; ')}.`,
-      `With their key: ${others.join(', ')}. A gateway (${gatewayUrlEnv}) takes every name.`,
-    ].join(' '),
-  })
+  const hints = [
+    ...suggestion(resolved, sources, table),
+    `Available: ${available.join('; ')}.`,
+    `With their key: ${others.join(', ')}. A gateway (${gatewayUrlEnv}) takes every name.`,
+  ]
+  return invalid(`unknown model "${wanted}"${alias}`, hints.join(' '))
 }
 
 /** Providers that can be asked as things are, those of the config first, and those that wait for their key. */

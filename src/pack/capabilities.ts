@@ -1,95 +1,80 @@
-import type { DataPath } from '../base/data-text.ts'
-import { isJsonObject, type Json } from '../base/json.ts'
 import { parseGlob } from '../base/glob-pattern.ts'
-import { nearest } from '../base/suggest.ts'
+import { isJsonObject, type Json } from '../base/json.ts'
+import { type Finding, meantHint, notATable, wrongKey, wrongValue } from '../config/issue.ts'
 
 /**
- * What the agents of a pack may do, as `[capabilities]` of its `pack.toml` says it. They only ever narrow what agents
- * may do anyway; what is not named is not allowed.
+ * What the agents of a pack may do: `[capabilities]` of its `pack.toml`. They only restrict what any agent may do; what
+ * is not named is not allowed.
  */
 export interface Capabilities {
   /** Globs relative to the workspace. A pack's own folder and its support files can always be read. */
   readonly read: readonly string[]
   /** Globs relative to the workspace. A pack's support files can always be written. */
   readonly write: readonly string[]
-  /** Host names, `*.` in front for those below, `:PORT` behind for one port. */
+  /** Host names; `*.NAME` matches subdomains, `NAME:PORT` one port. */
   readonly hosts: readonly string[]
   /** Programs as they are named to `aip.cmd.exec`. */
   readonly commands: readonly string[]
-  /** Variables that programs get of the environment, besides the few without which none runs. */
+  /** Environment variables that programs get, besides the few that every program needs. */
   readonly env: readonly string[]
   /** Models as `name` or `provider::name`, with `*` for any characters. */
   readonly models: readonly string[]
 }
 
-export const capabilityNames = ['read', 'write', 'hosts', 'commands', 'env', 'models'] as const
-
-/** Something wrong in `[capabilities]`, and where. */
-export interface CapabilityProblem {
-  readonly message: string
+interface Kind {
   readonly hint: string
-  readonly path: DataPath
+  readonly fits: (item: string) => boolean
 }
 
+const globs: Kind = {
+  hint: 'Write globs relative to the workspace, without a leading !, / or ~ and without "..".',
+  fits: isGlob,
+}
+const isTrimmed = (item: string): boolean => item.trim() === item
+
+const kinds: { readonly [kind in keyof Capabilities]: Kind } = {
+  read: globs,
+  write: globs,
+  hosts: {
+    hint: 'Write host names: "api.example", "*.example", "localhost:8080"; "*" for all.',
+    fits: (item) => /^(?:\*|(?:\*\.)?[\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:]+\])(?::\d+)?$/.test(item),
+  },
+  commands: { hint: 'Write the names of programs: "git", "npm"; "*" for all.', fits: isTrimmed },
+  env: { hint: 'Write the names of variables: "CI", "NODE_ENV".', fits: (item) => /^[A-Za-z_]\w*$/.test(item) },
+  models: { hint: 'Write names of models: "gpt-5-mini", "openai::*"; "*" for all.', fits: isTrimmed },
+}
+
+const kindNames = Object.keys(kinds) as readonly (keyof Capabilities)[]
+
 /** Reads the table as it is written in TOML, or in a lock file. Keys that are left out name nothing. */
-export function readCapabilities(
-  value: Json,
-): { readonly capabilities: Capabilities } | { readonly problem: CapabilityProblem } {
-  const path = ['capabilities']
-  if (!isJsonObject(value)) {
-    return { problem: { message: '"capabilities" must be a table', hint: 'Write [capabilities].', path } }
-  }
+export function readCapabilities(value: Json): { readonly capabilities: Capabilities } | { readonly problem: Finding } {
+  if (!isJsonObject(value)) return { problem: notATable('capabilities') }
   for (const [key, list] of Object.entries(value)) {
     const problem = problemOf(key, list)
     if (problem !== undefined) return { problem }
   }
-  const named = Object.fromEntries(capabilityNames.map((name) => [name, value[name] ?? []]))
+  const named = Object.fromEntries(kindNames.map((name) => [name, value[name] ?? []]))
   return { capabilities: named as unknown as Capabilities }
 }
 
-function problemOf(key: string, list: Json): CapabilityProblem | undefined {
+function problemOf(key: string, list: Json): Finding | undefined {
   const path = ['capabilities', key]
-  if (!(capabilityNames as readonly string[]).includes(key)) {
-    const similar = nearest(key, capabilityNames)
-    const hint = similar === undefined ? `Known keys: ${capabilityNames.join(', ')}.` : `Did you mean "${similar}"?`
-    return { message: `there is no capability "${key}"`, hint, path }
+  const kind = kindNames.find((name) => name === key)
+  if (kind === undefined) {
+    const hint = meantHint(key, kindNames, `Known keys: ${kindNames.join(', ')}.`)
+    return wrongKey(path, { message: `unknown capability "${key}"`, hint })
   }
   if (!Array.isArray(list) || !(list as readonly Json[]).every((item) => typeof item === 'string' && item !== '')) {
-    return { message: `"capabilities.${key}" must be a list of texts`, hint: `Write ${key} = ["…"].`, path }
+    const message = `"capabilities.${key}" must be a list of texts that are not empty`
+    return wrongValue(path, { message, hint: `Write ${key} = ["…"].` })
   }
-  const texts = list as readonly string[]
-  const wrong = texts.findIndex((text) => !isUsable(key, text))
+  const { hint, fits } = kinds[kind]
+  const items = list as readonly string[]
+  // a person is asked about these texts, so they must be what they look like
+  const wrong = items.findIndex((item) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(item) || !fits(item))
   if (wrong === -1) return undefined
-  return {
-    message: `"capabilities.${key}" has "${texts[wrong] ?? ''}", which it cannot hold`,
-    hint: hints[key] ?? 'Leave it out.',
-    path: [...path, wrong],
-  }
-}
-
-const hints: { readonly [key: string]: string } = {
-  read: 'Write globs relative to the workspace, without a leading !, / or ~ and without "..".',
-  write: 'Write globs relative to the workspace, without a leading !, / or ~ and without "..".',
-  hosts: 'Write host names: "api.example", "*.example", "localhost:8080"; "*" for all.',
-  commands: 'Write the names of programs: "git", "npm"; "*" for all.',
-  env: 'Write the names of variables: "CI", "NODE_ENV".',
-  models: 'Write names of models: "gpt-5-mini", "openai::*"; "*" for all.',
-}
-
-function isUsable(key: string, text: string): boolean {
-  // what is shown to a person who is asked must be what it looks like
-  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)) return false
-  switch (key) {
-    case 'read':
-    case 'write':
-      return isGlob(text)
-    case 'hosts':
-      return /^(?:\*|(?:\*\.)?[\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:]+\])(?::\d+)?$/.test(text)
-    case 'env':
-      return /^[A-Za-z_]\w*$/.test(text)
-    default:
-      return text.trim() === text
-  }
+  const message = `"capabilities.${key}" has an invalid entry "${items[wrong] ?? ''}"`
+  return wrongValue([...path, wrong], { message, hint })
 }
 
 function isGlob(text: string): boolean {
@@ -104,12 +89,12 @@ function isGlob(text: string): boolean {
 
 /**
  * Whether `next` allows something that `granted` does not name. Undefined stands for no table: all that agents may do.
- * Compared as text: `src/a.ts` is not seen to be part of `src/**`.
+ * Compared as text: `src/a.ts` is not recognized as part of `src/**`.
  */
 export function isWider(next: Capabilities | undefined, granted: Capabilities | undefined): boolean {
   if (granted === undefined) return false
   if (next === undefined) return true
-  return capabilityNames.some((name) => next[name].some((item) => !granted[name].includes(item)))
+  return kindNames.some((name) => next[name].some((item) => !granted[name].includes(item)))
 }
 
 /** One line for each kind, for people; `new` marks what `granted` does not name. */
@@ -121,7 +106,7 @@ export function describeCapabilities(
     return ['has no [capabilities]: its agents may do what any agent may, and run every program as you']
   }
   const before = granted?.capabilities
-  return capabilityNames.map((name) => {
+  return kindNames.map((name) => {
     const items = capabilities[name].map((item) =>
       before === undefined || before[name].includes(item) ? item : `${item} (new)`,
     )

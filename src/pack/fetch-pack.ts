@@ -1,44 +1,45 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
-import { readArchive } from './archive.ts'
-import { contentDigest, manifestName, type PackFile } from './digest.ts'
-import { downloadArchive } from './download.ts'
-import { fetchRepository } from './git.ts'
-import { withoutInstalled } from './installed-table.ts'
-import { originText, type PackOrigin } from './origin.ts'
-import { readPackFiles } from './pack-files.ts'
-import { packLimits } from './pack-limits.ts'
-import { type PackManifest, readPackManifest } from './pack-manifest.ts'
-import { refuseReserved } from './reserved.ts'
-import type { PackSource } from './source.ts'
-import { type NotedUrl, notedUrl, queryHint, withoutSecrets } from './without-secrets.ts'
+import { downloadBytes } from '../base/http.ts'
+import { defined } from '../base/json.ts'
+import { findPack, noPack, type PackPlaces } from './find-pack.ts'
+import { type FetchContext, fetchRepository } from './git.ts'
+import { contentDigest, type PackFile, packLimits, readArchive, readPackFiles } from './pack-files.ts'
+import { manifestName, type PackManifest, readPackManifest, withoutInstalled } from './pack-manifest.ts'
+import { parsePackRef, refuseReserved } from './pack-ref.ts'
+import {
+  type NotedUrl,
+  notedUrl,
+  originText,
+  type PackOrigin,
+  type PackSource,
+  queryHint,
+  withoutSecrets,
+} from './source.ts'
 
-/** A pack in memory: read and checked, and nowhere on the disk yet. */
-export interface FetchedPack {
+/** A pack in memory, checked: without `[installed]`. */
+export interface LoosePack {
   readonly manifest: PackManifest
-  /** The text of its `pack.toml`, without `[installed]`. */
-  readonly manifestText: string
   readonly files: readonly PackFile[]
+}
+
+/** A pack in memory with where it came from; it is nowhere on the disk yet. */
+export interface FetchedPack extends LoosePack {
   readonly digest: string
   /** Paths in it are absolute. */
   readonly origin: PackOrigin
 }
 
-export interface FetchContext {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly signal: AbortSignal
-}
-
-type Fetchable =
-  | Extract<PackSource, { readonly kind: 'path' }>
-  | (Extract<PackSource, { readonly kind: 'url' }> & Pick<NotedUrl, 'query'>)
-  | (Extract<PackSource, { readonly kind: 'git' }> & { readonly commit?: string })
+type SourceOf<Kind> = Extract<PackSource, { readonly kind: Kind }>
+type UrlSource = SourceOf<'url'> & Pick<NotedUrl, 'query'>
+type GitSource = SourceOf<'git'> & { readonly commit?: string }
+type Fetchable = SourceOf<'path'> | UrlSource | GitSource
 
 /**
- * Fetches a pack from where it is and checks all of it. Nothing is left on the disk.
+ * Fetches a pack and checks all of it. Nothing is left on the disk.
  * @throws BatonError CONFIG_INVALID for its `pack.toml`, FILE_FAILED, FILE_UNREADABLE, LIMIT; the reason of the signal
  */
 export async function fetchPack(source: Fetchable, context: FetchContext): Promise<FetchedPack> {
@@ -52,12 +53,12 @@ export async function fetchPack(source: Fetchable, context: FetchContext): Promi
   }
 }
 
-/** Where a lock says that a pack is from; `workspace` is what its relative paths start from. */
+/** The source that a lock names; `workspace` is what its relative paths start from. */
 export function sourceOfOrigin(origin: PackOrigin, workspace: string): Fetchable {
   switch (origin.kind) {
     case 'folder':
     case 'file':
-      return { kind: 'path', path: isAbsolute(origin.path) ? origin.path : resolve(workspace, origin.path) }
+      return { kind: 'path', path: resolve(workspace, origin.path) }
     case 'url':
       return { ...origin, url: new URL(origin.url) }
     case 'git':
@@ -65,31 +66,76 @@ export function sourceOfOrigin(origin: PackOrigin, workspace: string): Fetchable
   }
 }
 
-async function fetchUrl(
-  { url, query }: Extract<Fetchable, { kind: 'url' }>,
-  { signal }: FetchContext,
-): Promise<FetchedPack> {
+/**
+ * The pack in an `.aipack` file, or a copy of one that can be named.
+ * @throws BatonError AGENT_NOT_FOUND, FILE_UNREADABLE, FILE_FAILED, CONFIG_INVALID, USAGE for a reserved name
+ */
+export async function loosePack(
+  what: string,
+  { cwd, places, signal }: { readonly cwd: string; readonly places: PackPlaces; readonly signal: AbortSignal },
+): Promise<LoosePack> {
+  if (what.endsWith('.aipack')) {
+    const path = resolve(cwd, what)
+    return checkPack(await readArchive(bytesOf(path), path, signal), path)
+  }
+  const ref = parsePackRef(what)
+  if (ref.scope !== 'pack' || ref.subPath !== undefined) {
+    const hint = 'Write namespace@name, or an .aipack file.'
+    throw new BatonError('USAGE', `"${what}" is not a whole pack`, { hint })
+  }
+  const found = findPack(ref, places)
+  if (found === undefined) throw noPack(ref, places)
+  return folderPack(found.dir)
+}
+
+/** The pack in a folder. */
+export async function folderPack(folder: string): Promise<LoosePack> {
+  return checkPack(readPackFiles(folder), folder)
+}
+
+async function fetchUrl({ url, query }: UrlSource, { signal }: FetchContext): Promise<FetchedPack> {
   const noted = { ...notedUrl(url), ...(query === undefined ? {} : { query }) }
   if (!url.pathname.endsWith('.aipack')) throw notAnArchive(noted.url)
   try {
-    const bytes = await downloadArchive(url, signal)
-    return await checked(await readArchive(bytes, noted.url, signal), { kind: 'url', ...noted })
+    const bytes = await download(url, signal)
+    return await fetched(await readArchive(bytes, noted.url, signal), { kind: 'url', ...noted })
   } catch (error) {
-    // a lock has lost a part of this address
+    // the query of this address is not in the lock
     if (query === undefined || !isBatonError(error) || error.code !== 'FILE_FAILED') throw error
     throw new BatonError(error.code, error.message, { hint: queryHint(noted.url), cause: error })
   }
 }
 
-async function fetchPath(path: string, { signal }: FetchContext): Promise<FetchedPack> {
-  const status = statSync(path, { throwIfNoEntry: false })
-  if (status?.isDirectory() === true) return checked(readPackFiles(path), { kind: 'folder', path })
-  if (status !== undefined && !path.endsWith('.aipack')) throw notAnArchive(path)
-  return checked(await readArchive(readArchiveFile(path), path, signal), { kind: 'file', path })
+async function download(url: URL, signal: AbortSignal): Promise<Uint8Array> {
+  const failed = (reason: string, cause?: unknown): BatonError =>
+    new BatonError('FILE_FAILED', `${notedUrl(url).url} cannot be downloaded: ${reason}`, {
+      hint: 'Check the address and the network; nothing was installed.',
+      cause,
+    })
+  const request = {
+    method: 'GET',
+    url,
+    headers: [['accept', 'application/zip, application/octet-stream, */*']],
+    redirectLimit: 5,
+    timeLimitMs: packLimits.downloadMs,
+    maxBytes: packLimits.archiveBytes,
+  } as const
+  const { status, bytes } = await downloadBytes(request, signal).catch((error: unknown) => {
+    signal.throwIfAborted()
+    throw failed(messageOf(error), error)
+  })
+  if (status < 200 || status >= 300) throw failed(`the server answers with status ${status}`)
+  return bytes
 }
 
-/** @throws BatonError FILE_UNREADABLE, FILE_FAILED for one that is too large */
-export function readArchiveFile(path: string): Uint8Array {
+async function fetchPath(path: string, { signal }: FetchContext): Promise<FetchedPack> {
+  const status = statSync(path, { throwIfNoEntry: false })
+  if (status?.isDirectory() === true) return fetched(readPackFiles(path), { kind: 'folder', path })
+  if (status !== undefined && !path.endsWith('.aipack')) throw notAnArchive(path)
+  return fetched(await readArchive(bytesOf(path), path, signal), { kind: 'file', path })
+}
+
+function bytesOf(path: string): Uint8Array {
   try {
     const status = statSync(path)
     if (!status.isFile()) throw new Error('it is not a file')
@@ -103,32 +149,24 @@ export function readArchiveFile(path: string): Uint8Array {
   }
 }
 
-async function fetchGit(source: Extract<Fetchable, { kind: 'git' }>, context: FetchContext): Promise<FetchedPack> {
-  const { url, ref, subdir } = source
+async function fetchGit(source: GitSource, context: FetchContext): Promise<FetchedPack> {
+  const { url, ref, subdir = '' } = source
   const folder = mkdtempSync(join(tmpdir(), 'baton-pack-'))
   try {
     const commit = await fetchRepository(source, folder, context)
-    const pack = subdir === undefined ? folder : join(folder, subdir)
+    const pack = join(folder, subdir)
     // a link in the repository must not lead out of it
-    if (!isInside(realPath(folder), realPath(pack))) {
-      throw new BatonError('FILE_FAILED', `"${subdir ?? ''}" leads out of the repository`, {
-        hint: 'Name a folder in it.',
-      })
-    }
-    const origin: PackOrigin = {
-      kind: 'git',
-      url: withoutSecrets(url),
-      ...(ref === undefined ? {} : { ref }),
-      ...(subdir === undefined ? {} : { subdir }),
-      commit,
-    }
-    return await checked(filesIn(pack, { folder, origin }), origin)
+    if (!isInside(realPath(folder), realPath(pack)))
+      throw new BatonError('FILE_FAILED', `"${subdir}" leads out of the repository`, { hint: 'Name a folder in it.' })
+    const part = defined({ ref, subdir: subdir === '' ? undefined : subdir })
+    const origin: PackOrigin = { kind: 'git', url: withoutSecrets(url), ...part, commit }
+    return await fetched(filesIn(pack, { folder, origin }), origin)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Messages say where in the repository something is, not in which temporary folder. */
+/** Messages name places in the repository, not in a temporary folder. */
 function filesIn(
   pack: string,
   { folder, origin }: { readonly folder: string; readonly origin: PackOrigin },
@@ -141,22 +179,25 @@ function filesIn(
   }
 }
 
-async function checked(given: readonly PackFile[], origin: PackOrigin): Promise<FetchedPack> {
-  const shown = originText(origin)
+async function fetched(given: readonly PackFile[], origin: PackOrigin): Promise<FetchedPack> {
+  const pack = await checkPack(given, originText(origin))
+  return { ...pack, digest: contentDigest(pack.files), origin }
+}
+
+async function checkPack(given: readonly PackFile[], from: string): Promise<LoosePack> {
   const found = given.find(({ path }) => path === manifestName)
   if (found === undefined) {
     const nested = given.find(({ path }) => path.endsWith(`/${manifestName}`))
-    throw new BatonError('CONFIG_INVALID', `${shown} is not a pack: it has no ${manifestName}`, {
-      hint:
-        nested === undefined ? 'baton new pack NAME makes one.' : `There is one in ${nested.path}: name its folder.`,
-    })
+    const hint =
+      nested === undefined ? 'baton new pack NAME makes one.' : `There is one in ${nested.path}: name its folder.`
+    throw new BatonError('CONFIG_INVALID', `${from} is not a pack: it has no ${manifestName}`, { hint })
   }
-  const file = `${shown}/${manifestName}`
-  const manifestText = await withoutInstalled(decode(found.bytes, file), file)
-  const manifest = await readPackManifest(manifestText, file)
+  const file = `${from}/${manifestName}`
+  const text = await withoutInstalled(decode(found.bytes, file), file)
+  const manifest = await readPackManifest(text, file)
   refuseReserved(manifest)
-  const files = given.map((one) => (one === found ? { ...one, bytes: Buffer.from(manifestText) } : one))
-  return { manifest, manifestText, files, digest: contentDigest(files), origin }
+  const files = given.map((one) => (one === found ? { ...one, bytes: Buffer.from(text) } : one))
+  return { manifest, files }
 }
 
 function decode(bytes: Uint8Array, file: string): string {

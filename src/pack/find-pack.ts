@@ -1,38 +1,40 @@
 import { join } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError } from '../base/error.ts'
-import type { ReadLog } from '../base/reads.ts'
-import { isSourceFolder, sourceFolders } from '../base/source-reader.ts'
-import type { PackRef } from './pack-ref.ts'
-import { core, isCore } from './reserved.ts'
+import { isSourceFolder, type ReadLog, sourceFolders } from '../base/reads.ts'
+import { meantHint } from '../config/issue.ts'
+import { aipackBaseFolder, type Surroundings, userDataFolder } from '../config/locate.ts'
+import { core, isCore, type PackName, type PackRef, packRefText } from './pack-ref.ts'
 
-/** Where packs are looked for. */
+/** Where packs are searched. */
 export interface PackPlaces {
-  /** Folders that hold packs as `<namespace>/<name>`, best first (DESIGN 3). They need not exist. */
+  /** Folders that contain packs as `<namespace>/<name>`, best first. They need not exist. */
   readonly packRoots: readonly string[]
-  /** Folder of the agents that come with the product: the pack `baton@core`, which no folder of packs can hold. */
+  /** Folder of the agents that come with the product: the pack `baton@core`, which cannot be replaced. */
   readonly builtInDir?: string
-  /** Asked for what is stored, and told what is found. */
   readonly reads?: ReadLog | undefined
 }
 
 /** A pack that was found. */
-export interface Pack {
-  readonly namespace: string
-  readonly name: string
+export interface Pack extends PackName {
   /** `namespace@name`. */
   readonly identity: string
-  /** Absolute; a link is followed, but not replaced by where it leads. */
+  /** Absolute; links are followed but not resolved. */
   readonly dir: string
 }
 
 /**
- * The folder a reference means: the first hit in the order of the roots (spec/aipack.md 3.3, vector 12). Undefined when
- * there is none.
+ * The folder a reference means: the first hit in the order of the roots. Undefined when there is none.
  * @throws BatonError AGENT_AMBIGUOUS when a bare `@name` fits packs of several namespaces
  */
 export function findPack({ namespace, name }: PackRef, places: PackPlaces): Pack | undefined {
-  if (namespace !== undefined) return findIn(namespace, name, places)
+  const { packRoots, builtInDir, reads } = places
+  if (namespace !== undefined) {
+    const dir = isCore({ namespace, name })
+      ? builtInDir
+      : packRoots.map((root) => join(root, namespace, name)).find((path) => isSourceFolder(path, reads))
+    return dir === undefined ? undefined : packOf(namespace, name, dir)
+  }
   const fitting = listPacks(places).filter((pack) => pack.name === name)
   if (fitting.length < 2) return fitting[0]
   const names = fitting.map(({ identity }) => identity)
@@ -41,16 +43,7 @@ export function findPack({ namespace, name }: PackRef, places: PackPlaces): Pack
   })
 }
 
-function findIn(namespace: string, name: string, { packRoots, builtInDir, reads }: PackPlaces): Pack | undefined {
-  if (isCore({ namespace, name })) {
-    return builtInDir === undefined ? undefined : packOf(namespace, name, builtInDir)
-  }
-  const dirs = packRoots.map((root) => join(root, namespace, name))
-  const dir = dirs.find((path) => isSourceFolder(path, reads))
-  return dir === undefined ? undefined : packOf(namespace, name, dir)
-}
-
-/** Every pack that can be named, sorted by identity; those that another one stands in front of are left out. */
+/** Every pack that can be named, sorted by identity; those that another one shadows are left out. */
 export function listPacks({ packRoots, builtInDir, reads }: PackPlaces): readonly Pack[] {
   const found = new Map<string, Pack>()
   for (const root of packRoots) {
@@ -70,4 +63,69 @@ export function listPacks({ packRoots, builtInDir, reads }: PackPlaces): readonl
 
 function packOf(namespace: string, name: string, dir: string): Pack {
   return { namespace, name, identity: `${namespace}@${name}`, dir }
+}
+
+/** Where packs keep files of their own. Absolute. */
+export interface SupportPlaces extends PackPlaces {
+  readonly workspace: string
+  /** `~/.aipack-base`. */
+  readonly aipackBase: string
+}
+
+/**
+ * The folder a reference starts from, without its sub-path: the pack's own, which must exist, or its support folder,
+ * which need not.
+ * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS
+ */
+export function packFolder(ref: PackRef, places: SupportPlaces): string {
+  const { namespace, name, scope } = ref
+  if (scope !== 'pack' && namespace !== undefined) return supportFolder({ namespace, name }, scope, places)
+  const pack = findPack(ref, places)
+  if (pack === undefined) throw noPack(ref, places)
+  return scope === 'pack' ? pack.dir : supportFolder(pack, scope, places)
+}
+
+/** Where a pack keeps files of its own, for all workspaces (`base`) or for this one. Nothing is created. */
+export function supportFolder(
+  { namespace, name }: PackName,
+  scope: 'base' | 'workspace',
+  { workspace, aipackBase }: Omit<SupportPlaces, keyof PackPlaces>,
+): string {
+  const top = scope === 'base' ? aipackBase : join(workspace, '.aipack')
+  return join(top, 'support', 'pack', namespace, name)
+}
+
+/** The error for a pack that was not found. Its first words are those of AIPack. */
+export function noPack(ref: PackRef, places: PackPlaces): BatonError {
+  const wanted = packRefText({ ...ref, scope: 'pack' }).replace(/\/.*/, '')
+  const known = listPacks(places).map(({ identity }) => identity)
+  const searched = `Searched in ${places.packRoots.join(', ')}.`
+  return new BatonError('AGENT_NOT_FOUND', `No aipack matches for ${packRefText(ref)}`, {
+    hint: [meantHint(wanted, known, ''), searched].join(' ').trim(),
+  })
+}
+
+/**
+ * The folders that are searched for packs, best first: ours of the workspace, AIPack's of the workspace, the user's
+ * own, then those of `~/.aipack-base`.
+ */
+export function packRoots(workspace: string, around: Pick<Surroundings, 'env' | 'home'>): readonly string[] {
+  const base = aipackBaseFolder(around)
+  return [
+    workspacePacks(workspace),
+    join(workspace, '.aipack', 'pack', 'custom'),
+    userPacks(around),
+    join(base, 'pack', 'custom'),
+    join(base, 'pack', 'installed'),
+  ]
+}
+
+/** Where packs of a workspace are installed. */
+export function workspacePacks(workspace: string): string {
+  return join(workspace, '.baton', 'packs')
+}
+
+/** Where packs are installed for all workspaces. */
+export function userPacks(around: Pick<Surroundings, 'env' | 'home'>): string {
+  return join(userDataFolder(around), 'packs')
 }

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { commandEnvironment } from '../base/process-environment.ts'
-import { packLimits } from './pack-limits.ts'
-import { withoutSecrets } from './without-secrets.ts'
+import { commandEnvironment } from '../base/command.ts'
+import { packLimits } from './pack-files.ts'
+import { withoutSecrets } from './source.ts'
 
 export interface GitSource {
   readonly url: string
   readonly ref?: string
-  /** The one that a lock names; it wins over `ref`. */
+  /** The commit in a lock; it wins over `ref`. */
   readonly commit?: string
 }
 
-export interface GitContext {
+export interface FetchContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
 }
 
-/** Nothing of the repository is run while it is fetched: no hooks, no filters, no submodules, nobody is asked. */
+/** Nothing of the repository is run while it is fetched: no hooks, no filters, no submodules, no questions. */
 const careful: readonly (readonly [string, string])[] = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -26,7 +26,7 @@ const careful: readonly (readonly [string, string])[] = [
   ['core.eol', 'lf'],
   ['submodule.recurse', 'false'],
   ['fetch.recurseSubmodules', 'false'],
-  // what comes over the network must not lead to the disk or to a program
+  // a URL from the network must not lead to the disk or to a program
   ['protocol.allow', 'never'],
   ['protocol.https.allow', 'always'],
   ['protocol.http.allow', 'always'],
@@ -36,46 +36,37 @@ const careful: readonly (readonly [string, string])[] = [
 ]
 
 /**
- * Fetches one commit of a repository into an empty folder, with git, and gives its id. Without a ref it is the default
- * branch.
+ * Fetches one commit of a repository into an empty folder, with git, and returns its id. Without a ref it is the
+ * default branch.
  * @throws BatonError FILE_FAILED when git fails, LIMIT, NOT_AVAILABLE without git; the reason of the signal
  */
-export async function fetchRepository(source: GitSource, folder: string, context: GitContext): Promise<string> {
-  const run = (args: readonly string[]): Promise<GitEnd> => runGit(args, { source, folder }, context)
-  // options end before what others have written
-  await mustRun(run, ['init', '--quiet', '.'], source)
-  const wanted = source.commit ?? source.ref ?? 'HEAD'
-  const shallow = await run(['fetch', '--quiet', '--depth', '1', '--no-tags', '--', source.url, wanted])
-  if (!shallow.isDone) {
-    // not every server gives a commit by its id
-    if (!/^[\da-f]{7,64}$/.test(wanted)) throw failed(source, shallow.text)
-    await mustRun(run, ['fetch', '--quiet', '--', source.url, '+refs/*:refs/baton/*'], source)
+export async function fetchRepository(source: GitSource, folder: string, context: FetchContext): Promise<string> {
+  const run = async (...args: readonly string[]): Promise<void> => {
+    const { isDone, text } = await runGit(args, { source, folder }, context)
+    if (!isDone) throw failed(source, text)
   }
-  await mustRun(run, ['checkout', '--quiet', '--detach', shallow.isDone ? 'FETCH_HEAD' : wanted], source)
+  const wanted = source.commit ?? source.ref ?? 'HEAD'
+  await run('init', '--quiet', '.')
+  // after -- nothing that others wrote is an option
+  const shallow = ['fetch', '--quiet', '--depth', '1', '--no-tags', '--', source.url, wanted]
+  const { isDone, text } = await runGit(shallow, { source, folder }, context)
+  if (!isDone) {
+    // not every server gives a commit by its id
+    if (!/^[\da-f]{7,64}$/.test(wanted)) throw failed(source, text)
+    await run('fetch', '--quiet', '--', source.url, '+refs/*:refs/baton/*')
+  }
+  await run('checkout', '--quiet', '--detach', isDone ? 'FETCH_HEAD' : wanted)
   return readFileSync(join(folder, '.git', 'HEAD'), 'utf8').trim()
-}
-
-interface GitEnd {
-  readonly isDone: boolean
-  readonly text: string
-}
-
-async function mustRun(
-  run: (args: readonly string[]) => Promise<GitEnd>,
-  args: readonly string[],
-  source: GitSource,
-): Promise<void> {
-  const { isDone, text } = await run(args)
-  if (!isDone) throw failed(source, text)
 }
 
 async function runGit(
   args: readonly string[],
   { source, folder }: { readonly source: GitSource; readonly folder: string },
-  { env, signal }: GitContext,
-): Promise<GitEnd> {
+  { env, signal }: FetchContext,
+): Promise<{ readonly isDone: boolean; readonly text: string }> {
   const { runProcess } = await import('../base/process.ts')
-  const settings = [...careful, ...(isLocal(source.url) ? ([['protocol.file.allow', 'always']] as const) : [])]
+  const isLocal = source.url.startsWith('file:')
+  const settings = isLocal ? [...careful, ['protocol.file.allow', 'always'] as const] : careful
   const { end, stderr } = await runProcess(
     {
       command: 'git',
@@ -101,7 +92,7 @@ async function runGit(
   }
 }
 
-/** No terminal and no window asks anybody. */
+/** No questions, on a terminal or in a window. */
 const quiet = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_ASKPASS: 'true',
@@ -112,16 +103,12 @@ const quiet = {
   LC_ALL: 'C',
 } as const
 
-function isLocal(url: string): boolean {
-  return url.startsWith('file:')
-}
-
 function failed({ url, ref, commit }: GitSource, text: string): BatonError {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   const said = (lines.find((line) => /^(?:fatal|error|remote):/.test(line)) ?? lines[0] ?? '').slice(0, 300)
   const wanted = commit ?? ref
   const what = withoutSecrets(url) + (wanted === undefined ? '' : ` at ${wanted}`)
   return new BatonError('FILE_FAILED', `git cannot fetch ${what}: ${withoutSecrets(said)}`, {
-    hint: 'Check the address, the branch or tag, and that you may read it without being asked.',
+    hint: 'Check the address, the branch or tag, and that you may read it without a password prompt.',
   })
 }

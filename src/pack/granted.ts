@@ -1,29 +1,21 @@
 import { basename, isAbsolute, join, relative, sep } from 'node:path'
 import { realPath } from '../base/files.ts'
-import type { ReadLog } from '../base/reads.ts'
-import { readSource, sourceExists } from '../base/source-reader.ts'
-import type { Capabilities } from './capabilities.ts'
-import { manifestName } from './digest.ts'
+import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
+import { errorAt, readTomlFile } from '../config/issue.ts'
+import { type Capabilities, readCapabilities } from './capabilities.ts'
+import type { Pack } from './find-pack.ts'
 import { lockFileOf, readLock } from './lock-file.ts'
-import { parsePackToml } from './pack-manifest.ts'
-import { BatonError } from '../base/error.ts'
-import { readCapabilities } from './capabilities.ts'
+import { manifestName } from './pack-manifest.ts'
 
-/** The pack a file belongs to, by where it lies. */
-export interface OwningPack {
-  readonly namespace: string
-  readonly name: string
-  /** `namespace@name`. */
-  readonly identity: string
-  /** Absolute. */
-  readonly dir: string
+/** The pack a file belongs to, by its place. */
+interface OwningPack extends Pack {
   readonly root: string
 }
 
-/** The pack in which a file (absolute) lies, however it was named; undefined for files of no pack. */
+/** The pack that contains a file (absolute), however the file was named; undefined for files of no pack. */
 export function packOfFile(file: string, packRoots: readonly string[]): OwningPack | undefined {
   for (const root of packRoots) {
-    // most files are in no pack: links are resolved for those that could be
+    // most files are in no pack: links are resolved only for those that could be
     if (!file.split(sep).includes(basename(root))) continue
     const pack = packBelow(root, file) ?? packBelow(realPath(root), realPath(file))
     if (pack !== undefined) return { ...pack, root }
@@ -31,7 +23,7 @@ export function packOfFile(file: string, packRoots: readonly string[]): OwningPa
   return undefined
 }
 
-function packBelow(root: string, file: string): Omit<OwningPack, 'root'> | undefined {
+function packBelow(root: string, file: string): Pack | undefined {
   const steps = relative(root, file)
   if (isAbsolute(steps)) return undefined
   const [namespace = '', name = '', ...rest] = steps.split(sep)
@@ -41,15 +33,15 @@ function packBelow(root: string, file: string): Omit<OwningPack, 'root'> | undef
 
 export interface PackGrant {
   /**
-   * What the agents of the pack are held to: what was granted when it was installed, as the lock says, else its own
-   * `[capabilities]`. Undefined: nothing, as for every pack without that table.
+   * What the agents of the pack may do: what was granted when it was installed, as the lock says, else its own
+   * `[capabilities]`. Undefined: no restriction, as for every pack without that table.
    */
   readonly granted: Capabilities | undefined
-  /** It came from an archive, git or a URL: others wrote it, and nobody here may have read it. */
+  /** It came from an archive, git or a URL: others wrote it, and perhaps nobody here has read it. */
   readonly isInstalled: boolean
 }
 
-/** @throws BatonError CONFIG_INVALID for a table that is wrong: then nothing of the pack is run */
+/** @throws BatonError CONFIG_INVALID for an invalid table: then nothing of the pack is run */
 export async function packGrant({ identity, dir, root }: OwningPack, reads: ReadLog | undefined): Promise<PackGrant> {
   const lockFile = lockFileOf(root)
   const locked = lockFile === undefined ? undefined : readLock(lockFile, reads).get(identity)
@@ -63,10 +55,10 @@ export async function packGrant({ identity, dir, root }: OwningPack, reads: Read
 }
 
 async function ownCapabilities(text: string, file: string): Promise<Capabilities | undefined> {
-  const { data, locate } = await parsePackToml(text, file)
-  if (data['capabilities'] === undefined) return undefined
-  const read = readCapabilities(data['capabilities'])
-  if ('capabilities' in read) return read.capabilities
-  const { message, hint, path } = read.problem
-  throw new BatonError('CONFIG_INVALID', message, { place: { file, text, ...(await locate(path, 'value')) }, hint })
+  const source = await readTomlFile(file, text)
+  const { capabilities } = source.data
+  if (capabilities === undefined) return undefined
+  const read = readCapabilities(capabilities)
+  if ('problem' in read) throw await errorAt(read.problem, source)
+  return read.capabilities
 }

@@ -1,22 +1,20 @@
-import { lstatSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, relative } from 'node:path'
-import { BatonError, isBatonError } from '../base/error.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { BatonError } from '../base/error.ts'
 import { isInside } from '../base/files.ts'
-import { isAgreed, noteAgreed } from './agreed.ts'
+import { orderVersions, parseVersion } from '../base/semver.ts'
 import { type Capabilities, isWider } from './capabilities.ts'
-import { contentDigest, manifestName } from './digest.ts'
-import type { FetchedPack } from './fetch-pack.ts'
-import { withInstalled } from './installed-table.ts'
-import { type LockedPack, lockFileOf, readLock, writeLocked } from './lock-file.ts'
-import { isSameOrigin, originText, type PackOrigin } from './origin.ts'
-import { readPackFiles } from './pack-files.ts'
-import { type PackManifest, readPackManifest } from './pack-manifest.ts'
-import { isThere, putInPlace } from './put-in-place.ts'
-import { compareToInstalled, isInstallable } from './version-gate.ts'
+import { type FetchedPack, fetchPack, sourceOfOrigin } from './fetch-pack.ts'
+import type { FetchContext } from './git.ts'
+import { isAgreed, type LockedPack, lockFileOf, noteAgreed, readLock, writeLocked } from './lock-file.ts'
+import { manifestName, withInstalled } from './pack-manifest.ts'
+import { type PresentPack, presentPack } from './pack-status.ts'
+import { putInPlace } from './put-in-place.ts'
+import { isSameOrigin, originText, type PackOrigin, queryHint } from './source.ts'
 
 /** Where packs are installed. */
 export interface InstallPlace {
-  /** Holds them as `<namespace>/<name>`. */
+  /** Contains them as `<namespace>/<name>`. */
   readonly root: string
   readonly lockFile: string
   /** What the user of this machine has agreed to: see `agreedFile`. */
@@ -35,16 +33,7 @@ export function installPlace(
   return { root, lockFile, agreedFile, workspace }
 }
 
-/** What stands in the folder of a pack now. */
-export interface PresentPack {
-  readonly folder: string
-  /** Undefined when nothing is there. */
-  readonly state: 'none' | 'locked' | 'changed' | 'foreign'
-  readonly version: string | undefined
-  readonly locked: LockedPack | undefined
-}
-
-/** What an installation comes to, before anything is written. */
+/** The decision about an installation, before anything is written. */
 export type InstallPlan =
   | { readonly kind: 'up to date'; readonly present: PresentPack }
   | {
@@ -52,13 +41,12 @@ export type InstallPlan =
       readonly present: PresentPack
       /** Why a person has to agree; undefined when what was agreed to covers it. */
       readonly asks: 'new' | 'wider' | 'source' | undefined
-      /** What was granted before. */
       readonly granted: { readonly capabilities: Capabilities | undefined } | undefined
     }
 
 /**
- * Decides what becomes of a fetched pack (spec/aipack.md 7.3): newer ones replace, the same one stays, older ones and
- * changed folders are replaced by force only.
+ * Decides about a fetched pack: a newer version replaces, the same one stays, an older one and one over a changed
+ * folder need force.
  * @throws BatonError USAGE saying why not
  */
 export async function planInstall(
@@ -66,22 +54,36 @@ export async function planInstall(
   place: InstallPlace,
   { force }: { readonly force: boolean },
 ): Promise<InstallPlan> {
-  const { manifest, digest, origin } = pack
+  const { manifest } = pack
   const present = await presentPack(manifest.identity, place)
-  if (!force) {
-    if (!isInstallable(manifest.version)) throw notInstallable(manifest)
-    if (present.state === 'foreign' || present.state === 'changed') throw notOurs(present, manifest)
-  }
   const { locked } = present
-  if (present.state !== 'none' && present.version !== undefined && !force) {
-    const order = compareToInstalled(manifest.version, present.version)
-    if (order === 'older') throw older(manifest, present.version)
-    if (order === 'same' && locked?.digest !== digest) throw otherContent(manifest, originText(origin))
-    if (order === 'same') return { kind: 'up to date', present }
-  }
+  if (!force && isUpToDate(pack, present)) return { kind: 'up to date', present }
   const before = isOurs(manifest.identity, locked, place) ? locked : undefined
   const granted = before === undefined ? undefined : { capabilities: before.capabilities }
   return { kind: 'install', present, asks: reasonToAsk(pack, before, place), granted }
+}
+
+/** Whether the same pack is installed already; throws for one that only force may install. */
+function isUpToDate({ manifest: { identity, version }, digest, origin }: FetchedPack, present: PresentPack): boolean {
+  const { state, folder, locked, version: installed } = present
+  const refuse = (message: string, hint: string): never => {
+    throw new BatonError('USAGE', message, { hint })
+  }
+  if (!isInstallable(version))
+    refuse(`${identity} ${version} is a pre-release without a number`, `Call it ${version}.1, or give --force.`)
+  if (state === 'foreign' || state === 'changed') {
+    const why = state === 'foreign' ? 'was not put there by baton install' : 'was changed since it was installed'
+    refuse(`${folder} ${why}`, `--force replaces it with ${identity}; nothing is kept.`)
+  }
+  if (state === 'none' || installed === undefined) return false
+  const order = compareToInstalled(version, installed)
+  if (order === 'older')
+    refuse(`${identity} ${version} is older than ${installed}, which is installed`, '--force installs it all the same.')
+  if (order === 'same' && locked?.digest !== digest) {
+    const message = `${identity} ${version} of ${originText(origin)} is not the ${version} that is installed`
+    refuse(message, 'The same version has other content: raise the version, or give --force.')
+  }
+  return order === 'same'
 }
 
 /** Whether the entry of a lock was agreed to by the user of this machine: a workspace's may come from others. */
@@ -103,12 +105,15 @@ function reasonToAsk(
 
 /** Writes the pack, its entry in the lock, and that it was agreed to. */
 export function install(pack: FetchedPack, place: InstallPlace, { now }: { readonly now: Date }): LockedPack {
-  const { manifest, digest, origin, manifestText } = pack
+  const { manifest, digest, origin } = pack
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z')
   const commit = origin.kind === 'git' ? { commit: origin.commit } : {}
-  const text = withInstalled(manifestText, { time, source: originText(origin), ...commit })
-  const files = pack.files.map((file) => (file.path === manifestName ? { ...file, bytes: Buffer.from(text) } : file))
-  putInPlace(files, folderOf(manifest, place), place)
+  const installed = { time, source: originText(origin), ...commit }
+  const files = pack.files.map((file) => {
+    if (file.path !== manifestName) return file
+    return { ...file, bytes: Buffer.from(withInstalled(Buffer.from(file.bytes).toString('utf8'), installed)) }
+  })
+  putInPlace(files, join(place.root, manifest.namespace, manifest.name), place)
   const locked: LockedPack = {
     version: manifest.version,
     origin: originFor(origin, place),
@@ -121,69 +126,102 @@ export function install(pack: FetchedPack, place: InstallPlace, { now }: { reado
   return locked
 }
 
-/** What a workspace's lock says is true on other machines, as far as it can be. */
+/** A path in a workspace's lock is relative when it can be, so that it is right on other machines. */
 function originFor(origin: PackOrigin, { workspace }: InstallPlace): PackOrigin {
   if (workspace === undefined || (origin.kind !== 'folder' && origin.kind !== 'file')) return origin
   if (!isAbsolute(origin.path) || !isInside(workspace, origin.path)) return origin
   return { ...origin, path: relative(workspace, origin.path) || '.' }
 }
 
-function folderOf({ namespace, name }: Pick<PackManifest, 'namespace' | 'name'>, { root }: InstallPlace): string {
-  return join(root, namespace, name)
+type VersionOrder = 'newer' | 'same' | 'older'
+
+/** Compares as AIPack does: a leading `v` is ignored, what is no version is compared as text. */
+export function compareToInstalled(version: string, installed: string): VersionOrder {
+  const [next, now] = [version, installed].map((text) => text.replace(/^v/, '')) as [string, string]
+  const [left, right] = [parseVersion(next), parseVersion(now)]
+  const plain = next === now ? 0 : next < now ? -1 : 1
+  const order = left === undefined || right === undefined ? plain : orderVersions(left, right)
+  return order === 0 ? 'same' : order > 0 ? 'newer' : 'older'
 }
 
-/** Looks at what is installed under a name, and compares it with the lock. */
-export async function presentPack(identity: string, place: InstallPlace): Promise<PresentPack> {
-  const [namespace = '', name = ''] = identity.split('@')
-  const folder = folderOf({ namespace, name }, place)
-  const locked = readLock(place.lockFile).get(identity)
-  if (!isThere(folder)) return { folder, state: 'none', version: undefined, locked }
-  const version = (await manifestIn(folder))?.version
-  if (locked === undefined) return { folder, state: 'foreign', version, locked }
-  const isSame = digestOf(folder) === locked.digest
-  return { folder, state: isSame ? 'locked' : 'changed', version, locked }
+/** Whether it may be installed without force: a pre-release must have a number. */
+export function isInstallable(version: string): boolean {
+  return !version.includes('-') || /-.*\.\d+$/.test(version)
 }
 
-/** Undefined for a link, or a folder that is no pack as one can be installed. */
-export function digestOf(folder: string): string | undefined {
-  if (lstatSync(folder).isSymbolicLink()) return undefined
-  try {
-    return contentDigest(readPackFiles(folder))
-  } catch (error) {
-    if (isBatonError(error)) return undefined
-    throw error
+/** The outcome for one pack that a lock names. */
+export interface Verified {
+  readonly identity: string
+  readonly version: string
+  readonly outcome: 'verified' | 'installed'
+}
+
+/**
+ * Makes a folder of packs what its lock says: present packs are compared, missing ones are fetched at the commit of the
+ * lock, compared, and put in place once all are there. `force` also fetches changed ones. Others may have written the
+ * lock, so a person is asked unless the same content was agreed to on this machine; undefined, and nothing is
+ * installed, when the answer is no.
+ * @throws BatonError UNTRUSTED for content that is not the locked one, and what fetching throws
+ */
+export async function installLocked(
+  place: InstallPlace,
+  { force, now, agree }: LockedInstall,
+  context: FetchContext,
+): Promise<readonly Verified[] | undefined> {
+  const done: Verified[] = []
+  const fetched: FetchedPack[] = []
+  for (const [identity, locked] of readLock(place.lockFile)) {
+    context.signal.throwIfAborted()
+    const { state, folder } = await presentPack(identity, place)
+    if (state === 'locked') {
+      done.push({ identity, version: locked.version, outcome: 'verified' })
+      continue
+    }
+    if (state !== 'none' && !force) {
+      throw new BatonError('UNTRUSTED', `${identity} is not what was locked: ${folder} was changed`, {
+        hint: 'baton install --force restores the locked content; baton install SOURCE --force locks something else.',
+      })
+    }
+    const pack = await fetchPack(sourceOfOrigin(locked.origin, place.workspace ?? '/'), context)
+    refuseOther(pack, locked, { identity, lockFile: place.lockFile })
+    fetched.push(pack)
+    done.push({ identity, version: locked.version, outcome: 'installed' })
   }
+  const asked = fetched.filter(
+    ({ manifest: { identity }, digest }) => !isAgreed(place.agreedFile, { identity, digest }),
+  )
+  if (asked.length > 0 && !(await agree(asked))) return undefined
+  context.signal.throwIfAborted()
+  for (const pack of fetched) install(pack, place, { now: now() })
+  return done
 }
 
-async function manifestIn(folder: string): Promise<PackManifest | undefined> {
-  try {
-    const file = join(folder, manifestName)
-    return await readPackManifest(readFileSync(file, 'utf8'), file)
-  } catch {
-    // whatever it is, it is not what was installed
-    return undefined
+interface LockedInstall {
+  readonly force: boolean
+  readonly now: () => Date
+  /** Asks a person about packs that nobody has agreed to on this machine. */
+  readonly agree: (packs: readonly FetchedPack[]) => Promise<boolean>
+}
+
+function refuseOther(
+  { manifest, digest }: FetchedPack,
+  locked: LockedPack,
+  { identity, lockFile }: { readonly identity: string; readonly lockFile: string },
+): void {
+  const source = originText(locked.origin)
+  const hasLostQuery = locked.origin.kind === 'url' && locked.origin.query !== undefined
+  if (manifest.identity !== identity || digest !== locked.digest) {
+    throw new BatonError('UNTRUSTED', `${source} is not the ${identity} ${locked.version} that was locked`, {
+      place: { file: lockFile },
+      hint: hasLostQuery
+        ? queryHint(source)
+        : `Nothing was installed. Look at what has changed; baton install ${source} takes it as it is now.`,
+    })
   }
-}
-
-function notInstallable({ identity, version }: PackManifest): BatonError {
-  return new BatonError('USAGE', `${identity} ${version} is a pre-release without a number`, {
-    hint: `Call it ${version}.1, or give --force.`,
-  })
-}
-
-function notOurs({ folder, state }: PresentPack, { identity }: PackManifest): BatonError {
-  const why = state === 'foreign' ? 'was not put there by baton install' : 'was changed since it was installed'
-  return new BatonError('USAGE', `${folder} ${why}`, { hint: `--force replaces it with ${identity}; nothing is kept.` })
-}
-
-function older({ identity, version }: PackManifest, installed: string): BatonError {
-  return new BatonError('USAGE', `${identity} ${version} is older than ${installed}, which is installed`, {
-    hint: '--force installs it all the same.',
-  })
-}
-
-function otherContent({ identity, version }: PackManifest, source: string): BatonError {
-  return new BatonError('USAGE', `${identity} ${version} of ${source} is not the ${version} that is installed`, {
-    hint: 'The same version has another content: raise the version, or give --force.',
+  // a lock can be edited: what is granted must be what the pack itself asks for
+  if (isDeepStrictEqual(manifest.capabilities, locked.capabilities)) return
+  throw new BatonError('UNTRUSTED', `the lock grants ${identity} other capabilities than it asks for`, {
+    place: { file: lockFile },
+    hint: `Nothing was installed. baton install ${source} asks again.`,
   })
 }

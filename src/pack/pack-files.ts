@@ -1,19 +1,41 @@
+import { createHash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { buildFolders } from '../base/glob.ts'
-import type { PackFile } from './digest.ts'
-import { packLimits } from './pack-limits.ts'
+import { sha256 } from '../base/hash.ts'
+import { manifestName, withoutOwnTable } from './pack-manifest.ts'
 
-const noFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
+/** One file of a pack. */
+export interface PackFile {
+  /** Relative to the pack's folder, with `/`. */
+  readonly path: string
+  readonly isExecutable: boolean
+  readonly bytes: Uint8Array
+}
+
+/** What a pack may contain, wherever it comes from: far more than packs have, so that nothing fills a disk. */
+export const packLimits = {
+  files: 10_000,
+  /** Of one file. */
+  fileBytes: 64 * 1024 * 1024,
+  /** Of all files. */
+  totalBytes: 256 * 1024 * 1024,
+  /** Of an archive, and of what is downloaded. */
+  archiveBytes: 128 * 1024 * 1024,
+  downloadMs: 5 * 60_000,
+  cloneMs: 10 * 60_000,
+} as const
+
+const ignoredFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
 /** What programs read secrets from, but for the examples of it that are shared. */
 const secretFiles = /^\.env(?!\.(?:example|sample|template)$)(?:rc$|$|[._-])/i
 
 /**
- * The files of a pack's folder, sorted, without those of tools and editors (spec/aipack.md 7.2) and without `.env*`,
- * which hold secrets. Empty folders do not count.
- * @throws BatonError FILE_UNREADABLE for a link, a device, too much of something, or what cannot be read
+ * The files of a pack's folder, sorted, without those of tools and editors and without `.env*`, which may contain
+ * secrets. Empty folders do not count.
+ * @throws BatonError FILE_UNREADABLE for a link, a device, too many or too large files, or what cannot be read
  */
 export function readPackFiles(folder: string): readonly PackFile[] {
   const files: PackFile[] = []
@@ -23,46 +45,34 @@ export function readPackFiles(folder: string): readonly PackFile[] {
     const { size, mode } = lstatSync(file)
     total += size
     if (size > packLimits.fileBytes || total > packLimits.totalBytes) throw tooLarge(file)
-    files.push({ path, isExecutable: (mode & 0o100) !== 0, bytes: read(file) })
+    files.push({ path, isExecutable: (mode & 0o100) !== 0, bytes: reading(file, () => readFileSync(file)) })
   }
   return files
 }
 
-/** Whether a path in a pack is that of a file that counts, wherever the pack comes from. */
-export function isPackFile(path: string): boolean {
-  const names = path.split('/')
-  const file = names.pop() ?? ''
-  return !noFiles.test(file) && !secretFiles.test(file) && !names.some((name) => buildFolders.includes(name))
-}
-
-/** The files in a pack's folder that are left out because they may hold secrets: relative paths, sorted. */
+/** Paths in a pack's folder that are left out because they may contain secrets: relative, sorted. */
 export function secretPackFiles(folder: string): readonly string[] {
   return listPackFiles(folder).secret
 }
 
-/** What people are told of these. */
 export function leftOutText(paths: readonly string[]): string {
-  return `warning: left out, because it may hold secrets: ${paths.join(', ')}`
+  return `warning: left out, because it may contain secrets: ${paths.join(', ')}`
 }
 
 /** Paths relative to the folder, with `/`, sorted. */
-interface Listing {
-  readonly files: readonly string[]
-  readonly secret: readonly string[]
-}
-
-function listPackFiles(folder: string): Listing {
+function listPackFiles(folder: string) {
   const found: string[] = []
   const secret: string[] = []
   const open = ['']
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const entry of entriesOf(join(folder, at))) {
+    const opened = join(folder, at)
+    for (const entry of reading(opened, () => readdirSync(opened, { withFileTypes: true }))) {
       const path = at === '' ? entry.name : `${at}/${entry.name}`
       if (entry.isDirectory()) {
         if (!buildFolders.includes(entry.name)) open.push(path)
       } else if (secretFiles.test(entry.name)) {
         secret.push(path)
-      } else if (!noFiles.test(entry.name)) {
+      } else if (!ignoredFiles.test(entry.name)) {
         if (!entry.isFile()) throw notAFile(join(folder, path), entry)
         found.push(path)
       }
@@ -72,42 +82,90 @@ function listPackFiles(folder: string): Listing {
   return { files: found.toSorted(compareBytes), secret: secret.toSorted(compareBytes) }
 }
 
-function entriesOf(folder: string): readonly Dirent[] {
+function reading<T>(path: string, read: () => T): T {
   try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch (error) {
-    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) {
-      throw new BatonError('FILE_UNREADABLE', `there is no folder ${folder}`, { hint: 'Check the path.', cause: error })
-    }
-    throw unreadable(folder, error)
+    return read()
+  } catch (cause) {
+    if (hasSystemCode(cause, 'ENOENT', 'ENOTDIR'))
+      throw new BatonError('FILE_UNREADABLE', `${path} does not exist`, { hint: 'Check the path.', cause })
+    const hint = 'Check that you may read it.'
+    throw new BatonError('FILE_UNREADABLE', `${path} cannot be read: ${messageOf(cause)}`, { hint, cause })
   }
-}
-
-function read(file: string): Uint8Array {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw unreadable(file, error)
-  }
-}
-
-function unreadable(path: string, error: unknown): BatonError {
-  return new BatonError('FILE_UNREADABLE', `${path} cannot be read: ${messageOf(error)}`, {
-    hint: 'Check that you may read it.',
-    cause: error,
-  })
 }
 
 function notAFile(path: string, entry: Dirent): BatonError {
   const what = entry.isSymbolicLink() ? 'a link' : 'no ordinary file'
-  return new BatonError('FILE_UNREADABLE', `${path} is ${what}, and packs hold files only`, {
+  return new BatonError('FILE_UNREADABLE', `${path} is ${what}, and packs contain files only`, {
     hint: 'Remove it, or put the file itself there.',
   })
 }
 
 function tooLarge(path: string): BatonError {
   const { files, totalBytes } = packLimits
-  return new BatonError('FILE_UNREADABLE', `${path} is more than a pack may hold`, {
+  return new BatonError('FILE_UNREADABLE', `${path} exceeds what a pack may contain`, {
     hint: `At most ${files} files and ${totalBytes / 1024 / 1024} MB; folders such as node_modules are left out.`,
   })
+}
+
+/**
+ * What a pack contains, as one hash: SHA-256 over the paths in byte order, with the kind of each file and the SHA-256
+ * of its content. The table `[installed]` that an installation adds does not count, so a pack has the same digest in
+ * every place and form.
+ */
+export function contentDigest(files: readonly PackFile[]): string {
+  const hash = createHash('sha256')
+  for (const file of files.toSorted((left, right) => compareBytes(left.path, right.path))) {
+    // a path contains no NUL, so no entry reads like another one
+    hash.update(`${file.path}\0${file.isExecutable ? 'x' : '-'}\0${sha256(countedBytes(file))}\n`)
+  }
+  return `sha256:${hash.digest('hex')}`
+}
+
+function countedBytes({ path, bytes }: PackFile): Uint8Array {
+  if (path !== manifestName) return bytes
+  const text = Buffer.from(bytes).toString('latin1')
+  // an installation may add a line ending at the end
+  return Buffer.from(withoutOwnTable(text).replace(/\n*$/, ''), 'latin1')
+}
+
+const archiveLimits = {
+  entries: packLimits.files,
+  entryBytes: packLimits.fileBytes,
+  totalBytes: packLimits.totalBytes,
+  ratio: 250,
+} as const
+
+/**
+ * The files of an `.aipack` archive that count, all of it checked before the first is given: names, links, sizes,
+ * checksums. Nothing is written. `name` is the archive in messages.
+ * @throws BatonError FILE_FAILED that names the entry; the reason of the signal
+ */
+export async function readArchive(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<readonly PackFile[]> {
+  const { checkZip, openZip, readZipEntry } = await import('../base/zip.ts')
+  const zip = openZip(bytes, { archive: name, limits: archiveLimits })
+  const entries = await checkZip(zip, signal)
+  return entries
+    .filter(({ kind, path }) => kind === 'file' && isPackFile(path))
+    .map(({ path, entry }) => ({ path, isExecutable: entry.isExecutable, bytes: readZipEntry(zip, entry) }))
+}
+
+function isPackFile(path: string): boolean {
+  const names = path.split('/')
+  const file = names.pop() ?? ''
+  return !ignoredFiles.test(file) && !secretFiles.test(file) && !names.some((name) => buildFolders.includes(name))
+}
+
+/** An `.aipack` archive: a zip with entries for folders too. The same files always give the same bytes. */
+export async function makeArchive(files: readonly PackFile[]): Promise<Uint8Array> {
+  const { writeZip } = await import('../base/zip-write.ts')
+  const folders = new Set(files.flatMap(({ path }) => foldersAbove(path)))
+  return writeZip([
+    ...[...folders].map((path) => ({ kind: 'folder', path }) as const),
+    ...files.map(({ path, bytes, isExecutable }) => ({ kind: 'file', path, content: bytes, isExecutable }) as const),
+  ])
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const names = path.split('/').slice(0, -1)
+  return names.map((_, index) => names.slice(0, index + 1).join('/'))
 }

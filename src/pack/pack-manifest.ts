@@ -1,56 +1,28 @@
-import type { DataPath, DataText } from '../base/data-text.ts'
-import { BatonError } from '../base/error.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
-import { parseToml } from '../base/toml.ts'
+import { join } from 'node:path'
+import { isBatonError } from '../base/error.ts'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
+import { isMerge, type Merge } from '../config/agent-config.ts'
+import { errorAt, mismatch, readTomlFile, wrongValue } from '../config/issue.ts'
 import { type Capabilities, readCapabilities } from './capabilities.ts'
+import { identifier, type PackName } from './pack-ref.ts'
+import type { AgentFile } from './resolve.ts'
 
-/** What `pack.toml` says of a pack (spec/aipack.md 7.1). Other keys and tables are not looked at. */
-export interface PackManifest {
-  readonly namespace: string
-  readonly name: string
+export const manifestName = 'pack.toml'
+
+/** The keys of `pack.toml` that Baton reads. */
+export interface PackManifest extends PackName {
   /** `namespace@name`. */
   readonly identity: string
   readonly version: string
-  /** Undefined without the table: the pack is not held to anything. */
+  /** Undefined without the table: the pack is not restricted. */
   readonly capabilities: Capabilities | undefined
-  /** What `[installed]` says: written when a pack is installed, by AIPack too. */
-  readonly installed: InstalledTable | undefined
+  /** `[installed]`: written when a pack is installed, by AIPack too. */
+  readonly installed: { readonly source?: string; readonly commit?: string } | undefined
 }
 
-interface InstalledTable {
-  readonly source?: string
-  readonly commit?: string
-}
-
-/** Also what the name of a folder must be, so that the pack can be named. */
-const identifier = /^[A-Za-z_][A-Za-z0-9_-]*$/
-/** As AIPack packs (spec/aipack.md 7.1): no build metadata, one number behind the word. */
+/** What AIPack packs: no build metadata, one number after the word. */
 const packable = /^\d+\.\d+\.\d+(?:-[A-Za-z][\w-]*(?:\.\d+)?)?$/
-
-/**
- * Reads the text of a `pack.toml`; `file` is its name in messages.
- * @throws BatonError CONFIG_INVALID with its place
- */
-export async function readPackManifest(text: string, file: string): Promise<PackManifest> {
-  const { data, locate } = await parsePackToml(text, file)
-  const fail = async (message: string, hint: string, path: DataPath): Promise<BatonError> => {
-    const place = { file, text, ...(await locate(path, 'value')) }
-    return new BatonError('CONFIG_INVALID', message, { place, hint })
-  }
-  const pack = isJsonObject(data['pack']) ? data['pack'] : {}
-  for (const [key, pattern, hint] of needed) {
-    const value = pack[key]
-    if (typeof value === 'string' && pattern.test(value)) continue
-    const message = value === undefined ? `${file} does not say "${key}"` : `"pack.${key}" cannot be ${show(value)}`
-    throw await fail(message, hint, ['pack', key])
-  }
-  const { namespace, name, version } = pack as { namespace: string; name: string; version: string }
-  const read = data['capabilities'] === undefined ? undefined : readCapabilities(data['capabilities'])
-  if (read !== undefined && 'problem' in read)
-    throw await fail(read.problem.message, read.problem.hint, read.problem.path)
-  const identity = `${namespace}@${name}`
-  return { namespace, name, identity, version, capabilities: read?.capabilities, installed: installedOf(data) }
-}
 
 const needed = [
   ['namespace', identifier, 'Under [pack], write namespace = "yours": letters, digits, _ and -.'],
@@ -58,22 +30,96 @@ const needed = [
   ['version', packable, 'Under [pack], write version = "1.2.3", or "1.2.3-rc.1".'],
 ] as const
 
-function show(value: unknown): string {
-  return JSON.stringify(value)
+/**
+ * Reads the text of a `pack.toml`; `file` is its name in messages.
+ * @throws BatonError CONFIG_INVALID with its place
+ */
+export async function readPackManifest(written: string, file: string): Promise<PackManifest> {
+  const source = await readTomlFile(file, written)
+  const { data } = source
+  const pack = isJsonObject(data['pack']) ? data['pack'] : {}
+  for (const [key, pattern, hint] of needed) {
+    const value = pack[key]
+    if (typeof value === 'string' && pattern.test(value)) continue
+    const shown = JSON.stringify(value)
+    const message = value === undefined ? `${file} has no "${key}"` : `"pack.${key}" cannot be ${shown}`
+    throw await errorAt(wrongValue(['pack', key], { message, hint }), source)
+  }
+  const { namespace, name, version } = pack as { namespace: string; name: string; version: string }
+  const read = data['capabilities'] === undefined ? undefined : readCapabilities(data['capabilities'])
+  if (read !== undefined && 'problem' in read) throw await errorAt(read.problem, source)
+  const identity = `${namespace}@${name}`
+  return { namespace, name, identity, version, capabilities: read?.capabilities, installed: installedOf(data) }
 }
 
-/** The data of a `pack.toml`, and where it is written. */
-export function parsePackToml(raw: string, file: string): Promise<DataText> {
-  const text = raw.replace(/^\uFEFF/, '')
-  return parseToml({ file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' })
-}
-
-function installedOf(data: JsonObject): InstalledTable | undefined {
-  const table = data['installed']
+function installedOf({ installed: table }: JsonObject): PackManifest['installed'] {
   if (!isJsonObject(table)) return undefined
-  const { source, commit } = table
-  return {
-    ...(typeof source === 'string' ? { source } : {}),
-    ...(typeof commit === 'string' ? { commit } : {}),
+  const texts = ['source', 'commit'].filter((key) => typeof table[key] === 'string')
+  return Object.fromEntries(texts.map((key) => [key, table[key]]))
+}
+
+/**
+ * How returned params are merged when the entry of the agent does not say it: `merge` of `[baton]` in the pack's
+ * `pack.toml`, else `shallow` for agents that were named by a pack reference, else `replace`.
+ * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for a `pack.toml` that cannot be used
+ */
+export async function defaultMerge(
+  { pack, builtIn }: Pick<AgentFile, 'pack' | 'builtIn'>,
+  reads?: ReadLog,
+): Promise<Merge> {
+  if (pack === undefined || builtIn) return 'replace'
+  const file = join(pack.dir, manifestName)
+  if (!sourceExists(file, reads)) return 'shallow'
+  const source = await readTomlFile(file, readSource(file, reads))
+  const { baton } = source.data
+  const { merge = 'shallow' } = isJsonObject(baton) ? baton : {}
+  if (isMerge(merge)) return merge
+  throw await errorAt(mismatch(['baton', 'merge'], '"replace", "shallow" or "deep"', merge), source)
+}
+
+const ownTable = /\n*\[installed\]\n(?:(?:time|source|commit) = "(?:[^"\\\n]|\\.)*"\n){1,3}$/
+const anyTable = /^\[installed\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|$))*/m
+
+/**
+ * The text of a `pack.toml` that has no `[installed]`, with it as the last table. `source` is the URL or the absolute
+ * path it came from, without a password; `commit` that of a git repository.
+ */
+export function withInstalled(
+  text: string,
+  { time, source, commit }: { readonly time: string; readonly source: string; readonly commit?: string },
+): string {
+  const entries = Object.entries({ time, source, commit }).filter(([, value]) => value !== undefined)
+  const lines = entries.map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
+  return `${withoutOwnTable(text)}\n[installed]\n${lines.join('')}`
+}
+
+/** The text without the table that `withInstalled` has added: what a digest covers. */
+export function withoutOwnTable(text: string): string {
+  const rest = text.replace(ownTable, '')
+  return rest === text ? text : `${rest}\n`
+}
+
+/**
+ * The text without any `[installed]`: it describes an installation elsewhere.
+ * @throws BatonError CONFIG_INVALID when the table is written so that it cannot be taken out
+ */
+export async function withoutInstalled(text: string, file: string): Promise<string> {
+  const before = await readTomlFile(file, text)
+  if (before.data['installed'] === undefined) return text
+  const rest = withoutOwnTable(text) === text ? text.replace(anyTable, '') : withoutOwnTable(text)
+  const { installed: _, ...wanted } = before.data
+  if (canonicalJson(await dataOf(rest, file)) === canonicalJson(wanted)) return rest
+  const message = `"installed" in ${file} cannot be replaced`
+  const finding = wrongValue(['installed'], { message, hint: 'Remove it: it is written when a pack is installed.' })
+  throw await errorAt(finding, before)
+}
+
+/** Null for text that is not TOML. */
+async function dataOf(text: string, file: string): Promise<Json> {
+  try {
+    return (await readTomlFile(file, text)).data
+  } catch (error) {
+    if (isBatonError(error)) return null
+    throw error
   }
 }

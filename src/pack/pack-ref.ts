@@ -1,22 +1,26 @@
+import { join } from 'node:path'
+import { entryPlace } from '../base/archive.ts'
 import { BatonError } from '../base/error.ts'
+import { isSourceFolder } from '../base/reads.ts'
 
-/** A reference to a pack or to something in it (spec/aipack.md 3.2): `ns@name[$base|$workspace][/sub/path]`. */
+/** A reference to a pack or to something in it: `ns@name[$base|$workspace][/sub/path]`. */
 export interface PackRef {
-  /** Left out in `@name`, which stands for the one pack of that name (DESIGN 6). */
+  /** Left out in `@name`, which stands for the one pack of that name. */
   readonly namespace?: string
   readonly name: string
-  /** The pack's own folder, or the folder for what it keeps: for all workspaces (`$base`) or in this one. */
+  /** The pack's own folder, or the support folder: for all workspaces (`$base`) or in this one. */
   readonly scope: 'pack' | 'base' | 'workspace'
   /** Never empty, and without `..`. */
   readonly subPath?: string
 }
 
-const identifier = /^[A-Za-z_][A-Za-z0-9_-]*$/
+/** Also what the name of a folder must be, so that the pack can be named. */
+export const identifier = /^[A-Za-z_][A-Za-z0-9_-]*$/
 const pathReference = /^[A-Za-z_][A-Za-z0-9_-]*@[A-Za-z_][A-Za-z0-9_-]*(?:[$/]|$)/
 
 /**
  * Reads a pack reference.
- * @throws BatonError AGENT_NOT_FOUND when it is none, saying what is wrong with it
+ * @throws BatonError AGENT_NOT_FOUND for text that is not a reference
  */
 export function parsePackRef(text: string): PackRef {
   const slash = text.indexOf('/')
@@ -40,8 +44,8 @@ export function parsePackRef(text: string): PackRef {
 }
 
 function readSubPath(text: string, subPath: string): { readonly subPath?: string } {
-  if (subPath.includes('$')) throw invalid(text, 'a $ may stand right behind the name only')
-  if (subPath.split('/').includes('..')) throw invalid(text, 'its path may not go up by ..')
+  if (subPath.includes('$')) throw invalid(text, 'a $ may only follow the name')
+  if (subPath.split('/').includes('..')) throw invalid(text, 'its path may not contain ..')
   return subPath === '' ? {} : { subPath }
 }
 
@@ -57,14 +61,57 @@ export function packRefText({ namespace = '', name, scope, subPath }: PackRef): 
 }
 
 /**
- * True when a file path means a pack: `namespace@name` stands before its first slash, `$` or end. Unlike in AIPack,
- * `logo@2x.png` and `docs/a@b` are files (DESIGN 6); a file called like a pack is written `./ns@name`.
+ * True when a file path means a pack: it begins with `namespace@name`, followed by a slash, `$` or nothing. Unlike in
+ * AIPack, `logo@2x.png` and `docs/a@b` are files; a file called like a pack is written `./ns@name`.
  */
 export function isPackPath(path: string): boolean {
   return pathReference.test(path)
 }
 
-/** True when an agent name may mean a pack: an `@` stands before its first slash. A bare `@name` counts. */
+/** True when an agent name may mean a pack: it has an `@` before its first slash. A bare `@name` counts. */
 export function mayBePackName(name: string): boolean {
   return /^[^./\\~][^/\\]*@|^@/.test(name)
+}
+
+export interface PackName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** The pack of the agents that come with the product. Other packs of this name are ignored. */
+export const core: PackName = { namespace: 'baton', name: 'core' }
+
+export function isCore({ namespace, name }: PackName): boolean {
+  return namespace === core.namespace && name === core.name
+}
+
+/**
+ * Folders of packs that have the name of the product's own pack. They are ignored, so that a repository cannot replace
+ * the agents that come with Baton.
+ */
+export function unusedCores(packRoots: readonly string[]): readonly string[] {
+  return packRoots.map((root) => join(root, core.namespace, core.name)).filter((dir) => isSourceFolder(dir, undefined))
+}
+
+export function unusedCoreText(dir: string): string {
+  return `${dir} is not used: baton@core is the pack of the agents that come with Baton`
+}
+
+/**
+ * Refuses reserved names: the namespace of the product, in any case, because it marks what Baton's makers wrote, and
+ * names that cannot be folders on some systems.
+ * @throws BatonError USAGE
+ */
+export function refuseReserved(pack: PackName): void {
+  const reason = whyReserved(pack)
+  if (reason === undefined) return
+  throw new BatonError('USAGE', `a pack cannot be called ${pack.namespace}@${pack.name}: ${reason}`, {
+    hint: 'Choose another namespace and name under [pack] in its pack.toml.',
+  })
+}
+
+function whyReserved({ namespace, name }: PackName): string | undefined {
+  if (namespace.toLowerCase() === core.namespace) return `the packs of ${core.namespace} come with Baton`
+  const place = entryPlace(`${namespace}/${name}`)
+  return place.kind === 'refused' ? `it ${place.problem}` : undefined
 }

@@ -1,13 +1,35 @@
-import { readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
-import { manifestName } from './digest.ts'
-import { digestOf } from './install.ts'
-import { lockFileOf, type LockedPack, readLock } from './lock-file.ts'
-import { originText } from './origin.ts'
-import { type PackManifest, readPackManifest } from './pack-manifest.ts'
+import { type LockedPack, lockFileOf, readLock } from './lock-file.ts'
+import { contentDigest, readPackFiles } from './pack-files.ts'
+import { manifestName, type PackManifest, readPackManifest } from './pack-manifest.ts'
+import { isThere } from './put-in-place.ts'
+import { originText } from './source.ts'
 
-/** What `baton list` says of a pack besides its agents. */
+/** What is in the folder of a pack now. */
+export interface PresentPack {
+  readonly folder: string
+  /** `none`: nothing is there. `foreign`: it was not put there by an installation. */
+  readonly state: 'none' | 'locked' | 'changed' | 'foreign'
+  readonly version: string | undefined
+  readonly locked: LockedPack | undefined
+}
+
+/** Compares what is installed under a name with the lock. */
+export async function presentPack(
+  identity: string,
+  { root, lockFile }: { readonly root: string; readonly lockFile: string },
+): Promise<PresentPack> {
+  const folder = join(root, ...identity.split('@'))
+  const locked = readLock(lockFile).get(identity)
+  if (!isThere(folder)) return { folder, state: 'none', version: undefined, locked }
+  const version = (await manifestIn(folder).catch(() => undefined))?.version
+  const state = locked === undefined ? 'foreign' : integrityOf(folder, locked)
+  return { folder, state, version, locked }
+}
+
+/** What `baton list` shows of a pack besides its agents. */
 export interface PackStatus {
   readonly version: string | undefined
   /** Where it came from; undefined when it was not installed. */
@@ -17,13 +39,15 @@ export interface PackStatus {
   readonly integrity: 'locked' | 'changed' | undefined
 }
 
-/** Looks at a pack in the folder of packs `root`. What cannot be read says nothing. */
+/** The status of a pack in the folder of packs `root`. What cannot be read counts as missing. */
 export async function packStatus(
   { identity, dir }: { readonly identity: string; readonly dir: string },
   root: string,
 ): Promise<PackStatus> {
-  const manifest = await ignoring(() => manifestOf(dir))
-  const locked = await ignoring(async () => lockedIn(root, identity))
+  // most packs that were written by hand have none
+  const manifest = await manifestIn(dir).catch(() => undefined)
+  const lockFile = lockFileOf(root)
+  const locked = lockFile === undefined ? undefined : ifReadable(() => readLock(lockFile))?.get(identity)
   if (locked === undefined) {
     const { source, commit } = manifest?.installed ?? {}
     return { version: manifest?.version, source, commit, integrity: undefined }
@@ -33,31 +57,26 @@ export async function packStatus(
     version: manifest?.version ?? locked.version,
     source: originText(origin),
     commit: origin.kind === 'git' ? origin.commit : undefined,
-    integrity: digestOf(dir) === locked.digest ? 'locked' : 'changed',
+    integrity: integrityOf(dir, locked),
   }
 }
 
-function lockedIn(root: string, identity: string): LockedPack | undefined {
-  const lockFile = lockFileOf(root)
-  return lockFile === undefined ? undefined : readLock(lockFile).get(identity)
+/** A link, or a folder that is no pack as one can be installed, is a change. */
+function integrityOf(folder: string, { digest }: LockedPack): 'locked' | 'changed' {
+  const files = lstatSync(folder).isSymbolicLink() ? undefined : ifReadable(() => readPackFiles(folder))
+  return files !== undefined && contentDigest(files) === digest ? 'locked' : 'changed'
 }
 
-async function manifestOf(dir: string): Promise<PackManifest | undefined> {
-  const file = join(dir, manifestName)
+function ifReadable<T>(read: () => T): T | undefined {
   try {
-    return await readPackManifest(readFileSync(file, 'utf8'), file)
-  } catch (error) {
-    // most packs by hand have none
-    if (!isBatonError(error)) return undefined
-    throw error
-  }
-}
-
-async function ignoring<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read()
+    return read()
   } catch (error) {
     if (isBatonError(error)) return undefined
     throw error
   }
+}
+
+async function manifestIn(folder: string): Promise<PackManifest> {
+  const file = join(folder, manifestName)
+  return readPackManifest(readFileSync(file, 'utf8'), file)
 }

@@ -12,15 +12,15 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
-import type { PackFile } from './digest.ts'
+import type { PackFile } from './pack-files.ts'
 
-/** Hidden, so that nothing half-done is ever taken for a pack. */
+/** Hidden, so that an incomplete folder is never used as a pack. */
 const temporary = '.baton-pack-'
 const leftoverMs = 60 * 60_000
 
 /**
- * Puts a pack into its folder, whole or not at all: it is written beside, then renamed. What was there before is put
- * back when that fails. A crash leaves the old pack, the new one, or for a moment none.
+ * Puts a pack into its folder completely or not at all: it is written to a temporary folder, then renamed. The old
+ * content is restored when that fails. A crash leaves the old pack, the new one, or for a moment none.
  * @throws BatonError FILE_FAILED
  */
 export function putInPlace(files: readonly PackFile[], target: string, { root }: { readonly root: string }): void {
@@ -38,7 +38,7 @@ export function putInPlace(files: readonly PackFile[], target: string, { root }:
     }
   } catch (error) {
     throw new BatonError('FILE_FAILED', `${target} cannot be written: ${messageOf(error)}`, {
-      hint: 'Check the folder, and that you may write there. What was installed before is as it was.',
+      hint: 'Check the folder, and that you may write there. The installed pack is unchanged.',
       cause: error,
     })
   }
@@ -76,7 +76,7 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** Of installations that were killed. Others may be under way, so only old ones go. */
+/** Of installations that were killed. Others may be in progress, so only old ones are removed. */
 function removeLeftovers(root: string): void {
   for (const name of readdirSync(root)) {
     const path = join(root, name)

@@ -1,29 +1,39 @@
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { BatonError, type ErrorDetails, isBatonError } from '../base/error.ts'
-import type { ReadLog } from '../base/reads.ts'
-import { readSource } from '../base/source-reader.ts'
-import { nearest } from '../base/suggest.ts'
-import {
-  type AgentPack,
-  type FoundAgentFile,
-  locateAgent,
-  lookedForLocally,
-  possibleFiles,
-  type ResolveOptions,
-} from './locate-agent.ts'
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
+import { isSourceFile, type ReadLog, readSource } from '../base/reads.ts'
+import { meantHint } from '../config/issue.ts'
+import { findPack, noPack, type Pack, type PackPlaces } from './find-pack.ts'
+import { manifestName } from './pack-manifest.ts'
+import { isCore, mayBePackName, type PackRef, packRefText, parsePackRef } from './pack-ref.ts'
 
-export type { ResolveOptions } from './locate-agent.ts'
+interface AgentPack extends Pack {
+  /** The reference with its namespace, `namespace@name/sub`. */
+  readonly ref: string
+  readonly subPath?: string
+}
 
-interface ReadFile {
-  /** As it was asked for. */
-  readonly name: string
+/** `reads` also notes the file, and those that would come before it if they existed. */
+export interface ResolveOptions extends PackPlaces {
+  /** Folder that relative names start from. */
+  readonly baseDir: string
+  /** Folder of the agents that come with the product. */
+  readonly builtInDir: string
+  readonly place?: SourcePlace
+}
+
+interface FoundFile {
   /** Absolute path. */
   readonly file: string
-  readonly text: string
   readonly builtIn: boolean
   /** Only when it was named by a pack reference. */
   readonly pack?: AgentPack
+}
+
+interface ReadFile extends FoundFile {
+  readonly name: string
+  readonly text: string
 }
 
 /** A script agent that was found and read. */
@@ -40,99 +50,152 @@ export interface PromptFile extends ReadFile {
 export type AgentFile = ScriptFile | PromptFile
 
 /**
- * Finds an agent by name and reads it (spec/aipack.md 3.1, vectors 9 to 12, with `.lua` beside `.aip`).
- * `x.aip`, `x.lua` and `x.md` (a prompt file) name that file; `x/` means `x/main.aip`; other names try `x.aip`, `x.lua`,
- * `x/main.aip`; a script's name without a folder that is not found there is looked up among the built-in agents.
- * `namespace@pack` is the `main.aip` of that pack, `namespace@pack/x` is `x` in its folder.
+ * Finds an agent by name and reads it (docs/aipack.md "Resolution", with `.lua` beside `.aip`). `x.aip`, `x.lua` and
+ * `x.md` (a prompt file) name that file; `x/` means `x/main.aip`; other names try `x.aip`, `x.lua`, `x/main.aip`; a
+ * script's name without a folder that is not found there is looked up among the built-in agents. `namespace@pack` is
+ * the `main.aip` of that pack, `namespace@pack/x` is `x` in its folder.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, FILE_UNREADABLE
  */
 export function resolveAgent(name: string, options: ResolveOptions): AgentFile {
-  try {
+  return atPlace(options, () => {
     const found = locateNoted(name, options)
     if (found === undefined) throw notFound(name, options)
     return read(name, found, options.reads)
-  } catch (error) {
-    throw placed(error, options)
-  }
-}
-
-/**
- * The same where only a script can stand.
- * @throws BatonError also USAGE for a prompt file
- */
-export function resolveScript(name: string, options: ResolveOptions): ScriptFile {
-  const agent = resolveAgent(name, options)
-  if (agent.kind !== 'prompt') return agent
-  throw placed(new BatonError('USAGE', `"${name}" is a prompt file`, { hint: 'Name an .aip or .lua agent.' }), options)
+  })
 }
 
 /** The same, or undefined when nothing has this name: for words that may also name something else. */
 export function findAgent(name: string, options: ResolveOptions): AgentFile | undefined {
-  try {
+  return atPlace(options, () => {
     const found = locateAgent(name, options)
     return found === undefined ? undefined : read(name, found, options.reads)
+  })
+}
+
+function atPlace<T>({ place }: ResolveOptions, work: () => T): T {
+  try {
+    return work()
   } catch (error) {
-    throw placed(error, options)
+    throw isBatonError(error) && error.place === undefined && place !== undefined
+      ? rewordError(error, { place })
+      : error
   }
 }
 
-/** Also when nothing is found: what is made later may be what was meant. */
-function locateNoted(name: string, options: ResolveOptions): FoundAgentFile | undefined {
+/** Notes also when nothing is found: a file that is created later may be the one that was meant. */
+function locateNoted(name: string, options: ResolveOptions): FoundFile | undefined {
   const { reads } = options
   if (reads === undefined) return locateAgent(name, options)
-  let found: FoundAgentFile | undefined
+  let found: FoundFile | undefined
   try {
     return (found = locateAgent(name, options))
   } finally {
     const paths = possibleFiles(name, options)
     const at = paths.findIndex((path) => path === found?.file)
     for (const path of at === -1 ? paths : paths.slice(0, at)) reads.file(path)
-    if (found?.pack !== undefined) reads.file(join(found.pack.dir, 'pack.toml'))
+    if (found?.pack !== undefined) reads.file(join(found.pack.dir, manifestName))
   }
 }
 
-function read(name: string, { file, builtIn, pack }: FoundAgentFile, reads: ReadLog | undefined): AgentFile {
-  const kind = kindOf(file)
-  // those that come with the product do not change
+function read(name: string, found: FoundFile, reads: ReadLog | undefined): AgentFile {
+  const { file, builtIn } = found
+  const kind = file.endsWith('.md') ? 'prompt' : file.endsWith('.lua') ? 'lua' : 'aip'
+  // agents that come with the product do not change
   const text = readSource(file, reads, { part: kind === 'prompt' ? 'prompt' : 'whole', watched: !builtIn })
-  return {
-    kind,
-    name,
-    file,
-    text,
-    builtIn,
-    ...(pack === undefined ? {} : { pack }),
+  return { kind, name, text, ...found }
+}
+
+/** @throws BatonError AGENT_NOT_FOUND for a pack reference that names nothing, AGENT_AMBIGUOUS */
+function locateAgent(name: string, options: ResolveOptions): FoundFile | undefined {
+  if (mayBePackName(name)) return locateByReference(name, options)
+  const local = pick(name, candidates(name, options.baseDir), options)
+  if (local !== undefined) return { file: local, builtIn: false }
+  const isLocal = /[/\\]|\.md$/.test(name)
+  const file = isLocal ? undefined : pick(name, candidates(name, options.builtInDir), options)
+  return file === undefined ? undefined : { file, builtIn: true }
+}
+
+/** A name with an @ is a pack; without such a pack it may still be a file that has an @ in its name. */
+function locateByReference(name: string, options: ResolveOptions): FoundFile {
+  try {
+    return locateInPack(name, options)
+  } catch (error) {
+    const file = pick(name, candidates(name, options.baseDir), options)
+    if (file !== undefined) return { file, builtIn: false }
+    throw error
   }
 }
 
-function kindOf(file: string): AgentFile['kind'] {
-  if (file.endsWith('.md')) return 'prompt'
-  return file.endsWith('.lua') ? 'lua' : 'aip'
+function locateInPack(name: string, options: ResolveOptions): FoundFile {
+  const ref = parsePackRef(name)
+  if (ref.scope !== 'pack') {
+    const message = `"${name}" names a support folder, which contains no agents`
+    throw new BatonError('AGENT_NOT_FOUND', message, { hint: 'Leave out $base or $workspace.' })
+  }
+  const pack = findPack(ref, options)
+  if (pack === undefined) throw noPack(ref, { ...options, reads: undefined })
+  const { subPath } = ref
+  const groups = subPath === undefined ? [mains(pack.dir)] : candidates(subPath, pack.dir)
+  const file = pick(name, groups, options)
+  if (file === undefined) {
+    const message = `there is no agent "${packRefText(ref)}": the pack has no such file`
+    throw new BatonError('AGENT_NOT_FOUND', message, { hint: triedText(groups) })
+  }
+  const full: PackRef = { ...ref, namespace: pack.namespace }
+  return {
+    file,
+    builtIn: pack.dir === options.builtInDir,
+    pack: { ...pack, ref: packRefText(full), ...(subPath === undefined ? {} : { subPath }) },
+  }
 }
 
-function placed(error: unknown, { place }: ResolveOptions): unknown {
-  if (!isBatonError(error) || error.place !== undefined || place === undefined) return error
-  const { code, message, hint, cause } = error
-  const details: ErrorDetails = { place, cause, ...(hint === undefined ? {} : { hint }) }
-  return new BatonError(code, message, details)
+/** Files a name may mean, best first; at most one of each group may exist. */
+type Candidates = readonly (readonly string[])[]
+
+function candidates(name: string, baseDir: string): Candidates {
+  const path = isAbsolute(name) ? name : resolve(baseDir, name)
+  if (/\.(?:aip|lua|md)$/.test(name)) return [[path]]
+  if (name.endsWith('/')) return [mains(path)]
+  return [[`${path}.aip`, `${path}.lua`], mains(path)]
 }
 
-/** Begins as ours do and says what AIPack users know (spec/pro-coder.md P09). */
-function notFound(name: string, options: ResolveOptions): BatonError {
-  const names = builtInAgents(options.builtInDir)
-  const similar = nearest(name, names)
-  const looked = lookedForLocally(name, options)
-  const hint =
-    similar === undefined ? `${looked} Built-in agents: ${names.join(', ')}.` : `Did you mean "${similar}"? ${looked}`
+function mains(folder: string): readonly string[] {
+  return [join(folder, 'main.aip'), join(folder, 'main.lua')]
+}
+
+function pick(name: string, groups: Candidates, { reads }: Pick<ResolveOptions, 'reads'>): string | undefined {
+  const found =
+    groups.map((files) => files.filter((path) => isSourceFile(path, reads))).find(({ length }) => length > 0) ?? []
+  if (found.length < 2) return found[0]
+  throw new BatonError('AGENT_AMBIGUOUS', `agent "${name}" is ambiguous: both ${found.join(' and ')} exist`, {
+    hint: 'Write the name with its ending.',
+  })
+}
+
+/** Every file a name may mean, but for built-in agents, best first. */
+function possibleFiles(name: string, { packRoots, baseDir }: ResolveOptions): readonly string[] {
+  const local = candidates(name, baseDir).flat()
+  const [, namespace, pack, path] = /^([^@/]+)@([^$/]+)(?:\/(.+))?$/.exec(name) ?? []
+  if (namespace === undefined || pack === undefined || isCore({ namespace, name: pack })) return local
+  const dirs = packRoots.map((root) => join(root, namespace, pack))
+  return [...dirs.flatMap((dir) => (path === undefined ? mains(dir) : candidates(path, dir).flat())), ...local]
+}
+
+/** Contains the message that AIPack has for it. */
+function notFound(name: string, { baseDir, builtInDir }: ResolveOptions): BatonError {
+  const names = readdirSync(builtInDir)
+    .filter((file) => /\.(?:aip|lua)$/.test(file))
+    .map((file) => file.replace(/\.[^.]+$/, ''))
+    .toSorted()
+  const tried = triedText(candidates(name, baseDir))
+  const meant = meantHint(name, names, '')
+  const hint = meant === '' ? `${tried} Built-in agents: ${names.join(', ')}.` : `${meant} ${tried}`
   return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
     hint,
   })
 }
 
-/** Names of the agents that come with the product, in order. */
-function builtInAgents(builtInDir: string): readonly string[] {
-  return readdirSync(builtInDir)
-    .filter((file) => /\.(?:aip|lua)$/.test(file))
-    .map((file) => file.replace(/\.[^.]+$/, ''))
-    .toSorted()
+function triedText(groups: Candidates): string {
+  const paths = groups.flat().map((path) => path.replace(homedir(), '~'))
+  return `Looked for ${paths.join(', ')}.`
 }

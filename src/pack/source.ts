@@ -1,14 +1,13 @@
 import { isAbsolute, join, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { withoutSecrets } from './without-secrets.ts'
+import { defined, isJsonObject, type Json } from '../base/json.ts'
 
-/** What `baton install` was asked for. */
+/** What `baton install` names. */
 export type PackSource =
-  /** `namespace@name`: one that a lock knows. */
+  /** `namespace@name`: one that a lock has. */
   | { readonly kind: 'identity'; readonly identity: string }
   /** A folder or an archive. Absolute. */
   | { readonly kind: 'path'; readonly path: string }
-  /** An archive. */
   | { readonly kind: 'url'; readonly url: URL }
   | { readonly kind: 'git'; readonly url: string; readonly ref?: string; readonly subdir?: string }
 
@@ -18,20 +17,20 @@ const scpPattern = /^[\w.-]+@[\w.-]+:(?!\/\/)[^\s]+$/
 const gitScheme = /^(?:git\+(?:https?|ssh|file)|git|ssh|file):\/\//
 
 /**
- * Reads where a pack is (spec/aipack.md 7.3): a path, `http(s)://…` for an archive, and for git `git+https://…`,
- * `git+ssh://…`, `git+file://…`, `git://…`, `ssh://…`, `user@host:path` or an `https://…` that ends in `.git`; git URLs
- * may have `@REF` and `#SUBDIR` behind. Only text is looked at.
+ * Reads where a pack is: a path, `http(s)://…` for an archive, and for git `git+https://…`, `git+ssh://…`,
+ * `git+file://…`, `git://…`, `ssh://…`, `user@host:path` or an `https://…` that ends in `.git`; git URLs may end in
+ * `@REF` and `#SUBDIR`. Only the text is parsed.
  * @throws BatonError USAGE
  */
 export function parseSource(text: string, { cwd, home }: { readonly cwd: string; readonly home: string }): PackSource {
-  if (text.trim() === '' || /\p{Cc}/u.test(text)) throw invalid(text, 'it is empty or holds control characters')
+  if (text.trim() === '' || /\p{Cc}/u.test(text)) throw invalid(text, 'it is empty or has control characters')
   if (identityPattern.test(text)) return { kind: 'identity', identity: text }
   if (gitScheme.test(text)) return gitSource(text, text.indexOf('://') + 3)
   if (/^https?:\/\//.test(text)) {
     const url = parseUrl(text)
     return /\.git(?:@.+)?$/.test(url.pathname) ? gitSource(text, text.indexOf('://') + 3) : { kind: 'url', url }
   }
-  if (/^[a-z][a-z\d+.-]*:\/\//i.test(text)) throw invalid(text, 'this kind of address is not known')
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(text)) throw invalid(text, 'this kind of address is not supported')
   if (scpPattern.test(text)) return gitSource(text, text.indexOf(':') + 1)
   const path = text === '~' || text.startsWith('~/') ? join(home, text.slice(1)) : text
   return { kind: 'path', path: isAbsolute(path) ? path : resolve(cwd, path) }
@@ -49,10 +48,10 @@ function gitSource(text: string, from: number): PackSource {
   const ref = at === -1 ? undefined : address.slice(at + 1)
   if (ref !== undefined && !isRef(ref)) throw invalid(text, `"${ref}" is not a branch, a tag or a commit`)
   if (/^https?:/.test(url)) parseUrl(url)
-  return { kind: 'git', url, ...(ref === undefined ? {} : { ref }), ...(subdir === undefined ? {} : { subdir }) }
+  return { kind: 'git', url, ...defined({ ref, subdir }) }
 }
 
-/** What git takes as a name, and never as a flag. */
+/** What git reads as a name, and never as a flag. */
 function isRef(ref: string): boolean {
   return /^[\w.][\w./+-]*$/.test(ref) && !ref.includes('..') && !ref.endsWith('/') && !ref.endsWith('.lock')
 }
@@ -76,4 +75,82 @@ function invalid(text: string, reason: string): BatonError {
   return new BatonError('USAGE', `${JSON.stringify(withoutSecrets(text))} is not the source of a pack: ${reason}`, {
     hint: 'Name a folder, an .aipack file, its http(s) URL, or a git URL: git+https://HOST/PATH[@REF][#FOLDER].',
   })
+}
+
+/** Where an installed pack came from, as a lock file stores it. */
+export type PackOrigin =
+  /** Absolute, or relative to the workspace of a workspace's lock. */
+  | { readonly kind: 'folder' | 'file'; readonly path: string }
+  /** Without a name, a password and a query. */
+  | ({ readonly kind: 'url' } & NotedUrl)
+  | {
+      readonly kind: 'git'
+      /** Without a password and a query. */
+      readonly url: string
+      readonly ref?: string
+      readonly subdir?: string
+      readonly commit: string
+    }
+
+/** One line, in the form that `baton install` takes. */
+export function originText(origin: PackOrigin): string {
+  switch (origin.kind) {
+    case 'folder':
+    case 'file':
+      return origin.path
+    case 'url':
+      // locks of earlier versions may contain a query
+      return withoutSecrets(origin.url)
+    case 'git': {
+      const ref = origin.ref === undefined ? '' : `@${origin.ref}`
+      return `${withoutSecrets(origin.url)}${ref}${origin.subdir === undefined ? '' : `#${origin.subdir}`}`
+    }
+  }
+}
+
+/** Whether both are the same place, at whatever commit. */
+export function isSameOrigin(left: PackOrigin, right: PackOrigin): boolean {
+  const where = (origin: PackOrigin): string =>
+    origin.kind === 'git' ? JSON.stringify([withoutSecrets(origin.url), origin.subdir]) : originText(origin)
+  return left.kind === right.kind && where(left) === where(right)
+}
+
+/** Parses the origin in a lock file; undefined when it is invalid. */
+export function originOf(value: Json | undefined): PackOrigin | undefined {
+  if (!isJsonObject(value ?? null)) return undefined
+  const { kind, path, url, query, ref, subdir, commit } = value as { readonly [key: string]: Json }
+  if ((kind === 'folder' || kind === 'file') && typeof path === 'string') return { kind, path }
+  if (kind === 'url' && typeof url === 'string') return { kind, url, ...(query === 'left out' ? { query } : {}) }
+  if (kind !== 'git' || typeof url !== 'string' || typeof commit !== 'string') return undefined
+  const [known, folder] = [ref, subdir].map((text) => (typeof text === 'string' ? text : undefined))
+  return { kind, url, ...defined({ ref: known, subdir: folder }), commit }
+}
+
+/**
+ * Text with URLs as they may be shown and stored: without passwords, for http without user names, which are often
+ * tokens, and without the query, where signed links have their key.
+ */
+export function withoutSecrets(text: string): string {
+  return text
+    .replaceAll(/(\bhttps?:\/\/)[^\s/?#'"]*@/gi, '$1')
+    .replaceAll(/(\b[a-z][a-z\d+.-]*:\/\/[^\s/@:]*):[^\s/?#'"]*@/gi, '$1@')
+    .replaceAll(/(\bhttps?:\/\/[^\s?#'"]*)\?[^\s#'"]*/gi, '$1')
+}
+
+/** An http(s) URL as a lock stores it. */
+export interface NotedUrl {
+  readonly url: string
+  /** It had a query, which is not stored: the server may not know the file without it. */
+  readonly query?: 'left out'
+}
+
+export function notedUrl(url: URL): NotedUrl {
+  const noted = new URL(url)
+  Object.assign(noted, { username: '', password: '', search: '', hash: '' })
+  return { url: noted.href, ...(url.search === '' ? {} : { query: 'left out' }) }
+}
+
+/** What to do when a URL without its query leads to something else. */
+export function queryHint(what: string): string {
+  return `Its address had a query, which is not stored because it may be a secret: name it again by baton install '${what}?…'.`
 }

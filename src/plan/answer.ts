@@ -1,19 +1,16 @@
 import { isBatonError } from '../base/error.ts'
 import type { AgentRequest, PromptInput } from '../event/agent.ts'
-import { below, type RunContext } from '../event/context.ts'
-import { placeText } from '../event/effects.ts'
+import { below, type RunContext, withScope, withServices } from '../event/context.ts'
+import { part, placeText } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
-import { maxRepairs } from '../run/repair.ts'
+import { maxRepairs } from '../run/structured-answer.ts'
 import type { TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
+import { type ChainState, variableInput } from '../stage/state.ts'
 import { type Round, runTask } from '../run/task.ts'
-import { variableInput } from '../run/variable-input.ts'
-import type { ChainState } from '../stage/state.ts'
-import { type Ask, type Figures, figuresOf, joinAsks, planAsk } from './ask.ts'
-import { planChild } from './child.ts'
-import { decidedBy, type Drift, grown, isOpen } from './drift.ts'
-import type { AnswerPlan, StepPlan } from './plan.ts'
-import type { Planner } from './planner.ts'
+import { type Ask, decidedBy, type Drift, type Figures, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'
+import { planChild, type Planner } from './planner.ts'
+import type { AnswerPlan } from './plan.ts'
 import { planScript } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 
@@ -48,10 +45,10 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
   const chain = { target, state } as const
   const before = await planStage({ ...chain, stage: 'pre_task', extra: task, drift: call.drift }, planner, context)
   const { request, problem } = await requestOf({ ...call, drift: before.drift }, planner, context)
-  const asked = await planAnswer({ ...call, request, drift: before.drift }, planner, below(context, 'ask'))
+  const asked = await planAnswer({ ...call, request, drift: before.drift }, planner, below(context, part('ask')))
   const drift =
     asked.tokens === null
-      ? decidedBy(before.drift, placeText([...context.at, 'ask']))
+      ? decidedBy(before.drift, placeText([...context.scope.at, part('ask')]))
       : grown(before.drift, asked.tokens)
   const extra = { ...task, ai_response: { content: '' }, file_changes: [] }
   const after = await planStage({ ...chain, stage: 'post_task', extra, drift }, planner, context)
@@ -66,18 +63,12 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
   }
 }
 
-interface Requested {
-  /** Undefined: none is sent. */
-  readonly request: AgentRequest | undefined
-  readonly problem: string | null
-}
-
-/** The first request of the task without its chains, as a run would send it. */
+/** The first request of the task without its chains, as a run would send it; undefined: none is sent. */
 async function requestOf(
   { target, plan, state, files, given, drift }: TaskCall,
   planner: Planner,
   context: RunContext,
-): Promise<Requested> {
+) {
   const looking = planner.look(target.spec.workspace)
   const alone = { ...target, spec: { ...target.spec, agents: [] } }
   const round: Round = {
@@ -86,10 +77,11 @@ async function requestOf(
     redoCount: 0,
     services: { findAgent: target.findAgent, checkParams: target.settingsFor },
     given,
-    filesOf: () => files,
+    filesOf: async () => files,
   }
   try {
-    await runTask(plan, round, { ...looking.context, effects: context.effects, at: context.at })
+    const alike = withServices(looking.context, { effects: context.services.effects })
+    await runTask(plan, round, withScope(alike, { at: context.scope.at, rights: context.scope.rights }))
   } catch (error) {
     if (!isBatonError(error) || !isOpen(drift)) throw error
     return { request: undefined, problem: error.message }
@@ -117,16 +109,9 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
     const { output } = figuresOf(request)
     return { answer: { by: 'model', asks, output_limit: output, decided_by: drift.by }, tokens: output }
   }
-  const at = placeText(context.at)
-  const step = {
-    at,
-    name: request.agent.name,
-    enabled: true,
-    entry: {},
-    runs: 1,
-    changes: ['the answer'],
-    decided_by: drift.by,
-  }
+  const at = placeText(context.scope.at)
+  const { name } = request.agent
+  const step = { at, name, enabled: true, entry: {}, runs: 1, changes: ['the answer'], decided_by: drift.by }
   if (request.agent.kind === 'prompt') {
     const [given] = request.inputs as readonly PromptInput[]
     if (given === undefined) throw new Error('a prompt file that answers has an input')
@@ -135,17 +120,13 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
       planner,
       context,
     )
-    return { answer: answeredBy({ ...step, agent: plan, decides: [], asks: plan.asks }), tokens: answer }
+    return { answer: { by: 'agent', step: { ...step, agent: plan, decides: [], asks: plan.asks } }, tokens: answer }
   }
   const { agent, inputs, options: given } = request as Extract<AgentRequest, { agent: { kind: 'aip' | 'lua' } }>
-  const options = { inherited: context.options, given }
+  const options = { inherited: context.scope.options, given }
   const planned = await planScript({ agent, inputs, options, drift, at }, planner, context)
   const decides = ['the answer', ...planned.decides]
-  return { answer: answeredBy({ ...step, agent: planned, decides, asks: planned.asks }), tokens: null }
-}
-
-function answeredBy(step: StepPlan): AnswerPlan {
-  return { by: 'agent', step }
+  return { answer: { by: 'agent', step: { ...step, agent: planned, decides, asks: planned.asks } }, tokens: null }
 }
 
 /** Corrections of an answer that does not fit `[output]`; one more request where a file changed meanwhile. */

@@ -1,9 +1,7 @@
 import type { AgentRequest } from '../event/agent.ts'
 import { estimateOf } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
-import { type Drift, isOpen } from './drift.ts'
 import type { ModelPlanner, PlannedModel } from './models.ts'
-import { opened, plus, type Range } from './range.ts'
 
 /** Requests to one model. */
 export interface Ask {
@@ -24,7 +22,7 @@ export interface Ask {
 /** A request of a model agent, as a run would send it. */
 export type ModelAsk = Extract<AgentRequest, { readonly messages: unknown }>
 
-export interface AskOptions {
+interface AskOptions {
   readonly drift: Drift
   /** How many requests the code or the shape of the answer may add, by the input tokens they have on top of the first. */
   readonly followUps: (figures: Figures) => readonly number[]
@@ -39,7 +37,7 @@ export interface Figures {
   readonly output: number
 }
 
-/** What a run would estimate for this request, to the token (DESIGN 8 "Budget"). */
+/** What a run would estimate for this request, to the token. */
 export function figuresOf({ agent, messages }: ModelAsk): Figures {
   const { model = '', ...settings } = agent.settings
   const output = agent.output === undefined ? {} : { output: agent.output }
@@ -87,14 +85,13 @@ function tokensOf(figures: Figures, { drift, followUps, tries }: AskOptions): To
   return isOpen(drift) ? mapTokens(tokens, opened) : tokens
 }
 
-/** The figures of a model that is asked only when another one fails. */
 function instead(tokens: Tokens): Tokens {
   return mapTokens(tokens, ({ at_most }) => ({ at_least: 0, as_written: 0, at_most }))
 }
 
-function mapTokens(tokens: Tokens, change: (range: Range) => Range): Tokens {
-  const { requests, input_tokens, output_tokens } = tokens
-  return { requests: change(requests), input_tokens: change(input_tokens), output_tokens: change(output_tokens) }
+function mapTokens(tokens: Tokens, change: (range: Range, name: keyof Tokens) => Range): Tokens {
+  const of = (name: keyof Tokens): Range => change(tokens[name], name)
+  return { requests: of('requests'), input_tokens: of('input_tokens'), output_tokens: of('output_tokens') }
 }
 
 interface Pricing {
@@ -141,9 +138,7 @@ export function joinAsks(asks: readonly Ask[]): readonly Ask[] {
 function joined(left: Ask, right: Ask): Ask {
   return {
     ...left,
-    requests: plus(left.requests, right.requests),
-    input_tokens: plus(left.input_tokens, right.input_tokens),
-    output_tokens: plus(left.output_tokens, right.output_tokens),
+    ...mapTokens(left, (range, name) => plus(range, right[name])),
     usd: left.usd === null || right.usd === null ? null : plus(left.usd, right.usd),
     output_assumed: left.output_assumed || right.output_assumed,
   }
@@ -152,4 +147,59 @@ function joined(left: Ask, right: Ask): Ask {
 /** The same asks while something may still decide otherwise. */
 export function openAsk(ask: Ask): Ask {
   return { ...ask, ...mapTokens(ask, opened), usd: ask.usd === null ? null : opened(ask.usd) }
+}
+
+/** A figure of a plan. */
+export interface Range {
+  /** Whatever scripts decide. */
+  readonly at_least: number
+  /** When no script changes anything, nothing fails, and every answer uses up its output limit. */
+  readonly as_written: number
+  /** Null: nothing limits it. */
+  readonly at_most: number | null
+}
+
+const none: Range = { at_least: 0, as_written: 0, at_most: 0 }
+
+function plus(left: Range, right: Range): Range {
+  return {
+    at_least: left.at_least + right.at_least,
+    as_written: left.as_written + right.as_written,
+    at_most: left.at_most === null || right.at_most === null ? null : left.at_most + right.at_most,
+  }
+}
+
+/** What a figure is while a script may still decide otherwise. */
+function opened({ as_written }: Range): Range {
+  return { at_least: 0, as_written, at_most: null }
+}
+
+export function sumOf(ranges: readonly Range[]): Range {
+  return ranges.reduce(plus, none)
+}
+
+/** How far a request may differ, when it is reached, from what is written. */
+export interface Drift {
+  /** Places of what decides it: with any of them nothing about the request is sure. */
+  readonly by: readonly string[]
+  /** Tokens that may be missing, because a text took the place of the instruction. */
+  readonly less: number
+  /** Tokens of answers that come on top, at most. */
+  readonly more: number
+}
+
+export const steady: Drift = { by: [], less: 0, more: 0 }
+
+export function isOpen({ by }: Drift): boolean {
+  return by.length > 0
+}
+
+/** The drift once this place has decided as well. */
+export function decidedBy(drift: Drift, ...places: readonly string[]): Drift {
+  return { ...drift, by: [...new Set([...drift.by, ...places])] }
+}
+
+/** The drift once this many tokens of answers may have been added. */
+export function grown(drift: Drift, tokens: number): Drift {
+  return { ...drift, more: drift.more + tokens }
 }

@@ -1,15 +1,17 @@
-import { emptyResult } from '../agent/result.ts'
-import type { AgentRequest } from '../event/agent.ts'
+import type { AgentExecutor, AgentRequest, ModelResult, PromptResult, ScriptResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
-import { type Effects, placeText } from '../event/effects.ts'
-import { createMeter } from '../event/meter.ts'
-import { createPathPolicy } from '../tool/policy.ts'
+import type { AskedCall, Effects } from '../event/effects.ts'
+import { createMeter, nothingSpent } from '../event/meter.ts'
+import { allRights } from '../event/permission.ts'
+import { type Place, placeText } from '../event/place.ts'
+import { createSources } from '../event/sources.ts'
+import { createPermission } from '../tool/permission.ts'
 
 export interface LookingOptions {
   /** Absolute. */
   readonly workspace: string
   readonly signal: AbortSignal
-  /** Told what a run would warn of. */
+  /** Called with what a run would warn of. */
   readonly onNote: (note: string) => void
 }
 
@@ -25,28 +27,38 @@ export interface Looking {
  */
 export function createLooking({ workspace, signal, onNote }: LookingOptions): Looking {
   let asked: AgentRequest[] = []
+  const folders = { workspace, cwd: workspace, packRoots: [] }
+  const permissionOf = (rights: typeof allRights) => createPermission(rights, folders)
   const context: RunContext = {
-    runId: 'plan',
-    at: [],
-    signal,
-    workspace,
-    effects: lookingEffects(),
-    policy: createPathPolicy({ workspace }),
-    agents: {
-      async run(request) {
-        asked.push(request)
-        return emptyResult
+    scope: {
+      runId: 'plan',
+      version: '',
+      at: [],
+      folders,
+      rights: allRights,
+      isInstalled: false,
+      ancestors: [],
+      options: {},
+      configOptions: {},
+      redoCount: 0,
+      // answers are neither read nor applied
+      dry: 'res',
+    },
+    services: {
+      effects: lookingEffects(),
+      agents: lookingAgents((request) => asked.push(request)),
+      permission: permissionOf(allRights),
+      permissionOf,
+      limitCost: () => {},
+      meter: createMeter(),
+      events: (_, event) => {
+        if (event.type === 'warning') onNote(event.message)
       },
+      now: () => new Date(),
+      signal,
+      env: {},
+      sources: createSources([]),
     },
-    ancestors: [],
-    options: {},
-    meter: createMeter().add,
-    events: (_, event) => {
-      if (event.type === 'warning') onNote(event.message)
-    },
-    now: () => new Date(),
-    // answers are neither read nor carried out
-    dry: 'res',
   }
   return {
     context,
@@ -58,25 +70,72 @@ export function createLooking({ workspace, signal, onNote }: LookingOptions): Lo
   }
 }
 
+function lookingAgents(onAsked: (request: AgentRequest) => void): AgentExecutor {
+  async function run(request: AgentRequest): Promise<ScriptResult | PromptResult | ModelResult> {
+    onAsked(request)
+    switch (request.kind) {
+      case 'script':
+        return { kind: 'script', end: 'done', outputs: [], failedInputs: 0, afterAll: undefined }
+      case 'prompt':
+        return { kind: 'prompt', end: 'done', text: '', outputs: [], value: undefined, spent: nothingSpent }
+      case 'model':
+        return noAnswer
+    }
+  }
+
+  return {
+    // each kind of request has its own kind of result
+    run: run as AgentExecutor['run'],
+    async open(agent) {
+      return {
+        id: 'plan',
+        status: () => ({ kind: 'idle' }),
+        async send(messages) {
+          onAsked({ kind: 'model', agent, messages })
+          return '0'
+        },
+        answer: async () => noAnswer,
+        interrupt: () => {},
+        ended: Promise.resolve(undefined),
+        close: async () => {},
+      }
+    },
+  }
+}
+
+const noAnswer: ModelResult = {
+  kind: 'model',
+  end: 'done',
+  text: '',
+  reasoning: '',
+  model: { name: '', provider: '' },
+  messages: [],
+  toolCalls: 0,
+  spent: nothingSpent,
+  seconds: 0,
+}
+
 function lookingEffects(): Effects {
-  const read = new Map<string, unknown>()
+  const known = new Map<string, unknown>()
   const refuse = (what: string): never => {
     throw new Error(`a plan has no consequences, but ${what} was asked for`)
   }
-  return {
-    observe<T>(
-      at: readonly string[],
-      { name, args }: { readonly name: string; readonly args: unknown },
-      look: () => T,
-    ) {
-      // each task reads the same files
-      const key = JSON.stringify([name === 'file.read' ? '' : placeText(at), name, args])
-      if (!read.has(key)) read.set(key, look())
-      return read.get(key) as T
-    },
+  /** Each task reads the same files. */
+  const once = <T>(at: Place, { name, args, reads }: AskedCall, look: () => T): T => {
+    const key = JSON.stringify([reads === undefined ? placeText(at) : '', name, args])
+    if (!known.has(key)) known.set(key, look())
+    return known.get(key) as T
+  }
+  const effects: Effects = {
+    observe: once,
+    observeAsync: once,
+    answers: () => false,
+    permit: () => refuse('an approval'),
     changeFile: (_, { op }) => refuse(op),
     perform: (_, { kind }) => refuse(kind),
     boundary: (_, work) => work(),
     call: (_, { name }) => refuse(name),
+    under: () => effects,
   }
+  return effects
 }

@@ -37,7 +37,7 @@ export interface ModelPlannerOptions {
   readonly onNote: (note: string) => void
 }
 
-/** Looks up models as a run does, but asks no server (DESIGN 8, 13). */
+/** Looks up models as a run does, but asks no server. */
 export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPlannerOptions): ModelPlanner {
   const { providers, gateway, model_aliases: aliases } = settings
   let table: Promise<ModelTable> | undefined

@@ -1,53 +1,48 @@
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
-import type { RunContext } from '../event/context.ts'
+import { narrow, type RunContext, withScope } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
-import { secretsOf } from '../model/secrets-of.ts'
-import { type GivenInputs, readInputs, refuseBoth, workingGlobs } from '../run/inputs.ts'
-import { placeModelError } from '../run/model-place.ts'
-import { maxRedo } from '../run/rounds.ts'
-import { type AgentTarget, loadTarget, type Target, type TargetOptions, warningsOf } from '../run/target.ts'
+import { secretsOf } from '../model/choice.ts'
+import { maxRedo } from '../run/execute.ts'
+import { type GivenInputs, readInputs } from '../run/inputs.ts'
+import { namedModels, placeModelError } from '../run/model-place.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
-import { joinAsks } from './ask.ts'
-import { steady } from './drift.ts'
+import { loadTargetFor, mayAskModel, type Target, type TargetOptions, warningsOf } from '../run/target.ts'
+import { type Ask, joinAsks, type Range, steady, sumOf } from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
-import type { AgentPlan, Plan, PromptPlan } from './plan.ts'
+import type { AgentPlan, Decision, Plan, PromptPlan, StepPlan, Total } from './plan.ts'
 import { createPlanner, type Planner } from './planner.ts'
 import { planPrompt } from './prompt.ts'
 import { planScript } from './script.ts'
-import { decisionsOf, totalOf } from './total.ts'
 
-export interface PlanOptions extends TargetOptions {
+interface PlanOptions extends TargetOptions {
   readonly inputs: GivenInputs
   readonly signal: AbortSignal
 }
 
-export interface PlannedRun {
+interface PlannedRun {
   readonly plan: Plan
-  /** What the settings say is to be masked. */
   readonly secrets: MaskOptions
 }
 
 /**
- * What running the file with these options is going to do and may cost, as written (DESIGN 13). No script is run, nobody
- * is asked, nothing is written.
+ * What running the file with these options is going to do and may cost, as written. No script is run, nobody is asked,
+ * nothing is written.
  * @throws BatonError for everything that would end the run before a model is asked
  */
 export async function planRun({ inputs, signal, ...options }: PlanOptions): Promise<PlannedRun> {
-  refuseBoth(inputs)
-  const target = await loadWithFiles(options, inputs)
+  const target = await loadTargetFor(inputs, options)
   const { settings } = target
   const notes = new Set<string>(warningsOf(target))
   const onNote = (note: string): void => void notes.add(note)
   const tableFile = join(options.builtInDir, 'models.toml')
   const models = createModelPlanner({ env: options.env, settings, tableFile, onNote })
   const planner = createPlanner({ options, planPrompt, models, tries: settings.retry.max_attempts, signal, onNote })
-  const context: RunContext = {
-    ...planner.look(target.workspace).context,
-    options: inheritedOptions(target.agentSettings, target.configSettings),
-    ...(target.kind === 'prompt' ? { mayWrite: settings.write_mode } : {}),
-  }
+  const looking = planner.look(target.workspace).context
+  const inherited = inheritedOptions(target.agentSettings, target.configSettings)
+  const write = target.kind !== 'prompt' || target.settings.write_mode
+  const context = narrow(withScope(looking, { options: inherited }), { write })
   const planned = await planTarget({ target, inputs }, planner, context)
   const asks = joinAsks(planned.asks)
   const open = decisionsOf(planned, 'main')
@@ -70,56 +65,30 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   return { plan, secrets: secretsOf(settings, options.env) }
 }
 
-/** `-f` is `working_globs` of a prompt file, and says where they start only once its `base_dir` is known. */
-async function loadWithFiles(options: TargetOptions, inputs: GivenInputs): Promise<Target> {
-  const target = await loadTarget(options)
-  if (target.kind === 'agent' || inputs.globs.length === 0) return target
-  const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
-  return loadTarget({ ...options, flags: { ...options.flags, overrides } })
-}
-
-interface Planning {
-  readonly target: Target
-  readonly inputs: GivenInputs
-}
-
 async function planTarget(
-  { target, inputs }: Planning,
+  { target, inputs }: { readonly target: Target; readonly inputs: GivenInputs },
   planner: Planner,
   context: RunContext,
 ): Promise<PromptPlan | AgentPlan> {
-  if (target.kind === 'agent') return planAgent(target, { inputs, planner, context })
-  await checkModels(target, planner.models)
-  const { plan } = await planPrompt({ target, inputs: inputs.texts, drift: steady }, planner, context)
-  return plan
-}
-
-interface AgentPlanning {
-  readonly inputs: GivenInputs
-  readonly planner: Planner
-  readonly context: RunContext
-}
-
-/** Only an agent that is run by itself can ask to be run again. */
-async function planAgent(
-  { agent, flagOptions }: AgentTarget,
-  { inputs, planner, context }: AgentPlanning,
-): Promise<AgentPlan> {
-  const options = { inherited: context.options, given: flagOptions }
-  const call = { agent, inputs: readInputs(inputs, context), options, drift: steady, at: 'main' }
+  if (target.kind === 'prompt') {
+    await checkModels(target, planner.models)
+    return (await planPrompt({ target, inputs: inputs.texts, drift: steady }, planner, context)).plan
+  }
+  const { agent, flagOptions } = target
+  const options = { inherited: context.scope.options, given: flagOptions }
+  const call = { agent, inputs: await readInputs(inputs, context), options, drift: steady, at: 'main' }
   const plan = await planScript(call, planner, context)
-  const { mayRedo } = planner.factsOf(agent).reach
-  return mayRedo ? { ...plan, decides: [...plan.decides, redo] } : plan
+  // only an agent that is run by itself can ask to be run again
+  return planner.factsOf(agent).reach.mayRedo ? { ...plan, decides: [...plan.decides, redo] } : plan
 }
 
 const redo = 'whether it is run again'
 
 /** As a run does before anything starts: a name that nobody takes ends it. */
-async function checkModels({ settings, answerAgent, spec }: PromptTarget, models: ModelPlanner): Promise<void> {
-  if (answerAgent !== undefined || (spec.document.instruction.trim() === '' && spec.agents.length === 0)) return
-  const named = settings.model === undefined ? [] : [[settings.model, ['model']] as const]
-  const fallbacks = settings.fallback_models.map((name, index) => [name, ['fallback_models', index]] as const)
-  for (const [name, path] of [...named, ...fallbacks]) {
+async function checkModels(target: PromptTarget, models: ModelPlanner): Promise<void> {
+  const { settings, spec } = target
+  if (!mayAskModel(target)) return
+  for (const { name, path } of namedModels(settings)) {
     try {
       await models.choose(name)
     } catch (error) {
@@ -142,5 +111,36 @@ function limitsOf({ settings }: Target, planned: PromptPlan | AgentPlan): Plan['
     input_concurrency,
     max_files_size_kb,
     redo: mayRedo ? maxRedo : 0,
+  }
+}
+
+/** What is decided only while the run goes on, in the order in which it is reached; each place once. */
+function decisionsOf(target: PromptPlan | AgentPlan, at: string): readonly Decision[] {
+  if (target.kind !== 'prompt') return decision(at, target.decides)
+  const { pre, pre_task: preTask, post_task: postTask, post } = target.stages
+  const answer = target.answer.by === 'agent' ? [target.answer.step] : []
+  return [...pre, ...preTask, ...answer, ...postTask, ...post].flatMap(stepDecisions)
+}
+
+function stepDecisions({ at, decides, agent }: StepPlan): readonly Decision[] {
+  return [...decision(at, decides), ...(agent?.kind === 'prompt' ? decisionsOf(agent, at) : [])]
+}
+
+function decision(by: string, what: readonly string[]): readonly Decision[] {
+  return what.length === 0 ? [] : [{ by, what }]
+}
+
+/** The sum of all asks. While something is open anything may be asked on top, so that nothing is the most. */
+function totalOf(asks: readonly Ask[], open: readonly Decision[]): Total {
+  const sum = (ranges: readonly Range[]): Range => {
+    const known = sumOf(ranges)
+    return open.length === 0 ? known : { ...known, at_most: null }
+  }
+  return {
+    requests: sum(asks.map(({ requests }) => requests)),
+    input_tokens: sum(asks.map((ask) => ask.input_tokens)),
+    output_tokens: sum(asks.map((ask) => ask.output_tokens)),
+    usd: sum(asks.flatMap(({ usd }) => usd ?? [])),
+    unpriced: asks.filter((ask) => ask.usd === null).map(({ model }) => model),
   }
 }

@@ -1,17 +1,14 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
-import type { Ask } from './ask.ts'
-import type { Range } from './range.ts'
+import type { Ask, Range } from './ask.ts'
 
-/** What a run is going to do and what it may cost, as written: the `--json` output of `baton plan` (DESIGN 13). */
+/** What a run is going to do and what it may cost, as written: the `--json` output of `baton plan`. */
 export interface Plan {
   readonly schema: 1
   readonly type: 'plan'
-  /** As it was named. */
   readonly file: string
   readonly target: PromptPlan | AgentPlan
   readonly limits: Limits
-  /** All requests of the run, by model. */
   readonly asks: readonly Ask[]
   readonly total: Total
   /** What scripts decide while the run goes on; empty: everything is known. */
@@ -32,18 +29,16 @@ export interface Total {
 
 export interface Limits {
   readonly budget: { readonly usd?: number; readonly tokens?: number; readonly calls?: number }
-  /** Tries of each request. */
   readonly max_attempts: number
   /** Tasks at once. */
   readonly input_concurrency: number
   readonly max_files_size_kb: number
-  /** How often the run may be done again from the start. */
+  /** How often the run may be redone from the start. */
   readonly redo: number
 }
 
 /** Something that is decided only while the run goes on. */
 export interface Decision {
-  /** The place that decides it. */
   readonly by: string
   readonly what: readonly string[]
 }
@@ -75,7 +70,6 @@ export interface PromptPlan {
   readonly write_mode: boolean
   /** All that it and the agents below it ask. */
   readonly asks: readonly Ask[]
-  /** Why nothing is asked. */
   readonly skipped: { readonly reason: string; readonly hint: string } | null
 }
 
@@ -112,7 +106,6 @@ export interface StepPlan {
   readonly entry: JsonObject
   /** Places that decide whether it is run, and with what. */
   readonly decided_by: readonly string[]
-  /** How often it is run. */
   readonly runs: number
   /** Null: it is off, so nobody looked for it. */
   readonly agent: AgentPlan | PromptPlan | null
@@ -134,11 +127,8 @@ export interface AgentPlan {
   readonly sections: readonly string[]
   /** In force, where they differ from the defaults: its own, those of who runs it, those of the entry. */
   readonly options: JsonObject
-  /** Inputs, as written. */
   readonly inputs: number
   readonly asks: readonly Ask[]
-  /** Agents that its code runs by name. */
   readonly runs_agents: readonly string[]
-  /** What its own code decides while it runs. */
   readonly decides: readonly string[]
 }

@@ -1,17 +1,22 @@
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { readSourceFile } from '../base/files.ts'
+import type { JsonObject } from '../base/json.ts'
+import { namedCalls } from '../check/lua-source.ts'
+import type { PromptInput } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { PromptFile, ScriptFile } from '../pack/resolve.ts'
 import { type AipDocument, parseAip } from '../prompt/aip.ts'
-import { childTargetOptions } from '../run/child-target.ts'
+import { asChild, childContext, childTargetOptions, childVariables } from '../run/child-target.ts'
 import { loadPromptTarget, type PromptTarget } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { asLua } from '../script/host/require.ts'
-import type { PlannedPrompt, PromptCall } from './prompt.ts'
+import { moduleFiles } from '../script/module-reader.ts'
+import type { Drift } from './ask.ts'
 import { createLooking } from './looking.ts'
-import { type LuaReach, reachOf } from './lua-reach.ts'
 import type { ModelPlanner } from './models.ts'
+import type { PlannedPrompt, PromptCall } from './prompt.ts'
 
-/** An agent as its text shows it. */
 interface ScriptFacts {
   /** Undefined for a `.lua` file. */
   readonly document: AipDocument | undefined
@@ -21,7 +26,6 @@ interface ScriptFacts {
 /** What all parts of one plan share. */
 export interface Planner {
   readonly models: ModelPlanner
-  /** Tries of one request. */
   readonly tries: number
   readonly signal: AbortSignal
   readonly onNote: (note: string) => void
@@ -33,7 +37,7 @@ export interface Planner {
   readonly look: (workspace: string) => ReturnType<typeof createLooking>
 }
 
-export interface PlannerOptions extends Pick<Planner, 'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote'> {
+interface PlannerOptions extends Pick<Planner, 'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote'> {
   readonly options: TargetOptions
 }
 
@@ -64,4 +68,70 @@ function readFacts({ kind, file, text, pack }: Parameters<Planner['factsOf']>[0]
   const { beforeAll, data, output, afterAll } = document
   const code = [beforeAll, data, output, afterAll].flatMap((block) => (block === undefined ? [] : [block.text]))
   return { document, reach: reachOf(code.join('\n'), folders) }
+}
+
+interface ChildCall {
+  readonly agent: Pick<PromptFile, 'name' | 'file'>
+  readonly given: PromptInput
+  readonly options: JsonObject
+  readonly drift: Drift
+}
+
+/** A prompt file that is run as an agent: planned as its caller runs it. */
+export async function planChild(
+  { agent, given, options, drift }: ChildCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedPrompt> {
+  const loaded = await planner.loadChild(agent)
+  const child = asChild(loaded, agent, { options, inherited: context.scope.options })
+  const target = { ...child, vars: childVariables(loaded, given.variables, agent) }
+  return planner.planPrompt({ target, given, inputs: [], drift }, planner, childContext(target, context))
+}
+
+/** What Lua code may start, found by reading it. */
+interface LuaReach {
+  /** Agents that it runs by a name that stands in it, each once. */
+  readonly names: readonly string[]
+  /** False: it runs no other agent, whatever happens. */
+  readonly mayRunAgents: boolean
+  /** Whether it may ask to be run again (`aip.flow.redo_run`). */
+  readonly mayRedo: boolean
+}
+
+/** Comments and texts: what stands in them is no code, because `load` is a way of its own. */
+const noCode = /--\[(=*)\[[^]*?\]\1\]|--[^\n]*|\[(=*)\[[^]*?\]\2\]|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'/g
+
+/** A way to `aip.agent.run` besides calls by name: without one `aip` is only ever followed by the name of another module. */
+const otherWays =
+  /(?<![.:])\b(?:load|loadstring|dofile|loadfile|debug|package|_G|_ENV)\b|\baip\b(?!\s*\.\s*(?:agent\s*\.\s*extract_options\b|(?!agent\b)\w))/
+
+/** Reads code and the modules it names, and theirs, in the `lua` folders of `folders`. Nothing is run. */
+export function reachOf(code: string, folders: readonly string[]): LuaReach {
+  const names = new Set<string>()
+  const seen = new Set<string>()
+  let mayRunAgents = false
+  let mayRedo = false
+
+  function look(text: string): void {
+    const calls = namedCalls(text)
+    for (const { kind, name } of calls) if (kind === 'agent') names.add(name)
+    const modules = calls.filter(({ kind }) => kind === 'module')
+    // one that is named otherwise may hold anything
+    const bare = text.replace(noCode, '""')
+    const named = [...bare.matchAll(/\brequire\b/g)].length
+    mayRunAgents ||= otherWays.test(bare) || named > modules.length
+    mayRedo ||= /redo/.test(text)
+    for (const { name } of modules) lookAtModule(name)
+  }
+
+  function lookAtModule(name: string): void {
+    const file = moduleFiles(name, folders).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+    if (file === undefined || seen.has(file)) return
+    seen.add(file)
+    look(readSourceFile(file))
+  }
+
+  look(code)
+  return { names: [...names], mayRunAgents: mayRunAgents || names.size > 0, mayRedo }
 }

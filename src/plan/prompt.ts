@@ -1,29 +1,23 @@
 import { displayPath, realPath } from '../base/files.ts'
-import type { Json } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
-import { below, type RunContext } from '../event/context.ts'
-import { placeText } from '../event/effects.ts'
-import { placeGlobError } from './glob-place.ts'
-import { type FileRef, type FileSet, listFileSet } from '../run/files.ts'
+import { below, type RunContext, withServices } from '../event/context.ts'
+import { item, placeText } from '../event/place.ts'
+import { fileInputs, type FileRef, type FileSet, listFileSet, placeGlobErrors } from '../run/files.ts'
 import { planTasks, type TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
-import { emptyInstruction } from '../run/task.ts'
-import { variableInput } from '../run/variable-input.ts'
-import { type ChainState, instructionOf } from '../stage/state.ts'
+import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import { skipOf } from '../run/prompt-run.ts'
 import { answerOf, type PlannedTask, planTask } from './answer.ts'
-import { type Ask, joinAsks } from './ask.ts'
-import { decidedBy, type Drift, grown, isOpen } from './drift.ts'
+import { decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
 import type { FileCount, PromptPlan, TasksPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 import { mergeStages, planStage, type StageCall } from './stage.ts'
 
 export interface PromptCall {
   readonly target: PromptTarget
-  /** What a caller gives a file that is run as an agent. */
   readonly given?: PromptInput
   /** `-i` values. */
   readonly inputs: readonly string[]
-  /** Of what it is given. */
   readonly drift: Drift
 }
 
@@ -33,17 +27,17 @@ export interface PlannedPrompt {
   readonly answer: number | null
 }
 
-/** A prompt file in the order in which it is run: `pre`, tasks with `pre_task`, ask, `post_task`, then `post` (DESIGN 2). */
+/** A prompt file in the order in which it is run: `pre`, tasks with `pre_task`, ask, `post_task`, then `post`. */
 export async function planPrompt(call: PromptCall, planner: Planner, context: RunContext): Promise<PlannedPrompt> {
   const { target } = call
   const { spec, settings } = target
   const looking = planner.look(spec.workspace)
-  const own: RunContext = { ...context, effects: looking.context.effects }
+  const own = withServices(context, { effects: looking.context.services.effects })
   const state: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
   const chain = { target, state } as const
   const pre = await planStage({ ...chain, stage: 'pre', extra: variableInput(target), drift: call.drift }, planner, own)
 
-  const files = await placeGlobError(target, () =>
+  const files = await placeGlobErrors(target, () =>
     listFileSet(settings, { context: own, promptFile: realPath(spec.file) }),
   )
   const plans = planTasks({ file: spec.file, inputs: call.inputs, groups: files.groups })
@@ -54,7 +48,9 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const tasks: PlannedTask[] = []
   for (const plan of isSkipped ? [] : plans) {
     const one = { plan, state, files, given: call.given, drift }
-    tasks.push(await planTask({ ...one, target }, planner, below(own, 'task', plans.length === 1 ? '0' : '*')))
+    tasks.push(
+      await planTask({ ...one, target }, planner, below(own, item('task'), item(plans.length === 1 ? 0 : '*'))),
+    )
   }
   const preTask = mergeStages(
     tasks.map(({ before }) => before),
@@ -70,13 +66,16 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
     : await planStage(postCall({ ...chain, plans, files, drift: postTask.drift, tasks }), planner, own)
 
   const steps = [...pre.steps, ...preTask.steps, ...postTask.steps, ...post.steps]
-  const asks = joinAsks([...steps.flatMap((step) => step.asks), ...asksOf(answer)])
+  const asks = joinAsks([
+    ...steps.flatMap((step) => step.asks),
+    ...(answer.by === 'model' ? answer.asks : answer.step.asks),
+  ])
   return {
     answer: total(tasks.map((task) => task.answerTokens)),
     plan: {
       kind: 'prompt',
       file: spec.source === 'file' ? displayPath(spec.workspace, spec.file) : spec.file,
-      at: placeText(context.at),
+      at: placeText(context.scope.at),
       files: {
         context: countOf(files.context),
         knowledge: countOf(files.knowledge),
@@ -89,7 +88,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
       answer,
       write_mode: settings.write_mode,
       asks,
-      skipped: isSkipped ? skipOf(empty, target) : null,
+      skipped: isSkipped ? skipOf(empty ? 'no instruction' : 'no working files', spec) : null,
     },
   }
 }
@@ -103,7 +102,6 @@ interface PostParts extends Omit<StageCall, 'stage' | 'extra'> {
 /** The `post` chain sees the answers of all tasks. */
 function postCall({ plans, files, tasks, drift, ...chain }: PostParts): StageCall {
   const answers = total(tasks.map(({ answerTokens }) => answerTokens))
-  const refs = (list: readonly FileRef[]): Json => list.map(({ path, size }) => ({ path, size }))
   return {
     ...chain,
     stage: 'post',
@@ -112,15 +110,9 @@ function postCall({ plans, files, tasks, drift, ...chain }: PostParts): StageCal
     extra: {
       ...variableInput(chain.target),
       coder_responses: plans.map(({ index, label }) => ({ index, label, agent_result: null, content: '' })),
-      coder_context_file_refs: refs(files.context),
-      coder_knowledge_file_refs: refs(files.knowledge),
-      coder_working_file_refs: refs((files.groups ?? []).flat()),
+      ...fileInputs(files),
     },
   }
-}
-
-function asksOf(answer: PromptPlan['answer']): readonly Ask[] {
-  return answer.by === 'model' ? answer.asks : answer.step.asks
 }
 
 function total(tokens: readonly (number | null)[]): number | null {
@@ -141,12 +133,5 @@ function tasksOf(plans: readonly TaskPlan[], tasks: readonly PlannedTask[], { ta
       input_tokens: tasks[index]?.inputTokens ?? null,
       problem: tasks[index]?.problem ?? null,
     })),
-  }
-}
-
-function skipOf(isEmpty: boolean, { spec: { file, source } }: PromptTarget): NonNullable<PromptPlan['skipped']> {
-  return {
-    reason: isEmpty ? emptyInstruction : 'working_globs match no file',
-    hint: source === 'file' ? `Edit ${file}.` : `Say more in ${file}.`,
   }
 }

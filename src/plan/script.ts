@@ -10,8 +10,7 @@ import type { ScriptAgent } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { ScriptFile } from '../pack/resolve.ts'
 import type { AipDocument } from '../prompt/aip.ts'
-import { type Ask, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
-import { decidedBy, type Drift, isOpen } from './drift.ts'
+import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
 import type { AgentPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 
@@ -23,11 +22,10 @@ export interface ScriptCall {
   readonly options: { readonly inherited: JsonObject; readonly given: JsonObject }
   /** How far its inputs may differ when it is run. */
   readonly drift: Drift
-  /** Where it is run. */
   readonly at: string
 }
 
-/** What a script agent asks by itself: found by parsing, without running any Lua (DESIGN 13). */
+/** What a script agent asks by itself: found by parsing, without running any Lua. */
 export async function planScript(call: ScriptCall, planner: Planner, context: RunContext): Promise<AgentPlan> {
   const { agent, options: layers, at } = call
   const { document, reach } = planner.factsOf(agent)
@@ -40,7 +38,7 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
   return {
     kind: agent.kind,
     name: agent.name,
-    file: displayPath(context.workspace, agent.file),
+    file: displayPath(context.scope.folders.workspace, agent.file),
     source: agent.builtIn === true ? 'built-in' : agent.pack === undefined ? 'file' : 'pack',
     sections: document === undefined ? [] : sectionsOf(document),
     options: withoutDefaults(options),
@@ -77,7 +75,6 @@ function inputsOf({ inputs }: ScriptCall, document: AipDocument | undefined): re
   return isTask ? [null] : []
 }
 
-/** What its code decides of its own requests. */
 function decidesOf({ beforeAll, data, parts }: AipDocument): readonly string[] {
   if (parts.length === 0 && data === undefined) return []
   return [
@@ -100,9 +97,9 @@ async function asksOf(
   context: RunContext,
 ): Promise<readonly Ask[]> {
   if (document.parts.length === 0) return []
-  const looking = planner.look(context.workspace)
+  const looking = planner.look(context.scope.folders.workspace)
   const section = { context: looking.context, run: () => Promise.reject(new Error('a plan runs no section')) }
-  const request = { agent, inputs, options }
+  const request = { kind: 'script', agent, inputs, options } as const
   const asks: Ask[] = []
   for (const input of inputs) {
     const task = {
@@ -131,7 +128,7 @@ async function asksOf(
 /** The request of a prompt that is nothing without what the code gives. */
 function unrendered({ name }: ScriptAgent, options: JsonObject): ModelAsk {
   const agent = { kind: 'llm', name, settings: modelOf(options), fallbackModels: fallbackModels(options) } as const
-  return { agent, messages: [] }
+  return { kind: 'model', agent, messages: [] }
 }
 
 function hasTexts({ parts }: AipDocument): boolean {

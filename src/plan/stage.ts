@@ -1,17 +1,15 @@
 import { chainPromptInput } from '../agent/prompt-input.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { AgentConfig, Stage } from '../config/agent-config.ts'
-import type { RunContext } from '../event/context.ts'
-import { placeText } from '../event/effects.ts'
+import { below, type RunContext } from '../event/context.ts'
+import { textMessage } from '../event/message.ts'
+import { placeText } from '../event/place.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
-import { chainInput } from '../stage/input.ts'
-import type { ChainState } from '../stage/state.ts'
+import { chainInput, type ChainState } from '../stage/state.ts'
 import { estimateTokens } from '../model/estimate.ts'
-import { joinAsks } from './ask.ts'
-import { decidedBy, type Drift, grown } from './drift.ts'
+import { decidedBy, type Drift, grown, joinAsks } from './ask.ts'
 import type { StepPlan } from './plan.ts'
-import type { Planner } from './planner.ts'
-import { planChild } from './child.ts'
+import { planChild, type Planner } from './planner.ts'
 import { planScript } from './script.ts'
 
 export interface StageCall {
@@ -20,7 +18,6 @@ export interface StageCall {
   readonly state: ChainState
   /** What this stage adds to the input. */
   readonly extra: JsonObject
-  /** Of the input, when the chain begins. */
   readonly drift: Drift
 }
 
@@ -37,13 +34,13 @@ export async function planStage(call: StageCall, planner: Planner, context: RunC
   const steps: StepPlan[] = []
   let { drift } = call
   for (const [index, config] of agents.entries()) {
-    const at = placeText([...context.at, stage, `${index}:${config.name}`])
+    const inner = below(context, { kind: 'stage', stage }, { kind: 'step', index, name: config.name })
+    const at = placeText(inner.scope.at)
     if (!config.enabled) {
       steps.push({ ...unused, at, name: config.name, entry: entryOf(config), decided_by: drift.by })
       continue
     }
     const next = agents.slice(index + 1)
-    const inner = { ...context, at: [...context.at, stage, `${index}:${config.name}`] }
     const planned = await planStep({ ...call, drift, config, next, at }, planner, inner)
     steps.push(planned.step)
     drift = planned.drift
@@ -59,12 +56,7 @@ interface StepCall extends StageCall {
   readonly at: string
 }
 
-interface PlannedStep {
-  readonly step: StepPlan
-  readonly drift: Drift
-}
-
-async function planStep(call: StepCall, planner: Planner, context: RunContext): Promise<PlannedStep> {
+async function planStep(call: StepCall, planner: Planner, context: RunContext) {
   const { stage, target, state, extra, config, next, at, drift } = call
   const agent = await target.findAgent(config)
   const { promptDir } = target.spec
@@ -72,7 +64,7 @@ async function planStep(call: StepCall, planner: Planner, context: RunContext): 
   const { options: given } = config
   const step = { at, name: config.name, enabled: true, entry: entryOf(config), runs: 1, decided_by: drift.by }
   if (agent.kind !== 'prompt') {
-    const options = { inherited: context.options, given }
+    const options = { inherited: context.scope.options, given }
     const planned = await planScript({ agent, inputs: [input], options, drift, at }, planner, context)
     const changes = changesOf(stage, target)
     const decides = [...changes, ...planned.decides]
@@ -89,13 +81,11 @@ async function planStep(call: StepCall, planner: Planner, context: RunContext): 
   }
 }
 
-/** What its entry says for itself. */
 function entryOf({ entry }: AgentConfig): JsonObject {
   const { name: _name, enabled: _enabled, stage: _stage, ...rest } = entry
   return rest
 }
 
-/** What a script may change by what it returns (DESIGN 5). */
 function changesOf(stage: Stage, { spec }: PromptTarget): readonly string[] {
   const isFixed = spec.layers.above.some(({ values }) => values['model'] !== undefined)
   switch (stage) {
@@ -128,7 +118,7 @@ function effectOfText({ stage, config, state }: StepCall, answer: number | null)
     case 'append':
       return { kind, more, less: 0, changes: ['instruction'] }
     case 'replace': {
-      const less = estimateTokens([{ role: 'user', content: state.prompts.join('\n\n') }])
+      const less = estimateTokens([textMessage('user', state.prompts.join('\n\n'))])
       return { kind, more, less, changes: ['instruction'] }
     }
     case 'params':

@@ -1,16 +1,19 @@
-import { nextAipFence, type AipFence } from './fences.ts'
-import { linesOf, withoutMark } from './lines.ts'
+import type { DataText } from '../base/data-text.ts'
+import { BatonError, isBatonError, type SourcePlace } from '../base/error.ts'
+import type { JsonObject } from '../base/json.ts'
+import { parseToml } from '../base/toml.ts'
+import { type AipFence, linesOf, nextAipFence, withoutMark } from './lines.ts'
 
 /** Code of a section. `text` has empty lines so that its line numbers are those of the Markdown file. */
 export interface AipBlock {
   readonly text: string
-  /** The file's line that the first line of code stands on, from 1. */
+  /** Line of the first line of code in the file, from 1. */
   readonly line: number
 }
 
 export interface AipPart {
   readonly role: 'system' | 'user' | 'assistant'
-  /** What stands between the first backticks of the heading, in lower case. */
+  /** The text between the first backticks of the heading, in lower case. */
   readonly optionText?: string
   readonly content: string
   /** Line of the heading, from 1; the content begins on the next. */
@@ -60,7 +63,7 @@ interface OpenPart extends Omit<AipPart, 'content'> {
 
 type Code = { [section in CodeSection]?: { text: string[]; line: number } }
 
-/** Splits an `.aip` file into its sections, exactly as spec/aipack.md 1 says. Every text is a valid file. */
+/** Splits an `.aip` file into its sections (docs/aipack.md "File format"). Every text is a valid file. */
 export function parseAip(file: string, text: string): AipDocument {
   const code: Code = {}
   const parts: OpenPart[] = []
@@ -80,10 +83,14 @@ export function parseAip(file: string, text: string): AipDocument {
     else if (position.kind === 'capturing' && fence === 'out') position = { kind: 'ignored' }
     else if (position.kind === 'capturing') addCode(code, position.section, { line, number: index + 1 })
   }
-  return { file, ...blocksOf(code), parts: parts.map(closePart) }
+  return {
+    file,
+    ...blocksOf(code),
+    parts: parts.map(({ lines, ...part }) => ({ ...part, content: `${lines.join('\n')}\n` })),
+  }
 }
 
-/** True for a level-1 heading that begins a section; other headings and all other lines are for readers. */
+/** True for a level-1 heading that begins a section. */
 export function isSectionHeading(line: string): boolean {
   return /^#(?!#)/.test(line) && readHeading(line, 0).kind !== 'ignored'
 }
@@ -121,6 +128,67 @@ function blocksOf(code: Code): Pick<AipDocument, CodeSection> {
   )
 }
 
-function closePart({ lines, ...part }: OpenPart): AipPart {
-  return { ...part, content: `${lines.join('\n')}\n` }
+/**
+ * Reads the `# Options` block of an agent file as TOML; several fences are one document. Keys are not checked.
+ * @throws BatonError PROMPT_SYNTAX with line and column in the agent file
+ */
+export async function readTable(file: string, text: string, block: AipBlock): Promise<DataText> {
+  return parseToml({
+    file,
+    text: withoutMark(text),
+    block: block.text,
+    firstLine: 1,
+    what: 'the Options section',
+    code: 'PROMPT_SYNTAX',
+  })
+}
+
+/** The place of the option string in a prompt heading, which begins after the first backtick. */
+export function placeOfOption(heading: SourcePlace): SourcePlace {
+  const line = heading.text?.split('\n')[(heading.line ?? 1) - 1] ?? ''
+  const mark = line.indexOf('`')
+  return mark === -1 ? heading : { ...heading, column: mark + 2 }
+}
+
+const optionHint = 'Write key = value between the backticks: # User `cache = true`.'
+
+/**
+ * Reads the option string of a prompt heading: whether the part is to be cached. An option string that is not empty
+ * must have `cache`; other keys are ignored. `place` is where it begins.
+ * @throws BatonError PROMPT_SYNTAX at the heading
+ */
+export async function readCacheOption(text: string, place: SourcePlace): Promise<boolean> {
+  const options = await readInlineTable(text, place)
+  const cache = options['cache']
+  if (typeof cache === 'boolean') return cache
+  if (cache === undefined && Object.keys(options).length === 0) return false
+  const message = cache === undefined ? 'has no "cache"' : 'must set "cache" to true or false'
+  throw new BatonError('PROMPT_SYNTAX', `the option of this heading ${message}`, { place, hint: optionHint })
+}
+
+/** An inline table whose braces may be left out. */
+async function readInlineTable(text: string, place: SourcePlace): Promise<JsonObject> {
+  const trimmed = text.trim()
+  const key = 'options = '
+  const open = trimmed.startsWith('{') ? '' : '{ '
+  try {
+    const { data } = await parseToml({
+      file: place.file,
+      text: place.text ?? '',
+      block: `${key}${open}${trimmed}${open === '' ? '' : ' }'}`,
+      firstLine: place.line ?? 1,
+      what: 'the option of this heading',
+      code: 'PROMPT_SYNTAX',
+    })
+    return data['options'] as JsonObject
+  } catch (error) {
+    if (!isBatonError(error) || error.place?.column === undefined) throw error
+    // the text added in front is in no file
+    const shift = (place.column ?? 1) - 1 + text.indexOf(trimmed) - key.length - open.length
+    throw new BatonError(error.code, error.message, {
+      place: { ...place, column: Math.max(1, error.place.column + shift) },
+      hint: optionHint,
+      cause: error,
+    })
+  }
 }

@@ -1,12 +1,11 @@
-import type { DataText, DataPath } from '../base/data-text.ts'
+import type { DataPath, DataText } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { parseYaml } from '../base/yaml.ts'
-import { chooseBlock, findLeadingBlock, type MetaBlock, type PromptText } from './front-matter.ts'
+import { findLayout, lineOffset, metaBlock, type MetaBlock, type PromptText, transcriptOffset } from './layout.ts'
 import { isBlank, linesOf, withoutMark } from './lines.ts'
-import { readBody } from './transcript.ts'
 
 interface PromptMeta {
   readonly data: JsonObject
@@ -25,61 +24,55 @@ export interface PromptDocument {
   readonly meta: PromptMeta
   /** Without front matter, transcript, and empty lines around it; line endings are `\n`. */
   readonly instruction: string
-  /** Line the instruction begins on. */
   readonly instructionLine: number
   /** Line of the `====` that the transcript begins with. */
   readonly transcriptLine?: number
 }
 
 /**
- * Reads a prompt file in one of its three forms (DESIGN 4): TOML between `+++`, YAML between `---`, or one fenced
- * `toml` or `yaml` block that begins with `#!meta`; a file without front matter is an instruction alone.
+ * Reads a prompt file in one of its three forms: TOML between `+++`, YAML between `---`, or one fenced `toml` or `yaml`
+ * block that begins with `#!meta`; a file without front matter is an instruction alone.
  * @throws BatonError PROMPT_SYNTAX with file, line and column
  */
 export async function parsePrompt(file: string, text: string): Promise<PromptDocument> {
   const clean = withoutMark(text)
   const prompt: PromptText = { file, text: clean, lines: linesOf(clean) }
-  const leading = findLeadingBlock(prompt)
-  const body = readBody(prompt.lines, leading === undefined ? 0 : leading.end + 1)
-  const block = chooseBlock(prompt, leading, body.metas)
-  const meta = await readMeta(prompt, block)
-  const end = body.transcript ?? prompt.lines.length
+  const layout = findLayout(prompt)
+  const { transcript } = layout
+  const block = metaBlock(prompt, layout)
   return {
     file,
     text: clean,
-    hash: sha256(textAbove(clean, body.transcript)),
-    meta,
-    ...readInstruction(prompt.lines.slice(0, end), block),
-    ...(body.transcript === undefined ? {} : { transcriptLine: body.transcript + 1 }),
+    hash: sha256(clean.slice(0, transcript === undefined ? undefined : lineOffset(clean, transcript))),
+    meta: await readMeta(prompt, block),
+    ...readInstruction(prompt.lines.slice(0, transcript), block),
+    ...(transcript === undefined ? {} : { transcriptLine: transcript + 1 }),
   }
 }
 
 /**
- * The hash of what counts of a prompt file, from any text: of the part above its `====` line, or of all of it where it
- * cannot be told where that is. Equal exactly when `hash` of the documents is.
+ * The hash of what counts of a prompt file, from any text: of the part above its `====` line, or of all of it when that
+ * line cannot be found. Equal exactly when `hash` of the documents is.
  */
 export function hashPrompt(text: string): string {
   const clean = withoutMark(text)
-  return sha256(textAbove(clean, transcriptOf(clean)))
+  return sha256(clean.slice(0, offsetIfFound(clean)))
 }
 
-/** The text without what stands below its `====` line: the same document, but for its transcript. */
+/** The text without what is below its `====` line: the same document, but for its transcript. */
 export function withoutTranscript(text: string): string {
   const clean = withoutMark(text)
-  const transcript = transcriptOf(clean)
-  if (transcript === undefined) return text
-  const end = clean.indexOf('\n', textAbove(clean, transcript).length)
+  const offset = offsetIfFound(clean)
+  if (offset === undefined) return text
+  const end = clean.indexOf('\n', offset)
   return end === -1 ? clean : clean.slice(0, end + 1)
 }
 
-/** Index of the `====` line; undefined also where it cannot be told. */
-function transcriptOf(text: string): number | undefined {
-  const lines = linesOf(text)
+/** Undefined also for front matter that is not closed. */
+function offsetIfFound(text: string): number | undefined {
   try {
-    const leading = findLeadingBlock({ file: '', text, lines })
-    return readBody(lines, leading === undefined ? 0 : leading.end + 1).transcript
+    return transcriptOffset({ file: '', text })
   } catch {
-    // front matter that is not closed
     return undefined
   }
 }
@@ -92,24 +85,17 @@ export async function placeOf(document: PromptDocument, path: DataPath, part?: '
 
 async function readMeta({ file, text, lines }: PromptText, block: MetaBlock | undefined): Promise<PromptMeta> {
   if (block === undefined) return { data: {}, language: 'none', locate: async () => undefined }
+  const { language, end } = block
   const first = block.start + block.head
   const source = {
     file,
     text,
-    block: lines.slice(first, block.end).join('\n'),
+    block: lines.slice(first, end).join('\n'),
     firstLine: first + 1,
     what: 'the front matter',
     code: 'PROMPT_SYNTAX',
   } as const
-  const read = block.language === 'toml' ? await parseToml(source) : await parseYaml(source)
-  return { ...read, language: block.language }
-}
-
-function textAbove(text: string, transcript: number | undefined): string {
-  if (transcript === undefined) return text
-  let offset = 0
-  for (let line = 0; line < transcript; line += 1) offset = text.indexOf('\n', offset) + 1
-  return text.slice(0, offset)
+  return { ...(await (language === 'toml' ? parseToml(source) : parseYaml(source))), language }
 }
 
 function readInstruction(

@@ -1,8 +1,13 @@
-import { type BatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { BatonError, type ErrorDetails, messageOf, type SourcePlace } from '../base/error.ts'
 import { isObject, type Json } from '../base/json.ts'
-import { atTag, helperProblems, tagProblems } from './template-check.ts'
-import { templateError, type TemplateProblem } from './template-problem.ts'
-import { adaptTemplate, closingBrace } from './template-text.ts'
+import {
+  adaptTemplate,
+  atTag,
+  closingBrace,
+  helperProblems,
+  tagProblems,
+  type TemplateProblem,
+} from './template-tags.ts'
 
 /** `place` is where the template begins, for errors: its first line, and the column on it when that is not 1. */
 export type RenderTemplate = (template: string, data: Json, place?: SourcePlace) => string
@@ -17,14 +22,14 @@ export interface Templates {
 
 /**
  * Loads Handlebars, made to behave like handlebars-rust without escaping, which AIPack's packs are written for
- * (spec/aipack.md 2.5): nothing is escaped, what is missing is empty, an empty object is false, lists and objects print
- * as `[1, 2]` and `[object]`, and the comparison helpers exist.
+ * (docs/aipack.md "Prompts and answers"): nothing is escaped, what is missing is empty, an empty object is false, lists
+ * and objects print as `[1, 2]` and `[object]`, and the comparison helpers exist.
  */
 export async function loadTemplates(): Promise<Templates> {
   const { default: library } = await import('handlebars')
   const handlebars = library.create()
-  // the library has one function for printing values, shared by all its instances; this package owns its copy
-  library.Utils.escapeExpression = printed as typeof library.Utils.escapeExpression
+  const { template: link } = handlebars
+  handlebars.template = (compiled) => link(printingOwnWay(compiled as CompiledTemplate))
   handlebars.registerHelper(helpers)
   const names = Object.keys(handlebars.helpers).filter((name) => !name.endsWith('Missing'))
   const compile = (adapted: string): void => void handlebars.precompile(adapted)
@@ -48,13 +53,32 @@ export async function loadTemplates(): Promise<Templates> {
     try {
       return handlebars.compile(adaptTemplate(template), { strict: false, noEscape: false })(data)
     } catch (error) {
-      // what is wrong with the template itself is said best by the check
+      // the check has the better messages for mistakes in the template itself
       check(template, place)
       throw templateError(template, placed(template, error, compile), { place, cause: error })
     }
   }
 
   return { render, problems, check }
+}
+
+interface CompiledTemplate {
+  readonly main: (container: { escapeExpression: (value: unknown) => string }, ...rest: readonly unknown[]) => string
+}
+
+/**
+ * The function that prints values is shared by all environments of the library, those of a host program too. Each
+ * template takes it from its own container, where it can be replaced before the template begins.
+ */
+function printingOwnWay(compiled: CompiledTemplate): CompiledTemplate {
+  const { main } = compiled
+  return {
+    ...compiled,
+    main(container, ...rest) {
+      container.escapeExpression = printed
+      return main(container, ...rest)
+    },
+  }
 }
 
 function failureOf(work: () => void): { readonly error: unknown } | undefined {
@@ -66,7 +90,7 @@ function failureOf(work: () => void): { readonly error: unknown } | undefined {
   }
 }
 
-/** Handlebars says "Parse error on line 2:", a picture of the place, and what it expected; or "… - 2:7" behind it. */
+/** Handlebars says "Parse error on line 2:", a picture of the place, and what it expected; or ends in " - 2:7". */
 function placed(template: string, error: unknown, compile: (adapted: string) => void): TemplateProblem {
   const lines = messageOf(error).split('\n')
   const [first = ''] = lines
@@ -76,7 +100,7 @@ function placed(template: string, error: unknown, compile: (adapted: string) => 
   return atTag(template, { message, line: line === undefined ? undefined : Number(line) }, fails)
 }
 
-/** `Expecting 'ID', 'STRING', …, got 'CLOSE'` names tokens of a grammar nobody has seen. */
+/** `Expecting 'ID', 'STRING', …, got 'CLOSE'` names tokens of a grammar that no author knows. */
 function readable(message: string): string {
   const got = /, got '(\w+)'$/.exec(message)?.[1]
   if (got === undefined) return message
@@ -85,9 +109,9 @@ function readable(message: string): string {
 
 const tokens: Readonly<Record<string, string>> = {
   CLOSE: 'the expression ends too early',
-  INVERSE: 'there is {{else}} or {{^}} outside of a block',
+  INVERSE: '{{else}} or {{^}} is outside of a block',
   EOF: 'the text ends inside a block',
-  INVALID: 'the expression holds a character that cannot stand there',
+  INVALID: 'the expression contains an unexpected character',
 }
 
 function printed(value: unknown): string {
@@ -137,4 +161,42 @@ const helpers = {
   },
   log: () => '',
   [closingBrace]: () => '}',
+}
+
+/**
+ * The error for a problem of a template. `place` is where the template begins: its first line, and the column on it (1
+ * when it has none).
+ */
+function templateError(
+  template: string,
+  { message, hint = 'Check the expressions between {{ and }}.', start, end }: TemplateProblem,
+  { place, cause }: { readonly place: SourcePlace | undefined; readonly cause?: unknown },
+): BatonError {
+  const details: ErrorDetails = { hint, ...(cause === undefined ? {} : { cause }) }
+  const at = place === undefined ? {} : { place: { ...place, ...rangeIn(template, { start, end }, place) } }
+  return new BatonError('PROMPT_SYNTAX', `the template cannot be rendered: ${message}`, { ...details, ...at })
+}
+
+function rangeIn(
+  template: string,
+  { start, end }: { readonly start: number | undefined; readonly end: number | undefined },
+  { line = 1, column = 1 }: SourcePlace,
+): Pick<SourcePlace, 'line' | 'column' | 'endLine' | 'endColumn'> {
+  if (start === undefined) return { line }
+  const from = positionOf(template, start)
+  const to = positionOf(template, end ?? start + 1)
+  const shift = (position: Position): number => (position.line === 0 ? column - 1 : 0) + position.column
+  return { line: line + from.line, column: shift(from), endLine: line + to.line, endColumn: shift(to) }
+}
+
+interface Position {
+  /** From 0. */
+  readonly line: number
+  /** From 1. */
+  readonly column: number
+}
+
+function positionOf(text: string, offset: number): Position {
+  const before = text.slice(0, offset)
+  return { line: before.split('\n').length - 1, column: offset - before.lastIndexOf('\n') }
 }

@@ -1,10 +1,8 @@
-import { findLeadingBlock } from './front-matter.ts'
-import { linesOf, withoutMark } from './lines.ts'
-import { readBody } from './transcript.ts'
+import { transcriptOffset } from './layout.ts'
+import { withoutMark } from './lines.ts'
 
 /** What one task leaves in the transcript. */
 export interface TranscriptBlock {
-  /** When the task ended. */
   readonly time: Date
   readonly label: string
   /** The model that answered; empty when none was asked. */
@@ -21,19 +19,19 @@ export interface TranscriptBlock {
 }
 
 /**
- * What a run writes from the `====` line on, with `\n` as line end (DESIGN 4): the blocks in the given order, an empty
- * line between them. Without blocks it is the `====` line alone. An answer that holds such a line itself needs no care:
- * the first one of the file decides, and that is the one this begins with.
+ * What a run writes from the `====` line on, with `\n` as line ending: the blocks in the given order, an empty line
+ * between them. Without blocks it is the `====` line alone. An answer may contain such a line: the first one of the
+ * file decides, and that is the one this text begins with.
  */
 export function transcriptText(blocks: readonly TranscriptBlock[]): string {
-  if (blocks.length === 0) return '====\n'
-  return blocks.map(blockText).join('\n')
+  return blocks.map(blockText).join('\n') || '====\n'
 }
 
 function blockText(block: TranscriptBlock): string {
   const { time, label, model, usage, costUsd, runId } = block
+  const [input, output] = [usage.input, usage.output].map((tokens) => tokens.toLocaleString('en-US'))
   const asked = model === '' ? 'no model' : model
-  const facts = [localTime(time), label, asked, tokenText(usage), costText(costUsd), runId]
+  const facts = [localTime(time), label, asked, `${input} in, ${output} out`, costText(costUsd), runId]
   const answer = answerText(block.result)
   return `====\n> ${facts.map(flat).join(' · ')}\n${answer === '' ? '' : `\n${answer}\n`}`
 }
@@ -54,10 +52,6 @@ function flat(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 }
 
-function tokenText({ input, output }: TranscriptBlock['usage']): string {
-  return `${input.toLocaleString('en-US')} in, ${output.toLocaleString('en-US')} out`
-}
-
 function costText(usd: number | null): string {
   if (usd === null) return 'unpriced'
   return usd > 0 && usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`
@@ -73,28 +67,19 @@ function localTime(time: Date): string {
 }
 
 /**
- * The text of a prompt file with another transcript: what stands above its `====` line stays as it is, byte order mark
- * included, and the new part takes the line end that most lines above have. Undefined when there is no `====` line.
- * @throws BatonError PROMPT_SYNTAX when front matter is not closed, so that nothing says where the line is
+ * The text of a prompt file with another transcript: everything above its `====` line stays as it is, byte order mark
+ * included, and the new part takes the line ending of most lines above. Undefined when there is no `====` line.
+ * @throws BatonError PROMPT_SYNTAX when front matter is not closed, so that the line cannot be found
  */
 export function replaceTranscript(
   { file, text }: { readonly file: string; readonly text: string },
   transcript: string,
 ): string | undefined {
-  const start = transcriptStart({ file, text })
-  if (start === undefined) return undefined
-  return text.slice(0, start) + (hasMostlyCrlf(text, start) ? transcript.replaceAll('\n', '\r\n') : transcript)
-}
-
-function transcriptStart({ file, text }: { readonly file: string; readonly text: string }): number | undefined {
   const clean = withoutMark(text)
-  const lines = linesOf(clean)
-  const leading = findLeadingBlock({ file, text: clean, lines })
-  const { transcript } = readBody(lines, leading === undefined ? 0 : leading.end + 1)
-  if (transcript === undefined) return undefined
-  let offset = text.length - clean.length
-  for (let line = 0; line < transcript; line += 1) offset = text.indexOf('\n', offset) + 1
-  return offset
+  const offset = transcriptOffset({ file, text: clean })
+  if (offset === undefined) return undefined
+  const start = text.length - clean.length + offset
+  return text.slice(0, start) + (hasMostlyCrlf(text, start) ? transcript.replaceAll('\n', '\r\n') : transcript)
 }
 
 /** Counts the `====` line too: it may be the only one. */

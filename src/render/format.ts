@@ -1,15 +1,16 @@
+import { isAbsolute } from 'node:path'
+import type { SourcePlace } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
 import type { Usage } from '../event/message.ts'
-import { cutEnd } from './width.ts'
+import { cutEnd } from '../base/width.ts'
 
-/** `950ms`, `3.2s`, `2m 05s`. */
+/** `950ms`, `3.2s`, `2m 05s`, `1h 07m`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)}ms`
-  const seconds = milliseconds / 1000
-  if (seconds < 60) return `${seconds.toFixed(1)}s`
-  return `${Math.floor(seconds / 60)}m ${String(Math.floor(seconds % 60)).padStart(2, '0')}s`
+  return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)}s` : formatClock(milliseconds)
 }
 
-/** Whole seconds, for what is drawn again and again: `3s`, `2m 05s`, `1h 07m`. */
+/** Whole seconds, for what is redrawn all the time: `3s`, `2m 05s`, `1h 07m`. */
 export function formatClock(milliseconds: number): string {
   const seconds = Math.floor(Math.max(0, milliseconds) / 1000)
   const minutes = Math.floor(seconds / 60)
@@ -24,21 +25,31 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US')
 }
 
+/** `1 file`, `1,234 files`. */
+export function countOf(number: number, noun: string): string {
+  return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
+}
+
 /** `1,234 tokens in, 56 out`; empty when nothing was counted. */
-export function formatUsage({ input, output }: Usage): string {
+export function formatUsage({ input, output }: Pick<Usage, 'input' | 'output'>): string {
   if (input === 0 && output === 0) return ''
   return `${formatCount(input)} tokens in, ${formatCount(output)} out`
 }
 
-/** `$0.0042`; empty for nothing and for what is not known. */
+/** `$0.0042`; empty for zero and for an unknown cost. */
 export function formatCost(usd: number | null): string {
   if (usd === null || usd === 0) return ''
   return `$${usd >= 1 ? usd.toFixed(2) : usd.toPrecision(2)}`
 }
 
+/** `file:line:column`, relative to a folder where possible; unknown parts are left out. */
+export function placeText({ file, line, column }: Pick<SourcePlace, 'file' | 'line' | 'column'>, cwd: string): string {
+  return [isAbsolute(file) ? displayPath(cwd, file) : file, line, column].filter((part) => part !== undefined).join(':')
+}
+
 /**
- * Control characters, marks that turn the direction of text around, and invisible joiners and selectors: terminals do
- * not agree how wide joined characters are.
+ * Control characters, marks that change the direction of text, and invisible joiners and selectors: terminals do not
+ * agree how wide joined characters are.
  */
 const unseen = /[\p{Cc}\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\p{Variation_Selector}]/gu
 
@@ -47,4 +58,32 @@ export function oneLine(text: string, width = Infinity): string {
   // oxlint-disable-next-line no-control-regex
   const line = text.replaceAll(/\u001b\[[\d;:]*m/g, '').replaceAll(/\s+/g, ' ')
   return cutEnd(line.replaceAll(unseen, ''), width)
+}
+
+/** Colours, Windows line ends, and everything that could move the cursor, change the terminal or the direction of text. */
+// oxlint-disable-next-line no-control-regex
+const unwanted = /\u001b\[[\d;:]*m|\r\n|[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
+
+/**
+ * Foreign text made safe for a terminal: colours are removed, other control characters and those that change the
+ * direction of text become visible (`␛[2J`); line breaks and tabs stay.
+ */
+export function harmless(text: string): string {
+  return text.replace(unwanted, (found) => {
+    if (found === '\r\n') return '\n'
+    return found.length > 1 ? '' : picture(found.charCodeAt(0))
+  })
+}
+
+function picture(code: number): string {
+  if (code < 0x20) return String.fromCharCode(0x2400 + code)
+  return code === 0x7f ? '\u2421' : '\ufffd'
+}
+
+/** JSON made safe for a terminal: characters that JSON allows, and terminals obey, are escaped as well. */
+export function escapeControls(json: string): string {
+  return json.replace(
+    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (found) => String.raw`\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -1,36 +1,33 @@
-import { createBlock } from './block.ts'
-import type { Frame } from './frame.ts'
 import { createProgress } from './progress.ts'
 import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
-import { composeEnd } from './totals.ts'
-import { composeView } from './view.ts'
+import { composeEnd, composeView, type Frame, type Line, totalsOf } from './view.ts'
 
 export interface LiveOptions {
   readonly paint: Paint
   /** Size of the terminal, asked at every frame. */
   readonly columns: () => number
   readonly rows: () => number
-  /** A clock in milliseconds that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number
-  /** Aborted once the run was told to stop. */
+  /** Aborted once the run is being stopped. */
   readonly signal: AbortSignal
-  /** Tells when the process goes on after a stop (Ctrl-Z), which leaves other text below the view. */
+  /** Calls the listener when the process continues after a stop (Ctrl-Z), which leaves other text below the view. */
   readonly onContinue: (listener: () => void) => () => void
 }
 
-export interface LiveView extends Renderer {
+export interface LiveView extends Required<Renderer> {
   /** A writer for the same terminal whose whole lines scroll by above the view. */
   readonly above: (write: Write) => Write
 }
 
 const frameMs = 100
-/** How often the view comes back at once after lines above it, before the next frame. */
-const promptReturns = 3
+/** How often the view is redrawn at once after lines above it, before the next frame. */
+const promptRedraws = 3
 
 /**
- * What goes on in a run, drawn in a few lines at the end of the terminal: ten times a second at most, and only what has
- * changed. Everything else scrolls by above it. The timer does not keep the process alive.
+ * What is in progress in a run, drawn in a few lines at the end of the terminal: ten times a second at most, and only
+ * what has changed. Everything else scrolls by above it. The timer does not keep the process alive.
  */
 export function createLiveView(write: Write, options: LiveOptions): LiveView {
   const { paint, columns, rows, now, signal, onContinue } = options
@@ -41,8 +38,8 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
   let drawn = ''
   let isOpen = true
   let hasBegun = false
-  let returns = 0
-  let isReturning = false
+  let redraws = 0
+  let isRedrawing = false
 
   function frame(): Frame {
     return { columns: columns(), rows: rows(), paint, now: clock(), isStopping: signal.aborted }
@@ -57,20 +54,20 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
     drawn = looks
   }
 
-  /** Lines that come fast take the view away until the next frame; others do not let it flicker. */
-  function comeBack(): void {
-    if (!isOpen || !hasBegun || isReturning || returns >= promptReturns) return
-    isReturning = true
+  /** Fast output hides the view until the next frame; single lines do not make it flicker. */
+  function redraw(): void {
+    if (!isOpen || !hasBegun || isRedrawing || redraws >= promptRedraws) return
+    isRedrawing = true
     setImmediate(() => {
-      isReturning = false
-      returns += 1
+      isRedrawing = false
+      redraws += 1
       if (isOpen) draw()
     })
   }
 
   const timer = setInterval(() => {
     hasBegun = true
-    returns = 0
+    redraws = 0
     draw()
   }, frameMs)
   timer.unref()
@@ -81,7 +78,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
     above: (writeAbove) => (text) => {
       block.clear()
       writeAbove(text)
-      comeBack()
+      redraw()
     },
     close() {
       if (!isOpen) return
@@ -93,4 +90,65 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
       if (end !== undefined) write(`${end.text}\n`)
     },
   }
+}
+
+const escape = '\u001b['
+const hideCursor = `${escape}?25l`
+const showCursor = `${escape}?25h`
+const wrapOff = `${escape}?7l`
+const wrapOn = `${escape}?7h`
+const clearLine = `${escape}K`
+const clearBelow = `${escape}J`
+
+/**
+ * Lines at the end of the terminal's output that are redrawn in place. The cursor rests below its last line, at the first column. The cursor is hidden, and wrapping is off, only
+ * within one write, so that the terminal is never left so, however the program ends. Nothing above the block is touched.
+ */
+function createBlock(write: Write, columns: () => number) {
+  let widths: readonly number[] = []
+
+  /** To the first line of the block. A screen that has become narrower since then has wrapped its lines. */
+  function start(): string {
+    const width = Math.max(1, columns())
+    const rows = widths.reduce((sum, length) => sum + Math.max(1, Math.ceil(length / width)), 0)
+    return rows === 0 ? '\r' : `\r${escape}${rows}A`
+  }
+
+  return {
+    draw(lines: readonly Line[]): void {
+      const text = lines.map((line) => `${line.text}${clearLine}\n`).join('')
+      write(`${hideCursor}${wrapOff}${start()}${text}${clearBelow}${wrapOn}${showCursor}`)
+      widths = lines.map(({ width }) => width)
+    },
+    /** Removes the lines; the cursor is where they began. */
+    clear(): void {
+      if (widths.length === 0) return
+      write(`${start()}${clearBelow}`)
+      widths = []
+    },
+    /** Leaves the lines where they are: something else was written below them. */
+    forget(): void {
+      widths = []
+    },
+    isShown: () => widths.length > 0,
+  }
+}
+
+const pulseMs = 30_000
+
+/**
+ * One plain line every half minute where no live view can be drawn: it shows the progress of a long run, and tells CI that
+ * watches for output that the run is alive. The timer does not keep the process alive.
+ */
+export function createPulseRenderer(write: Write, { now }: Pick<LiveOptions, 'now'>): Required<Renderer> {
+  const begin = now()
+  const clock = (): number => now() - begin
+  const progress = createProgress(clock)
+  const timer = setInterval(() => {
+    const parts = totalsOf(progress.now(), { now: clock(), isStopping: false })
+    const texts = parts.map(({ text }) => text).filter((text) => text !== '')
+    write(`running ${texts.join(', ')}\n`)
+  }, pulseMs)
+  timer.unref()
+  return { event: progress.add, close: () => clearInterval(timer) }
 }

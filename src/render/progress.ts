@@ -1,17 +1,16 @@
 import type { RunEvent, RunStopReason } from '../event/event.ts'
 import { noUsage, type Usage } from '../event/message.ts'
 import { oneLine } from './format.ts'
-import { addPiece, askInstead, createLane, follow, type Lane, unfollow, waitForRetry } from './lane.ts'
-import { isNested, laneOf } from './nested.ts'
+import { isNested } from './renderer.ts'
 
 /** Where a run is now. */
 export interface Progress {
   readonly target: 'prompt' | 'agent'
-  /** What a script called the run; empty when it did not. */
+  /** The label a script gave the run; empty without one. */
   readonly title: string
   /** Tasks of a prompt file; 0 before they are known, and for agents. */
   readonly planned: number
-  /** Tasks that are over, failed and skipped ones included; outputs of an agent. */
+  /** Tasks that have ended, failed and skipped ones included; outputs of an agent. */
   readonly finished: number
   readonly failed: number
   readonly skipped: number
@@ -19,9 +18,34 @@ export interface Progress {
   readonly costUsd: number | null
   /** How the run ended, once it has. */
   readonly ending: RunStopReason | undefined
-  /** What is going on, oldest first. */
+  /** What is in progress, oldest first. */
   readonly lanes: ReadonlyMap<string, Lane>
 }
+
+/** One thing that is in progress: a task, an input of an agent, or a stage of the whole run. */
+export interface Lane {
+  readonly key: string
+  /** When it began, in milliseconds of the clock of the view. */
+  readonly since: number
+  label: string
+  /** The stage of its chain; empty between stages. */
+  stage: string
+  /** Agents that run in it by their place, oldest first; the name of model calls is empty. */
+  readonly agents: Map<string, string>
+  /** The place whose model call is shown: the first one that has not ended. */
+  follows: string | undefined
+  activity: Activity
+  /** The end of the text that streams in. */
+  tail: string
+}
+
+type Activity =
+  | { readonly kind: 'none' }
+  /** `model`: only when it is not the one that was asked first. */
+  | { readonly kind: 'asking'; readonly model?: string }
+  | { readonly kind: 'thinking' }
+  | { readonly kind: 'answering' }
+  | { readonly kind: 'retry'; readonly until: number; readonly message: string }
 
 export interface ProgressKeeper {
   /** Takes in one event, in constant time: runs have many tasks, and answers many pieces. */
@@ -41,12 +65,13 @@ const nothing = {
   ending: undefined,
 } as const
 
-const labelLength = 200
+/** Characters that are kept of texts, before they are cut to the width of the screen. */
+const kept = { label: 200, message: 300, tail: 400 } as const
 
-/** Follows a run by its events. Only what is going on is kept, so memory is bounded by what runs at the same time. */
+/** Follows a run by its events. Only what is in progress is kept, so memory is bounded by what runs at the same time. */
 export function createProgress(clock: () => number): ProgressKeeper {
   const lanes = new Map<string, Lane>()
-  /** What scripts called inputs of an agent before a lane was there for them. */
+  /** Labels that scripts gave inputs of an agent before these had a lane. */
   const labels = new Map<string, string>()
   let counts: Omit<Progress, 'lanes'> = nothing
 
@@ -54,7 +79,16 @@ export function createProgress(clock: () => number): ProgressKeeper {
     const key = laneOf(place)
     const known = lanes.get(key)
     if (known !== undefined) return known
-    const lane = createLane(key, label ?? labels.get(key) ?? labelOf(key), clock())
+    const lane: Lane = {
+      key,
+      since: clock(),
+      label: label ?? labels.get(key) ?? labelOf(key),
+      stage: '',
+      agents: new Map(),
+      follows: undefined,
+      activity: { kind: 'none' },
+      tail: '',
+    }
     lanes.set(key, lane)
     return lane
   }
@@ -64,16 +98,23 @@ export function createProgress(clock: () => number): ProgressKeeper {
     if (lane !== undefined) change(lane)
   }
 
-  /** Stages of the run and inputs of an agent are over with the last thing in them; tasks say it themselves. */
+  /** Changes what is shown of the model call at a place, if its lane shows that one; undefined: the call has ended. */
+  function showCall(place: string, activity: Activity | undefined): void {
+    within(place, (lane) => {
+      if (lane.follows === place) show(lane, activity && place, activity)
+    })
+  }
+
+  /** Stages of the run and inputs of an agent end with the last thing in them; tasks have events of their own. */
   function closeIfDone(lane: Lane): void {
-    const saysItself = counts.target === 'prompt' && /(?:^|\/)task\/\d+$/.test(lane.key)
-    if (!saysItself && lane.stage === '' && lane.agents.size === 0) lanes.delete(lane.key)
+    const hasEndEvent = counts.target === 'prompt' && /(?:^|\/)task\/\d+$/.test(lane.key)
+    if (!hasEndEvent && lane.stage === '' && lane.agents.size === 0) lanes.delete(lane.key)
   }
 
   function endTask(event: RunEvent, counted: Partial<Progress>): void {
     if (isNested(event)) return
     lanes.delete(laneOf(event.agent))
-    // outputs tell how many inputs of an agent are done
+    // the inputs of an agent are counted by its outputs
     if (counts.target === 'prompt') counts = { ...counts, finished: counts.finished + 1, ...counted }
   }
 
@@ -131,9 +172,9 @@ export function createProgress(clock: () => number): ProgressKeeper {
       }
       case 'agent.completed':
       case 'agent.failed':
+        showCall(place, undefined)
         return within(place, (lane) => {
           lane.agents.delete(place)
-          unfollow(lane, place)
           closeIfDone(lane)
         })
       case 'item.started':
@@ -141,13 +182,13 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'item.delta':
         return within(place, (lane) => addPiece(lane, place, event))
       case 'item.completed':
-        return within(place, (lane) => unfollow(lane, place))
+        return showCall(place, undefined)
       case 'retry': {
-        const wait = { until: clock() + event.delay_ms, message: event.error.message }
-        return within(place, (lane) => waitForRetry(lane, place, wait))
+        const message = oneLine(event.error.message.slice(0, kept.message))
+        return showCall(place, { kind: 'retry', until: clock() + event.delay_ms, message })
       }
       case 'fallback':
-        return within(place, (lane) => askInstead(lane, place, event.to))
+        return showCall(place, { kind: 'asking', model: oneLine(event.to.slice(0, kept.message)) })
       case 'usage':
         counts = { ...counts, usage: event.total, costUsd: event.total_cost_usd }
         return
@@ -167,6 +208,35 @@ export function createProgress(clock: () => number): ProgressKeeper {
   return { add, now: () => ({ ...counts, lanes }) }
 }
 
+function show(lane: Lane, follows: string | undefined, activity: Activity = { kind: 'none' }): void {
+  lane.follows = follows
+  lane.activity = activity
+  lane.tail = ''
+}
+
+function follow(lane: Lane, place: string): void {
+  if (lane.follows === undefined) show(lane, place, { kind: 'asking' })
+}
+
+/** A piece of an answer. Pieces of other calls in the same lane are left out: two interleaved texts make no sense. */
+function addPiece(lane: Lane, place: string, piece: { readonly text: string; readonly reasoning?: true }): void {
+  follow(lane, place)
+  if (lane.follows !== place) return
+  const kind = piece.reasoning === true ? 'thinking' : 'answering'
+  const before = lane.activity.kind === kind ? lane.tail : ''
+  lane.activity = { kind }
+  lane.tail = (before + piece.text.slice(-kept.tail)).slice(-kept.tail)
+}
+
+/**
+ * The part of the run that a place belongs to: its task (`task/3`, `redo/1/task/3`, `main/task/3`), a stage of the whole
+ * run (`pre`, `post`), the agent that is the target (`main`), or the run itself (the place as it is).
+ */
+function laneOf(place: string): string {
+  const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+|pre|post|main)(?=\/|$)/.exec(place)
+  return found === null ? place : found[0]
+}
+
 /** A chain of the run or of one of its tasks, not one of a prompt file that runs as an agent. */
 function isOwnStage(place: string): boolean {
   const lane = laneOf(place)
@@ -174,7 +244,7 @@ function isOwnStage(place: string): boolean {
 }
 
 function shortLabel(text: string): string {
-  return oneLine(text.slice(0, labelLength))
+  return oneLine(text.slice(0, kept.label))
 }
 
 /** Of an agent the position of its input, else the stage. Tasks of prompt files have labels of their own. */

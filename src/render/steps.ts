@@ -1,7 +1,6 @@
 import type { FileChange, RunEvent } from '../event/event.ts'
 import { formatCost, formatDuration, formatUsage } from './format.ts'
-import { isNested } from './nested.ts'
-import type { Renderer, Write } from './renderer.ts'
+import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 
 type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>
@@ -12,7 +11,7 @@ export interface StepOptions {
   readonly level: 'quiet' | 'normal' | 'verbose'
 }
 
-/** What a person sees on stderr besides errors: plain lines that can be piped and kept. */
+/** What stderr shows besides errors: plain lines that can be piped and kept. */
 export function createStepRenderer(write: Write, { paint, level }: StepOptions): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let tasks = 1
@@ -20,7 +19,7 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
   function line(event: RunEvent): string | undefined {
     if (event.type === 'run.started') target = event.target
     if (event.type === 'tasks.planned' && !isNested(event)) tasks = event.count
-    // the one task of a run fails with the run, whose error is said at the end
+    // the only task of a run fails with the run, whose error is reported at the end
     if (event.type === 'task.failed' && tasks === 1 && !isNested(event)) return undefined
     if (level === 'quiet') return undefined
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
@@ -31,7 +30,6 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
       const text = line(event)
       if (text !== undefined) write(`${text}\n`)
     },
-    close() {},
   }
 }
 
@@ -56,9 +54,9 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
     case 'redo':
-      return `${paint('cyan', 'again')} round ${event.count}`
+      return `${paint('cyan', 'redo')} round ${event.count}`
     case 'again':
-      return `${paint('cyan', 'again')} ${event.agent.split(':')[0]} ${event.label}: ${event.reason}`
+      return `${paint('cyan', 'rerun')} ${event.agent.split(':')[0]} ${event.label}: ${event.reason}`
     case 'task.skipped':
       return event.reason === undefined ? undefined : `${paint('yellow', 'skipped')} ${event.label}: ${event.reason}`
     case 'task.failed':
@@ -93,7 +91,7 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     case 'run.failed':
       return total(event, paint)
     case 'read_back':
-      return `${paint('dim', 'same')}  ${at}${event.label}`
+      return `${paint('dim', 'reuse')} ${at}${event.label}`
     case 'file.changed':
       return `${paint('green', event.op.padEnd(5))} ${event.path}`
     default:
@@ -101,16 +99,16 @@ function step(event: RunEvent, paint: Paint): string | undefined {
   }
 }
 
-/** `new    src/a.ts`; a change that failed says why. */
+/** `new    src/a.ts`; a failed change has its reason. */
 function changeLine({ file_path: path, kind, success, error_msg: reason = '' }: FileChange, paint: Paint): string {
   return success
     ? `${paint('green', kind.toLowerCase().padEnd(6))} ${path}`
     : `${paint('red', 'failed')} ${path}: ${reason}`
 }
 
-/** Nothing where nothing was counted, as for the offline model. */
+/** Undefined when nothing was counted, as for the offline model. */
 function total({ usage, cost_usd: cost, unpriced }: EndEvent, paint: Paint): string | undefined {
-  const unknown = unpriced.length === 0 ? '' : `no price known for ${unpriced.join(', ')}`
+  const unknown = unpriced.length === 0 ? '' : `no known price for ${unpriced.join(', ')}`
   const figures = [formatUsage(usage), formatCost(cost), unknown].filter((text) => text !== '')
   if (figures.length === 0) return undefined
   const calls = usage.calls === 1 ? '1 call' : `${usage.calls} calls`

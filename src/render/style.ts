@@ -1,17 +1,19 @@
 import { styleText } from 'node:util'
+import { harmless } from './format.ts'
 
 type Format = Parameters<typeof styleText>[0]
 
 /** Puts colour around text, or leaves it alone. */
 export type Paint = (format: Format, text: string) => string
 
-export interface ColorChoice {
+/** `NO_COLOR` (any value) removes colour, `FORCE_COLOR` (not `0`) adds it; without them only terminals get it. */
+export function createPaint({
+  env,
+  isTerminal,
+}: {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly isTerminal: boolean
-}
-
-/** `NO_COLOR` (any value) removes colour, `FORCE_COLOR` (not `0`) adds it, otherwise terminals get it (spec/conventions.md 4.3). */
-export function createPaint({ env, isTerminal }: ColorChoice): Paint {
+}): Paint {
   const wanted = env['NO_COLOR'] ? false : (forced(env['FORCE_COLOR']) ?? (isTerminal && env['TERM'] !== 'dumb'))
   return wanted ? (format, text) => styleText(format, text, { validateStream: false }) : (_format, text) => text
 }
@@ -19,3 +21,17 @@ export function createPaint({ env, isTerminal }: ColorChoice): Paint {
 function forced(value: string | undefined): boolean | undefined {
   return value === undefined || value === '' ? undefined : value !== '0'
 }
+
+/** Lines of a unified diff for a terminal. */
+export function paintDiff(lines: readonly string[], paint: Paint): readonly string[] {
+  return lines.map((line) => {
+    const format = diffFormats.find(([start]) => line.startsWith(start))?.[1]
+    return format === undefined ? harmless(line) : paint(format, harmless(line))
+  })
+}
+
+const diffFormats = [
+  ['@@', 'cyan'],
+  ['-', 'red'],
+  ['+', 'green'],
+] as const

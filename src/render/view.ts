@@ -1,37 +1,53 @@
-import { formatClock, formatCount, oneLine } from './format.ts'
-import type { Frame } from './frame.ts'
-import type { Lane } from './lane.ts'
-import { fitLine, joinWhole, type Line, type Segment } from './line.ts'
-import type { Progress } from './progress.ts'
-import { totalsOf } from './totals.ts'
-import { cutMiddle, cutStart, widthOf } from './width.ts'
+import { formatClock, formatCost, formatCount, formatUsage, oneLine } from './format.ts'
+import type { Lane, Progress } from './progress.ts'
+import type { Paint } from './style.ts'
+import { cutEnd, cutMiddle, cutStart, widthOf } from '../base/width.ts'
+
+/** What the live view is drawn for. */
+export interface Frame extends Room {
+  readonly rows: number
+  /** Milliseconds since the run began, by the same clock as the times of lanes. */
+  readonly now: number
+  /** Whether the run is being stopped. */
+  readonly isStopping: boolean
+}
+
+interface Room {
+  readonly columns: number
+  readonly paint: Paint
+}
+
+/** A line as it is written, and how many columns it takes without its colours. */
+export interface Line {
+  readonly text: string
+  readonly width: number
+}
+
+/** A piece of a line: harmless text without line breaks. */
+interface Segment {
+  readonly text: string
+  readonly format?: Parameters<Paint>[0]
+}
 
 const mostLines = 8
 const leastColumns = 10
 
 /**
- * The live view: a head with the totals, then what is going on, oldest first. A third of the screen at most, each line
+ * The live view: a head with the totals, then what is in progress, oldest first. A third of the screen at most, each line
  * narrower than the screen; nothing on a screen without room.
  */
 export function composeView(progress: Progress, frame: Frame): readonly Line[] {
   const most = Math.min(mostLines, Math.floor(frame.rows / 3))
   if (most < 1 || frame.columns < leastColumns) return []
-  const lanes = visibleLanes(progress.lanes)
+  const all = [...progress.lanes.values()]
+  // the agent that is the target has no line of its own while its inputs have one
+  const lanes = all.length > 1 ? all.filter(({ key }) => !/(?:^|\/)main$/.test(key)) : all
+  const isStarting = lanes.length === 0 && progress.finished === 0
   // the last column stays free: some terminals wrap once it is written to
   const room = { columns: frame.columns - 1, paint: frame.paint }
-  const head = joinWhole([...totalsOf(progress, frame), ...firstOf(progress, lanes)], room)
+  const head = joinWhole([...totalsOf(progress, frame), { text: isStarting ? 'starting' : '' }], room)
   const lines = progress.planned > 1 || lanes.length > 1 ? manyLanes : onlyLane
   return [head, ...lines(lanes, most - 1, { ...frame, ...room })]
-}
-
-/** The agent that is the target is not told apart from its inputs while these are there. */
-function visibleLanes(lanes: Progress['lanes']): readonly Lane[] {
-  const all = [...lanes.values()]
-  return all.length > 1 ? all.filter(({ key }) => !/(?:^|\/)main$/.test(key)) : all
-}
-
-function firstOf({ finished }: Progress, lanes: readonly Lane[]): readonly Segment[] {
-  return lanes.length === 0 && finished === 0 ? [{ text: 'starting' }] : []
 }
 
 function manyLanes(lanes: readonly Lane[], most: number, frame: Frame): readonly Line[] {
@@ -45,7 +61,7 @@ function manyLanes(lanes: readonly Lane[], most: number, frame: Frame): readonly
 
 const indent: Segment = { text: '  ' }
 
-/** The task of a run that has no other has a line more: the end of what streams in. */
+/** The only task of a run has a second line: the end of what streams in. */
 function onlyLane([lane]: readonly Lane[], most: number, frame: Frame): readonly Line[] {
   if (lane === undefined) return []
   const line = fitLine([indent, { text: cutMiddle(lane.label, frame.columns - 2) }, ...stepsOf(lane, frame)], frame)
@@ -67,13 +83,14 @@ function laneLine(lane: Lane, labelWidth: number, frame: Frame): Line {
 
 function moreLine(lanes: readonly Lane[], frame: Frame): Line {
   const waiting = lanes.filter(({ activity }) => activity.kind === 'retry').length
-  const retries = waiting === 0 ? '' : `, ${formatCount(waiting)} of them to be tried again`
+  const retries = waiting === 0 ? '' : `, ${formatCount(waiting)} waiting to retry`
   return fitLine([{ text: `  + ${formatCount(lanes.length)} more${retries}`, format: 'dim' }], frame)
 }
 
 /** `  pre_task code-map answering 12s`. */
 function stepsOf(lane: Lane, { now }: Frame): readonly Segment[] {
-  const steps = [stagePart(lane), agentPart(lane)].filter((part) => part !== '').join(' ')
+  const stage = lane.stage === lane.label ? '' : lane.stage
+  const steps = `${stage} ${agentPart(lane)}`.trim()
   const activity = activityOf(lane, now)
   return [
     ...(steps === '' ? [] : [{ text: `  ${steps}`, format: 'cyan' } as const]),
@@ -82,11 +99,7 @@ function stepsOf(lane: Lane, { now }: Frame): readonly Segment[] {
   ]
 }
 
-function stagePart({ stage, label }: Lane): string {
-  return stage === label ? '' : stage
-}
-
-/** The agent that began last, and how many others run in the same lane. */
+/** The agent that began last, and how many run around it. */
 function agentPart({ key, agents }: Lane): string {
   const names = [...agents].filter(([place, name]) => place !== key && name !== '').map(([, name]) => name)
   const last = names.at(-1)
@@ -107,7 +120,7 @@ function activityOf({ activity }: Lane, now: number): Segment {
       return { text: 'answering' }
     case 'retry': {
       const wait = activity.until - now
-      if (wait <= 0) return { text: 'asking the model again' }
+      if (wait <= 0) return { text: 'retrying' }
       return { text: `retry in ${formatClock(wait + 999)}: ${activity.message}`, format: 'yellow' }
     }
   }
@@ -115,4 +128,84 @@ function activityOf({ activity }: Lane, now: number): Segment {
 
 function tailOf({ tail }: Lane, columns: number): string {
   return cutStart(oneLine(tail).trim(), columns)
+}
+
+/** `41s · 37/1,000 tasks · 2 failed · $0.013 · 45,120 tokens in, 3,201 out`. */
+export function totalsOf(
+  progress: Progress,
+  { now, isStopping }: Pick<Frame, 'now' | 'isStopping'>,
+): readonly Segment[] {
+  const { title, failed, skipped, costUsd, usage } = progress
+  return [
+    { text: formatClock(now), format: 'dim' },
+    { text: isStopping ? 'stopping' : '', format: 'yellow' },
+    { text: donePart(progress), format: 'bold' },
+    { text: failed > 0 ? `${formatCount(failed)} failed` : '', format: 'red' },
+    { text: skipped > 0 ? `${formatCount(skipped)} skipped` : '', format: 'yellow' },
+    { text: formatCost(costUsd) },
+    { text: formatUsage(usage) },
+    { text: title, format: 'dim' },
+  ]
+}
+
+function donePart({ target, planned, finished }: Progress): string {
+  if (target === 'agent') return finished > 0 ? `${formatCount(finished)} done` : ''
+  return planned > 1 ? `${formatCount(finished)}/${formatCount(planned)} tasks` : ''
+}
+
+/**
+ * The line that stays when the run is over: how it ended, with its totals. Undefined for a run without models and tasks,
+ * and for a skipped one, whose reason is reported elsewhere.
+ */
+export function composeEnd(progress: Progress, frame: Frame): Line | undefined {
+  const [clock, ...totals] = totalsOf(progress, { ...frame, isStopping: false }).filter(({ text }) => text !== '')
+  const outcome = outcomeOf(progress)
+  if (outcome === undefined || clock === undefined || totals.length === 0) return undefined
+  return joinWhole([outcome, clock, ...totals], { columns: frame.columns - 1, paint: frame.paint })
+}
+
+function outcomeOf({ ending }: Progress): Segment | undefined {
+  switch (ending) {
+    case undefined:
+    case 'skipped':
+      return undefined
+    case 'done':
+      return { text: 'done', format: 'green' }
+    case 'cancelled':
+      return { text: 'stopped', format: 'yellow' }
+    case 'suspended':
+      return { text: 'suspended', format: 'yellow' }
+    case 'limit':
+    case 'budget':
+    case 'error':
+      return { text: 'failed', format: 'red' }
+  }
+}
+
+/** Segments one after the other; what does not fit is cut off. */
+function fitLine(segments: readonly Segment[], { columns, paint }: Room): Line {
+  let text = ''
+  let width = 0
+  for (const { text: whole, format } of segments) {
+    const piece = cutEnd(whole, columns - width)
+    width += widthOf(piece)
+    text += format === undefined || piece.trim() === '' ? piece : paint(format, piece)
+    if (piece !== whole) break
+  }
+  return { text, width }
+}
+
+const separator = ' · '
+
+/** Segments with ` · ` between them, in order of importance: one that does not fit as a whole is left out. */
+function joinWhole(segments: readonly Segment[], { columns, paint }: Room): Line {
+  const shown: Segment[] = []
+  let left = columns + separator.length
+  for (const segment of segments.filter(({ text }) => text !== '')) {
+    const needed = widthOf(segment.text) + separator.length
+    if (needed > left) continue
+    left -= needed
+    shown.push(...(shown.length === 0 ? [] : [{ text: separator, format: 'dim' } as const]), segment)
+  }
+  return fitLine(shown, { columns, paint })
 }

@@ -1,37 +1,20 @@
-import type { JsonObject, Json } from '../base/json.ts'
-import type { AgentResult } from '../event/agent.ts'
-import { addUsage, noUsage, type Usage } from '../event/message.ts'
-
-/** What answered a task, and what it took; null cost: the price is not known. */
-export interface Spent {
-  /** Empty when no model was asked. */
-  readonly model: string
-  readonly usage: Usage
-  readonly costUsd: number | null
-}
+import type { Json, JsonObject } from '../base/json.ts'
+import type { Spent } from '../event/meter.ts'
 
 /** The answer of one task, before its `post_task` agents. Plain JSON. */
 export interface TaskAnswer {
-  /** Without the change blocks that were carried out. */
+  /** Without the change blocks that were applied. */
   readonly text: string
   /** `ai_response` of `post_task` agents. */
   readonly response: JsonObject
-  /** The changes that were carried out or refused: `file_changes` of `post_task` agents. */
+  /** The changes that were applied or refused: `file_changes` of `post_task` agents. */
   readonly fileChanges: readonly JsonObject[]
   /** The parsed answer of a file with `[output]`. */
   readonly value?: Json
   readonly spent: Spent
 }
 
-export const nothingSpent: Spent = { model: '', usage: noUsage, costUsd: 0 }
-
-/** Adds one more call; a call without a price makes the sum unknown. */
-export function addSpent(spent: Spent, { model, usage, costUsd = 0 }: AgentResult): Spent {
-  const cost = spent.costUsd === null || costUsd === null ? null : spent.costUsd + costUsd
-  return { model: model?.name ?? spent.model, usage: addUsage(spent.usage, usage), costUsd: cost }
-}
-
-/** `ai_response` of `post_task` agents (DESIGN 5). */
+/** `ai_response` of `post_task` agents. */
 export function responseOf(text: string, { model, usage, costUsd }: Spent): JsonObject {
   const { input, output, cached, reasoning } = usage
   return {
@@ -40,4 +23,36 @@ export function responseOf(text: string, { model, usage, costUsd }: Spent): Json
     usage: { prompt_tokens: input, completion_tokens: output, cached_tokens: cached, reasoning_tokens: reasoning },
     ...(costUsd === null ? {} : { price_usd: costUsd }),
   }
+}
+
+/** What a model answered to a task that failed all the same. */
+export interface GivenAnswer {
+  readonly text: string
+  readonly spent: Spent
+}
+
+/** Thrown from where an answer was given up to the end of its task, and no further: `reason` is the error. */
+class AnsweredFailure extends Error {
+  readonly reason: unknown
+  readonly answer: GivenAnswer
+
+  constructor(reason: unknown, answer: GivenAnswer) {
+    super('a task failed after it was answered')
+    this.reason = reason
+    this.answer = answer
+  }
+}
+
+/** Keeps an answer that has been paid for when what is done with it fails. */
+export async function keepAnswer<T>(answer: () => GivenAnswer, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof AnsweredFailure ? error : new AnsweredFailure(error, answer())
+  }
+}
+
+/** The error of a task, and what was answered before, when there is anything. */
+export function failureOf(error: unknown): { readonly error: unknown; readonly answer?: GivenAnswer } {
+  return error instanceof AnsweredFailure ? { error: error.reason, answer: error.answer } : { error }
 }

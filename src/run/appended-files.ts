@@ -2,7 +2,7 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { isInside } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
-import { statusAt } from '../watch/status.ts'
+import { statusAt } from '../watch/prints.ts'
 
 /** Files that recorded `append`s are done to once more. Paths are absolute, and only names here. */
 export interface AppendedFiles {
@@ -15,11 +15,9 @@ export interface AppendedFiles {
 }
 
 interface AppendedFile {
-  /** Where it is on the disk. */
   readonly disk: string
   /** Whether what it holds before the first `add` may be what the recorded run has left, with all that was added. */
   readonly isLeft: boolean
-  /** Adds the text to the end. */
   readonly write: () => void
 }
 
@@ -82,7 +80,6 @@ function sizeOf(disk: string): number {
   return status?.isFile() === true ? Number(status.size) : 0
 }
 
-/** Whether the base of a file holds the text that was added, at the place where it was added. */
 function holds(
   disk: string,
   { base, piece, after }: { readonly base: number; readonly piece: Piece; readonly after: string | null },
@@ -91,13 +88,10 @@ function holds(
   return end <= base && sha256(readFileSync(disk).subarray(piece.offset, end)) === after
 }
 
-interface Cut {
-  readonly from: number
-  readonly to: number
-  readonly isEnd: boolean
-}
-
-function cut(disk: string, { from, to, isEnd }: Cut): void {
+function cut(
+  disk: string,
+  { from, to, isEnd }: { readonly from: number; readonly to: number; readonly isEnd: boolean },
+): void {
   if (isEnd) return truncateSync(disk, from)
   const content = readFileSync(disk)
   writeFileSync(disk, Buffer.concat([content.subarray(0, from), content.subarray(to)]))

@@ -1,18 +1,35 @@
+import { failedInput, valueOfScript } from '../agent/failed-input.ts'
+import { requestFor } from '../agent/prompt-agent.ts'
+import { questionPromptInput } from '../agent/prompt-input.ts'
+import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { describeValue } from '../config/issue.ts'
+import { mergeLayers } from '../config/layers.ts'
+import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
-import { below, emit, type RunContext } from '../event/context.ts'
-import { type ChainState, instructionOf } from '../stage/state.ts'
-import { type AgentAnswer, askAgent } from './agent-answer.ts'
-import type { TaskAnswer } from './answer.ts'
-import { applyText, answered } from './apply-answer.ts'
+import type {
+  PromptAgent,
+  PromptRequest,
+  PromptResult,
+  ScriptAgent,
+  ScriptRequest,
+  ScriptResult,
+} from '../event/agent.ts'
+import { below, emit, narrow, type RunContext } from '../event/context.ts'
+import type { Spent } from '../event/meter.ts'
+import { part } from '../event/place.ts'
+import { placeOf } from '../prompt/document.ts'
+import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import { keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
+import { answered, applyText } from './apply-answer.ts'
 import type { FileSet } from './files.ts'
-import { keepAnswer } from './given-answer.ts'
-import { askMain } from './main-agent.ts'
+import { askMain, writesFiles } from './main-agent.ts'
 import { withModelPlace } from './model-place.ts'
-import { fitting, type OutputSchema } from './output-schema.ts'
+import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
-export interface Asked {
+interface Asked {
   readonly plan: TaskPlan
   readonly settings: Settings
   /** After the `pre_task` chain. */
@@ -22,46 +39,170 @@ export interface Asked {
   readonly inputText: string
 }
 
-/** Gets the answer of one task: from the agent that `agent` names, else from the built-in main agent (DESIGN 4). */
+/** Gets the answer of one task: from the agent that `agent` names, else from the built-in main agent. */
 export async function ask(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
   const { answerAgent: agent, output, spec, vars } = target
   if (agent === undefined) {
-    const question = { ...asked, instruction: instructionOf(asked.state), output }
+    const { model_aliases: aliases } = asked.settings
+    const usesOwnAliases = !equalJson(aliases, target.settings.model_aliases)
+    const question = { ...asked, instruction: instructionOf(asked.state), output, usesOwnAliases }
     return withModelPlace(asked.settings, spec, () => askMain(question, context))
   }
 
-  const mayWrite = context.mayWrite !== false && asked.settings.write_mode
-  const answer = await askAgent({ ...asked, agent, spec, vars }, { ...below(context, 'ask'), mayWrite })
+  const inner = narrow(below(context, part('ask')), { write: asked.settings.write_mode })
+  const answer = await askAgent({ ...asked, agent, spec, vars }, inner)
   return keepAnswer(
     () => answer,
     () => useAgentAnswer(answer, { ...asked, output, name: agent.name }, context),
   )
 }
 
-interface AgentUse extends Pick<Asked, 'settings'> {
-  readonly output: OutputSchema | undefined
-  readonly name: string
-}
-
 function useAgentAnswer(
   { text, fileChanges, response, spent }: AgentAnswer,
-  { settings, output, name }: AgentUse,
+  { settings, output, name }: Pick<Asked, 'settings'> & Pick<PromptTarget, 'output'> & { readonly name: string },
   context: RunContext,
 ): TaskAnswer {
   const plain = { text, response, fileChanges: [], spent }
-  if (context.dry !== undefined) return plain
+  if (context.scope.dry !== undefined) return plain
   if (output !== undefined) return { ...plain, ...fitting(text, output, `agent "${name}" answered`) }
   if (fileChanges === undefined) return plain
-  if (!settings.write_mode) {
+  if (!writesFiles(settings, context)) {
     const hint = 'Set write_mode = true to carry them out.'
     emit(context, { type: 'warning', message: `the file changes of agent "${name}" are not carried out`, hint })
     return plain
   }
   // what the agent saw of the files is its own business
-  const outcome = applyText(fileChanges, { settings, shown: undefined }, below(context, 'changes'))
+  const outcome = applyText(fileChanges, { settings, shown: undefined }, below(context, part('changes')))
   if (outcome.kind === 'applied' && outcome.items.length === 0 && fileChanges.trim() !== '') {
     const hint = `Write them in the form of file_content_mode = "${settings.file_content_mode}".`
     emit(context, { type: 'warning', message: `no change is in the file_changes of agent "${name}"`, hint })
   }
   return { ...answered(outcome, spent), text, response }
+}
+
+export interface AgentAnswer {
+  readonly text: string
+  /** Changes in the form that `file_content_mode` says. */
+  readonly fileChanges?: string
+  /** `ai_response` of `post_task` agents: what the agent returned beside, and `content`. */
+  readonly response: JsonObject
+  readonly spent: Spent
+}
+
+/**
+ * Lets the agent that `agent` names answer a task in place of the built-in main agent. Its After All value, else its
+ * first output, is the answer: text, or a table with `content` and optional `file_changes`. A prompt file answers its
+ * text.
+ * @throws BatonError AGENT_FAILED naming the agent when it fails or answers something else
+ */
+export async function askAgent(question: AgentQuestion, context: RunContext): Promise<AgentAnswer> {
+  const { agent } = question
+  const { scope, services } = context
+  const input = questionInput(question)
+  const request = requestFor({ agent, inputs: [input], options: questionOptions(question) }, () =>
+    questionPromptInput(input),
+  )
+  const { value, spent } = await services.meter.measure(scope.at, () => runNamed(request, question, context))
+  const { text, fileChanges, others } = readAnswer(value, agent, context)
+  const response = { ...others, ...responseOf(text, spent) }
+  return { text, response, spent, ...(fileChanges === undefined ? {} : { fileChanges }) }
+}
+
+async function runNamed(
+  request: ScriptRequest | PromptRequest,
+  { agent: { name, file }, spec }: Pick<AgentQuestion, 'agent' | 'spec'>,
+  context: RunContext,
+): Promise<ScriptResult | PromptResult> {
+  try {
+    return await context.services.agents.run(request, context)
+  } catch (error) {
+    context.services.signal.throwIfAborted()
+    if (!isBatonError(error) || stopsRun(error)) throw error
+    const message = `agent "${name}" failed: ${error.message}`
+    const isWritten = spec.frontMatter['agent'] !== undefined
+    const from = isWritten ? await placeOf(spec.document, ['agent'], 'value') : undefined
+    throw rewordError(error, { code: 'AGENT_FAILED', message, place: error.place ?? { file }, from })
+  }
+}
+
+function readAnswer(
+  result: ScriptResult | PromptResult,
+  { name, file }: AgentQuestion['agent'],
+  { scope: { dry } }: RunContext,
+): { readonly text: string; readonly fileChanges?: string; readonly others: JsonObject } {
+  const wrong = (what: string, hint: string): BatonError =>
+    new BatonError('AGENT_FAILED', `agent "${name}" ${what}`, { place: { file }, hint })
+  if (result.end === 'skipped' && dry === undefined) {
+    throw wrong(`gave no answer: ${result.reason ?? 'it skipped itself'}`, 'It answers the task, so it cannot skip.')
+  }
+  if (result.kind === 'prompt') return { text: result.end === 'done' ? result.text : '', others: {} }
+  const failure = failedInput(result)
+  if (failure !== undefined) throw wrong(`failed: ${failure}`, 'See its file.')
+
+  const value = valueOfScript(result)
+  if (typeof value === 'string') return { text: value, others: {} }
+  // a dry run leaves out what would answer
+  if (value === null && dry !== undefined) return { text: '', others: {} }
+  const { content, file_changes: fileChanges = null, ...others } = isJsonObject(value) ? value : {}
+  const hint = 'Return text, or { content = "…", file_changes = "…" }.'
+  if (typeof content !== 'string') {
+    throw wrong(`answered ${isJsonObject(value) ? 'a table without text in "content"' : describeAnswer(value)}`, hint)
+  }
+  if (fileChanges !== null && typeof fileChanges !== 'string') {
+    throw wrong(`answered file_changes that are ${describeAnswer(fileChanges)}, not text`, hint)
+  }
+  return { text: content, others, ...(fileChanges === null ? {} : { fileChanges }) }
+}
+
+function describeAnswer(value: Json): string {
+  return value === null ? 'nothing' : describeValue(value)
+}
+
+export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files'> {
+  /** What `agent` of the front matter names. */
+  readonly agent: ScriptAgent | PromptAgent
+  readonly spec: RunSpec
+  /** The values of its `[input]` variables. */
+  readonly vars?: JsonObject | undefined
+}
+
+function questionInput({ spec, vars, plan, state, files }: AgentQuestion): JsonObject {
+  const { sub_agents: _, ...params } = state.params
+  const { index, count, label, input, working } = plan
+  return {
+    _display: label,
+    prompt_file: spec.source === 'file' ? spec.file : null,
+    ...variableInput({ vars }),
+    instruction: instructionOf(state),
+    prompts: state.prompts,
+    params,
+    input,
+    task: { index, count, label },
+    files: { context: files.context, knowledge: files.knowledge, structure: files.structure, working },
+  }
+}
+
+const modelOptions = [
+  'model',
+  'model_aliases',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'reasoning_effort',
+  'seed',
+] as const
+
+/**
+ * It is the main agent, so what the front matter (as the chain left it), the environment and flags say about the model
+ * wins over its own options; config files do not. Scripts read those of them that are options of scripts.
+ */
+export function questionOptions({ spec, state }: Pick<AgentQuestion, 'spec' | 'state'>): JsonObject {
+  const own = { ...spec.layers.own, values: state.params }
+  const { values } = mergeLayers([own, ...spec.layers.above])
+  return Object.fromEntries(
+    modelOptions.flatMap((key): readonly (readonly [string, Json])[] => {
+      const value = values[key]
+      return value === undefined || value === null ? [] : [[key, value]]
+    }),
+  )
 }

@@ -1,19 +1,17 @@
 import type { AgentParts } from '../agent/parts.ts'
-import { emptyResult } from '../agent/result.ts'
+import { mapSiblings } from '../agent/siblings.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Json } from '../base/json.ts'
-import { mapLimit } from '../base/limit.ts'
-import { inheritedOptions } from '../config/agent-options.ts'
-import type { AgentResult, PromptAgent, PromptInput, PromptRequest } from '../event/agent.ts'
+import type { PromptAgent, PromptInput, PromptRequest, PromptResult } from '../event/agent.ts'
+import { below, emit, narrow, type RunContext, withServices } from '../event/context.ts'
 import { givenWithoutLimits } from '../event/limits.ts'
-import { below, emit, type RunContext } from '../event/context.ts'
-import { type ChildAnswer, childAnswer } from './child-answer.ts'
+import type { Spent } from '../event/meter.ts'
+import { task } from '../event/place.ts'
 import type { ChildSurroundings } from './child-target.ts'
-import { childVariables } from './child-variables.ts'
-import { withOwnMeter } from './own-meter.ts'
-import { runPrompt } from './prompt-run.ts'
+import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import type { TaskOutcome } from './task.ts'
 
 /**
  * The function that runs prompt files as agents: below the place of the caller, with its budget, signal and events, and
@@ -62,37 +60,29 @@ async function runChildPrompt(
   { agent, inputs, options }: PromptRequest,
   loaded: PromptTarget,
   context: RunContext,
-): Promise<AgentResult> {
-  const { asChild } = await import('./child-target.ts')
-  const mayWrite = context.mayWrite !== false
-  const target = asChild(loaded, agent, { options, mayWrite, inherited: context.options })
-  for (const { file } of target.agents) context.sources?.execute(file)
-  if (loaded.settings.write_mode && !mayWrite) {
+): Promise<PromptResult> {
+  const { asChild, childContext } = await import('./child-target.ts')
+  const { scope, services } = context
+  const target = asChild(loaded, agent, { options, inherited: scope.options })
+  for (const { file } of target.agents) services.sources.execute(file)
+  if (loaded.settings.write_mode && !scope.rights.write) {
     const hint = 'Set write_mode = true in the file that runs it.'
     emit(context, { type: 'warning', message: `${agent.name} changes no files: the file that runs it may not`, hint })
   }
 
-  const { context: metered, spent } = withOwnMeter(childContext(target, context))
+  const child = childContext(target, context)
   const limit = target.settings.input_concurrency
-  const answers = await mapLimit(inputs, { limit, signal: context.signal }, (given, index, signal) => {
-    const at = { ...metered, signal }
-    if (inputs.length === 1) return runOnce({ agent, target, given }, at)
-    const place = below(at, 'task', String(index))
-    return place.effects.boundary(place.at, () => runOnce({ agent, target, given }, place), {
-      inputs: givenWithoutLimits({ given, options, agent: agent.text }),
-    })
-  })
-  const { usage, costUsd } = spent()
-  return { ...resultOf(answers), usage, costUsd }
-}
-
-function childContext(target: PromptTarget, context: RunContext): RunContext {
-  return {
-    ...context,
-    options: inheritedOptions(target.agentSettings, target.configSettings),
-    redoCount: 0,
-    mayWrite: target.settings.write_mode,
-  }
+  const { value: answers, spent } = await services.meter.measure(scope.at, () =>
+    mapSiblings(inputs, { limit, signal: services.signal }, (given, index, signal) => {
+      const at = withServices(child, { signal })
+      if (inputs.length === 1) return runOnce({ agent, target, given }, at)
+      const place = below(at, task(index))
+      return services.effects.boundary(place.scope.at, () => runOnce({ agent, target, given }, place), {
+        inputs: givenWithoutLimits({ given, options, agent: agent.text }),
+      })
+    }),
+  )
+  return resultOf(answers, spent)
 }
 
 interface Execution {
@@ -102,14 +92,17 @@ interface Execution {
 }
 
 async function runOnce({ agent, target: loaded, given }: Execution, context: RunContext): Promise<ChildAnswer> {
+  const { childVariables } = await import('./child-target.ts')
   const target = { ...loaded, vars: childVariables(loaded, given.variables, agent) }
-  if (context.dry === 'req') {
+  if (context.scope.dry === 'req') {
     emit(context, { type: 'warning', message: `a dry run leaves out ${agent.name}: what comes after it may differ` })
     return { kind: 'skipped', reason: 'a dry run asks no model' }
   }
   // a budget of its own; those around it hold as well
-  if (target.spec.frontMatter['budget'] !== undefined) context.limitBelow?.(context.at, target.settings.budget)
-  const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, context)
+  const hasBudget = target.spec.frontMatter['budget'] !== undefined
+  const own = hasBudget ? narrow(context, { budget: target.settings.budget }) : context
+  const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, own)
+  if (outcome.status === 'suspended') throw outcome.error
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer
   throw new BatonError('TASK_FAILED', `every task of "${agent.name}" failed: ${answer.message}`, {
@@ -117,17 +110,50 @@ async function runOnce({ agent, target: loaded, given }: Execution, context: Run
   })
 }
 
-function resultOf(answers: readonly ChildAnswer[]): AgentResult {
+function resultOf(answers: readonly ChildAnswer[], spent: Spent): PromptResult {
   const [first] = answers
   if (answers.length === 1 && first?.kind === 'skipped') {
-    return { ...emptyResult, stopReason: 'skipped', outputs: [null], skipReason: first.reason }
+    return { kind: 'prompt', end: 'skipped', reason: first.reason, spent }
   }
   const given = answers.filter((answer) => answer.kind === 'answer')
-  const outputs = answers.map((answer): Json => (answer.kind === 'answer' ? (answer.value ?? answer.text) : null))
   return {
-    ...emptyResult,
+    kind: 'prompt',
+    end: 'done',
     text: given.map(({ text }) => text).join('\n\n'),
-    outputs,
-    afterAll: answers.length === 1 ? given[0]?.value : undefined,
+    outputs: answers.map((answer): Json => (answer.kind === 'answer' ? (answer.value ?? answer.text) : null)),
+    value: answers.length === 1 ? given[0]?.value : undefined,
+    spent,
   }
+}
+
+/** What one run of a prompt file is to its caller; plain JSON, because it is recorded. */
+type ChildAnswer =
+  /** `value` where the file has `[output]`; of several tasks the list of their values. */
+  | { readonly kind: 'answer'; readonly text: string; readonly value?: Json }
+  | { readonly kind: 'skipped'; readonly reason: string }
+  /** `message` is that of the first task that failed. */
+  | { readonly kind: 'failed'; readonly message: string }
+
+/**
+ * The final answers of a run joined by a blank line. Tasks that failed where the file allows it are left out; when
+ * nothing is left, the run failed.
+ */
+function childAnswer(outcome: Exclude<PromptOutcome, { readonly status: 'suspended' }>): ChildAnswer {
+  if (outcome.status === 'skipped') return { kind: 'skipped', reason: outcome.reason }
+  const done = outcome.outcomes.filter((task) => task.status === 'done')
+  if (done.length === 0) return nothingDone(outcome.outcomes)
+  const values = done.flatMap(({ value }) => (value === undefined ? [] : [value]))
+  const value = done.length === 1 ? values[0] : values
+  return {
+    kind: 'answer',
+    text: done.map(({ content }) => content).join('\n\n'),
+    ...(values.length === 0 || value === undefined ? {} : { value }),
+  }
+}
+
+function nothingDone(outcomes: readonly TaskOutcome[]): ChildAnswer {
+  const failed = outcomes.find((task) => task.status === 'failed')
+  if (failed !== undefined) return { kind: 'failed', message: failed.error.message }
+  const skipped = outcomes.find((task) => task.status === 'skipped')
+  return { kind: 'skipped', reason: skipped?.reason ?? 'it had nothing to do' }
 }

@@ -1,10 +1,16 @@
-import type { JsonObject } from '../base/json.ts'
+import { BatonError } from '../base/error.ts'
+import { defined, type JsonObject } from '../base/json.ts'
+import { inheritedOptions } from '../config/agent-options.ts'
+import { checkReserved } from '../config/check-settings.ts'
+import { fillVariables, type ValueProblem } from '../config/input-variables.ts'
+import { type Finding, meantHint, throwIssues, withPlace, wrongKey } from '../config/issue.ts'
+import { isRequestKey, isReserved, reserved } from '../config/keys.ts'
 import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
-import type { PromptAgent } from '../event/agent.ts'
+import type { CallerVariables, PromptAgent } from '../event/agent.ts'
+import { narrow, type RunContext, withScope } from '../event/context.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
-import { readChildOptions } from './child-options.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
 
@@ -15,19 +21,17 @@ export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' |
 
 /**
  * What a prompt file is loaded with that is run as an agent: `-m` and `BATON_MODEL` are for the main agent only, `-c` is
- * for the run, whose settings stand below those of the file (DESIGN 3).
+ * for the run, whose settings stand below those of the file.
  */
 export function childTargetOptions(file: string, around: ChildSurroundings): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
   return { ...around, env, file, flags: { overrides: around.flags.overrides }, isAgent: true }
 }
 
-export interface CallerRights {
+interface CallerOptions {
   /** Options of the entry or the call; they win over the file's front matter. */
   readonly options: JsonObject
-  /** A child never has more rights than its parent (DESIGN 9). */
-  readonly mayWrite: boolean
-  /** What agents of the run start from: it stands in for what the file does not say (DESIGN 3). */
+  /** What agents of the run start from: it stands in for what the file does not say. */
   readonly inherited?: JsonObject
 }
 
@@ -38,33 +42,102 @@ export interface CallerRights {
 export function asChild(
   target: PromptTarget,
   agent: Pick<PromptAgent, 'name' | 'file'>,
-  { options, mayWrite, inherited = {} }: CallerRights,
+  { options, inherited = {} }: CallerOptions,
 ): PromptTarget {
   const layer: Layer = { origin: { kind: 'flag', name: 'options' }, values: readChildOptions(options, agent) }
   const { layers } = target.spec
   const run: Layer = { origin: { kind: 'default' }, values: inherited }
   const spec = { ...target.spec, layers: { ...layers, below: [...layers.below, run], above: [...layers.above, layer] } }
-  const settings = (params: JsonObject): Settings => restricted(settingsFor(spec, params), mayWrite)
+  const settings = (params: JsonObject): Settings => withResolvedModels(settingsFor(spec, params))
   return { ...target, spec, settings: settings(spec.params), settingsFor: settings }
 }
 
-/** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */
-function restricted(settings: Settings, mayWrite: boolean): Settings {
-  const { model, model_aliases: aliases, fallback_models: fallbacks, write_mode: writes } = settings
-  return {
-    ...settings,
-    ...(model === undefined ? {} : asked(model, aliases)),
-    fallback_models: fallbacks.map((name) => resolveAlias(name, aliases)),
-    write_mode: writes && mayWrite,
-  }
+/** What it is run with: the options that its own agents start from, and no more rights than its caller has. */
+export function childContext(target: PromptTarget, context: RunContext): RunContext {
+  const options = inheritedOptions(target.agentSettings, target.configSettings)
+  return narrow(withScope(context, { options, redoCount: 0 }), { write: target.settings.write_mode })
 }
 
-function asked(name: string, aliases: Settings['model_aliases']): Pick<Settings, 'model' | 'reasoning_effort'> {
-  const { model, reasoningEffort } = askedModel(name, aliases)
-  return { model, ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }) }
+/** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */
+function withResolvedModels(settings: Settings): Settings {
+  const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
+  const asked = model === undefined ? undefined : askedModel(model, aliases)
+  return {
+    ...settings,
+    ...defined({ model: asked?.model, reasoning_effort: asked?.reasoningEffort }),
+    fallback_models: fallbacks.map((name) => resolveAlias(name, aliases)),
+  }
 }
 
 /** Keys of the front matter that are decided once for the whole run, by the file that was started. */
 export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
   return ['lua', 'retry', 'runs', 'secrets', 'timeouts'].filter((key) => spec.frontMatter[key] !== undefined)
+}
+
+/**
+ * The settings a caller gives a prompt file that it runs as an agent: request keys only, because what the file may do is
+ * its own affair. `allow_run_on_task_fail` is an option of agents too. Null says nothing.
+ * @throws BatonError CONFIG_INVALID naming the option
+ */
+function readChildOptions(options: JsonObject, { name }: Pick<PromptAgent, 'name'>): JsonObject {
+  const given = Object.entries(options).filter(([, value]) => value !== null)
+  const findings = given.flatMap(([key, value]): readonly Finding[] => {
+    if (!isOption(key)) return [unknownOption(key)]
+    return isReserved(key) ? checkReserved(key, value) : []
+  })
+  throwIssues(
+    findings.map((finding) => {
+      const { code, message, hint } = withPlace(finding, undefined)
+      return { code, message: `options of "${name}": ${message}`, hint }
+    }),
+  )
+  return Object.fromEntries(given)
+}
+
+function isOption(key: string): boolean {
+  return isRequestKey(key) || key === 'allow_run_on_task_fail'
+}
+
+function unknownOption(key: string): Finding {
+  const [message, otherwise] = isReserved(key)
+    ? [`"${key}" is not for its caller to set`, `Set ${key} in the prompt file itself.`]
+    : [`unknown key "${key}"`, 'Options of a prompt file are model, temperature, globs and the like.']
+  return wrongKey([key], { message, hint: meantHint(key, [...reserved.keys()].filter(isOption), otherwise) })
+}
+
+/**
+ * The values of the `[input]` variables of a prompt file that is run as an agent: from the table a script calls it with,
+ * from the entry of `sub_agents`, or from the file that it answers for. Undefined for a file without `[input]`.
+ * @throws BatonError CONFIG_INVALID naming the agent for a name that is no variable, a wrong value, a missing variable
+ */
+export function childVariables(
+  { spec: { variables } }: Pick<PromptTarget, 'spec'>,
+  { values, others }: CallerVariables,
+  agent: Pick<PromptAgent, 'name'>,
+): JsonObject | undefined {
+  if (variables === undefined) return undefined
+  const filled = fillVariables(variables, values)
+  const problem = filled.problems.find(({ kind }) => kind !== 'unknown' || others === 'refused')
+  if (problem !== undefined) throw refused(problem, agent)
+  return filled.values
+}
+
+/** No place is given: whoever called it knows where that is written. */
+function refused(problem: ValueProblem, { name: agent }: Pick<PromptAgent, 'name'>): BatonError {
+  const error = (message: string, hint: string): BatonError => new BatonError('CONFIG_INVALID', message, { hint })
+  switch (problem.kind) {
+    case 'unknown':
+      return error(`"${agent}" has no input variable "${problem.name}"`, problem.hint)
+    case 'wrong': {
+      const { name, expected } = problem
+      const message = `the input variable "${name}" of "${agent}" must be ${expected}`
+      return error(message, `See [input.${name}] in its front matter.`)
+    }
+    case 'missing': {
+      const { name, description } = problem.variable
+      const what = description === undefined ? '' : `: ${description}`
+      const hint = `Give it by name: { name = ${JSON.stringify(agent)}, ${name} = … }, or as input = { ${name} = … } of aip.agent.run.`
+      return error(`"${agent}" is not given its input variable "${name}"${what}`, hint)
+    }
+  }
 }

@@ -1,7 +1,6 @@
 import type { Json } from '../base/json.ts'
-import { isBatonError } from '../base/error.ts'
-import { StopSignal } from '../base/stop.ts'
-import type { RunTotal } from '../event/context.ts'
+import { isBatonError, isSuspension, StopSignal } from '../base/error.ts'
+import type { RunTotal } from '../event/meter.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
 import type { EventBody, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -11,9 +10,7 @@ import type { TaskOutcome } from './task.ts'
 /** How a run ended. A run that fails is not thrown: it has an `error`. */
 export interface Ending {
   readonly stopReason: RunStopReason
-  /** One for each task of a prompt file, in input order. */
   readonly tasks: readonly TaskOutcome[]
-  /** Outputs of an agent that was run directly, in input order. */
   readonly outputs: readonly Json[]
   readonly error?: unknown
   readonly skipped?: { readonly reason: string; readonly hint: string }
@@ -26,7 +23,7 @@ export function failedEnding(
   tasks: readonly TaskOutcome[] = [],
 ): Ending {
   if (signal?.aborted === true) return { stopReason: 'cancelled', tasks, outputs: [], error: signal.reason as unknown }
-  return { stopReason: stopReasonOf(error), tasks, outputs: [], error }
+  return { stopReason: isSuspension(error) ? 'suspended' : stopReasonOf(error), tasks, outputs: [], error }
 }
 
 function stopReasonOf(error: unknown): RunStopReason {
@@ -39,7 +36,7 @@ function isBudget(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
 }
 
-/** DESIGN 12. A run whose tasks failed where the file allows it exits 1. */
+/** A run whose tasks failed where the file allows it exits 1. */
 export function exitCodeFor({ stopReason, error }: Ending): number {
   switch (stopReason) {
     case 'done':
@@ -50,15 +47,25 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
     case 'limit':
     case 'budget':
     case 'error':
+    case 'suspended':
       return error === undefined ? 1 : exitCodeOf(error)
   }
 }
 
+/** What the last event says besides the ending. */
+export interface EndFacts extends RunTotal {
+  readonly repeated: readonly Repeated[]
+  readonly suspended: readonly Waiting[]
+}
+
+/** An effect that waits for a person or another day. */
+export interface Waiting {
+  readonly place: string
+  readonly kind: string
+}
+
 /** The one last event of a run. */
-export function endingEvent(
-  ending: Ending,
-  { usage, costUsd, unpriced, repeated }: RunTotal & { readonly repeated: readonly Repeated[] },
-): EventBody {
+export function endingEvent(ending: Ending, { usage, costUsd, unpriced, repeated, suspended }: EndFacts): EventBody {
   const { stopReason, tasks, outputs, error, skipped } = ending
   const exitCode = exitCodeFor(ending)
   const answers = tasks.map((task) => (task.status === 'done' ? task.content : null))
@@ -73,6 +80,7 @@ export function endingEvent(
     unpriced,
     permission_denials: [],
     repeated: repeated.map(({ id, place, kind }) => ({ id, place, kind })),
+    ...(suspended.length === 0 ? {} : { suspended: suspended.map(({ place, kind }) => ({ place, kind })) }),
     ...(skipped === undefined ? {} : { reason: skipped.reason }),
     ...(error === undefined ? {} : { error: errorInfo(error) }),
   }

@@ -1,7 +1,7 @@
 import type { Ending } from './ending.ts'
 import type { Execution } from './execute.ts'
 import type { GivenInputs } from './inputs.ts'
-import { keepTranscript } from './keep-transcript.ts'
+import { keepTranscript } from './transcript.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
@@ -10,7 +10,7 @@ import type { TaskOutcome } from './task.ts'
 export async function executePrompt(
   target: PromptTarget,
   { texts }: GivenInputs,
-  { context, finished, hide, limitBudget }: Execution,
+  { context, finished, hide }: Execution,
 ): Promise<Ending> {
   const failed: TaskOutcome[] = []
   const keep = (): void => keepTranscript(target, { outcomes: [...finished, ...failed], hide }, context)
@@ -19,11 +19,11 @@ export async function executePrompt(
       {
         target,
         inputs: texts,
-        onBudget: limitBudget,
         onOutcome: (task, count) => {
           finished.push(task)
           if (task.status !== 'done') return
-          context.events([], { type: 'answer', index: task.index, count, label: task.label, text: task.content })
+          const { index, label, content: text } = task
+          context.services.events([], { type: 'answer', index, count, label, text })
         },
         onFailure: (task) => failed.push(task),
       },
@@ -46,6 +46,9 @@ function promptEnding(outcome: PromptOutcome): Ending {
   if (outcome.status === 'skipped') {
     const { reason, hint } = outcome
     return { stopReason: 'skipped', tasks: [], outputs: [], skipped: { reason, hint } }
+  }
+  if (outcome.status === 'suspended') {
+    return { stopReason: 'suspended', tasks: outcome.outcomes, outputs: [], error: outcome.error }
   }
   const failed = outcome.outcomes.some(({ status }) => status === 'failed')
   return { stopReason: failed ? 'error' : 'done', tasks: outcome.outcomes, outputs: [] }

@@ -1,21 +1,20 @@
+import { createInOrder } from '../base/concurrency.ts'
+import { BatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { Json } from '../base/json.ts'
-import type { Settings } from '../config/settings.ts'
-import type { RunContext } from '../event/context.ts'
+import type { ScriptResult } from '../event/agent.ts'
+import { below, emit, type RunContext, withScope } from '../event/context.ts'
+import { part } from '../event/place.ts'
 import type { Ending } from './ending.ts'
-import type { GivenInputs } from './inputs.ts'
+import { type GivenInputs, readInputs } from './inputs.ts'
 import type { AgentTarget, Target } from './target.ts'
-import { runTarget } from './target-run.ts'
 import type { TaskOutcome } from './task.ts'
 
 export interface Execution {
   readonly context: RunContext
   /** Tasks whose outcome is final, for the ending of a run that fails later. */
   readonly finished: TaskOutcome[]
-  /** Hides secrets in what is written. */
   readonly hide: (text: string) => string
-  /** Lowers the limits of what the rest of a round may cost. */
-  readonly limitBudget: (budget: Settings['budget']) => void
 }
 
 /** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
@@ -25,22 +24,75 @@ export async function execute(target: Target, inputs: GivenInputs, execution: Ex
   return executePrompt(target, inputs, execution)
 }
 
-async function executeAgent(
-  { agent, reload, flagOptions }: AgentTarget,
+async function executeAgent(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
+  const result = await runAgent(target, inputs, context)
+  if (result.end !== 'skipped') {
+    const { failedInputs, outputs } = result
+    return { stopReason: failedInputs > 0 ? 'error' : 'done', tasks: [], outputs }
+  }
+  const reason = result.reason ?? 'the agent skipped this run'
+  return {
+    stopReason: 'skipped',
+    tasks: [],
+    outputs: [],
+    skipped: { reason, hint: `See ${displayPath(context.scope.folders.workspace, target.agent.file)}.` },
+  }
+}
+
+/**
+ * Runs an `.aip` or `.lua` file that was named on the command line, and again while it asks for it by `redo_run`. Each
+ * round reads the agent and lists the files of `-f` again.
+ * @throws BatonError when the agent fails, LIMIT after too many rounds
+ */
+async function runAgent(
+  { reload, flagOptions: options }: AgentTarget,
   inputs: GivenInputs,
   context: RunContext,
-): Promise<Ending> {
-  const onOutput = (output: Json): void => context.events([], { type: 'output', output })
-  const { stopReason, outputs, failedInputs, skipReason } = await runTarget(
-    { load: reload, inputs, options: flagOptions, onOutput },
-    context,
+): Promise<ScriptResult> {
+  return runRounds(
+    async (redoCount, round) => {
+      const at = withScope(below(round, part('main')), { redoCount })
+      const order = createInOrder((output: Json) => context.services.events([], { type: 'output', output }))
+      const result = await context.services.agents.run(
+        {
+          kind: 'script',
+          agent: reload(),
+          inputs: await readInputs(inputs, at),
+          options,
+          onOutput: (output, index) => order.add(index, output),
+        },
+        at,
+      )
+      return { outcome: result, redo: result.end === 'redo' }
+    },
+    { context, cure: 'Let the agent look at CTX.RUN_FLOW_REDO_COUNT before it returns aip.flow.redo_run().' },
   )
-  if (stopReason !== 'skipped') return { stopReason: failedInputs > 0 ? 'error' : 'done', tasks: [], outputs }
-  const reason = skipReason ?? 'the agent skipped this run'
-  return {
-    stopReason,
-    tasks: [],
-    outputs,
-    skipped: { reason, hint: `See ${displayPath(context.workspace, agent.file)}.` },
+}
+
+/** Rounds a run may take after its first one. */
+export const maxRedo = 20
+
+export interface RoundOutcome<T> {
+  readonly outcome: T
+  readonly redo: boolean
+}
+
+/**
+ * Runs rounds until one does not ask for another. Round n is below `redo/<n>`, the first one below nothing.
+ * `cure` says how the author ends it.
+ * @throws BatonError LIMIT after too many rounds
+ */
+export async function runRounds<T>(
+  round: (redoCount: number, context: RunContext) => Promise<RoundOutcome<T>>,
+  { context, cure }: { readonly context: RunContext; readonly cure: string },
+): Promise<T> {
+  for (let redoCount = 0; ; redoCount += 1) {
+    const at = redoCount === 0 ? context : below(context, { kind: 'redo', round: redoCount })
+    const { outcome, redo } = await round(redoCount, at)
+    if (!redo) return outcome
+    if (redoCount >= maxRedo) {
+      throw new BatonError('LIMIT', `the run was asked to redo itself more than ${maxRedo} times`, { hint: cure })
+    }
+    emit(context, { type: 'redo', count: redoCount + 1 })
   }
 }

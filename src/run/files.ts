@@ -1,19 +1,20 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isUtf8 } from 'node:buffer'
-import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { BatonError, hasSystemCode, isBatonError, messageOf, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { listFiles, type ListedFile } from '../base/glob.ts'
+import { type ListedFile, listSteps } from '../base/glob.ts'
+import { finishInTurns } from '../base/concurrency.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
+import { item, part } from '../event/place.ts'
 import type { Settings } from '../config/settings.ts'
 import { mayRead } from '../tool/guard.ts'
 import type { LoadedFile } from './messages.ts'
+import type { PromptTarget } from './prompt-target.ts'
 
-/** A file a glob matched: its path relative to base_dir and its size in bytes. */
-export interface FileRef {
-  readonly path: string
-  readonly size: number
-}
+/** A file a glob matched: its path relative to base_dir and its size in bytes. A type, because only types are JSON. */
+export type FileRef = { readonly path: string; readonly size: number }
 
 /** Everything the globs of a request name, listed; contents are read by `loadFiles`. */
 export interface FileSet {
@@ -25,74 +26,92 @@ export interface FileSet {
 }
 
 /**
- * Lists the files of a request; the content of the prompt file itself is never part of it (DESIGN 4).
- * Each kind is one observation, so a resumed run sees the same list.
+ * Lists the files of a request; the content of the prompt file itself is never part of it. Each kind is one observation,
+ * so a resumed run sees the same list.
  * @throws BatonError OUTSIDE_WORKSPACE when a glob or a link leads out of the workspace
  */
-export function listFileSet(
+export async function listFileSet(
   { globs, base_dir: baseDir }: Settings,
   { context, promptFile }: { readonly context: RunContext; readonly promptFile: string },
-): FileSet {
-  const list = (kind: string, patterns: readonly string[]): readonly FileRef[] => {
+): Promise<FileSet> {
+  const { scope, services } = context
+  const list: ListKind = async (kind, patterns, index) => {
     if (patterns.length === 0) return []
-    const at = [...context.at, 'files', kind]
-    return context.effects.observe(at, { name: 'file.list', args: [...patterns] }, () =>
-      listed(kind, () => listNoted(kind, patterns, { baseDir, context }))
+    const at = [...scope.at, part('files'), item(kind), ...(index === undefined ? [] : [item(index)])]
+    return services.effects.observeAsync(at, { name: 'file.list', args: [...patterns] }, async () =>
+      (await listNoted(kind, patterns, { baseDir, context }))
         .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== promptFile)
-        .filter(({ absolute }) => context.rights === undefined || mayRead(absolute, context))
+        .filter(({ absolute }) => scope.rights.packs.length === 0 || mayRead(absolute, context))
         .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size })),
     )
   }
   return {
-    knowledge: list('knowledge', globs.knowledge),
-    structure: list('structure', globs.structure).map(({ path }) => path),
-    context: list('context', globs.context),
-    groups:
-      globs.working.length === 0
-        ? undefined
-        : globs.working.flatMap((entry, index) => workingGroups(entry, index, list)),
+    knowledge: await list('knowledge', globs.knowledge),
+    structure: (await list('structure', globs.structure)).map(({ path }) => path),
+    context: await list('context', globs.context),
+    groups: globs.working.length === 0 ? undefined : await workingGroups(globs.working, list),
   }
 }
 
-function listNoted(
-  kind: string,
+type FileKind = 'knowledge' | 'structure' | 'context' | 'working'
+
+type ListKind = (kind: FileKind, patterns: readonly string[], index?: number) => Promise<readonly FileRef[]>
+
+async function listNoted(
+  kind: FileKind,
   globs: readonly string[],
   { baseDir, context }: { readonly baseDir: string; readonly context: RunContext },
-): readonly ListedFile[] {
-  const root = context.workspace
-  const files = listFiles(globs, { baseDir, root })
+): Promise<readonly ListedFile[]> {
+  const { scope, services } = context
+  const root = scope.folders.workspace
+  let files: readonly ListedFile[]
+  try {
+    files = await finishInTurns(listSteps(globs, { baseDir, root }), services.signal)
+  } catch (error) {
+    if (!(error instanceof BatonError)) throw error
+    // for `placeGlobErrors`: the key of the front matter that holds the globs
+    const { code, message, hint } = error
+    throw new BatonError(code, message, { cause: { globKey: `${kind}_globs` }, ...defined({ hint }) })
+  }
   const found = files.map(({ absolute }) => absolute)
-  context.reads?.list({ globs, baseDir, root, found, reads: kind === 'structure' ? 'names' : 'content' })
+  services.reads?.list({ globs, baseDir, root, found, reads: kind === 'structure' ? 'names' : 'content' })
   return files
 }
 
-/** What a glob error carries as its cause: the key of the front matter that holds the glob. */
-interface GlobCause {
-  readonly globKey: string
+/** Lists files; a glob that leaves the workspace is shown where it is written. */
+export async function placeGlobErrors<T>(
+  { placeOf }: Pick<PromptTarget, 'placeOf'>,
+  list: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await list()
+  } catch (error) {
+    if (!isBatonError(error) || !isObject(error.cause) || !('globKey' in error.cause)) throw error
+    throw rewordError(error, { place: await placeOf([String(error.cause['globKey'])]) })
+  }
 }
 
-function listed<T>(kind: string, list: () => T): T {
-  try {
-    return list()
-  } catch (error) {
-    if (!(error instanceof BatonError)) throw error
-    const cause: GlobCause = { globKey: `${kind.split('/')[0]}_globs` }
-    throw new BatonError(error.code, error.message, {
-      cause,
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-    })
+/** What `post` agents see of the files. */
+export function fileInputs({ context, knowledge, groups = [] }: FileSet): JsonObject {
+  return {
+    coder_context_file_refs: context,
+    coder_knowledge_file_refs: knowledge,
+    coder_working_file_refs: groups.flat(),
   }
 }
 
 /** A glob gives one group per file; a list of globs gives one group with all its files. */
-function workingGroups(
-  entry: string | readonly string[],
-  index: number,
-  list: (kind: string, patterns: readonly string[]) => readonly FileRef[],
-): readonly (readonly FileRef[])[] {
-  const files = list(`working/${index}`, typeof entry === 'string' ? [entry] : entry)
-  if (typeof entry === 'string') return files.map((file) => [file])
-  return files.length === 0 ? [] : [files]
+async function workingGroups(
+  entries: readonly (string | readonly string[])[],
+  list: ListKind,
+): Promise<readonly (readonly FileRef[])[]> {
+  const groups: (readonly FileRef[])[] = []
+  for (const [index, entry] of entries.entries()) {
+    const files = await list('working', typeof entry === 'string' ? [entry] : entry, index)
+    if (typeof entry === 'string') groups.push(...files.map((file) => [file]))
+    else if (files.length > 0) groups.push(files)
+  }
+  return groups
 }
 
 /**
@@ -108,10 +127,13 @@ export function loadFiles(
   const left: { [reason: string]: string[] } = {}
   for (const path of paths) {
     const file = resolve(baseDir, path)
-    const call = { name: 'file.read', args: [displayPath(context.workspace, file)] }
-    const read = context.effects.observe([...context.at, 'read', path], call, () => readText(file))
+    const shown = displayPath(context.scope.folders.workspace, file)
+    const at = [...context.scope.at, part('read'), item(path)]
+    const read = context.services.effects.observe(at, { name: 'file.read', args: [shown], reads: shown }, () =>
+      readText(file),
+    )
     if (typeof read === 'string') {
-      context.reads?.file(file, read)
+      context.services.reads?.file(file, read)
       loaded.push({ path, content: read })
     } else (left[read.missing] ??= []).push(path)
   }
@@ -142,11 +164,9 @@ export function checkSize(refs: readonly FileRef[], { max_files_size_kb: limit }
   const total = refs.reduce((sum, { size }) => sum + size, 0)
   if (total <= limit * 1000) return
   const largest = refs.toSorted((left, right) => right.size - left.size).slice(0, 3)
-  throw new BatonError(
-    'LIMIT',
-    `the files of this request have ${Math.ceil(total / 1000)} kB, above max_files_size_kb = ${limit}`,
-    {
-      hint: `Narrow the globs or raise the limit. Largest: ${largest.map(({ path, size }) => `${path} (${Math.ceil(size / 1000)} kB)`).join(', ')}.`,
-    },
-  )
+  const named = largest.map(({ path, size }) => `${path} (${Math.ceil(size / 1000)} kB)`)
+  const message = `the files of this request have ${Math.ceil(total / 1000)} kB, above max_files_size_kb = ${limit}`
+  throw new BatonError('LIMIT', message, {
+    hint: `Narrow the globs or raise the limit. Largest: ${named.join(', ')}.`,
+  })
 }

@@ -1,8 +1,10 @@
+import { part } from '../event/place.ts'
 import { posix, relative } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
-import { listFiles } from '../base/glob.ts'
+import { listSteps } from '../base/glob.ts'
 import type { Json } from '../base/json.ts'
+import { finishInTurns } from '../base/concurrency.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { fileInfo } from '../script/host/file-info.ts'
 import { luaToJson } from '../script/values.ts'
@@ -19,22 +21,25 @@ export interface GivenInputs {
 }
 
 /**
- * The inputs of an agent that is run by itself (spec/aipack.md 2.4, 5.2): the texts of `-i`, or a FileInfo for each
- * file of `-f`, with paths relative to the workspace; null when neither is given. Files are listed at each call, and a
- * warning says when there is none.
+ * The inputs of an agent that is run by itself: the texts of `-i`, or a FileInfo for each file of `-f`, with paths
+ * relative to the workspace; null when neither is given. Files are listed at each call, and a warning says when there is
+ * none.
  * @throws BatonError USAGE when both are given, OUTSIDE_WORKSPACE for globs that lead out
  */
-export function readInputs({ texts, globs, cwd }: GivenInputs, context: RunContext): readonly Json[] | null {
+export async function readInputs(
+  { texts, globs, cwd }: GivenInputs,
+  context: RunContext,
+): Promise<readonly Json[] | null> {
   refuseBoth({ texts, globs })
   if (texts.length > 0) return texts
   if (globs.length === 0) return null
   const folder = realPath(cwd)
-  if (!isInside(context.workspace, folder)) {
-    throw new BatonError('OUTSIDE_WORKSPACE', `${cwd} is outside the workspace ${context.workspace}`, {
+  if (!isInside(context.scope.folders.workspace, folder)) {
+    throw new BatonError('OUTSIDE_WORKSPACE', `${cwd} is outside the workspace ${context.scope.folders.workspace}`, {
       hint: 'Run -f from inside the workspace.',
     })
   }
-  const found = listInputs({ globs, folder }, context)
+  const found = await listInputs({ globs, folder }, context)
   if (found.length === 0) {
     const message = `-f ${globs.join(', ')} matches no file`
     emit(context, { type: 'warning', message, hint: 'The agent runs as it does without inputs.' })
@@ -45,33 +50,37 @@ export function readInputs({ texts, globs, cwd }: GivenInputs, context: RunConte
 function listInputs(
   { globs, folder }: { readonly globs: readonly string[]; readonly folder: string },
   context: RunContext,
-): readonly Json[] {
-  return context.effects.observe([...context.at, 'inputs'], { name: 'file.list', args: [...globs] }, () => {
-    const where = { globs: globs.map(anywhere), baseDir: folder, root: context.workspace }
-    const found = listFiles(where.globs, where).map(({ absolute }) => absolute)
-    context.reads?.list({ ...where, found, reads: 'content' })
+): Promise<readonly Json[]> {
+  const { scope, services } = context
+  const { workspace } = scope.folders
+  const at = [...scope.at, part('inputs')]
+  return services.effects.observeAsync(at, { name: 'file.list', args: [...globs] }, async () => {
+    const where = { globs: globs.map(anywhere), baseDir: folder, root: workspace }
+    const files = await finishInTurns(listSteps(where.globs, where), services.signal)
+    const found = files.map(({ absolute }) => absolute)
+    services.reads?.list({ ...where, found, reads: 'content' })
     return found.map((absolute) => {
-      const path = displayPath(context.workspace, absolute)
+      const path = displayPath(workspace, absolute)
       const info = luaToJson(fileInfo(path, fileStatus(absolute, context)))
       return { ...(info as { readonly [key: string]: Json }), _display: path }
     })
   })
 }
 
-/** `-i` and `-f` both say what the tasks are (DESIGN 2). */
+/** `-i` and `-f` both say what the tasks are. */
 export function refuseBoth({ texts, globs }: Pick<GivenInputs, 'texts' | 'globs'>): void {
   if (texts.length === 0 || globs.length === 0) return
   throw new BatonError('USAGE', '-i and -f both give inputs', { hint: 'Leave one of them out.' })
 }
 
-/** `-f` as the setting it stands for when the target is a prompt file: relative to `base_dir` (DESIGN 2). */
+/** `-f` as the setting it stands for when the target is a prompt file: relative to `base_dir`. */
 export function workingGlobs({ globs, cwd }: GivenInputs, baseDir: string): string {
   const prefix = relative(baseDir, realPath(cwd))
   const moved = globs.map((glob) => (prefix === '' ? anywhere(glob) : posix.join(prefix, anywhere(glob))))
   return `working_globs=${JSON.stringify(moved)}`
 }
 
-/** A bare name is looked for in every folder (spec/aipack.md 5.2). */
+/** A bare name is looked for in every folder. */
 function anywhere(glob: string): string {
   return glob.includes('*') || /^(?:\.\.?)?\//.test(glob) ? glob : `**/${glob}`
 }

@@ -5,8 +5,8 @@ import { loadTemplates } from '../prompt/template.ts'
 import type { ChainState } from '../stage/state.ts'
 
 /**
- * Substitutes the author's own instruction once (DESIGN 4 "Template"): a segment that is byte for byte what the file
- * says. What agents inserted or changed stays literal. `data` is `{ input, data: { files, task }, params }`.
+ * Substitutes the author's own instruction once: a segment that is byte for byte what the file says. What agents
+ * inserted or changed stays literal. `data` is `{ input, data: { files, task }, params }`.
  * @throws BatonError PROMPT_SYNTAX at the line of the file
  */
 export async function renderInstruction(

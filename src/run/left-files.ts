@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { canonicalJson, isObject, type Json } from '../base/json.ts'
-import type { AskedCall, FileChangeRecord, PlannedChange } from '../event/effects.ts'
+import type { AskedCall, FileChangeRecord, PlanChange } from '../event/effects.ts'
+import type { EffectHook } from '../journal/effects.ts'
 import { entryHash, startHash } from '../tool/file-hash.ts'
-import { statusAt } from '../watch/status.ts'
-import type { AddedTexts } from './added-texts.ts'
+import { isFolder, statusAt } from '../watch/prints.ts'
 
 /** What a run leaves at a path: see `entryHash`, and its size in bytes. */
 export interface LeftFile {
@@ -28,8 +28,7 @@ export interface OwnFiles {
   readonly isAsLeft: (path: string) => boolean
   /** See `VerifyOptions`. */
   readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
-  readonly whyChangeAgain: (record: FileChangeRecord, plan: () => PlannedChange | undefined) => string | undefined
-  /** Those that were found as they were left. */
+  readonly whyChangeAgain: (record: FileChangeRecord, plan: PlanChange) => string | undefined
   readonly found: LeftFiles
 }
 
@@ -50,14 +49,17 @@ export function createOwnFiles(
   function stillHolds(path: string): boolean {
     if (isAsLeft(path)) return true
     const then = left.get(path)
-    if (then === undefined || !added.isAllBehind(path, then.size) || hashOfStart(path, then.size) !== then.hash) {
+    if (
+      then === undefined ||
+      !added.isAllBehind(path, then.size) ||
+      ifReadable(() => startHash(path, then.size)) !== then.hash
+    )
       return false
-    }
     found.set(path, leftAt(path))
     return true
   }
 
-  function whyChangeAgain(record: FileChangeRecord, plan: () => PlannedChange | undefined): string | undefined {
+  function whyChangeAgain(record: FileChangeRecord, plan: PlanChange): string | undefined {
     const { op, path } = record
     const from = isText(record['from']) ? record['from'] : path
     if (op === 'mkdir') return isFolder(resolve(workspace, path)) ? undefined : `${path} was removed since`
@@ -105,31 +107,23 @@ function filesIn(value: unknown): readonly unknown[] {
 }
 
 /** Whether the same would be written. What is there before does not count. */
-function isSameChange(record: FileChangeRecord, plan: () => PlannedChange | undefined): boolean {
+function isSameChange(record: FileChangeRecord, plan: PlanChange): boolean {
   try {
-    const planned = plan()?.record
+    const planned = plan(() => {})?.record
     return planned?.path === record.path && planned.after === record.after && planned['mode'] === record['mode']
   } catch {
     return false
   }
 }
 
-function isFolder(path: string): boolean {
-  return statusAt(path)?.isDirectory() === true
-}
-
 function hashAt(path: string): string | null {
-  try {
-    return entryHash(path)
-  } catch {
-    // what cannot be read is told apart from everything that can be
-    return ''
-  }
+  return ifReadable(() => entryHash(path))
 }
 
-function hashOfStart(path: string, size: number): string {
+/** What cannot be read is told apart from everything that can be. */
+function ifReadable<T>(hash: () => T): T | '' {
   try {
-    return startHash(path, size)
+    return hash()
   } catch {
     return ''
   }
@@ -137,4 +131,43 @@ function hashOfStart(path: string, size: number): string {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
+}
+
+/** What the runs of a watch session have added to the ends of files. */
+export interface AddedTexts {
+  /** Notices what effects add. Paths in records are relative to the workspace. */
+  readonly hook: (workspace: string) => EffectHook
+  /** Whether all that a file (absolute) holds behind its first `size` bytes was added by runs of the session. */
+  readonly isAllBehind: (path: string, size: number) => boolean
+}
+
+/** The end of a file that was added without a gap, in bytes. */
+interface Added {
+  readonly from: number
+  readonly to: number
+}
+
+export function createAddedTexts(): AddedTexts {
+  const texts = new Map<string, Added>()
+
+  function note(record: FileChangeRecord, path: string): void {
+    const { op, offset, bytes } = record
+    if (op !== 'append' || typeof offset !== 'number' || typeof bytes !== 'number') return void texts.delete(path)
+    const before = texts.get(path)
+    // another size than after the last one: somebody else has written
+    texts.set(path, { from: before?.to === offset ? before.from : offset, to: offset + bytes })
+  }
+
+  return {
+    hook: (workspace) => ({
+      change(record, act) {
+        act()
+        note(record, resolve(workspace, record.path))
+      },
+    }),
+    isAllBehind(path, size) {
+      const added = texts.get(path)
+      return added !== undefined && added.from <= size && BigInt(added.to) === statusAt(path)?.size
+    },
+  }
 }

@@ -1,17 +1,20 @@
 import { BatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
-import type { AgentResult, ModelSettings } from '../event/agent.ts'
+import type { AgentSession, ModelAgent, ModelResult } from '../event/agent.ts'
 import { below, type RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
+import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
+import { part } from '../event/place.ts'
+import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
-import { addSpent, nothingSpent, responseOf, type Spent, type TaskAnswer } from './answer.ts'
-import { applyAnswer, shownFiles } from './apply-answer.ts'
+import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
+import { applyAnswer, type Editing, shownFiles } from './apply-answer.ts'
 import { checkSize, type FileRef, type FileSet, loadFiles } from './files.ts'
-import { type GivenAnswer, keepAnswer } from './given-answer.ts'
 import { buildMessages, type LoadedFile, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
-import { repairAnswer } from './repair.ts'
+import { repairAnswer } from './structured-answer.ts'
 
 export interface Question {
   readonly plan: TaskPlan
@@ -22,75 +25,81 @@ export interface Question {
   readonly inputText: string
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
+  /** The chain has changed `model_aliases`, so that names are looked up before the run's own aliases are. */
+  readonly usesOwnAliases: boolean
 }
 
-/** A conversation of the main agent: each further message is one more model call. */
+/** A conversation of the main agent. */
 export interface Conversation {
-  readonly ask: (messages: readonly Message[]) => Promise<AgentResult>
+  /** Sends further messages: one more model call. */
+  readonly ask: (messages: readonly Message[]) => Promise<ModelResult>
   readonly spent: () => Spent
   /** The last answer. */
   readonly last: () => GivenAnswer
 }
 
 /**
- * The built-in main agent (DESIGN 4): builds the messages, asks the model, and does with the answer what the file wants:
+ * The built-in main agent: builds the messages, asks the model, and does with the answer what the file wants:
  * checks it against `[output]`, or carries out its file changes.
  * @throws BatonError of the model call, LIMIT for files that are too large, CHANGES_FAILED
  */
 export async function askMain(question: Question, context: RunContext): Promise<TaskAnswer> {
   const { settings, output } = question
-  const files = readFiles(question, below(context, 'ask'))
+  const files = readFiles(question, below(context, part('ask')))
   const messages = buildMessages({
     ...files,
     structure: question.files.structure,
     input: question.inputText,
     instruction: question.instruction,
-    rules: rulesOf(question),
+    rules: rulesOf(question, context),
     isRepeated: question.plan.count > 1,
   })
-  if (context.dry === 'req') {
+  if (context.scope.dry === 'req') {
     return { text: showMessages(messages), response: {}, fileChanges: [], spent: nothingSpent }
   }
 
-  const conversation = openConversation(question, context)
-  const result = await conversation.ask(messages)
-  return keepAnswer(conversation.last, () => {
-    const shown = shownFiles([...files.knowledge, ...files.context, ...files.working], settings)
-    return useAnswer(result, { settings, output, shown, conversation }, context)
-  })
+  const session = await context.services.agents.open(mainAgent(question), below(context, part('ask')))
+  try {
+    const conversation = conversationOf(session)
+    const result = await conversation.ask(messages)
+    return await keepAnswer(conversation.last, () => {
+      const shown = shownFiles([...files.knowledge, ...files.context, ...files.working], settings)
+      return useAnswer(result, { settings, output, shown, conversation }, context)
+    })
+  } finally {
+    await session.close()
+  }
 }
 
-interface Use {
-  readonly settings: Settings
-  readonly output: OutputSchema | undefined
-  readonly shown: ReadonlyMap<string, string>
+interface Use extends Pick<Question, 'settings' | 'output'>, Pick<Editing, 'shown'> {
   readonly conversation: Conversation
 }
 
 async function useAnswer(
-  result: AgentResult,
+  result: ModelResult,
   { settings, output, shown, conversation }: Use,
   context: RunContext,
 ): Promise<TaskAnswer> {
-  if (context.dry === undefined) {
+  if (context.scope.dry === undefined) {
     if (output !== undefined) return repairAnswer(result, { output, conversation }, context)
-    if (settings.write_mode) return applyAnswer(result, { settings, shown, conversation }, context)
+    if (writesFiles(settings, context)) return applyAnswer(result, { settings, shown, conversation }, context)
   }
   const spent = conversation.spent()
   return { text: result.text, response: responseOf(result.text, spent), fileChanges: [], spent }
 }
 
-function rulesOf({ settings, output }: Question): readonly string[] {
-  // what `[output]` wants is said by the wire format where a server does not enforce it
-  if (output !== undefined) return []
-  return settings.write_mode ? [changesInstruction(settings.file_content_mode)] : []
+/** Whether the file changes of an answer are applied: the file wants it, and so does everybody who runs it. */
+export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>, { scope }: RunContext): boolean {
+  return writes && scope.rights.write
 }
 
-interface Material {
-  readonly knowledge: readonly LoadedFile[]
-  readonly context: readonly LoadedFile[]
-  readonly working: readonly LoadedFile[]
+function rulesOf({ settings, output }: Question, context: RunContext): readonly string[] {
+  // what `[output]` wants is said by the wire format where a server does not enforce it
+  if (output !== undefined) return []
+  return writesFiles(settings, context) ? [changesInstruction(settings.file_content_mode)] : []
 }
+
+type Material = { readonly [kind in 'knowledge' | 'context' | 'working']: readonly LoadedFile[] }
 
 /** A file that is worked on is not shown a second time as context. */
 function readFiles({ plan, settings, files }: Question, at: RunContext): Material {
@@ -98,7 +107,7 @@ function readFiles({ plan, settings, files }: Question, at: RunContext): Materia
   const contextRefs = files.context.filter(({ path }) => !working.includes(path))
   checkSize([...files.knowledge, ...contextRefs, ...plan.working], settings)
   const load = (kind: keyof Material, paths: readonly string[]): readonly LoadedFile[] =>
-    loadFiles(paths, settings, below(at, kind))
+    loadFiles(paths, settings, below(at, part(kind)))
   const shown = load('working', working)
   if (working.length > 0 && shown.length === 0) {
     throw new BatonError('FILE_FAILED', `nothing is left to work on: ${working.join(', ')} cannot be shown`, {
@@ -116,33 +125,33 @@ function pathsOf(refs: readonly FileRef[]): readonly string[] {
   return refs.map(({ path }) => path)
 }
 
-function openConversation({ settings, output }: Question, context: RunContext): Conversation {
-  const agent = {
+function mainAgent({ settings, output, usesOwnAliases }: Question): ModelAgent {
+  const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
+  const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
+  const named = usesOwnAliases && model !== undefined ? askedModel(model, aliases) : undefined
+  return {
     kind: 'llm',
     name: 'main',
-    settings: modelSettings(settings),
-    fallbackModels: settings.fallback_models,
+    settings: {
+      ...defined({ model, temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed }),
+      ...defined({ model: named?.model, reasoning_effort: named?.reasoningEffort }),
+    },
+    fallbackModels: usesOwnAliases ? fallbacks.map((name) => resolveAlias(name, aliases)) : fallbacks,
     ...(output === undefined ? {} : { output: { name: 'answer', schema: output.schema } }),
-  } as const
-  let calls = 0
+  }
+}
+
+function conversationOf(session: AgentSession): Conversation {
   let spent = nothingSpent
   let text = ''
   return {
     spent: () => spent,
     last: () => ({ text, spent }),
     async ask(messages) {
-      calls += 1
-      const at = below(context, calls === 1 ? 'ask' : `ask-${calls}`)
-      const result = await at.agents.run({ agent, messages }, at)
-      spent = addSpent(spent, result)
+      const result = await session.answer(await session.send(messages))
+      spent = addSpent(spent, result.spent)
       text = result.text
       return result
     },
   }
-}
-
-function modelSettings(settings: Settings): ModelSettings {
-  const { model, temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
-  const given = { model, temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

@@ -1,5 +1,6 @@
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
-import { placeText } from '../event/effects.ts'
+import { defined } from '../base/json.ts'
+import { item, part, placeText } from '../event/place.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { resolveAlias } from '../model/alias.ts'
 import type { ModelSources } from '../model/choice.ts'
@@ -21,18 +22,20 @@ export function recordChoices(
     const { p, asked } = choicePlace(name, aliases)
     if (noted.has(p)) return chosen
     noted.add(p)
-    const { model, label, reasoningEffort } = chosen
-    const value: Choice = { model, label, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) }
-    journal.note({ k: 'obs', p, name: 'model.choice', args: [asked], status: 'ok', value })
+    journal.note({ k: 'obs', p, name: 'model.choice', args: [asked], status: 'ok', value: choiceOf(chosen) })
     return chosen
   }
 }
 
-/** Where a choice is recorded. Aliases of the user are files: what they stand for is looked up anew. */
+export function choiceOf({ model, label, reasoningEffort }: Choice): Choice {
+  return { model, label, ...defined({ reasoningEffort }) }
+}
+
+/** Where a choice is recorded. Aliases of the user are files: what they stand for is looked up again. */
 export function choicePlace(
   name: string | undefined,
   aliases: Aliases,
 ): { readonly p: string; readonly asked: string } {
   const asked = name === undefined ? '' : resolveAlias(name.trim(), aliases)
-  return { p: placeText(['model-choice', asked]), asked }
+  return { p: placeText([part('model-choice'), item(asked)]), asked }
 }

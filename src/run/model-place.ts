@@ -14,6 +14,15 @@ export async function placeModelError(error: BatonError, path: DataPath, spec: R
   return rewordError(error, { place: issue?.place })
 }
 
+/** The models that the settings name, and where each is written: `['model']`, `['fallback_models', 0]`. */
+export function namedModels({
+  model,
+  fallback_models: fallbacks,
+}: Pick<Settings, 'model' | 'fallback_models'>): readonly { readonly name: string; readonly path: DataPath }[] {
+  const main = model === undefined ? [] : [{ name: model, path: ['model'] }]
+  return [...main, ...fallbacks.map((name, index) => ({ name, path: ['fallback_models', index] }))]
+}
+
 /** Runs what asks the model; where its name or key is the trouble, the error is placed where the model is named. */
 export async function withModelPlace<T>(
   { model }: Pick<Settings, 'model'>,

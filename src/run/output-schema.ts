@@ -2,20 +2,15 @@ import { resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, messageOf, rewordError, type SourcePlace } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Issue, issuesToError } from '../config/issue.ts'
 import { type CompiledSchema, compileSchema } from '../base/json-schema.ts'
-import type { ReadLog } from '../base/reads.ts'
-import { isStored, readSource } from '../base/source-reader.ts'
-import { indentJson } from '../base/json-text.ts'
-import { type ExactJson, JsonSyntaxError, parseJsonc } from '../base/jsonc.ts'
-import type { SchemaProblem } from '../base/schema-problem.ts'
+import { isStored, type ReadLog, readSource } from '../base/reads.ts'
+import { type ExactJson, JsonSyntaxError, parseJsonc } from '../base/json-text.ts'
 import { parseYaml } from '../base/yaml.ts'
-import { findJson, type JsonPart } from './json-in-text.ts'
 
 /** What the answer of a file with `[output] schema` must fit. */
 export interface OutputSchema extends CompiledSchema {
-  /** Where a part of the schema is written. */
   readonly placeAt: PlaceAt
 }
 
@@ -31,12 +26,11 @@ export interface SchemaSource {
   readonly reads?: ReadLog | undefined
 }
 
-/** Where a key or value of the front matter is written, for an error. */
 type PlaceOf = (path: DataPath, part: 'value') => Promise<SourcePlace>
 
 /**
- * Reads `[output] schema` (DESIGN 4). A file must lie in the workspace or below the prompt file, links resolved; it may
- * hold comments and trailing commas. References in a schema are followed within it only.
+ * Reads `[output] schema`. A file must lie in the workspace or below the prompt file, links resolved; it may hold
+ * comments and trailing commas. References in a schema are followed within it only.
  * @throws BatonError CONFIG_INVALID placed in the JSON file or the front matter, FILE_UNREADABLE, OUTSIDE_WORKSPACE
  */
 export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): Promise<OutputSchema> {
@@ -56,17 +50,14 @@ export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): 
  * Reads the schema of `--output-schema`, which may lie anywhere: it is the user's word.
  * @throws BatonError CONFIG_INVALID placed in the file, FILE_UNREADABLE
  */
-export function loadSchemaFlag(file: string, reads?: ReadLog): Promise<OutputSchema> {
-  const text = readFlagFile(file, reads)
-  return compile(parseSchemaFile(file, text), (at) => placeInJson({ file, text }, at), '--output-schema')
-}
-
-function readFlagFile(file: string, reads: ReadLog | undefined): string {
+export async function loadSchemaFlag(file: string, reads?: ReadLog): Promise<OutputSchema> {
+  let text: string
   try {
-    return readSource(file, reads)
+    text = readSource(file, reads)
   } catch (error) {
     throw isBatonError(error) ? rewordError(error, { message: `--output-schema: ${error.message}` }) : error
   }
+  return compile(parseSchemaFile(file, text), (at) => placeInJson({ file, text }, at), '--output-schema')
 }
 
 async function compile(schema: JsonObject, placeAt: PlaceAt, what = '[output]'): Promise<OutputSchema> {
@@ -134,66 +125,4 @@ async function placeInJson({ file, text }: { file: string; text: string }, at: D
     () => undefined,
   )
   return { file, text, ...position }
-}
-
-export type StructuredAnswer =
-  /** `text` is the JSON as it was written, indented. */
-  | { readonly kind: 'ok'; readonly value: Json; readonly text: string }
-  | { readonly kind: 'wrong'; readonly problems: readonly SchemaProblem[] }
-
-/**
- * Reads the answer of a model that must be JSON fitting the schema. Text or a fence around it does no harm. Of several
- * values the one that fits counts, when there is only one; the longest part is what was meant where none does.
- */
-export function readStructured(answer: string, { validate }: Pick<OutputSchema, 'validate'>): StructuredAnswer {
-  const parts = findJson(answer)
-  const longest = parts.toSorted((left, right) => right.text.length - left.text.length)[0]
-  if (longest === undefined) return wrong('holds no JSON')
-  if (longest.kind === 'broken') return wrong(`is not valid JSON: ${longest.reason}`)
-
-  const fitting = new Map<string, JsonPart & { readonly kind: 'json' }>()
-  for (const part of parts) {
-    if (part.kind === 'json' && validate(part.value).length === 0) fitting.set(canonicalJson(part.value), part)
-  }
-  const [first, second] = fitting.values()
-  if (first === undefined) return { kind: 'wrong', problems: validate(longest.value) }
-  if (second !== undefined) return wrong(`holds ${fitting.size} different JSON values, and only one may be there`)
-  return { kind: 'ok', value: first.value, text: indentJson(first.text) }
-}
-
-/**
- * The value of a text that nobody can be asked to correct. `who` begins the message: `agent "x" answered`.
- * @throws BatonError AGENT_FAILED with the first problem
- */
-export function fitting(
-  answer: string,
-  output: OutputSchema,
-  who: string,
-): { readonly text: string; readonly value: Json } {
-  const read = readStructured(answer, output)
-  if (read.kind === 'ok') return { text: read.text, value: read.value }
-  const [{ path, message } = { path: '$', message: 'is no JSON' }] = read.problems
-  throw new BatonError('AGENT_FAILED', `${who} what does not fit [output]: ${path} ${message}`, {
-    hint: 'Answer JSON that fits the schema.',
-  })
-}
-
-function wrong(message: string): StructuredAnswer {
-  return { kind: 'wrong', problems: [{ path: '$', message }] }
-}
-
-function outputInstruction(schema: JsonObject): string {
-  return `Your whole answer is one JSON value that fits the JSON Schema below: no text before or after it, no code fence, no comments.
-
-${JSON.stringify(schema)}`
-}
-
-/** What is sent back to a model whose answer did not fit. */
-export function repairMessage(problems: readonly SchemaProblem[], schema: JsonObject): string {
-  const list = problems.map(({ path, message }) => `- ${path} ${message}`).join('\n')
-  return `Your last answer cannot be used. What is wrong with it ($ is the answer as a whole):
-
-${list}
-
-Answer again with the whole corrected value, not only the parts that change. ${outputInstruction(schema)}`
 }

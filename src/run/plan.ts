@@ -24,7 +24,7 @@ export interface TaskSources {
 }
 
 /**
- * The tasks of a prompt file, from exactly one source: `-i` values, or working groups; neither is one task (DESIGN 2).
+ * The tasks of a prompt file, from exactly one source: `-i` values, or working groups; neither is one task.
  * @throws BatonError USAGE when both are given
  */
 export function planTasks({ file, inputs, groups }: TaskSources): readonly TaskPlan[] {

@@ -8,8 +8,8 @@ import type { CallerVariables } from '../event/agent.ts'
 import type { AgentFile, PromptFile } from '../pack/resolve.ts'
 import { placeOf } from '../prompt/document.ts'
 import type { ChainAgent } from '../stage/chain.ts'
-import { checkAs } from '../stage/text-answer.ts'
-import { questionOptions } from './agent-question.ts'
+import { checkAs } from '../stage/answer.ts'
+import { questionOptions } from './ask.ts'
 
 /** An agent that was found by a name of a prompt file. */
 export type FoundAgent = AgentFile & ChainAgent
@@ -33,7 +33,7 @@ export interface AgentLookup {
 }
 
 /** What an entry gives its agent. */
-export interface EntryValues {
+interface EntryValues {
   readonly options: JsonObject
   /** Left out: they are known only when it runs. */
   readonly variables?: CallerVariables
@@ -62,7 +62,8 @@ export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Prom
     below.push(...(await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)))
   }
   const own = [...byName.values(), ...(answerAgent === undefined ? [] : [answerAgent])]
-  return { byName, answerAgent, all: withoutRepeats([...own, ...below]) }
+  const all = new Map([...own, ...below].map((agent) => [`${agent.file}\n${agent.name}`, agent]))
+  return { byName, answerAgent, all: [...all.values()] }
 }
 
 async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
@@ -70,13 +71,9 @@ async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<Fo
   return name === undefined ? undefined : placed(spec, ['agent'], () => find(name))
 }
 
-interface Entry extends EntryValues {
-  readonly path: DataPath
-}
-
 async function loadBelow(
   agent: FoundAgent,
-  { path, ...given }: Entry,
+  { path, ...given }: EntryValues & { readonly path: DataPath },
   spec: RunSpec,
   { callers, load }: AgentLookup,
 ): Promise<readonly AgentFile[]> {
@@ -104,8 +101,4 @@ function cycle(chain: readonly string[], { workspace }: RunSpec): BatonError {
   return new BatonError('AGENT_CYCLE', `prompt files run each other in a cycle: ${names}`, {
     hint: 'Let one of them answer without running the other.',
   })
-}
-
-function withoutRepeats(agents: readonly AgentFile[]): readonly AgentFile[] {
-  return [...new Map(agents.map((agent) => [`${agent.file}\n${agent.name}`, agent])).values()]
 }

@@ -1,49 +1,45 @@
-import { isBatonError, rewordError, stopsRun } from '../base/error.ts'
-import { canonicalJson, isObject, type Json, type JsonObject } from '../base/json.ts'
+import { isSuspension, stopsRun } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
-import { createInOrder, type InOrder } from '../base/in-order.ts'
+import { sha256 } from '../base/hash.ts'
+import { canonicalJson, equalJson, type Json, type JsonObject } from '../base/json.ts'
+import { createInOrder, type InOrder } from '../base/concurrency.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PromptInput } from '../event/agent.ts'
-import { below, emit, type RunContext } from '../event/context.ts'
+import { below, emit, narrow, type RunContext, withServices } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
-import { placeText } from '../event/effects.ts'
+import { item, part, placeText, task } from '../event/place.ts'
 import { withoutLimits } from '../event/limits.ts'
 import { type Part, runPart } from '../event/part.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
-import { type ChainState, instructionOf } from '../stage/state.ts'
-import { type FileSet, listFileSet } from './files.ts'
-import { failureOf } from './given-answer.ts'
+import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import { fileInputs, type FileSet, listFileSet, placeGlobErrors } from './files.ts'
+import { failureOf } from './answer.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import { createLocalQueue } from './local-queue.ts'
-import { mapQueued, type QueuedWork } from './queued.ts'
-import { maxRedo, type RoundOutcome, runRounds } from './rounds.ts'
-import type { TaskQueue } from './task-queue.ts'
-import { variableInput } from './variable-input.ts'
+import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
+import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
 import { emptyInstruction, type Round, runTask, type TaskOutcome, valueOf } from './task.ts'
 
 export interface PromptRun {
   readonly target: PromptTarget
   /** `-i` values. */
   readonly inputs: readonly string[]
-  /** What a caller gives a file that is run as an agent. */
   readonly given?: PromptInput
-  /** Told what limits hold once the `pre` chain is through, in every round: a chain may lower them. */
-  readonly onBudget?: (budget: Settings['budget']) => void
   /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void
-  /** Told of the task that ends the run by failing. */
   readonly onFailure?: (outcome: TaskOutcome) => void
 }
 
 export type PromptOutcome =
   | { readonly status: 'done'; readonly outcomes: readonly TaskOutcome[]; readonly agentResult: Json }
   | { readonly status: 'skipped'; readonly reason: string; readonly hint: string }
+  /** At least one task waits, and all others have ended; `error` is the suspension of the first. */
+  | { readonly status: 'suspended'; readonly outcomes: readonly TaskOutcome[]; readonly error: unknown }
 
 /**
  * Runs a prompt file: `pre` chain, tasks in order and bounded, `post` chain, and again from the front matter when a
- * `post` agent asked for another round (DESIGN 2). Tasks that failed are outcomes when the file allows them.
+ * `post` agent asked for another round. Tasks that failed are outcomes when the file allows them.
  * @throws BatonError when a chain or (without `allow_run_on_task_fail`) a task fails
  */
 export function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOutcome> {
@@ -53,7 +49,7 @@ export function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOu
   })
 }
 
-async function runRound(run: PromptRun, redoCount: number, context: RunContext): Promise<RoundOutcome<PromptOutcome>> {
+async function runRound(run: PromptRun, redoCount: number, around: RunContext): Promise<RoundOutcome<PromptOutcome>> {
   const { target } = run
   const { spec } = target
   const services: ChainServices = {
@@ -67,29 +63,38 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   const { state } = await runChain(
     { ...call, stage: 'pre', state: start, extra: variableInput(target) },
     services,
-    context,
+    around,
   )
-  if (instructionOf(state).trim() === '') return { outcome: skipped(emptyInstruction, spec), redo: false }
+  if (instructionOf(state).trim() === '') return skipped('no instruction', spec)
 
   const settings = target.settingsFor(state.params)
-  run.onBudget?.(settings.budget)
+  // a chain may lower the budget
+  const isSame = equalJson(settings.budget as Json, target.settings.budget as Json)
+  const context = isSame ? around : narrow(around, { budget: settings.budget })
   const { given } = run
-  const round: Round = { target, state, redoCount, services, given, filesOf: createFileCache(context, spec.file) }
-  const files = await placeGlobErrors(target, () => round.filesOf(settings))
+  const filesOf = createFileCache(settings, spec.file, context)
+  const round: Round = { target, state, redoCount, services, given, filesOf }
+  const files = await placeGlobErrors(target, () => filesOf(settings))
   const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
-  if (plans.length === 0) return { outcome: skipped('working_globs match no file', spec), redo: false }
+  if (plans.length === 0) return skipped('no working files', spec)
 
   // a post agent may still ask for another round, which replaces the answers
   const held = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
   const deliver = createInOrder((outcome: TaskOutcome) => run.onOutcome(outcome, plans.length), { held })
   try {
-    const outcomes = await runTasks(
-      plans,
-      { round, settings, deliver, onFailure: run.onFailure, queue: createLocalQueue() },
-      context,
-    )
+    const tasks = { round, settings, deliver, onFailure: run.onFailure, queue: createLocalQueue() }
+    const { outcomes, suspension } = await runTasks(plans, tasks, context)
+    if (suspension !== undefined) {
+      deliver.release()
+      return { outcome: { status: 'suspended', outcomes, error: suspension.error }, redo: false }
+    }
     const post = await runChain(
-      { ...call, stage: 'post', state, extra: { ...variableInput(target), ...postInput(outcomes, files) } },
+      {
+        ...call,
+        stage: 'post',
+        state,
+        extra: { ...variableInput(target), coder_responses: outcomes.map(responseOf), ...fileInputs(files) },
+      },
       services,
       context,
     )
@@ -102,30 +107,33 @@ async function runRound(run: PromptRun, redoCount: number, context: RunContext):
   }
 }
 
-/** A glob that leaves the workspace is shown where it is written. */
-async function placeGlobErrors<T>(target: PromptTarget, list: () => T): Promise<T> {
-  try {
-    return list()
-  } catch (error) {
-    if (!isBatonError(error) || !isObject(error.cause) || !('globKey' in error.cause)) throw error
-    const place = await target.placeOf([String(error.cause['globKey'])])
-    throw rewordError(error, { place })
-  }
+/** Why a prompt file does nothing, and what its author can do. */
+export function skipOf(
+  why: 'no instruction' | 'no working files',
+  { file, source }: PromptTarget['spec'],
+): { readonly reason: string; readonly hint: string } {
+  const reason = why === 'no instruction' ? emptyInstruction : 'working_globs match no file'
+  return { reason, hint: source === 'file' ? `Edit ${file}.` : `Say more in ${file}.` }
 }
 
-function skipped(reason: string, { file, source }: PromptTarget['spec']): PromptOutcome {
-  return { status: 'skipped', reason, hint: source === 'file' ? `Edit ${file}.` : `Say more in ${file}.` }
+function skipped(...given: Parameters<typeof skipOf>): RoundOutcome<PromptOutcome> {
+  return { outcome: { status: 'skipped', ...skipOf(...given) }, redo: false }
 }
 
-/** Files are listed once per round and settings, so every task of a round sees the same list. */
-function createFileCache(context: RunContext, file: string): Round['filesOf'] {
+/**
+ * Files are listed once per round and settings, so every task of a round sees the same list. Lists of other settings than
+ * the round's own are recorded by what they are of: which task asks first differs from process to process.
+ */
+function createFileCache(own: Settings, file: string, context: RunContext): Round['filesOf'] {
   const promptFile = realPath(file)
-  const lists = new Map<string, FileSet>()
+  const lists = new Map<string, Promise<FileSet>>()
+  const keyOf = ({ base_dir, globs }: Settings): string => canonicalJson({ base_dir, globs: globs as unknown as Json })
+  const ownKey = keyOf(own)
   return (settings) => {
-    const key = canonicalJson({ base_dir: settings.base_dir, globs: settings.globs as unknown as JsonObject })
+    const key = keyOf(settings)
     const known = lists.get(key)
     if (known !== undefined) return known
-    const at = lists.size === 0 ? context : below(context, 'files', String(lists.size))
+    const at = key === ownKey ? context : below(context, part('files'), item(sha256(key).slice(0, 12)))
     const listed = listFileSet(settings, { context: at, promptFile })
     lists.set(key, listed)
     return listed
@@ -140,43 +148,76 @@ interface Tasks {
   readonly queue: TaskQueue
 }
 
-function runTasks(
-  plans: readonly TaskPlan[],
-  { round, settings, deliver, onFailure, queue }: Tasks,
-  context: RunContext,
-): Promise<TaskOutcome[]> {
+interface TasksEnd {
+  readonly outcomes: readonly TaskOutcome[]
+  /** Of the first task that waits. */
+  readonly suspension: { readonly error: unknown } | undefined
+}
+
+/** Runs the tasks. A suspended one does not stop the others: they are paid for, or may be suspended as well. */
+async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunContext): Promise<TasksEnd> {
+  const { settings, queue } = tasks
   const limit = settings.input_concurrency
   emit(context, { type: 'tasks.planned', count: plans.length, concurrency: limit })
-  const placeOfTask = (index: number): RunContext => below(context, 'task', String(index))
+  const placeOfTask = (index: number): RunContext => below(context, task(index))
   const queued: QueuedWork<TaskPlan> = {
     queue,
-    run: context.runId,
-    taskOf: ({ input }, index) => ({ place: placeText(placeOfTask(index).at), input }),
+    run: context.scope.runId,
+    taskOf: ({ input }, index) => ({ place: placeText(placeOfTask(index).scope.at), input }),
     limit,
-    signal: context.signal,
+    signal: context.services.signal,
   }
-  return mapQueued(plans, queued, async (plan, index, signal) => {
-    const at = { ...placeOfTask(index), signal }
-    const { label, count } = plan
-    emit(at, { type: 'task.started', index, label, count })
-    const part: Part<TaskOutcome> = {
-      label,
-      work: (inner) => settle(plan, { round, settings }, inner),
-      inputs: taskInputs(plan, round, settings),
-      isFinal: ({ status }) => status !== 'failed',
-      failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
+  let suspension: TasksEnd['suspension']
+  const outcomes = await mapQueued(plans, queued, async (plan, index, signal) => {
+    const at = withServices(placeOfTask(index), { signal })
+    try {
+      return await runOne(plan, tasks, at)
+    } catch (error) {
+      if (!isSuspension(error)) throw error
+      suspension ??= { error }
+      const { label } = plan
+      const outcome = { status: 'suspended', index, label, error: errorInfo(error), agentResult: null } as const
+      announce(outcome, at)
+      return outcome
     }
-    const outcome = await runPart(part, at).catch((caught: unknown) => {
-      at.signal.throwIfAborted()
-      const failure = failedTask(plan, caught)
-      announce(failure, at)
-      onFailure?.(failure)
-      throw failureOf(caught).error
-    })
-    announce(outcome, at)
-    deliver.add(index, outcome)
-    return outcome
   })
+  return { outcomes, suspension }
+}
+
+/** @throws what ends the run: a suspension, and the failure of a task where the file does not allow it */
+async function runOne(
+  plan: TaskPlan,
+  { round, settings, deliver, onFailure }: Tasks,
+  at: RunContext,
+): Promise<TaskOutcome> {
+  const { index, label, count } = plan
+  emit(at, { type: 'task.started', index, label, count })
+  let failure: { readonly error: unknown } | undefined
+  const work: Part<TaskOutcome> = {
+    label,
+    async work(inner) {
+      failure = undefined
+      try {
+        return await runTask(plan, round, inner)
+      } catch (caught) {
+        inner.services.signal.throwIfAborted()
+        failure = failureOf(caught)
+        if (stopsRun(failure.error)) throw failure.error
+        return failedTask(plan, caught)
+      }
+    },
+    inputs: taskInputs(plan, round, settings),
+    isFinal: ({ status }) => status !== 'failed',
+    failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
+  }
+  const outcome = await runPart(work, at)
+  announce(outcome, at)
+  if (failure !== undefined && !settings.allow_run_on_task_fail) {
+    onFailure?.(outcome)
+    throw failure.error
+  }
+  deliver.add(index, outcome)
+  return outcome
 }
 
 /**
@@ -196,21 +237,6 @@ function taskInputs(
   return { plan, position, params, prompts, settings: deciding, agents: spec.agents, given, vars, redoCount }
 }
 
-/** The outcome of a task. @throws what ends the run */
-async function settle(
-  plan: TaskPlan,
-  { round, settings }: Pick<Tasks, 'round' | 'settings'>,
-  context: RunContext,
-): Promise<TaskOutcome> {
-  try {
-    return await runTask(plan, round, context)
-  } catch (caught) {
-    context.signal.throwIfAborted()
-    if (settings.allow_run_on_task_fail && !stopsRun(failureOf(caught).error)) return failedTask(plan, caught)
-    throw caught
-  }
-}
-
 function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {
   const { error, ...answered } = failureOf(caught)
   return { status: 'failed', index, label, error: errorInfo(error), agentResult: null, ...answered }
@@ -225,27 +251,22 @@ function announce(outcome: TaskOutcome, context: RunContext): void {
       return emit(context, { type: 'task.skipped', index, label, reason: outcome.reason })
     case 'failed':
       return emit(context, { type: 'task.failed', index, label, error: outcome.error })
+    case 'suspended':
+      return emit(context, { type: 'task.suspended', index, label, error: outcome.error })
   }
 }
 
-/** What `post` agents see of the tasks and files (DESIGN 5, spec/pro-coder.md 3 no. 6). */
-function postInput(outcomes: readonly TaskOutcome[], files: FileSet): JsonObject {
-  const refs = (list: FileSet['context']): Json => list.map(({ path, size }) => ({ path, size }))
-  return {
-    coder_responses: outcomes.map((outcome): JsonObject => {
-      const { index, label, agentResult } = outcome
-      const base = { index, label, agent_result: agentResult }
-      switch (outcome.status) {
-        case 'done':
-          return { ...base, content: outcome.content, content_extruded: outcome.content, ...valueOf(outcome) }
-        case 'skipped':
-          return { ...base, skipped: outcome.reason }
-        case 'failed':
-          return { ...base, error: outcome.error.message }
-      }
-    }),
-    coder_context_file_refs: refs(files.context),
-    coder_knowledge_file_refs: refs(files.knowledge),
-    coder_working_file_refs: refs((files.groups ?? []).flat()),
+/** What `post` agents see of a task. */
+function responseOf(outcome: TaskOutcome): JsonObject {
+  const { index, label, agentResult } = outcome
+  const base = { index, label, agent_result: agentResult }
+  switch (outcome.status) {
+    case 'done':
+      return { ...base, content: outcome.content, content_extruded: outcome.content, ...valueOf(outcome) }
+    case 'skipped':
+      return { ...base, skipped: outcome.reason }
+    case 'failed':
+    case 'suspended':
+      return { ...base, error: outcome.error.message }
   }
 }

@@ -6,16 +6,15 @@ import type { AgentConfig } from '../config/agent-config.ts'
 import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import { type Settings, settingsOf } from '../config/settings.ts'
-import { variablesFromFlags } from '../config/var-flags.ts'
-import { defaultMerge } from '../pack/manifest.ts'
-import { packRoots } from '../pack/places.ts'
-import { type AgentFile, type PromptFile, resolveAgent } from '../pack/resolve.ts'
+import { variablesFromFlags } from '../config/input-variables.ts'
+import { packRoots } from '../pack/find-pack.ts'
+import { defaultMerge } from '../pack/pack-manifest.ts'
+import { type AgentFile, resolveAgent } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
-import { childVariables } from './child-variables.ts'
-import { asChild, childTargetOptions } from './child-target.ts'
+import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
-import { type AgentLookup, type EntryValues, findPromptAgents, type FoundAgent } from './prompt-agents.ts'
+import { type AgentLookup, findPromptAgents, type FoundAgent } from './prompt-agents.ts'
 import type { TargetOptions } from './target.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
@@ -24,7 +23,7 @@ export interface PromptTarget {
   readonly spec: RunSpec
   readonly workspace: string
   readonly settings: Settings
-  /** What the file's script agents start from: `-m` and `BATON_MODEL` are for the main agent (DESIGN 3). */
+  /** What the file's script agents start from: `-m` and `BATON_MODEL` are for the main agent. */
   readonly agentSettings: Settings
   /** What agents start from that agents run: config files and `-c`. */
   readonly configSettings: Settings
@@ -35,7 +34,6 @@ export interface PromptTarget {
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
   readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
-  /** Answers in place of the built-in main agent. */
   readonly answerAgent: FoundAgent | undefined
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
@@ -88,26 +86,14 @@ export function agentLookup(spec: RunSpec, options: TargetOptions, callers: read
       const agent = resolveAgent(name, { baseDir: baseOf(name, spec), builtInDir, packRoots: roots, reads })
       return { ...agent, merge: await defaultMerge(agent, reads) }
     },
-    load: (agent, given, above) => loadNamedPrompt(agent, { options, given, callers: above }),
+    async load(agent, given, above) {
+      const { text: _, ...around } = options
+      const target = await loadPromptTarget(childTargetOptions(agent.file, around), above)
+      asChild(target, agent, { options: given.options })
+      if (given.variables !== undefined) childVariables(target, given.variables, agent)
+      return target.agents
+    },
   }
-}
-
-interface NamedPrompt {
-  readonly options: TargetOptions
-  /** What the entry that names it says. */
-  readonly given: EntryValues
-  readonly callers: readonly string[]
-}
-
-async function loadNamedPrompt(
-  agent: PromptFile,
-  { options, given, callers }: NamedPrompt,
-): Promise<readonly AgentFile[]> {
-  const { text: _, ...around } = options
-  const target = await loadPromptTarget(childTargetOptions(agent.file, around), callers)
-  asChild(target, agent, { options: given.options, mayWrite: true })
-  if (given.variables !== undefined) childVariables(target, given.variables, agent)
-  return target.agents
 }
 
 /**
@@ -125,14 +111,11 @@ export async function loadOutput(
   if (typeof schema === 'string') reads?.file(resolve(dir, schema))
   const flag = spec.layers.above.some(({ values }) => values['output'] !== undefined)
   if (settings.write_mode) {
-    throw new BatonError(
-      'CONFIG_INVALID',
-      `${flag ? '--output-schema' : '"output"'} and write_mode = true do not go together`,
-      {
-        place: await placeOf([flag ? 'write_mode' : 'output']),
-        hint: 'An answer either fits a schema or changes files: remove one of them.',
-      },
-    )
+    const message = `${flag ? '--output-schema' : '"output"'} and write_mode = true do not go together`
+    throw new BatonError('CONFIG_INVALID', message, {
+      place: await placeOf([flag ? 'write_mode' : 'output']),
+      hint: 'An answer either fits a schema or changes files: remove one of them.',
+    })
   }
   return flag && typeof schema === 'string'
     ? loadSchemaFlag(schema, reads)

@@ -1,10 +1,12 @@
 import { sha256 } from '../base/hash.ts'
-import type { JsonObject } from '../base/json.ts'
-import { withoutQueries } from '../config/origins.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
+import { withoutQueries } from '../config/layers.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { recordedError } from '../journal/recorded-error.ts'
+import type { RunIndex } from '../journal/run-index.ts'
+import type { TextMap } from '../journal/value.ts'
 import { type Ending, exitCodeFor } from './ending.ts'
-import { lastSource, sourceRecord } from './source-records.ts'
+import { lastSource, sourceRecord } from './sources.ts'
 import type { SourceRecorder } from './stored-sources.ts'
 import type { Target } from './target.ts'
 
@@ -21,21 +23,14 @@ export function recordStart(
 ): void {
   const file = target.kind === 'prompt' ? target.spec.file : target.agent.file
   const pins = Object.fromEntries(target.agents.map(({ name, text }) => [name, sha256(text)]))
-  journal.note({
-    k: 'run.start',
-    run: run.id,
-    file,
-    hash: hashOf(target),
-    version: run.version,
-    facts: { ...run.facts, workspace: target.workspace },
-    pins,
-  })
+  const facts = { ...run.facts, workspace: target.workspace }
+  journal.note({ k: 'run.start', run: run.id, file, hash: hashOf(target), version: run.version, facts, pins })
   recordSources(journal, target, run.sources)
 }
 
 /**
- * Stores everything the target was made of, so that a later resume uses the same (DESIGN 11 "Sources"), and the merged
- * config behind it. For each process that runs or goes on with a run, once its target is loaded.
+ * Stores everything the target was made of, so that a later resume uses the same, and the merged config behind it. For
+ * each process that starts or resumes a run, once its target is loaded.
  */
 export function recordSources(journal: Pick<RunJournal, 'note'>, target: Target, sources: SourceRecorder): void {
   const { start, later } = sources.begin(journal)
@@ -63,6 +58,69 @@ function recordedSettings({ settings }: Target): Target['settings'] {
 /** Ends the journal of a run, unless the journal itself is what failed. */
 export function recordEnd(journal: RunJournal, ending: Ending, facts?: JsonObject): void {
   if (journal.failure.aborted) return
-  const error = ending.error === undefined ? {} : { error: recordedError(ending.error) }
-  journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason, facts, ...error })
+  const error = ending.error === undefined ? undefined : recordedError(ending.error)
+  journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason, facts, ...defined({ error }) })
+}
+
+/** How a run was started: with its sources all that is needed to start it again. Plain JSON, because it is recorded. */
+export interface Invocation {
+  /** As it was named; of a run of `-p` text the name it has in messages. */
+  readonly file: string
+  /** Absolute. */
+  readonly cwd: string
+  readonly inputs: readonly string[]
+  readonly onFiles: readonly string[]
+  readonly overrides: readonly string[]
+  readonly vars: readonly string[]
+  readonly patienceMs: number
+  readonly dry?: 'req' | 'res'
+  readonly model?: string
+  readonly text?: string
+  readonly outputSchema?: string
+  /** Variables of the environment that decide what is run. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Variables of the environment that config is made from; all others are those of the process that goes on. */
+const deciding = ['BATON_MODEL', 'BATON_GATEWAY_URL']
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export function decidingVariables(env: Environment): Readonly<Record<string, string>> {
+  return Object.fromEntries(deciding.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
+}
+
+/** The environment of now, with what decided how the run began. */
+export function environmentOf({ env: then }: Invocation, now: Environment): Environment {
+  return { ...now, ...Object.fromEntries(deciding.map((name) => [name, then[name]])) }
+}
+
+/** The facts of a `run.start` record; undefined for a run of a version that did not record them. */
+export function invocationOf(facts: unknown): Invocation | undefined {
+  if (!isObject(facts) || !isObject(facts['invocation'])) return undefined
+  return facts['invocation'] as unknown as Invocation
+}
+
+/** With settings that win over those it was started with. */
+export function withOverrides(invocation: Invocation, overrides: readonly string[]): Invocation {
+  return { ...invocation, overrides: [...invocation.overrides, ...overrides] }
+}
+
+export function factsOf(invocation: Invocation): JsonObject {
+  return { invocation: invocation as unknown as JsonObject }
+}
+
+/** Hash of what a run gave, for comparing it with what a replay gives: answers and outputs, with paths as `map` writes them. */
+export function resultHash({ tasks, outputs }: Pick<Ending, 'tasks' | 'outputs'>, map: TextMap): string {
+  const answers = tasks.map((task) => (task.status === 'done' ? task.content : task.status))
+  return sha256(
+    JSON.stringify([answers, outputs], (_, value: unknown) => (typeof value === 'string' ? map(value) : value)),
+  )
+}
+
+/** What the model calls of a recorded run had cost, in US dollars; null when there were some and none has a price. */
+export function recordedCost({ modelCalls }: RunIndex): number | null {
+  const costs = [...modelCalls()].flatMap(({ spent }) => spent.map(({ costUsd }) => costUsd))
+  const known = costs.filter((cost) => cost !== null)
+  return costs.length > 0 && known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0)
 }

@@ -1,14 +1,14 @@
 import type { AgentParts } from '../agent/parts.ts'
 import { BatonError } from '../base/error.ts'
-import type { ReplayIndex } from '../journal/replay-index.ts'
+import type { RunIndex } from '../journal/run-index.ts'
 import type { ModelSources } from '../model/choice.ts'
-import { chooseModelFor } from '../model/choose.ts'
 import type { ModelProvider } from '../model/provider.ts'
+import { chooseModelFor } from '../model/select.ts'
 import { loadModelTable } from '../model/table.ts'
-import { type Choice, choicePlace } from './model-choices.ts'
+import { type Choice, choiceOf, choicePlace } from './model-choices.ts'
 
-export interface ReplayedChoices {
-  readonly index: ReplayIndex
+interface ReplayedChoices {
+  readonly index: RunIndex
   readonly sources: ModelSources
   /** `agents/models.toml`, absolute. */
   readonly tableFile: string
@@ -21,7 +21,7 @@ export interface ReplayedChoices {
 export function createReplayedChooser({ index, sources, tableFile }: ReplayedChoices): AgentParts['chooseModel'] {
   return async (name) => {
     const { p } = choicePlace(name, sources.aliases)
-    const location = index.entries.get(p)?.observed
+    const location = index.tree.find(p)?.answer
     const record = location === undefined ? undefined : index.source.at(location)
     const choice =
       record?.k === 'obs' && record.status === 'ok'
@@ -41,8 +41,7 @@ async function choiceHere(
 ): Promise<Choice> {
   try {
     const options = { loadTable: () => loadModelTable(tableFile), findLocal: async () => undefined }
-    const { model, label, reasoningEffort } = await chooseModelFor(name, sources, options)
-    return { model, label, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) }
+    return choiceOf(await chooseModelFor(name, sources, options))
   } catch {
     const label = name ?? 'the default model'
     return { model: label, label }

@@ -1,28 +1,29 @@
-import { emit, type RunContext } from '../event/context.ts'
-import { placeText } from '../event/effects.ts'
+import { emit, type RunContext, withServices } from '../event/context.ts'
 import type { EarlierParts, Part } from '../event/part.ts'
-import { openFileRecords } from '../journal/file-records.ts'
-import { boundaryKey } from '../journal/fingerprint.ts'
+import { type Place, placeText } from '../event/place.ts'
+import type { EffectHook } from '../journal/effects.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { indexRun, type RecordSource, type RunIndex } from '../journal/run-index.ts'
-import { type AddedTexts, createAddedTexts } from './added-texts.ts'
-import { changedInputs, type FinishedParts, finishedParts, isPart, type PartKey } from './finished-parts.ts'
-import { filesLeft, type LeftFile, type LeftFiles } from './left-files.ts'
+import { boundaryKey } from '../journal/matching.ts'
+import { indexRun, type RunIndex } from '../journal/run-index.ts'
+import { openFileRecords, type RecordSource } from '../journal/source.ts'
+import type { FinishedPart } from '../journal/verified-effects.ts'
+import { type AddedTexts, createAddedTexts, filesLeft, type LeftFile, type LeftFiles } from './left-files.ts'
 import type { SourceLog } from './source-log.ts'
 import { type EarlierPart, verifyPart } from './verify-part.ts'
 
-/** What one session of watching keeps of its runs, so that later ones do not pay for the same again (DESIGN 13 "Watch"). */
-export interface ReuseSession {
-  /** For the next run. `everything`: nothing of the runs before is read back, now or later. */
+/** What one session of watching keeps of its runs, so that later ones do not pay for the same again. */
+interface ReuseSession {
+  /** For the next run. `everything`: nothing of the runs before is reused, now or later. */
   readonly next: (options: { readonly log: SourceLog; readonly repeats: 'everything' | 'what changed' }) => Reuse
   readonly close: () => void
 }
 
 /** The part of a session that one run has. */
 export interface Reuse {
-  /** The same context, whose `pre` steps and tasks are read back where they are unchanged. */
+  readonly hook: (workspace: string) => EffectHook
+  /** The same context, whose `pre` steps and tasks are reused where they are unchanged. */
   readonly around: (context: RunContext, recorded: Recorded) => RunContext
-  /** Call when the run is over and its journal closed. Gives how many parts were read back, and done again. */
+  /** Call when the run is over and its journal closed. */
   readonly end: () => Promise<ReuseCounts>
 }
 
@@ -32,12 +33,12 @@ interface Recorded {
   readonly folder: string | undefined
 }
 
+/** Parts of a run by what became of them. */
 export interface ReuseCounts {
-  readonly readBack: number
-  readonly again: number
+  readonly reused: number
+  readonly rerun: number
 }
 
-/** A run of the session that is over. */
 interface EarlierRun {
   readonly parts: FinishedParts
   readonly uses: EarlierPart['uses']
@@ -45,7 +46,6 @@ interface EarlierRun {
   readonly close: () => void
 }
 
-/** So many runs are kept open; older ones are forgotten. */
 const mostRuns = 5
 
 export function createReuseSession(): ReuseSession {
@@ -61,17 +61,14 @@ export function createReuseSession(): ReuseSession {
   function next({ log, repeats }: Parameters<ReuseSession['next']>[0]): Reuse {
     if (repeats === 'everything') forget(runs)
     const relied = new Map<string, LeftFile>()
-    const counts = { readBack: 0, again: 0 }
+    const counts = { reused: 0, rerun: 0 }
     let recorded: Recorded | undefined
     return {
+      hook: added.hook,
       around(context, given) {
         recorded = given
         const { journal } = given
-        return {
-          ...context,
-          effects: added.around(context.effects, context.workspace),
-          earlier: createEarlierParts({ runs, journal, counts, relied, added }),
-        }
+        return withServices(context, { earlier: createEarlierParts({ runs, journal, counts, relied, added }) })
       },
       async end() {
         const run = recorded && (await earlierRun(recorded, { log, relied }))
@@ -95,28 +92,28 @@ function isCovered({ parts }: EarlierRun, newer: EarlierRun): boolean {
 interface Earlier {
   readonly runs: readonly EarlierRun[]
   readonly journal: RunJournal
-  readonly counts: { readBack: number; again: number }
-  /** Gets the files that the parts that are read back rely on, as they were left. */
+  readonly counts: { -readonly [name in keyof ReuseCounts]: number }
+  /** Gets the files that reused parts rely on, as they were left. */
   readonly relied: Map<string, LeftFile>
   readonly added: AddedTexts
 }
 
 function createEarlierParts({ runs, journal, counts, relied, added }: Earlier): EarlierParts {
   return {
-    async readBack<T>(part: Part<T>, context: RunContext) {
-      if (!isPart(context.at)) return undefined
-      const found = findPart(runs, placeText(context.at), boundaryKey(part.inputs ?? {}, journal.mask))
+    async reuse<T>(part: Part<T>, context: RunContext) {
+      if (!isPart(context.scope.at)) return undefined
+      const found = findPart(runs, placeText(context.scope.at), boundaryKey(part.inputs ?? {}, journal.mask))
       if (found === undefined) return undefined
       const verified =
         found.changed.length > 0
           ? ({ kind: 'changed', reason: `its ${found.changed.join(' and ')} changed` } as const)
           : await verifyPart(part, { earlier: found.earlier, journal, added }, context)
       if (verified.kind === 'changed') {
-        counts.again += 1
+        counts.rerun += 1
         emit(context, { type: 'again', label: part.label, reason: verified.reason })
         return undefined
       }
-      counts.readBack += 1
+      counts.reused += 1
       for (const [path, left] of verified.relied) relied.set(path, left)
       emit(context, { type: 'read_back', label: part.label })
       verified.commit()
@@ -125,13 +122,8 @@ function createEarlierParts({ runs, journal, counts, relied, added }: Earlier): 
   }
 }
 
-interface Found {
-  readonly earlier: EarlierPart
-  /** The inputs that are not what they were. */
-  readonly changed: readonly string[]
-}
-
-function findPart(runs: readonly EarlierRun[], place: string, key: PartKey): Found | undefined {
+/** The part as an earlier run has done it, and the inputs that are not what they were then. */
+function findPart(runs: readonly EarlierRun[], place: string, key: PartKey) {
   for (const { parts, uses, left } of runs) {
     const part = parts.find(place, key)
     if (part !== undefined) return { earlier: { ...part, uses, left }, changed: changedInputs(part.key, key) }
@@ -139,7 +131,7 @@ function findPart(runs: readonly EarlierRun[], place: string, key: PartKey): Fou
   return undefined
 }
 
-/** A run that cannot be read leaves nothing to be read back. */
+/** Undefined for a run whose record cannot be read: nothing of it is reused. */
 async function earlierRun(
   { journal, folder }: Recorded,
   { log, relied }: { readonly log: SourceLog; readonly relied: LeftFiles },
@@ -149,7 +141,7 @@ async function earlierRun(
   try {
     const opened = openFileRecords(folder, { mask: journal.mask })
     source = opened
-    const index = await indexRun(opened, { use: { kind: 'everything' } })
+    const index = await indexRun(opened, { keeps: 'everything' })
     const left = new Map([...relied, ...filesLeft(log.ownFiles())])
     return { parts: finishedParts(index), uses: usesOf(index), left, close: () => opened.close() }
   } catch {
@@ -162,9 +154,62 @@ async function earlierRun(
 function usesOf({ records }: RunIndex): EarlierPart['uses'] {
   const uses = new Map<string, Map<string, string>>()
   for (const record of records('use')) {
-    if (record.k !== 'use') continue
     const files = uses.get(record.p) ?? new Map<string, string>()
     uses.set(record.p, files.set(record.path, record.hash))
   }
   return uses
+}
+
+/** Name of each input of a part to the hash of its value; see `boundaryKey`. */
+type PartKey = Readonly<Record<string, string>>
+
+interface KeyedPart extends FinishedPart {
+  readonly key: PartKey
+}
+
+/** The `pre` steps and tasks that the first round of a run has finished. */
+interface FinishedParts {
+  /** A task is found by what it is about, wherever it stood; a step by its place. */
+  readonly find: (place: string, key: PartKey) => KeyedPart | undefined
+  /** What tells the parts apart. */
+  readonly identities: ReadonlySet<string>
+}
+
+/** Whether something is a part: a `pre` step or a task of the first round, not of a prompt file that runs as an agent. */
+function isPart([first, second, ...others]: Place): boolean {
+  if (others.length > 0) return false
+  return second === undefined ? first?.kind === 'task' : first?.kind === 'stage' && first.stage === 'pre'
+}
+
+function finishedParts(index: RunIndex): FinishedParts {
+  const parts = new Map<string, KeyedPart[]>()
+  for (const stage of ['pre', 'task']) {
+    for (const [name, node] of index.tree.find(stage)?.parts ?? []) {
+      if (typeof node === 'number' || node.begin === undefined || node.done === undefined) continue
+      const begin = index.source.at(node.begin)
+      if (begin.k !== 'begin') continue
+      const part = { index, place: `${stage}/${name}`, key: begin.key }
+      const identity = identityOf(part.place, part.key)
+      parts.set(identity, [...(parts.get(identity) ?? []), part])
+    }
+  }
+  return {
+    find(place, key) {
+      const found = parts.get(identityOf(place, key)) ?? []
+      return found.find((part) => part.place === place) ?? found[0]
+    },
+    identities: new Set(parts.keys()),
+  }
+}
+
+function identityOf(place: string, key: PartKey): string {
+  return place.startsWith('task/') ? `task ${key['plan'] ?? ''}` : place
+}
+
+/** Inputs that are looked at in another way: an agent by its file, and where a task stands by what it makes of that. */
+const notCompared: ReadonlySet<string> = new Set(['agent', 'position'])
+
+function changedInputs(then: PartKey, now: PartKey): readonly string[] {
+  const names = [...new Set([...Object.keys(then), ...Object.keys(now)])]
+  return names.filter((name) => !notCompared.has(name) && then[name] !== now[name])
 }

@@ -13,9 +13,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { displayPath, isInside } from '../base/files.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
-import type { ScratchFiles } from '../journal/replayed-changes.ts'
+import type { ScratchFiles } from '../journal/replayed-effects.ts'
+import { entryHash } from '../tool/file-hash.ts'
+import { isFolder } from '../watch/prints.ts'
 import { createAppendedFiles } from './appended-files.ts'
-import { isAsRecorded } from './as-recorded.ts'
 
 export interface Scratch extends ScratchFiles {
   /** Where the files are: below it those of the workspace, in `outside` all others. Undefined until one is changed. */
@@ -165,4 +166,15 @@ function kindOf(path: string): 'link' | 'entry' | 'nothing' {
 
 function isThere(path: string): boolean {
   return kindOf(path) !== 'nothing'
+}
+
+/** Whether what stands at a path (absolute) is what a recorded change has made there. Not for `append`. */
+function isAsRecorded(path: string, { op, after }: FileChangeRecord): boolean {
+  // which files stand in a folder is a matter of other changes
+  if (op === 'mkdir' || (op === 'chmod' && isFolder(path))) return isFolder(path)
+  try {
+    return entryHash(path) === after
+  } catch {
+    return false
+  }
 }

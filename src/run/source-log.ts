@@ -1,18 +1,20 @@
-import { realPath } from '../base/files.ts'
-import { listFiles } from '../base/glob.ts'
-import type { ReadList, ReadLog } from '../base/reads.ts'
-import { sha256 } from '../base/hash.ts'
+import { resolve } from 'node:path'
 import { messageOf } from '../base/error.ts'
-import type { Effects } from '../event/effects.ts'
+import { isInside, realPath } from '../base/files.ts'
+import { listFiles } from '../base/glob.ts'
+import { sha256 } from '../base/hash.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { ReadList, ReadLog } from '../base/reads.ts'
+import type { EffectKind } from '../event/effects.ts'
+import type { EffectHook } from '../journal/effects.ts'
 import { hashPrompt } from '../prompt/document.ts'
 import { asNow, type Listing, type WatchedFile, type WatchedList, type WatchPlan, without } from '../watch/plan.ts'
-import type { FilePart, Prints } from '../watch/prints.ts'
-import { createOwnChanges } from './own-changes.ts'
+import { type FilePart, isFolder, type Prints } from '../watch/prints.ts'
 
 /** Keeps what one run reads, and what it changes itself. */
 export interface SourceLog extends ReadLog {
-  /** The same effects, with what they change in files noted. Paths in requests are relative to the workspace. */
-  readonly around: (effects: Effects, workspace: string) => Effects
+  /** Notices what effects change in files. Paths in requests are relative to the workspace. */
+  readonly hook: (workspace: string) => EffectHook
   /** Notes a file that is written for the run, but not by one of its effects. */
   readonly changed: (path: string) => void
   /** The files that the run has changed or written itself. Absolute. */
@@ -24,14 +26,14 @@ export interface SourceLog extends ReadLog {
   readonly plan: (options: { readonly keep: boolean }) => WatchPlan
 }
 
-export interface SourceLogOptions {
+/** One for each run that is watched. `before`: what the run before had read. */
+export function createSourceLog({
+  prints,
+  before,
+}: {
   readonly prints: Prints
-  /** What the run before has read, as it is now. */
   readonly before?: WatchPlan | undefined
-}
-
-/** One for each run that is watched (DESIGN 13 "Watch"). */
-export function createSourceLog({ prints, before }: SourceLogOptions): SourceLog {
+}): SourceLog {
   const files = new Map<string, WatchedFile & { readonly part: FilePart }>()
   /** Files whose text the run has had, so that it is known what it read. */
   const certain = new Set<string>()
@@ -100,7 +102,7 @@ export function createSourceLog({ prints, before }: SourceLogOptions): SourceLog
       if (reads === 'names') namesOnly.add(name)
       else for (const path of found) if (!prompts.has(path)) note(path, 'whole', undefined)
     },
-    around: own.around,
+    hook: own.hook,
     changed: own.add,
     ownFiles: own.paths,
     plan: ({ keep }) => owned(keep ? everything() : { files, lists }),
@@ -116,4 +118,82 @@ function listNow({ globs, baseDir, root }: ReadList): Listing {
   } catch (error) {
     return { files: [`${baseDir}: ${messageOf(error)}`], folders: [baseDir, ...folders] }
   }
+}
+
+interface OwnChangesOptions {
+  readonly look: () => ReadonlyMap<string, string | null>
+  /** What counts of a prompt file as it is now; undefined for other files. */
+  readonly promptPrint: (path: string) => string | null | undefined
+}
+
+/** Effects that may change files without saying which. */
+const changing: ReadonlySet<EffectKind> = new Set(['command', 'tool', 'mcp', 'git', 'agent'])
+
+/**
+ * Notes what a run changes itself, so that watching does not run again because of it: what a file effect names, and what
+ * differs between start and end of a command, tool or agent. A prompt file counts only when the part above its `====`
+ * line changes: writing answers below hides no edit of a person.
+ */
+function createOwnChanges({ look, promptPrint }: OwnChangesOptions) {
+  const paths = new Set<string>()
+  const folders = new Set<string>()
+  const rewritten = new Set<string>()
+
+  function add(path: string): void {
+    paths.add(path)
+    paths.add(realPath(path))
+  }
+
+  function noteFile<T>(request: JsonObject, workspace: string, act: () => T): T {
+    for (const named of namedBy(request)) rewritten.add(resolve(workspace, named))
+    const before = changedBy(request).map((named) => {
+      const path = resolve(workspace, named)
+      return { path, print: promptPrint(path), isFolder: isFolder(path) }
+    })
+    try {
+      return act()
+    } finally {
+      for (const { path, print, isFolder: wasFolder } of before) {
+        if (print === undefined || print !== promptPrint(path)) add(path)
+        if (request['op'] !== 'mkdir' && (wasFolder || isFolder(path))) folders.add(path)
+      }
+    }
+  }
+
+  async function noteAll<T>(act: () => Promise<T>): Promise<T> {
+    const before = look()
+    try {
+      return await act()
+    } finally {
+      const after = look()
+      for (const path of new Set([...before.keys(), ...after.keys()])) {
+        if ((before.get(path) ?? null) !== (after.get(path) ?? null)) add(path)
+      }
+    }
+  }
+
+  return {
+    /** Whether an effect of the run has changed the file, or made or removed it. */
+    has: (path: string): boolean =>
+      paths.has(path) ||
+      (paths.size > 0 && paths.has(realPath(path))) ||
+      [...folders].some((one) => isInside(one, path)),
+    add,
+    /** Every file that is such a one, and those that file effects have written as they were. Absolute. */
+    paths: () => [...new Set([...paths, ...rewritten])],
+    hook: (workspace: string): EffectHook => ({
+      change: (record, act) => noteFile(record, workspace, act),
+      effect: (kind, act) => (changing.has(kind) ? noteAll(act) : act()),
+    }),
+  }
+}
+
+/** What a file effect changes, if anything; of what is added to a file the hash before is not recorded. */
+function changedBy(request: JsonObject): readonly string[] {
+  const { op, before, after } = request
+  return op !== 'append' && before === after ? [] : namedBy(request)
+}
+
+function namedBy({ op, path, from }: JsonObject): readonly string[] {
+  return [path, op === 'move' ? from : undefined].filter((name) => typeof name === 'string')
 }

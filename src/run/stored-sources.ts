@@ -1,23 +1,30 @@
+import { dirname, join, resolve, sep } from 'node:path'
+import { realPath } from '../base/files.ts'
 import type { ReadLog, SourceEntry, SourcePart } from '../base/reads.ts'
-import type { Effects, FileChangeRecord } from '../event/effects.ts'
+import type { FileChangeRecord } from '../event/effects.ts'
+import type { EffectHook } from '../journal/effects.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { aroundChanges } from './around-changes.ts'
-import { createPathFinder } from './changed-paths.ts'
-import { hashOnDisk, usesDisk } from './changed-sources.ts'
-import type { StoredSource, StoredSources } from './read-sources.ts'
-import { type ChangedByRun, type Source, sourceOf, sourceRecord } from './source-records.ts'
+import {
+  type ChangedByRun,
+  hashOnDisk,
+  type Source,
+  sourceOf,
+  sourceRecord,
+  type StoredSource,
+  type StoredSources,
+  usesDisk,
+} from './sources.ts'
 
-/** Collects what decides a run, and gives a run that goes on what it had before (DESIGN 11 "Sources"). */
+/** Collects what decides a run, and gives a run that goes on what it had before. */
 export interface SourceRecorder {
-  /** To be handed to all that loads the target and its agents. */
   readonly reads: ReadLog
   /**
    * The target is loaded: `start` is what it was made of, `later` what the run had read or changed before on its way.
    * What is found from now on is noted in the journal, each content once.
    */
   readonly begin: (journal: Pick<RunJournal, 'note'>) => BegunSources
-  /** The same effects, with what they change in sources noted. Paths in records are relative to the workspace. */
-  readonly around: (effects: Effects, workspace: string) => Effects
+  /** Records which sources the effects of the run change. Paths in records are relative to the workspace. */
+  readonly hook: (workspace: string) => EffectHook
 }
 
 interface BegunSources {
@@ -25,17 +32,12 @@ interface BegunSources {
   readonly later: readonly (Source | ChangedByRun)[]
 }
 
-export interface RecorderOptions {
-  /** What the run before has stored. Left out: all is read from the disk. */
-  readonly stored?: StoredSources | undefined
-}
-
 /**
- * One for each process that runs or goes on with a run. While the target is loaded, stored sources are as the run began
+ * One for each process that starts or resumes a run. While the target is loaded, stored sources are as the run began
  * with them. From `begin` on they are as it has read them last, unless they change on the disk from then on: that is what
- * the run itself does, and an agent it writes is run as it was written.
+ * the run itself does, and an agent it writes is run as it was written. Without `stored` all is read from the disk.
  */
-export function createStoredSources({ stored }: RecorderOptions = {}): SourceRecorder {
+export function createStoredSources({ stored }: { readonly stored?: StoredSources | undefined } = {}): SourceRecorder {
   const found = new Map<string, Source>()
   const known = new Map<string, Known>()
   const finder = createPathFinder()
@@ -107,16 +109,16 @@ export function createStoredSources({ stored }: RecorderOptions = {}): SourceRec
       found.clear()
       return { start, later }
     },
-    around: (effects, workspace) =>
-      aroundChanges(effects, (planned) => {
+    hook: (workspace) => ({
+      change(record, act) {
         // before it begins: a change that breaks off may have happened
-        noteChange(planned.record, workspace)
-        return planned
-      }),
+        noteChange(record, workspace)
+        act()
+      },
+    }),
   }
 }
 
-/** What was said last about a path. */
 interface Known {
   readonly hash: string
   readonly kind: SourceEntry['kind'] | 'changed'
@@ -130,4 +132,43 @@ function hashesOf(stored: StoredSources | undefined): Map<string, string> {
 
 function entryOf(source: StoredSource | undefined): SourceEntry | undefined {
   return source === undefined || usesDisk(source) ? undefined : source.entry
+}
+
+/** Finds which of some absolute paths a change of files may matter to. Nothing is looked at before there is a change. */
+function createPathFinder() {
+  /** Paths by where they really are: a change names files by that. */
+  const really = new Map<string, string>()
+  const waiting: string[] = []
+
+  return {
+    add: (path: string): void => void waiting.push(path),
+    /** Those of the paths that are named, that lie in a folder which is moved or removed, or that a new file lies in. */
+    touchedBy(change: FileChangeRecord, workspace: string): ReadonlySet<string> {
+      for (const path of waiting.splice(0)) really.set(realPath(path), path)
+      const touched = new Set<string>()
+      for (const named of changedPaths(change)) {
+        const changed = resolve(workspace, named)
+        for (const at of withFolders(changed)) {
+          const path = really.get(at)
+          if (path !== undefined) touched.add(path)
+        }
+        if (ofOneFile.has(change.op)) continue
+        for (const [at, path] of really) if (at.startsWith(join(changed, sep))) touched.add(path)
+      }
+      return touched
+    },
+  }
+}
+
+/** Changes of single files; others may be of whole folders. */
+const ofOneFile: ReadonlySet<string> = new Set(['write', 'append', 'copy', 'mkdir', 'pack', 'unpack', 'split'])
+
+function changedPaths({ op, path, from, before, after }: FileChangeRecord): readonly string[] {
+  if (op !== 'append' && op !== 'mkdir' && before === after) return []
+  return [path, op === 'move' ? from : undefined].filter((name) => typeof name === 'string')
+}
+
+function withFolders(path: string): readonly string[] {
+  const folder = dirname(path)
+  return folder === path ? [path] : [path, ...withFolders(folder)]
 }

@@ -1,14 +1,16 @@
-import { pickAgentOptions } from '../config/agent-options.ts'
+import { extname, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { issueText, type Issue } from '../config/issue.ts'
 import type { JsonObject } from '../base/json.ts'
+import { isSourceFile } from '../base/reads.ts'
+import { pickAgentOptions } from '../config/agent-options.ts'
+import { type Issue, issueText } from '../config/issue.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
-import { packRoots } from '../pack/places.ts'
-import { unusedCores, unusedCoreText } from '../pack/reserved.ts'
-import { type AgentFile, type ScriptFile, resolveAgent } from '../pack/resolve.ts'
+import { packRoots } from '../pack/find-pack.ts'
+import { mayBePackName, unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
+import { type AgentFile, findAgent, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
+import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import { targetKind } from './target-kind.ts'
 
 /** An agent that is run by itself. */
 export interface AgentTarget {
@@ -23,7 +25,7 @@ export interface AgentTarget {
   readonly configSettings: Settings
   /** `-c` as given: prompt files that are run as agents are loaded with it. */
   readonly overrides: readonly string[]
-  /** Options from the environment and from flags: they win over the agent's own (DESIGN 3). */
+  /** Options from the environment and from flags: they win over the agent's own. */
   readonly flagOptions: JsonObject
   /** What `baton check` says and a run does not. */
   readonly notes: readonly Issue[]
@@ -40,6 +42,11 @@ export function warningsOf(target: Target): readonly string[] {
   return [...own, ...unusedCores(target.packRoots).map(unusedCoreText)]
 }
 
+/** Whether the built-in main agent may ask a model: no agent answers in its place, and there may be an instruction. */
+export function mayAskModel({ answerAgent, spec }: PromptTarget): boolean {
+  return answerAgent === undefined && (spec.document.instruction.trim() !== '' || spec.agents.length > 0)
+}
+
 export interface TargetOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, where it is no file: `file` is then only its name in messages. */
@@ -54,6 +61,19 @@ export interface TargetOptions extends ConfigOptions {
 export async function loadTarget(options: TargetOptions): Promise<Target> {
   if (options.text === undefined && targetKind(options.file, options) === 'agent') return loadAgentTarget(options)
   return loadPrompt(options)
+}
+
+/**
+ * The same with what is given to work on: `-f` is `working_globs` of a prompt file, relative to its `base_dir`, which is
+ * known only once it is loaded.
+ * @throws BatonError USAGE when both `-i` and `-f` are given
+ */
+export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions): Promise<Target> {
+  refuseBoth(inputs)
+  const target = await loadTarget(options)
+  if (target.kind === 'agent' || inputs.globs.length === 0) return target
+  const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
+  return loadTarget({ ...options, flags: { ...options.flags, overrides } })
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {
@@ -84,7 +104,6 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   }
 }
 
-/** What says how a prompt file is filled and answered says nothing to a script. */
 function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetOptions): void {
   const flag = vars.length > 0 ? '--var' : outputSchema === undefined ? undefined : '--output-schema'
   if (flag === undefined) return
@@ -96,4 +115,19 @@ function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetO
 async function loadPrompt(options: TargetOptions): Promise<PromptTarget> {
   const { loadPromptTarget } = await import('./prompt-target.ts')
   return loadPromptTarget(options)
+}
+
+/**
+ * Whether a word of the command line names a prompt file or an agent. `.aip` and `.lua` are agents and a file that
+ * exists is a prompt file; else a pack reference, a folder with `/` behind, a name without ending, and a name that an
+ * agent file can be found for, are agents.
+ */
+export function targetKind(
+  file: string,
+  { cwd, builtInDir, reads }: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'reads'>,
+): 'agent' | 'prompt' {
+  if (/\.(?:aip|lua)$/.test(file)) return 'agent'
+  if (file.endsWith('.md') || file === '-' || file === '' || isSourceFile(resolve(cwd, file), reads)) return 'prompt'
+  if (file.endsWith('/') || mayBePackName(file) || extname(file) === '') return 'agent'
+  return findAgent(file, { baseDir: cwd, builtInDir, packRoots: [], reads }) === undefined ? 'prompt' : 'agent'
 }

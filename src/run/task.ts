@@ -4,16 +4,15 @@ import type { RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
-import { type ChainState, instructionOf } from '../stage/state.ts'
-import type { Spent, TaskAnswer } from './answer.ts'
+import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import type { Spent } from '../event/meter.ts'
+import { type GivenAnswer, keepAnswer, type TaskAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import type { FileSet } from './files.ts'
-import { type GivenAnswer, keepAnswer } from './given-answer.ts'
 import { renderInstruction } from './instruction.ts'
-import { fitting } from './output-schema.ts'
+import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import { variableInput } from './variable-input.ts'
 
 /** How a task ended. Plain JSON: it is recorded as the task's boundary. */
 export type TaskOutcome = {
@@ -27,6 +26,7 @@ export type TaskOutcome = {
     | { readonly status: 'skipped'; readonly reason: string }
     /** `answer`: what the model said, where something failed after it. */
     | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
+    | { readonly status: 'suspended'; readonly error: ErrorInfo }
   )
 
 /** Why a run or task without an instruction does nothing (R255, TV31). */
@@ -38,13 +38,12 @@ export interface Round {
   readonly state: ChainState
   readonly redoCount: number
   readonly services: ChainServices
-  /** What a caller gives a file that is run as an agent. */
   readonly given: PromptInput | undefined
   /** Lists the files of settings; equal settings are listed once. */
-  readonly filesOf: (settings: Settings) => FileSet
+  readonly filesOf: (settings: Settings) => Promise<FileSet>
 }
 
-/** One task: `pre_task` chain, ask, `post_task` chain (DESIGN 2). Throws when any of them fails. */
+/** One task: `pre_task` chain, ask, `post_task` chain. Throws when any of them fails. */
 export async function runTask(plan: TaskPlan, round: Round, context: RunContext): Promise<TaskOutcome> {
   const { index, label } = plan
   const call = { agents: round.target.spec.agents, promptDir: round.target.spec.promptDir, redoCount: round.redoCount }
@@ -61,7 +60,7 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
   }
 
   const settings = round.target.settingsFor(before.state.params)
-  const files = round.filesOf(settings)
+  const files = await round.filesOf(settings)
   const { template } = settings
   const state = template ? await fillTemplate(before.state, { plan, files }, round) : before.state
   const answer = await ask(
@@ -70,7 +69,7 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     context,
   )
   const done = { status: 'done', index, label, spent: answer.spent, ...valueOf(answer) } as const
-  if (context.dry !== undefined) return { ...done, content: answer.text, agentResult: null }
+  if (context.scope.dry !== undefined) return { ...done, content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
   return keepAnswer(
     () => answer,
@@ -105,8 +104,8 @@ function inputOf(plan: TaskPlan, { given }: Pick<Round, 'given'>): Json {
 }
 
 /**
- * What templates see: `{ input, data: { files, task }, params }` (DESIGN 4). `input` is the table of variables where
- * `[input]` declares them, else the input of the task, which is always `data.task.input` as well.
+ * What templates see: `{ input, data: { files, task }, params }`. `input` is the table of variables where `[input]`
+ * declares them, else the input of the task, which is always `data.task.input` as well.
  */
 function fillTemplate(state: ChainState, { plan, files }: TemplateFacts, round: Round): Promise<ChainState> {
   const { target } = round

@@ -1,33 +1,33 @@
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, newTemporaryName, readSourceFile, writeFileAtomic } from '../base/files.ts'
+import { displayPath, maxSourceBytes, newTemporaryName, readSourceFile, writeFileAtomic } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
+import { nothingSpent, type Spent } from '../event/meter.ts'
+import { item, part } from '../event/place.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
+import type { PromptTarget } from './prompt-target.ts'
+import type { TaskOutcome } from './task.ts'
 
-export interface TranscriptWrite {
+interface TranscriptWrite {
   /** Absolute path of the prompt file, which had a `====` line when the run began. */
   readonly file: string
   /** One for each task, in input order. */
   readonly blocks: readonly TranscriptBlock[]
-  /** Hides secrets in what is written. */
   readonly hide?: (text: string) => string
 }
 
-/** As much as a prompt file may have to be read again. */
-const maxFileBytes = 10 * 1024 * 1024
-
 /**
- * Replaces what stands below the `====` line of a prompt file (DESIGN 4). The file is read again, so edits above the
- * line that were made during the run stay. One file effect and `file.changed`; a link stays a link. No policy is asked:
- * it is about what agents do, and this is the product's own file. `gone`: nothing was written and a warning says why,
- * because the line or the file is gone, the file cannot be read as text, or it would become too long to be read again.
+ * Replaces what stands below the `====` line of a prompt file. The file is read again, so edits above the line that were
+ * made during the run stay. One file effect and `file.changed`; a link stays a link. No permission is asked: it is about
+ * what agents do, and this is the product's own file. `gone`: nothing was written and a warning says why, because the
+ * line or the file is gone, the file cannot be read as text, or it would become too long to be read again.
  * @throws BatonError FILE_FAILED when writing fails; the file is then as it was
  */
 export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileCall): 'written' | 'gone' {
-  const path = displayPath(context.workspace, write.file)
+  const path = displayPath(context.scope.folders.workspace, write.file)
   let refusal: string | undefined
-  const isWritten = context.effects.changeFile(at, { op: 'write', path }, () => {
+  const isWritten = context.services.effects.changeFile(at, { op: 'write', path }, () => {
     const change = planChange(write)
     if (change.kind === 'refused') {
       refusal = change.reason
@@ -69,7 +69,7 @@ function planChange({ file, blocks, hide }: TranscriptWrite): Change {
     const before = readSourceFile(file)
     const after = replaceTranscript({ file, text: before }, hide === undefined ? transcript : hide(transcript))
     if (after === undefined) return { kind: 'refused', reason: 'its ==== line is gone' }
-    if (Buffer.byteLength(after) > maxFileBytes) {
+    if (Buffer.byteLength(after) > maxSourceBytes) {
       return { kind: 'refused', reason: 'it would have more than 10 MB and could not be read again' }
     }
     return { kind: 'change', before, after }
@@ -82,4 +82,58 @@ function planChange({ file, blocks, hide }: TranscriptWrite): Change {
 function warn(message: string, context: RunContext): 'gone' {
   emit(context, { type: 'warning', message, hint: 'They are on stdout and in the record of the run.' })
   return 'gone'
+}
+
+interface Transcript {
+  readonly outcomes: readonly TaskOutcome[]
+  readonly hide: (text: string) => string
+}
+
+/**
+ * Writes the answers of a run below the `====` line of its prompt file, when it has one. A run that answered nothing
+ * leaves the answers of the last one alone, and so does a dry one.
+ * @throws BatonError FILE_FAILED
+ */
+export function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, context: RunContext): void {
+  if (
+    spec.source === 'text' ||
+    spec.document.transcriptLine === undefined ||
+    context.scope.dry !== undefined ||
+    outcomes.every((outcome) => answerOf(outcome) === undefined)
+  )
+    return
+  const answers = outcomes
+    .toSorted((left, right) => left.index - right.index)
+    .map((outcome) => {
+      const { model, usage, costUsd } = answerOf(outcome)?.spent ?? nothingSpent
+      return { runId: context.scope.runId, label: outcome.label, model, usage, costUsd, result: resultOf(outcome) }
+    })
+  // a run that goes on and comes to other answers writes them, although it has written some before
+  const at = [...context.scope.at, part('transcript'), item(sha256(JSON.stringify(answers)).slice(0, 12))]
+  const now = { name: 'time.now', args: [] }
+  const time = new Date(
+    context.services.effects.observe([...at, part('time')], now, () => context.services.now().getTime()),
+  )
+  rewriteTranscript({ file: spec.file, blocks: answers.map((answer) => ({ time, ...answer })), hide }, { context, at })
+}
+
+function answerOf(outcome: TaskOutcome): { readonly spent: Spent } | undefined {
+  if (outcome.status === 'done') return outcome
+  return outcome.status === 'failed' ? outcome.answer : undefined
+}
+
+function resultOf(outcome: TaskOutcome): TranscriptBlock['result'] {
+  switch (outcome.status) {
+    case 'done':
+      return { kind: 'answer', text: outcome.content }
+    case 'skipped':
+      return { kind: 'skipped', reason: outcome.reason }
+    case 'suspended':
+      return { kind: 'skipped', reason: `suspended: ${outcome.error.message}` }
+    case 'failed': {
+      const { answer, error } = outcome
+      if (answer === undefined) return { kind: 'failed', message: error.message }
+      return { kind: 'answer', text: `error: ${error.message}\n\n${answer.text}` }
+    }
+  }
 }

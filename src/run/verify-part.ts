@@ -1,15 +1,15 @@
 import { messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { manyListeners } from '../base/limit.ts'
+import { manyListeners } from '../base/concurrency.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { RunContext } from '../event/context.ts'
+import { createMeter, type Meter } from '../event/meter.ts'
 import type { Part } from '../event/part.ts'
 import type { RunSources } from '../event/sources.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createVerification, type FinishedPart, type Verification } from '../journal/verified-effects.ts'
-import type { AddedTexts } from './added-texts.ts'
-import { createOwnFiles, type LeftFiles, type OwnFiles } from './left-files.ts'
+import { type AddedTexts, createOwnFiles, type LeftFiles, type OwnFiles } from './left-files.ts'
 
 /** A part of an earlier run, and what that run has left behind. */
 export interface EarlierPart extends FinishedPart {
@@ -41,25 +41,30 @@ export async function verifyPart<T>(
   context: RunContext,
 ): Promise<Verified<T>> {
   const stop = new AbortController()
-  const own = createOwnFiles(earlier.left, { workspace: context.workspace, added })
-  const { at, effects: live } = context
+  const own = createOwnFiles(earlier.left, { workspace: context.scope.folders.workspace, added })
+  const { at } = context.scope
   const { isOwnRead, whyChangeAgain } = own
-  const verification = createVerification({
+  const meter = createMeter()
+  const verification: Verification = createVerification({
     earlier,
     at,
     journal,
-    live,
+    live: context.services.effects,
     isOwnRead,
     whyChangeAgain,
+    onRecall(place, spent) {
+      meter.recall(place, spent)
+      verification.later(() => context.services.meter.recall(place, spent))
+    },
     onDirty: (reason) => stop.abort(new DOMException(reason, 'AbortError')),
   })
-  const inner = lookingContext(context, { verification, earlier, own, stop: stop.signal })
+  const inner = lookingContext(context, { verification, earlier, own, meter, stop: stop.signal })
   try {
-    const value = await inner.effects.boundary(at, () => part.work(inner), part)
+    const value = await inner.services.effects.boundary(at, () => part.work(inner), part)
     if (part.isFinal?.(value) === false) return { kind: 'changed', reason: 'it comes to another end' }
     return { kind: 'unchanged', value, commit: verification.commit, relied: own.found }
   } catch (error) {
-    context.signal.throwIfAborted()
+    context.services.signal.throwIfAborted()
     return { kind: 'changed', reason: verification.reason() ?? `it comes to another end: ${messageOf(error)}` }
   }
 }
@@ -68,18 +73,24 @@ interface Looking {
   readonly verification: Verification
   readonly earlier: EarlierPart
   readonly own: OwnFiles
+  /** Measures what happens within the part, which may still turn out to be changed. */
+  readonly meter: Meter
   readonly stop: AbortSignal
 }
 
-function lookingContext(context: RunContext, { verification, earlier, own, stop }: Looking): RunContext {
-  const { earlier: _, sources, reads, events, ...rest } = context
+function lookingContext(context: RunContext, { verification, earlier, own, meter, stop }: Looking): RunContext {
+  const { earlier: _, reads, ...services } = context.services
   return {
-    ...rest,
-    effects: verification.effects,
-    signal: manyListeners(AbortSignal.any([context.signal, stop])),
-    events: (at, event) => verification.later(() => events(at, event)),
-    ...(sources === undefined ? {} : { sources: lookingSources(sources, { verification, earlier, context }) }),
-    ...(reads === undefined ? {} : { reads: lookingReads(reads, own) }),
+    scope: context.scope,
+    services: {
+      ...services,
+      effects: verification.effects,
+      meter,
+      signal: manyListeners(AbortSignal.any([services.signal, stop])),
+      events: (at, event) => verification.later(() => services.events(at, event)),
+      sources: lookingSources(services.sources, { verification, earlier, context }),
+      ...(reads === undefined ? {} : { reads: lookingReads(reads, own) }),
+    },
   }
 }
 
@@ -93,7 +104,7 @@ function lookingSources(
       sources.execute(file)
       if (use === undefined) return
       const hash = earlier.uses.get(verification.placeThen(use.at) ?? '')?.get(file)
-      const shown = displayPath(context.workspace, file)
+      const shown = displayPath(context.scope.folders.workspace, file)
       if (hash === undefined) verification.refuse(`${shown} was not run before`)
       if (hash !== sha256(use.text)) verification.refuse(`${shown} changed`)
       verification.later(() => sources.execute(file, use))

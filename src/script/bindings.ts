@@ -1,9 +1,11 @@
-import { finishInTurns } from '../base/steps.ts'
-import { hostCallPlace } from '../event/effects.ts'
+import { stopsRun } from '../base/error.ts'
+import { finishInTurns, finishSteps } from '../base/concurrency.ts'
+import { callPlace } from '../event/place.ts'
 import { attempt, attemptAsync, passOn, type Attempt } from '../journal/attempt.ts'
 import type { HostFunction, LuaChunk, LuaValue } from './engine.ts'
+import { ActCall, HostCall } from './host/call.ts'
 import type { HostModule, ModuleFunction, Section } from './host/module.ts'
-import { argumentsToJson } from './values.ts'
+import { argumentsToJson, readingCall } from './values.ts'
 
 type Values = readonly LuaValue[]
 
@@ -38,37 +40,75 @@ export function createBindings(modules: readonly HostModule[]): HostBindings {
   }
 }
 
-/** The functions as one section calls them. Calls that observe or act are numbered from 0 in the order they are made. */
-export function bindFunctions({ functions }: HostBindings, section: Section): HostFunction[] {
-  const caller: Caller = { section, number: createCounter() }
-  return functions.map(({ path, tables, call }) => ({ path, tables, call: (args) => call(args, caller) }))
+/** The functions of one section. */
+export interface BoundFunctions {
+  readonly functions: HostFunction[]
+  /** Throws the error of a call that stops the run, if there was one: a script may have caught it. */
+  readonly refuseStopped: () => void
+}
+
+/**
+ * The functions as one section calls them. Calls that observe or act are numbered from 0 in the order they are made. Once
+ * one of them has thrown what stops the run, all others throw it as well.
+ */
+export function bindFunctions({ functions }: HostBindings, section: Section): BoundFunctions {
+  let nextNumber = 0
+  const caller: Caller = { section, number: () => nextNumber++ }
+  let stopped: { readonly error: unknown } | undefined
+
+  function refuseStopped(): void {
+    if (stopped !== undefined) throw stopped.error
+  }
+
+  function failed(error: unknown): never {
+    if (stopsRun(error)) stopped ??= { error }
+    throw error
+  }
+
+  return {
+    refuseStopped,
+    functions: functions.map(({ path, tables, call }) => ({
+      path,
+      tables,
+      call(args) {
+        refuseStopped()
+        try {
+          const values = call(args, caller)
+          return values instanceof Promise ? values.catch(failed) : values
+        } catch (error) {
+          return failed(error)
+        }
+      },
+    })),
+  }
 }
 
 function recorded(name: string, definition: ModuleFunction): UnboundFunction['call'] {
   switch (definition.effect) {
     case 'pure':
-      return (args, { section }) => definition.call(args, section)
+      return (args, { section }) => definition.call(new HostCall(name, args, section))
     case 'observe':
       return (args, { section, number }) => {
-        const { effects, at: place, signal } = section.context
-        const at = hostCallPlace(place, number())
-        const call = { name, args: argumentsToJson(args) }
-        const { steps } = definition
-        if (steps === undefined || effects.answers?.(at) === true) {
-          return effects.observe(at, call, () => definition.call(args, section))
+        const { effects, signal } = section.context.services
+        const at = callPlace(section.context.scope.at, number())
+        const call = new HostCall(name, args, section)
+        if ('call' in definition) {
+          const asked = definition.readsFile === true ? readingCall(name, args) : { name, args: argumentsToJson(args) }
+          return effects.observe(at, asked, () => definition.call(call))
         }
-        const read = attempt(() => finishInTurns(steps(args, section), signal))
+        const asked = { name, args: argumentsToJson(args) }
+        if (effects.answers(at)) return effects.observe(at, asked, () => finishSteps(definition.steps(call)))
+        const read = attempt(() => finishInTurns(definition.steps(call), signal))
         if (read.status === 'failed' || !(read.value instanceof Promise)) {
-          return effects.observe(at, call, () => passOn(read as Attempt<Values>))
+          return effects.observe(at, asked, () => passOn(read as Attempt<Values>))
         }
-        return later(read.value, (result) => effects.observe(at, call, () => passOn(result)), signal)
+        return later(read.value, (result) => effects.observe(at, asked, () => passOn(result)), signal)
       }
     case 'act':
       return (args, { section, number }) => {
-        const at = hostCallPlace(section.context.at, number())
-        return section.context.effects.call(at, { name, args: argumentsToJson(args) }, () =>
-          definition.call(args, section, at),
-        )
+        const { effects } = section.context.services
+        const call = new ActCall(new HostCall(name, args, section), callPlace(section.context.scope.at, number()))
+        return effects.call(call.at, { name, args: argumentsToJson(args) }, () => definition.call(call))
       }
   }
 }
@@ -82,9 +122,4 @@ async function later(
   const result = await attemptAsync(() => reading)
   signal.throwIfAborted()
   return observe(result)
-}
-
-function createCounter(): () => number {
-  let next = 0
-  return () => next++
 }

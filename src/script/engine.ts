@@ -21,9 +21,9 @@ export interface LuaChunk {
 }
 
 /**
- * How table arguments are read. `border` is spec/aipack.md 2.2 (raw length > 0 is a list and string keys are dropped,
- * `{}` is an object). `data` is 6.0 (keys exactly 1..n are a list, otherwise an object with all keys as text,
- * `{}` is a list).
+ * How table arguments are read. `border`, as at the borders of sections: raw length > 0 is a list and string keys are
+ * dropped, `{}` is an object. `data`: keys exactly 1..n are a list, otherwise an object with all keys as text, `{}` is a
+ * list.
  */
 export type TableReading = 'border' | 'data'
 
@@ -73,11 +73,11 @@ export interface LuaState {
 }
 
 export interface LuaErrorDetails {
-  readonly chunk?: string
-  readonly line?: number
-  readonly traceback?: string
+  readonly chunk?: string | undefined
+  readonly line?: number | undefined
+  readonly traceback?: string | undefined
   /** The limit that ended the script; such an error cannot be caught by `pcall`. */
-  readonly limit?: 'time' | 'instructions' | 'memory'
+  readonly limit?: 'time' | 'instructions' | 'memory' | undefined
   /** The host function's own error, when one caused this. */
   readonly cause?: unknown
 }
@@ -96,5 +96,23 @@ export class LuaError extends Error {
     this.line = line
     this.traceback = traceback
     this.limit = limit
+  }
+}
+
+export function closedError(): LuaError {
+  return new LuaError('the Lua state was closed')
+}
+
+/** The message of the error when a limit has ended a script. */
+export function limitMessage(limit: LuaErrorDetails['limit'], limits: LuaLimits): string {
+  switch (limit) {
+    case 'time':
+      return `the script ran longer than ${limits.timeMs} ms`
+    case 'instructions':
+      return `the script ran more than ${limits.instructions} thousand instructions`
+    case 'memory':
+      return `the script needs more than ${limits.memoryBytes} bytes of memory`
+    case undefined:
+      return 'the script was stopped'
   }
 }

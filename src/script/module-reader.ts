@@ -1,12 +1,15 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SourcePlace } from '../base/error.ts'
 import { displayPath, isInside, readSourceFile, realPath } from '../base/files.ts'
 import type { RunContext } from '../event/context.ts'
-import type { Place } from '../event/effects.ts'
-import { guard } from '../tool/guard.ts'
+import { item, part, type Place } from '../event/place.ts'
+import { readablePath } from '../tool/guard.ts'
+import type { LuaError } from './engine.ts'
+import { fittingName } from './lua/positions.ts'
 
 /** A Lua module that was found. Plain JSON: it is recorded. */
-export type LuaModule = {
+type LuaModule = {
   /** Absolute path. */
   readonly file: string
   readonly text: string
@@ -20,19 +23,19 @@ export type LuaModule = {
 export type ModuleReader = (name: string, folders: readonly string[], context: RunContext) => LuaModule | undefined
 
 /**
- * A reader for one run (spec/aipack.md 3.7). Each module is one observation of the run, not of the section that happens
+ * A reader for one run. Each module is one observation of the run, not of the section that happens
  * to ask first, so that a resumed run executes the same text wherever it goes on.
  */
 export function createModuleReader(): ModuleReader {
   const known = new Map<string, LuaModule | null>()
   return (name, folders, context) => {
-    const shown = folders.map((folder) => displayPath(context.workspace, folder))
-    const at = [...roundOf(context.at), 'module', ...shown, name]
+    const shown = folders.map((folder) => displayPath(context.scope.folders.workspace, folder))
+    const at = [...roundOf(context.scope.at), part('module'), item([...shown, name].join(' '))]
     const key = JSON.stringify(at)
     let module = known.get(key)
     if (module === undefined) {
       const call = { name: 'require', args: [name, ...shown] }
-      module = context.effects.observe<LuaModule | null>(at, call, () => readModule(name, folders, context))
+      module = context.services.effects.observe<LuaModule | null>(at, call, () => readModule(name, folders, context))
       known.set(key, module)
       noteModule(moduleFiles(name, folders), module, context)
     }
@@ -47,16 +50,16 @@ export function moduleFiles(name: string, folders: readonly string[]): readonly 
 }
 
 /** The files that were looked for as well: once there, they come first. */
-function noteModule(files: readonly string[], module: LuaModule | null, { reads }: RunContext): void {
+function noteModule(files: readonly string[], module: LuaModule | null, { services: { reads } }: RunContext): void {
   if (reads === undefined) return
   const last = files.findIndex((file) => file === module?.file)
   for (const file of last === -1 ? files : files.slice(0, last)) reads.file(file)
   if (module !== null) reads.file(module.file, module.text)
 }
 
-/** A redo reads everything anew (DESIGN 2 "Nesting"). */
-function roundOf([first, round]: Place): Place {
-  return first === 'redo' && round !== undefined ? [first, round] : []
+/** A redo reads everything anew. */
+function roundOf([first]: Place): Place {
+  return first?.kind === 'redo' ? [first] : []
 }
 
 /** Modules are code of the agent: they may lie wherever it does; where links lead further, it must be allowed to read. */
@@ -64,6 +67,42 @@ function readModule(name: string, folders: readonly string[], context: RunContex
   const file = moduleFiles(name, folders).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
   if (file === undefined) return null
   const isBeside = folders.some((folder) => isInside(realPath(folder), realPath(file)))
-  if (!isBeside) guard('read', file, context)
+  if (!isBeside) readablePath(file, context)
   return { file, text: readSourceFile(file) }
+}
+
+/** The Lua modules one section has loaded, by the name their lines are shown with. */
+export interface LoadedModules {
+  /** Gives the name to load the module under; `shown` is its path for people. */
+  add(shown: string, module: LuaModule): string
+  /** The module that was loaded under this name. */
+  find(name: string): LuaModule | undefined
+  /** Where an error was raised, when that was in one of the modules, and what it says without that place. */
+  locate(error: LuaError): { readonly place: SourcePlace; readonly message: string } | undefined
+}
+
+/** An empty collection, for one section. */
+export function createLoadedModules(): LoadedModules {
+  const modules = new Map<string, LuaModule>()
+  return {
+    add(shown, module) {
+      const name = fittingName(shown, (candidate) => [undefined, module.file].includes(modules.get(candidate)?.file))
+      modules.set(name, module)
+      return name
+    },
+    find: (name) => modules.get(name),
+    locate({ message, chunk, line }) {
+      const written = /^([^\n]*?):(\d+): ?/.exec(message)
+      const named = modules.get(written?.[1] ?? '')
+      if (written !== null && named !== undefined) {
+        return { place: placeIn(named, Number(written[2])), message: message.slice(written[0].length) }
+      }
+      const running = modules.get(chunk ?? '')
+      return running === undefined ? undefined : { place: placeIn(running, line), message }
+    },
+  }
+}
+
+function placeIn({ file, text }: LuaModule, line: number | undefined): SourcePlace {
+  return line === undefined ? { file } : { file, line, text }
 }

@@ -3,7 +3,7 @@ import { displayPath } from '../base/files.ts'
 
 /**
  * What a script is told of an error of another agent: the line that failed stands in front, as Lua puts it before its own
- * errors (spec/aipack.md 2.4).
+ * errors.
  */
 export function toldText(error: unknown, workspace: string): string {
   return isBatonError(error) ? lineText(error, workspace) + error.message : messageOf(error)

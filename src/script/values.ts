@@ -1,9 +1,10 @@
+import type { AskedCall } from '../event/effects.ts'
 import type { Json } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 import type { LuaValue } from './engine.ts'
 
 /**
- * A Lua value as the JSON that crosses a section border (spec/aipack.md 2.2): nil inside a list becomes null,
+ * A Lua value as the JSON that crosses a section border: nil inside a list becomes null,
  * integers beyond 2^53 become the nearest double.
  * @throws Error when a string is not UTF-8, naming where it stands
  */
@@ -22,6 +23,12 @@ export function luaToJson(value: LuaValue, where = 'the value'): Json {
       .filter(([, item]) => item !== undefined)
       .map(([key, item]) => [key, luaToJson(item, `${where}.${key}`)]),
   )
+}
+
+/** A host call that reads one file, which is its first argument, as it is recorded. */
+export function readingCall(name: string, args: readonly LuaValue[]): AskedCall {
+  const [file] = args
+  return { name, args: argumentsToJson(args), ...(typeof file === 'string' && { reads: file }) }
 }
 
 /** Arguments of a host call as the JSON they are recorded and compared by. Bytes and big integers keep their value. */

@@ -1,8 +1,11 @@
+import { type AnswerTable, readAnswerTable } from '../agent/answer-table.ts'
 import { BatonError } from '../base/error.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { editDistance } from '../base/suggest.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { AgentConfig, Stage } from '../config/agent-config.ts'
+import type { PromptAgent, PromptResult, ScriptAgent } from '../event/agent.ts'
 
-/** What a sub-agent returned, checked. Fields that were not returned are absent (R238 to R246, DESIGN 5). */
+/** What a sub-agent returned, checked. Fields that were not returned are absent (R238 to R246). */
 export interface ChainAnswer {
   readonly params?: JsonObject
   readonly patch?: JsonObject
@@ -99,88 +102,51 @@ function refuseContradictions(name: string, value: JsonObject): void {
 }
 
 function readFields(name: string, value: JsonObject): ChainAnswer {
-  const field = createFieldReader(name, value)
-  const prompt = field.text('coder_prompt')
-  const prompts = prompt === undefined ? field.texts('coder_prompts') : [prompt]
-  return withoutAbsent({
-    params: field.table('coder_params'),
-    patch: field.table('coder_params_patch'),
-    prompts,
-    append: field.texts('coder_prompts_append', { orOne: true }),
-    next: field.list('sub_agents_next'),
-    content: field.content('ai_response'),
-    result: value['agent_result'] ?? undefined,
-    redo: field.flag('coder_redo'),
-  })
-}
-
-interface FieldReader {
-  table(key: string): JsonObject | undefined
-  text(key: string): string | undefined
-  list(key: string): readonly Json[] | undefined
-  texts(key: string, options?: { readonly orOne: boolean }): readonly string[] | undefined
-  flag(key: string): boolean
-  content(key: string): string | undefined
-}
-
-function createFieldReader(name: string, value: JsonObject): FieldReader {
   const wrong = (key: string, expected: string): BatonError =>
     invalid(name, `returned "${key}" as ${describe(value[key] ?? null)}, expected ${expected}`)
 
-  // an empty Lua table cannot say whether it is a list
-  const listOf = (key: string): readonly Json[] | undefined => {
+  function read<T>(key: string, expected: string, fit: (found: Json) => T | undefined): T | undefined {
     const found = value[key] ?? undefined
     if (found === undefined) return undefined
-    if (Array.isArray(found)) return found as readonly Json[]
-    if (isJsonObject(found) && Object.keys(found).length === 0) return []
-    throw wrong(key, 'a list')
+    const fitting = fit(found)
+    if (fitting === undefined) throw wrong(key, expected)
+    return fitting
   }
 
-  return {
-    list: listOf,
-    table(key) {
-      const found = value[key] ?? undefined
-      if (found === undefined) return undefined
-      if (isJsonObject(found)) return found
-      if (Array.isArray(found) && found.length === 0) return {}
-      throw wrong(key, 'a table')
-    },
-    text(key) {
-      const found = value[key] ?? undefined
-      if (found === undefined || typeof found === 'string') return found
-      throw wrong(key, 'a string')
-    },
-    texts(key, { orOne } = { orOne: false }) {
-      const found = value[key] ?? undefined
-      if (orOne && typeof found === 'string') return [found]
-      const list = listOf(key)
-      if (list === undefined || list.every((item) => typeof item === 'string'))
-        return list as readonly string[] | undefined
-      throw wrong(key, 'a list of strings')
-    },
-    flag(key) {
-      const found = value[key] ?? false
-      if (typeof found === 'boolean') return found
-      throw wrong(key, 'true or false')
-    },
-    content(key) {
-      const found = value[key] ?? undefined
-      if (found === undefined || typeof found === 'string') return found
-      const content = isJsonObject(found) ? (found['content'] ?? undefined) : null
-      if (content === undefined || typeof content === 'string') return content
-      throw wrong(key, 'a table with a string "content"')
-    },
+  function texts(key: string): readonly string[] | undefined {
+    const list = read(key, 'a list', listIn)
+    if (list?.every((item) => typeof item === 'string') === false) throw wrong(key, 'a list of strings')
+    return list as readonly string[] | undefined
   }
+
+  const prompt = read('coder_prompt', 'a string', (found) => (typeof found === 'string' ? found : undefined))
+  const prompts = prompt === undefined ? texts('coder_prompts') : [prompt]
+  const params = read('coder_params', 'a table', tableIn)
+  const patch = read('coder_params_patch', 'a table', tableIn)
+  const { coder_prompts_append: appended, ai_response: response = null } = value
+  const append = typeof appended === 'string' ? [appended] : texts('coder_prompts_append')
+  const next = read('sub_agents_next', 'a list', listIn)
+  const content = (isJsonObject(response) ? response['content'] : response) ?? undefined
+  if (content !== undefined && typeof content !== 'string')
+    throw wrong('ai_response', 'a table with a string "content"')
+  const redo = read('coder_redo', 'true or false', (found) => (typeof found === 'boolean' ? found : undefined)) ?? false
+  const result = value['agent_result'] ?? undefined
+  return { redo, ...defined({ params, patch, prompts, append, next, content, result }) }
 }
 
-type Absent<T> = { readonly [K in keyof T]: T[K] | undefined }
+/** An empty Lua table cannot say whether it is a list. */
+function tableIn(found: Json): JsonObject | undefined {
+  if (isJsonObject(found)) return found
+  return Array.isArray(found) && found.length === 0 ? {} : undefined
+}
 
-function withoutAbsent(fields: Absent<Required<ChainAnswer>> & { readonly redo: boolean }): ChainAnswer {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as unknown as ChainAnswer
+function listIn(found: Json): readonly Json[] | undefined {
+  if (Array.isArray(found)) return found as readonly Json[]
+  return isJsonObject(found) && Object.keys(found).length === 0 ? [] : undefined
 }
 
 function invalid(name: string, what: string, hint?: string): BatonError {
-  return new BatonError('AGENT_FAILED', `Sub-agent [${name}] ${what}`, hint === undefined ? {} : { hint })
+  return new BatonError('AGENT_FAILED', `Sub-agent [${name}] ${what}`, defined({ hint }))
 }
 
 function describe(value: Json): string {
@@ -188,4 +154,66 @@ function describe(value: Json): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a table'
   return typeof value === 'boolean' ? `the boolean ${value}` : `a ${typeof value}`
+}
+
+/** What an agent that answers text gave; plain JSON, because it is recorded. */
+export interface TextAnswer {
+  readonly text: string
+  /** Only where the agent describes its answer by `[output]`. */
+  readonly value?: Json
+}
+
+/** Null when the agent itself decided that there is nothing to do. */
+export function textAnswerOf(result: PromptResult): TextAnswer | null {
+  if (result.end === 'skipped') return null
+  const { text, value } = result
+  return { text, ...(value === undefined ? {} : { value }) }
+}
+
+/**
+ * What an entry makes of a text by its `as`: `append` is the default, and in `post_task` and `post` it is always
+ * `agent_result`. A skipped agent and, where it would become instruction, an empty text change nothing.
+ * @throws BatonError AGENT_FAILED when `params` are wanted and the text is no table
+ */
+export async function readTextAnswer(
+  { name, as = 'append' }: AgentConfig,
+  stage: Stage,
+  answer: TextAnswer | null,
+): Promise<ChainAnswer> {
+  if (answer === null) return { redo: false }
+  const { text, value } = answer
+  const use = stage === 'post_task' || stage === 'post' ? 'result' : as
+  switch (use) {
+    case 'append':
+      return text.trim() === '' ? { redo: false } : { append: [text], redo: false }
+    case 'replace':
+      return text.trim() === '' ? { redo: false } : { prompts: [text], redo: false }
+    case 'result':
+      return { result: value ?? text, redo: false }
+    case 'params':
+      return { params: await readParams(name, answer), redo: false }
+  }
+}
+
+/**
+ * Refuses `as` for an agent that answers no text.
+ * @throws BatonError CONFIG_INVALID naming the entry
+ */
+export function checkAs({ name, as, index }: AgentConfig, { kind }: ScriptAgent | PromptAgent): void {
+  if (as === undefined || kind === 'prompt') return
+  throw new BatonError('CONFIG_INVALID', `sub_agents[${index}]: as = "${as}", but "${name}" does not answer text`, {
+    hint: 'Remove as: a script says by the fields it returns what changes. as is for prompt files.',
+  })
+}
+
+async function readParams(name: string, { text, value }: TextAnswer): Promise<JsonObject> {
+  const read = value === undefined ? await readAnswerTable(text) : asTable(value)
+  if (read.kind === 'table') return read.table
+  throw new BatonError('AGENT_FAILED', `Sub-agent [${name}] answered no params: the answer ${read.problem}`, {
+    hint: 'Let its instruction ask for one JSON or TOML table and nothing else.',
+  })
+}
+
+function asTable(value: Json): AnswerTable {
+  return isJsonObject(value) ? { kind: 'table', table: value } : { kind: 'wrong', problem: 'is not a table' }
 }

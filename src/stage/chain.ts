@@ -1,17 +1,19 @@
-import { BatonError, isBatonError, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { failedInput, valueOfScript } from '../agent/failed-input.ts'
+import { requestFor } from '../agent/prompt-agent.ts'
+import { chainPromptInput } from '../agent/prompt-input.ts'
+import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
 import type { PromptAgent, ScriptAgent } from '../event/agent.ts'
-import { below, emit, type RunContext } from '../event/context.ts'
+import { below, emit, narrow, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
-import type { ChainAnswer } from './answer.ts'
-import { eventOf, type StepRecord } from './input.ts'
+import { withoutLimits } from '../event/limits.ts'
+import { type Part, runPart } from '../event/part.ts'
+import { type ChainAnswer, checkAs, readAnswer, readTextAnswer, type TextAnswer, textAnswerOf } from './answer.ts'
 import { applyAnswer } from './merge.ts'
-import type { ChainState } from './state.ts'
-import { runStep } from './step.ts'
-import { checkAs } from './text-answer.ts'
+import { chainInput, type ChainState, eventOf, type StepRecord } from './state.ts'
 
-/** Steps one chain call may take (D29): `sub_agents_next` could otherwise go on for ever. */
+/** Steps one chain call may take: `sub_agents_next` could otherwise go on for ever. */
 const maxSteps = 100
 
 export interface ChainCall {
@@ -21,10 +23,9 @@ export interface ChainCall {
   readonly state: ChainState
   readonly promptDir: string
   readonly redoCount: number
-  /** What this stage adds to the input. */
   readonly extra: JsonObject
   /** The model's answer so far, in `post_task`. */
-  readonly content?: string
+  readonly content?: string | undefined
 }
 
 /** An agent of a chain with the way its answers are merged when its entry does not say; left out: `replace`. */
@@ -57,14 +58,14 @@ export async function runChain(call: ChainCall, services: ChainServices, context
   const start: ChainOutcome = { state: call.state, content: call.content, agentResult: undefined, redo: false }
   if (!rest.some(({ enabled }) => enabled)) return start
 
-  const at = below(context, stage)
+  const at = below(context, { kind: 'stage', stage })
   emit(at, { type: 'stage.started', stage, agents: rest.filter(({ enabled }) => enabled).map(({ name }) => name) })
   try {
     const outcome = await runSteps({ ...call, agents: rest }, start, { services, context: at })
     emit(at, { type: 'stage.completed', stage })
     return outcome
   } catch (error) {
-    emit(at, { type: 'stage.failed', stage, error: errorInfo(error) })
+    if (!isSuspension(error)) emit(at, { type: 'stage.failed', stage, error: errorInfo(error) })
     throw error
   }
 }
@@ -83,13 +84,17 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
     rest = next
     if (!config.enabled) continue
     try {
-      if (step >= maxSteps) throw tooManySteps(call.stage)
+      if (step >= maxSteps) {
+        const hint = 'An agent keeps adding agents through sub_agents_next.'
+        throw new BatonError('LIMIT', `the ${call.stage} chain took more than ${maxSteps} steps`, { hint })
+      }
       const agent = await surroundings.services.findAgent(config)
       checkAs(config, agent)
       const current = { config, agent, next, previous, step }
-      const answer = await runStep({ ...call, ...outcomeFields(outcome) }, current, surroundings.context)
+      const { state, content } = outcome
+      const { answer, returned } = await runStep({ ...call, state, content }, current, surroundings.context)
       outcome = applyStep(outcome, answer, { config, agent, stage: call.stage }, surroundings)
-      previous.push(recordOf(call.stage, config, answer))
+      previous.push(recordOf(call.stage, config, { answer, returned }))
       if (answer.next !== undefined) rest = nextEntries(answer.next, call.stage, config)
     } catch (error) {
       throw await fromEntry(error, config, surroundings)
@@ -98,15 +103,10 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
   return outcome
 }
 
-/** The error with the entry of the file that led to it. */
 async function fromEntry(error: unknown, config: AgentConfig, { services, context }: Surroundings): Promise<unknown> {
-  if (context.signal.aborted || !isBatonError(error) || stopsRun(error)) return error
+  if (context.services.signal.aborted || !isBatonError(error) || stopsRun(error)) return error
   const from = await services.placeOf?.(config)
   return from === undefined ? error : rewordError(error, { from })
-}
-
-function outcomeFields({ state, content }: ChainOutcome): Pick<ChainCall, 'state' | 'content'> {
-  return { state, ...(content === undefined ? {} : { content }) }
 }
 
 function applyStep(
@@ -160,13 +160,13 @@ function checkReturned(params: JsonObject, config: AgentConfig, services: ChainS
   }
 }
 
-function recordOf(stage: Stage, config: AgentConfig, answer: ChainAnswer): StepRecord {
+function recordOf(stage: Stage, config: AgentConfig, { answer, returned }: StepAnswer): StepRecord {
   return {
     event: eventOf(stage),
     stage,
     config: config.entry,
     agent_result: answer.result ?? null,
-    sub_agent_result: answer as unknown as Json,
+    sub_agent_result: returned,
   }
 }
 
@@ -175,19 +175,89 @@ function nextEntries(entries: readonly Json[], stage: Stage, config: AgentConfig
   const { agents, findings } = normalizeSubAgents(entries)
   const [issue] = findings
   if (issue !== undefined) {
-    throw new BatonError(
-      'AGENT_FAILED',
-      `Sub-agent [${config.name}] returned sub_agents_next that is not valid: ${issue.message}`,
-      { hint: issue.hint },
-    )
+    const message = `Sub-agent [${config.name}] returned sub_agents_next that is not valid: ${issue.message}`
+    throw new BatonError('AGENT_FAILED', message, { hint: issue.hint })
   }
   return agents
     .map((agent) => (agent.entry['stage'] === undefined ? { ...agent, stages: [stage] } : agent))
     .filter(({ stages }) => stages.includes(stage))
 }
 
-function tooManySteps(stage: Stage): BatonError {
-  return new BatonError('LIMIT', `the ${stage} chain took more than ${maxSteps} steps`, {
-    hint: 'An agent keeps adding agents through sub_agents_next.',
-  })
+interface Step {
+  readonly config: AgentConfig
+  readonly agent: ChainAgent
+  readonly next: readonly AgentConfig[]
+  readonly previous: readonly StepRecord[]
+  /** From 0. */
+  readonly step: number
+}
+
+/** What a sub-agent returned, as it is and as it is read. */
+interface StepAnswer {
+  readonly answer: ChainAnswer
+  readonly returned: Json
+}
+
+/**
+ * Runs one sub-agent of a chain and reads what it returned. The step is recorded whole.
+ * @throws BatonError AGENT_FAILED naming the sub-agent, at the place in its file
+ */
+async function runStep(call: ChainCall, step: Step, context: RunContext): Promise<StepAnswer> {
+  const { config, agent } = step
+  const { stage, state, promptDir, redoCount } = call
+  // a chain that gave up a right gave it up for the agents after it, too
+  const { write_mode: write, tools } = state.params
+  const limits = { write: write !== false, ...(Array.isArray(tools) && { tools: tools.map(String) }) }
+  const at = narrow(below(context, { kind: 'step', index: step.step, name: config.name }), limits)
+  const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
+  const { previous, next } = step
+  const input = chainInput({ stage, config, state, previous, next, promptDir, redoCount, extra })
+  const { coder_params: params, coder_prompts: prompts, coder_prompt: _, ...others } = input
+  const decidingParams = withoutLimits(isJsonObject(params) ? params : {})
+  const part: Part<Json> = {
+    label: config.name,
+    work: (inner) => runAgent({ input, step }, inner),
+    inputs: { params: decidingParams, prompts, input: others, options: config.options, agent: agent.text },
+  }
+  const value = await runPart(part, at)
+  try {
+    if (agent.kind !== 'prompt') return { answer: readAnswer(config.name, value), returned: value }
+    const text = value as TextAnswer | null
+    return { answer: await readTextAnswer(config, stage, text), returned: text?.value ?? text?.text ?? null }
+  } catch (error) {
+    throw placed(error, agent.file)
+  }
+}
+
+async function runAgent(
+  { input, step: { agent, config } }: { readonly input: JsonObject; readonly step: Step },
+  at: RunContext,
+): Promise<Json> {
+  try {
+    const request = requestFor({ agent, inputs: [input], options: config.options }, () => chainPromptInput(input))
+    const result = await at.services.agents.run(request, at)
+    if (result.kind === 'prompt') return textAnswerOf(result) as Json
+    const failure = failedInput(result)
+    if (failure !== undefined) throw new BatonError('SCRIPT_FAILED', failure)
+    return valueOfScript(result)
+  } catch (error) {
+    at.services.signal.throwIfAborted()
+    throw failed(error, config, agent.file)
+  }
+}
+
+function withContent(extra: JsonObject, content: string): JsonObject {
+  const response = extra['ai_response']
+  return { ...extra, ai_response: { ...(response as JsonObject | undefined), content } }
+}
+
+/** An agent that fails is the failure of its sub-agent; the place in its file and the cause's exit code stay. */
+function failed(error: unknown, { name }: AgentConfig, file: string): unknown {
+  if (!isBatonError(error) || stopsRun(error)) return error
+  const message = `Sub-agent [${name}] failed: ${error.message}`
+  return rewordError(error, { code: 'AGENT_FAILED', message, place: error.place ?? { file } })
+}
+
+function placed(error: unknown, file: string): unknown {
+  return isBatonError(error) ? rewordError(error, { place: error.place ?? { file } }) : error
 }

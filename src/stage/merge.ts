@@ -11,9 +11,9 @@ export interface MergeOptions {
 }
 
 /**
- * The state after an answer. `coder_params` joins request keys and params by `merge` (with `replace`, keys that were
- * not returned are lost: R239, R241); a patch always merges deeply and deletes by null; `sub_agents` is dropped (R254).
- * Frame keys stay as they are, except downwards (DESIGN 5 "What a chain may change").
+ * The state after an answer. `coder_params` joins request keys and params by `merge` (with `replace`, keys that were not
+ * returned are lost: R239, R241); a patch always merges deeply and deletes by null; `sub_agents` is dropped (R254).
+ * Frame keys stay as they are, except downwards.
  * @throws BatonError AGENT_FAILED `Sub-agent [name] may not change "key"`
  */
 export function applyAnswer(state: ChainState, answer: ChainAnswer, options: MergeOptions): ChainState {
@@ -37,7 +37,6 @@ function isFrameKey(key: string): boolean {
   return isReserved(key) && !isReservedRequestKey(key) && key !== 'sub_agents'
 }
 
-/** Request keys and params. */
 function isChangeable(key: string): boolean {
   return !isReserved(key) || isReservedRequestKey(key)
 }

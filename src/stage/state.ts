@@ -1,4 +1,6 @@
-import type { JsonObject } from '../base/json.ts'
+import { join } from 'node:path'
+import { cloneJson, type Json, type JsonObject } from '../base/json.ts'
+import type { AgentConfig, Stage } from '../config/agent-config.ts'
 
 /** What is handed from agent to agent like a baton (R248). */
 export interface ChainState {
@@ -11,4 +13,74 @@ export interface ChainState {
 /** The instruction a model gets: segments joined by a blank line (R255). */
 export function instructionOf({ prompts }: ChainState): string {
   return prompts.join('\n\n')
+}
+
+/** What one finished step of this chain call looks like to later agents. */
+export interface StepRecord {
+  readonly event: string
+  readonly stage: Stage
+  readonly config: JsonObject
+  readonly agent_result: Json
+  readonly sub_agent_result: Json
+}
+
+interface InputParts {
+  readonly stage: Stage
+  readonly config: AgentConfig
+  readonly state: ChainState
+  readonly previous: readonly StepRecord[]
+  readonly next: readonly AgentConfig[]
+  readonly promptDir: string
+  readonly redoCount: number
+  /** What this stage adds: input, task, ai_response, coder_responses … */
+  readonly extra: JsonObject
+}
+
+/** The one input of a sub-agent, in both published vocabularies (R231 to R237, R250). A deep copy. */
+export function chainInput({ stage, config, state, promptDir, extra, ...parts }: InputParts): JsonObject {
+  const { sub_agents: _, ...params } = state.params
+  return cloneJson<JsonObject>({
+    _display: config.name,
+    coder_stage: stage,
+    stage,
+    event: eventOf(stage),
+    coder_prompt_dir: promptDir,
+    coder_params: params,
+    coder_prompts: state.prompts,
+    coder_prompt: instructionOf(state),
+    agent_config: config.entry,
+    sub_agents_prev: parts.previous as unknown as Json,
+    sub_agents_next: parts.next.map(({ entry }) => entry),
+    coder_workbench: workbench(promptDir),
+    coder_redo_count: parts.redoCount,
+    ...extra,
+  })
+}
+
+/** pro@coder's name for the moment: `start` and `end` for the outer stages. */
+export function eventOf(stage: Stage): string {
+  switch (stage) {
+    case 'pre':
+      return 'start'
+    case 'post':
+      return 'end'
+    case 'pre_task':
+    case 'post_task':
+      return stage
+  }
+}
+
+function workbench(promptDir: string): JsonObject {
+  const dir = join(promptDir, 'workbench-default')
+  return {
+    dir,
+    data_dir: join(dir, 'data'),
+    cache_dir: join(dir, '.cache'),
+    prompt_cache_dir: join(promptDir, '.cache'),
+  }
+}
+
+/** What agents get of the `[input]` variables of the file that names them: `vars`, where it has any. */
+export function variableInput({ vars }: { readonly vars?: JsonObject | undefined }): JsonObject {
+  return vars === undefined ? {} : { vars }
 }

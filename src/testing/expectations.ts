@@ -1,21 +1,20 @@
 import type { DataPath } from '../base/data-text.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
-import type { Expectation } from '../config/schema-test.ts'
+import type { Expectation } from '../config/schema.ts'
 
-/** What a run under test gave. */
+/** The outcome of a run under test. */
 export interface Observed {
-  /** The answers of all tasks in input order, with an empty line in between. */
+  /** The answers of all tasks in input order, separated by an empty line. */
   readonly answer: string
   readonly exit: number
-  /** How often a model was asked. */
   readonly calls: number
-  /** What that did cost, in US dollars; null when it is not known. */
+  /** Their cost in US dollars; null when it is unknown. */
   readonly costUsd: number | null
   /** The text of a file of the workspace; undefined when there is none. */
   readonly file: (path: string) => string | undefined
 }
 
-/** An expectation that does not hold. */
+/** An expectation that is not met. */
 export interface Unmet {
   /** Where it is written, from `expect` on. */
   readonly path: DataPath
@@ -24,15 +23,14 @@ export interface Unmet {
   readonly diff?: string
 }
 
-/** Characters of an actual text that a message shows. */
 const shownText = 300
 
-/** The exit code that a test expects: the last that is named, 0 when none is. */
+/** The exit code that a test expects: the last one given, 0 without one. */
 export function expectedExit(expect: readonly Expectation[]): number {
   return expect.findLast(({ exit }) => exit !== undefined)?.exit ?? 0
 }
 
-/** All expectations that do not hold, in the order they are written. Exit codes are not looked at: see `expectedExit`. */
+/** All expectations that are not met, as written. Exit codes are not compared: see `expectedExit`. */
 export function unmetExpectations(expect: readonly Expectation[], observed: Observed): readonly Unmet[] {
   return expect.flatMap((expectation, index) =>
     Object.keys(expectation).flatMap((key) =>
@@ -67,7 +65,7 @@ function unmetIn(key: keyof Expectation, expectation: Expectation, observed: Obs
     case 'calls':
       return expectation[key] === calls
         ? []
-        : [plain(`models were asked ${times(calls)}, not ${times(expectation[key] ?? 0)}`)]
+        : [plain(`models were called ${times(calls)}, not ${times(expectation[key] ?? 0)}`)]
   }
 }
 
@@ -85,12 +83,12 @@ function different(path: string, expected: string, { file }: Observed): readonly
   if (text === undefined) return [noFile(path)]
   if (text === expected) return []
   const diff = unifiedDiff(expected, text, { from: 'expected', to: path })
-  return [{ path: [path], message: `${path} is not what is expected`, diff }]
+  return [{ path: [path], message: `${path} differs from what is expected`, diff }]
 }
 
 function tooExpensive(limit: number, { costUsd }: Observed): readonly Unmet[] {
-  if (costUsd === null) return [plain('what the calls of models cost is not known')]
-  return costUsd <= limit ? [] : [plain(`the calls of models cost $${costUsd}, more than $${limit}`)]
+  if (costUsd === null) return [plain('the cost of the model calls is unknown')]
+  return costUsd <= limit ? [] : [plain(`the model calls cost $${costUsd}, more than $${limit}`)]
 }
 
 function missingPieces(pieces: string | readonly string[] | undefined, text: string): readonly string[] {

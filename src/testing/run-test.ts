@@ -1,25 +1,22 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { BatonError, isBatonError } from '../base/error.ts'
+import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { isCassette } from '../journal/is-cassette.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
-import type { TestCase } from './case.ts'
 import { expectedExit, unmetExpectations } from './expectations.ts'
-import { failureOf, mapFailure, type TestFailure } from './failure.ts'
-import type { TestedFile } from './load-tests.ts'
+import type { TestCase, TestedFile } from './load-tests.ts'
 import { runForTest, type TestRun, type TestSource } from './runs.ts'
 import { copyWorkspace, type WorkspaceCopy } from './workspace-copy.ts'
 
 export interface RunTestOptions extends Surroundings {
   /** `-c key=value`. */
   readonly overrides: readonly string[]
-  /** Asks the world and writes the cassette: from the folder of a recorded run into a file. Left out: offline. */
-  readonly writeCassette?: (file: string, folder: string) => Promise<void>
-  /** Leaves the folder of the test where it is. */
+  /** Writes the cassette from the folder of the recorded run; the world is asked then. Left out: offline. */
+  readonly writeCassette?: (file: string, folder: string) => Promise<unknown>
   readonly keeps: boolean
-  /** Where the folder of the test is made; left out: where the system keeps temporary files. */
+  /** Parent of the folder of the test; default: the system's folder for temporary files. */
   readonly within?: string
 }
 
@@ -30,14 +27,12 @@ export interface TestResult {
   readonly calls: number
   /** In US dollars; null when it is not known. */
   readonly costUsd: number | null
-  /** Whether the cassette was written. */
   readonly isRecorded: boolean
-  /** The folder of the test, when it was left. */
   readonly folder: string | undefined
 }
 
 /**
- * Runs one test in a copy of the workspace (DESIGN 13). What goes wrong with it is a failure of the test.
+ * Runs one test in a copy of the workspace. Every error is a failure of the test.
  * @throws the reason of the signal once it is aborted; nothing is left behind then
  */
 export async function runTest(test: TestCase, file: TestedFile, options: RunTestOptions): Promise<TestResult> {
@@ -64,26 +59,21 @@ export async function runTest(test: TestCase, file: TestedFile, options: RunTest
   }
 }
 
-interface OneTest {
-  readonly test: TestCase
-  readonly file: TestedFile
-}
-
 async function runIn(
   copy: WorkspaceCopy,
-  { test, file }: OneTest,
+  { test, file }: { readonly test: TestCase; readonly file: TestedFile },
   options: RunTestOptions,
 ): Promise<Omit<TestResult, 'folder'>> {
-  const shownPath = (path: string): string => displayPath(file.workspace, path)
-  const source = await sourceOf({ ...test, shownPath }, join(copy.folder, 'record'), options)
   const { vars, params } = test
+  const recording = options.writeCassette === undefined ? undefined : join(copy.folder, 'record')
+  const source = await sourceOf(test, { workspace: file.workspace, recording })
   const run = await runForTest({ ...options, source, vars, params, file: copy.at(file.file), cwd: copy.workspace })
   const { report, calls, costUsd } = run
   const paths = pathsOf(copy, file)
   const map = (text: string): string => report.mask(paths(text))
   const failures = (await failuresOf(run, test, copy)).map((failure) => mapFailure(failure, map))
   const { cassette } = test
-  // one that ended in another way than expected is no reason to lose the cassette that was there
+  // a run with an unexpected end does not replace the cassette
   const isWorthIt = report.exitCode === expectedExit(test.expect) && options.signal?.aborted !== true
   if (cassette === undefined || run.record === undefined || !isWorthIt) {
     return { test, calls, costUsd, failures, isRecorded: false }
@@ -93,36 +83,33 @@ async function runIn(
   return { test, calls, costUsd, failures, isRecorded: true }
 }
 
-interface Named extends Pick<TestCase, 'cassette' | 'placeOf'> {
-  /** A path as people know it. */
-  readonly shownPath: (path: string) => string
-}
-
-async function sourceOf(test: Named, folder: string, { writeCassette }: RunTestOptions): Promise<TestSource> {
-  const { cassette: file, shownPath } = test
+/** `recording`: the folder for the record, when the world is asked. */
+async function sourceOf(
+  { cassette: file, placeOf }: TestCase,
+  { workspace, recording }: { readonly workspace: string; readonly recording: string | undefined },
+): Promise<TestSource> {
   if (file === undefined) return { kind: 'nothing' }
-  if (writeCassette !== undefined) {
-    if (existsSync(file) && !isCassette(file)) {
-      throw new BatonError('USAGE', `${shownPath(file)} is there, and is no cassette: it is not overwritten`, {
-        place: await test.placeOf(['cassette']),
-        hint: 'Name another file, or move this one away.',
-      })
-    }
-    return { kind: 'world', folder }
+  const shown = displayPath(workspace, file)
+  if (recording !== undefined) {
+    if (!existsSync(file) || isCassette(file)) return { kind: 'world', folder: recording }
+    throw new BatonError('USAGE', `${shown} exists and is not a cassette: it is not overwritten`, {
+      place: await placeOf(['cassette']),
+      hint: 'Name another file, or move this one away.',
+    })
   }
   if (existsSync(file)) return { kind: 'cassette', file }
-  throw new BatonError('USAGE', `there is no cassette ${shownPath(file)}`, {
-    place: await test.placeOf(['cassette']),
-    hint: 'Record it by baton test --record: that asks the models.',
+  throw new BatonError('USAGE', `there is no cassette ${shown}`, {
+    place: await placeOf(['cassette']),
+    hint: 'Record it with baton test --record, which calls the models.',
   })
 }
 
-/** Why a test failed. A run that ended in another way than expected has no answer to look at. */
+/** A run with an unexpected end has no answer to compare. */
 async function failuresOf(run: TestRun, test: TestCase, copy: WorkspaceCopy): Promise<readonly TestFailure[]> {
   const { report, calls, costUsd } = run
   const { error, exitCode, tasks } = report
-  const difference = isBatonError(error) && error.code === 'DIVERGED' ? failureOf(error) : undefined
-  if (difference !== undefined) {
+  if (isBatonError(error) && error.code === 'DIVERGED') {
+    const difference = failureOf(error)
     return [test.cassette === undefined ? difference : { ...difference, hint: recordHint }]
   }
   const expected = expectedExit(test.expect)
@@ -137,9 +124,33 @@ async function failuresOf(run: TestRun, test: TestCase, copy: WorkspaceCopy): Pr
   return Promise.all(unmet.map(async ({ path, message, diff }) => ({ message, diff, place: await test.placeOf(path) })))
 }
 
-const recordHint = 'If the change is meant, record the cassette again: baton test --record.'
+const recordHint = 'If the change is intended, record the cassette again: baton test --record.'
 
-/** Texts name files of the copy: people know the originals. */
 function pathsOf({ workspace }: WorkspaceCopy, { workspace: original }: TestedFile): (text: string) => string {
   return (text) => text.replaceAll(workspace, original)
+}
+
+/** Why a test failed. */
+export interface TestFailure {
+  readonly message: string
+  readonly place?: SourcePlace | undefined
+  readonly hint?: string | undefined
+  /** A unified diff. */
+  readonly diff?: string | undefined
+}
+
+function failureOf(error: unknown): TestFailure {
+  const message = messageOf(error)
+  if (!isBatonError(error)) return { message }
+  const { place, hint, diff } = error
+  return { message, place, hint, diff }
+}
+
+function mapFailure({ message, place, hint, diff }: TestFailure, map: (text: string) => string): TestFailure {
+  return {
+    message: map(message),
+    place: place && { ...place, file: map(place.file) },
+    hint: hint && map(hint),
+    diff: diff && map(diff),
+  }
 }

@@ -1,25 +1,22 @@
-import { join } from 'node:path'
-import type { JsonObject } from '../base/json.ts'
-import { conduct, type RunPlan, type RunReport, type Surroundings } from '../wiring/conduct.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
 import type { Listener } from '../event/bus.ts'
-import { newRunId } from '../journal/run-id.ts'
-import { openRun } from '../journal/store.ts'
-import { replayRun } from '../wiring/replay.ts'
-import { decidingVariables, factsOf, type Invocation } from '../run/invocation.ts'
-import { recordStart } from '../run/record.ts'
-import { createStoredSources } from '../run/stored-sources.ts'
+import type { EffectKind, Effects } from '../event/effects.ts'
+import { createEffects } from '../journal/effects.ts'
+import { createMemoryJournal } from '../journal/memory.ts'
+import type { SecretMask } from '../journal/secrets.ts'
 import type { Target } from '../run/target.ts'
-import { runFolders } from '../wiring/run-folders.ts'
-import { version } from '../version.ts'
-import { openWithoutCassette } from './without-cassette.ts'
+import { startRun } from '../runner.ts'
+import type { OpenedRun, OpenParts, RunReport, Surroundings } from '../wiring/conduct.ts'
+import { replayRun } from '../wiring/replay.ts'
 
-/** How a test is run: what answers in place of the world, or that the world is asked and recorded into `folder`. */
+/** What answers a test: nothing, a cassette, or the world, which is then recorded into `folder`. */
 export type TestSource =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'cassette'; readonly file: string }
   | { readonly kind: 'world'; readonly folder: string }
 
-export interface TestRunOptions extends Surroundings {
+interface TestRunOptions extends Surroundings {
   /** The prompt file and its workspace: those of the copy. Absolute. */
   readonly file: string
   readonly cwd: string
@@ -32,15 +29,15 @@ export interface TestRunOptions extends Surroundings {
 
 export interface TestRun {
   readonly report: RunReport
-  /** How often a model was asked; a call that was made again, or by another model in its place, counts once. */
+  /** Number of model calls; retries and fallbacks count as one. */
   readonly calls: number
-  /** What that did cost, in US dollars: of a cassette when it was recorded. Null when it is not known. */
+  /** Their cost in US dollars; for a cassette the cost when it was recorded. Null when it is unknown. */
   readonly costUsd: number | null
-  /** The folder of its record, where the world was asked. */
+  /** The folder of its record, when the world was asked. */
   readonly record?: string
 }
 
-/** How long a test that is recorded waits for an overloaded host, as a person's run does (DESIGN 8). */
+/** How long a test that is recorded waits for an overloaded host: as long as an interactive run. */
 const patienceMs = 10 * 60_000
 
 /**
@@ -50,72 +47,79 @@ const patienceMs = 10 * 60_000
 export async function runForTest(options: TestRunOptions): Promise<TestRun> {
   let calls = 0
   const listener: Listener = ({ type }) => void (calls += type === 'item.started' ? 1 : 0)
-  const { source } = options
-  if (source.kind !== 'cassette') {
-    let record: string | undefined
-    const plan = planOf(source, options, (folder) => void (record = folder))
-    const report = await conduct(plan, options, listener)
-    return { report, calls, costUsd: report.costUsd, ...(record === undefined ? {} : { record }) }
+  const { source, file, cwd, vars, overrides } = options
+  const prepare = withParams(options)
+  if (source.kind === 'cassette') {
+    const given = { vars, overrides }
+    const replay = { ...options, cwd, record: source, observations: 'live-files', given, prepare } as const
+    const report = await replayRun(file, replay, listener)
+    return { report, calls, costUsd: report.recordedCostUsd }
   }
-  const { file, cwd, vars, overrides } = options
-  const report = await replayRun(
-    file,
-    {
-      ...options,
-      cwd,
-      record: source,
-      observations: 'live-files',
-      given: { vars, overrides },
-      prepare: withParams(options),
-    },
-    listener,
-  )
-  return { report, calls, costUsd: report.recordedCostUsd }
+  let record: string | undefined
+  const { signal = new AbortController().signal } = options
+  const opening =
+    source.kind === 'world'
+      ? { runs: source.folder }
+      : { open: async (_: Target, { mask }: OpenParts) => openWithoutCassette({ mask, signal }) }
+  const onRecord = (folder: string): void => void (record = folder)
+  const report = await startRun(file, { ...options, ...opening, patienceMs, prepare, onRecord }, listener)
+  return { report, calls, costUsd: report.costUsd, ...defined({ record }) }
 }
 
-function planOf(
-  source: Exclude<TestSource, { readonly kind: 'cassette' }>,
-  options: TestRunOptions,
-  onRecord: (folder: string) => void,
-): RunPlan {
-  const { file, cwd, vars, overrides, env, home } = options
-  const now = (): Date => new Date()
-  const id = newRunId(now())
-  const sources = createStoredSources()
-  const invocation: Invocation = {
-    file,
-    cwd,
-    inputs: [],
-    onFiles: [],
-    overrides,
-    vars,
-    patienceMs,
-    env: decidingVariables(env),
-  }
-  return {
-    id,
-    invocation,
-    sources,
-    isResumed: false,
-    prepare: withParams(options),
-    async open(target, { mask }) {
-      if (source.kind === 'nothing') {
-        return openWithoutCassette({ mask, signal: options.signal ?? new AbortController().signal })
-      }
-      const folder = join(source.folder, id)
-      const journal = await openRun({ folder, now, mask })
-      const folders = runFolders({ workspace: target.workspace, home })
-      recordStart(journal, target, { id, version, facts: { ...factsOf(invocation), folders }, sources })
-      onRecord(folder)
-      return { journal, folder }
-    },
-  }
-}
-
-/** `params` of a test are as if `[params]` said them. */
 function withParams({ params }: Pick<TestRunOptions, 'params'>): (target: Target) => Target {
   return (target) =>
     target.kind === 'agent'
       ? target
       : { ...target, spec: { ...target.spec, params: { ...target.spec.params, ...params } } }
+}
+
+const whatIsDone: { readonly [kind in EffectKind]?: string } = {
+  model: 'calls a model',
+  http: 'sends an HTTP request',
+  command: 'runs a command',
+}
+
+/**
+ * A test without a cassette: its run may read and change files, and nothing else. It fails with the first other effect,
+ * even if a script catches the error.
+ */
+function openWithoutCassette(options: { readonly mask: SecretMask; readonly signal: AbortSignal }): OpenedRun {
+  const journal = createMemoryJournal(options)
+  const live = createEffects({
+    journal,
+    signal: options.signal,
+    permission: { check: () => ({ kind: 'allow' }) },
+    onSpent: () => {},
+  })
+  let refused: BatonError | undefined
+
+  function refuse(what: string): never {
+    refused ??= new BatonError('DIVERGED', `this test has no cassette, and its run ${what}`, {
+      hint: 'Set cassette = "…", and record it with baton test --record.',
+    })
+    throw refused
+  }
+
+  const offline = (files: Effects): Effects => ({
+    ...files,
+    async perform(_at, { kind, request }) {
+      return refuse(`${whatIsDone[kind] ?? `has an outside effect (${kind})`}${named(request)}`)
+    },
+    under: (permission) => offline(files.under(permission)),
+  })
+  return {
+    journal,
+    replay: {
+      effects: offline(live),
+      chooseModel: async (name) => refuse(`calls ${name === undefined ? 'a model' : `the model ${name}`}`),
+      settle(error) {
+        if (refused !== undefined && !(isBatonError(error) && error.code === 'DIVERGED')) throw refused
+      },
+    },
+  }
+}
+
+function named(request: unknown): string {
+  const name = isObject(request) ? (request['url'] ?? request['program'] ?? request['command']) : undefined
+  return typeof name === 'string' ? `: ${name.slice(0, 200)}` : ''
 }

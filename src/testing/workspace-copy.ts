@@ -3,11 +3,11 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
 import { listFiles } from '../base/glob.ts'
-import type { TestCase } from './case.ts'
+import type { TestCase, TestedFile } from './load-tests.ts'
 
-/** A workspace of its own for one test. Paths are absolute, links resolved. */
+/** A workspace for one test. Paths are absolute, links resolved. */
 export interface WorkspaceCopy {
-  /** Holds everything of the test. */
+  /** Contains everything of the test. */
   readonly folder: string
   readonly workspace: string
   /** Where a path of the original workspace is in the copy. */
@@ -17,22 +17,14 @@ export interface WorkspaceCopy {
   readonly remove: () => void
 }
 
-/** Where the original is, and what of it every test needs. */
-export interface CopiedFrom {
-  readonly workspace: string
-  readonly needed: readonly string[]
-  /** Where the copy is made. */
-  readonly within: string
-}
-
 /**
- * Makes a temporary folder with what a test runs on (DESIGN 13). Whoever makes it removes it.
+ * Creates a temporary folder in `within` with everything a test runs on. The caller removes it.
  * @throws BatonError OUTSIDE_WORKSPACE for files that are not in the workspace, FILE_UNREADABLE for a glob that matches
  * nothing
  */
 export async function copyWorkspace(
   test: Pick<TestCase, 'files' | 'placeOf'>,
-  { workspace: original, needed, within }: CopiedFrom,
+  { workspace: original, needed, within }: Pick<TestedFile, 'workspace' | 'needed'> & { readonly within: string },
 ): Promise<WorkspaceCopy> {
   const folder = realpathSync(mkdtempSync(join(within, 'baton-prompt-test-')))
   const workspace = join(folder, 'workspace')
@@ -43,20 +35,17 @@ export async function copyWorkspace(
     cpSync(path, at(path), { recursive: true, dereference: true })
   }
   try {
-    // makes it a workspace, and no glob finds it
+    // makes it a workspace; no glob matches it
     mkdirSync(join(workspace, '.aipack'), { recursive: true })
     for (const path of needed) copy(path)
-    if (isList(test.files)) for (const path of await listed(test, test.files, original)) copy(path)
-    else for (const [path, text] of Object.entries(test.files)) writeOwn(await ownPath(path, test, workspace), text)
+    const { files } = test
+    if (Array.isArray(files)) for (const path of await listed(test, files as readonly string[], original)) copy(path)
+    else for (const [path, text] of Object.entries(files)) writeOwn(await ownPath(path, test, workspace), text)
   } catch (error) {
     remove()
     throw error
   }
   return { folder, workspace, at, remove, read: (path) => readInside(resolve(workspace, path), workspace) }
-}
-
-function isList(files: TestCase['files']): files is readonly string[] {
-  return Array.isArray(files)
 }
 
 async function listed(
@@ -90,7 +79,7 @@ function writeOwn(path: string, text: string): void {
   writeFileSync(path, text)
 }
 
-/** What leads out of the copy is not there for a test. */
+/** Links that leave the copy do not exist for a test. */
 function readInside(path: string, workspace: string): string | undefined {
   if (!existsSync(path) || !isInside(workspace, realPath(path))) return undefined
   try {

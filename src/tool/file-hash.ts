@@ -29,17 +29,19 @@ export function entryStatus(path: string): Stats | undefined {
 
 const chunkBytes = 1024 * 1024
 
-/** SHA-256 of the first `size` bytes of a file, or of all that it has. @throws the error of the system */
-export function startHash(path: string, size = Infinity): string {
+/** SHA-256 of `size` bytes of a file from a byte on, or of all that it has. @throws the error of the system */
+export function startHash(path: string, size = Infinity, from = 0): string {
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(chunkBytes)
   const descriptor = openSync(path, 'r')
   try {
+    let position = from
     for (let left = size; left > 0;) {
-      const read = readSync(descriptor, chunk, 0, Math.min(left, chunkBytes), null)
+      const read = readSync(descriptor, chunk, 0, Math.min(left, chunkBytes), position)
       if (read === 0) break
       hash.update(chunk.subarray(0, read))
       left -= read
+      position += read
     }
   } finally {
     closeSync(descriptor)

@@ -4,10 +4,11 @@ import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/erro
 import { displayPath, isInside, makeFolders, newTemporaryName, writeFileAtomic } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import type { Disk, FileChangeRecord, Place } from '../event/effects.ts'
+import type { Disk, FileChangeRecord } from '../event/effects.ts'
+import type { Place } from '../event/place.ts'
 import { entryHash } from './file-hash.ts'
-import { guard, guardEntry } from './guard.ts'
-import { readBytes, statusAt, type FileStatus } from './workspace-reads.ts'
+import { allowedEntry, allowedPath, type Asking } from './guard.ts'
+import { type FileStatus, notAFile, orUnreadable, readBytes, statusAt } from './workspace-reads.ts'
 
 /** A call that changes files: the context it runs in, and the place its effect is recorded at. */
 export interface FileCall {
@@ -22,12 +23,12 @@ export interface Transfer {
 }
 
 /**
- * Writes a whole file; missing folders are made. Every path here is absolute, and each function asks the policy before
- * it changes anything (DESIGN 9), records one file effect (DESIGN 2 rule 3) and sends `file.changed`.
+ * Writes a whole file; missing folders are made. Every path here is absolute, and each function is one file effect, which asks
+ * whether it is allowed, and sends `file.changed`.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function saveFile(path: string, content: string | Uint8Array, call: FileCall): void {
-  change({ op: 'write', path }, call, () => planWrite(path, content, call))
+  change({ op: 'write', path }, call, (asking) => planWrite(path, content, { call, asking }))
 }
 
 /** A file whose content is made of other files. */
@@ -44,11 +45,15 @@ export interface Making {
  * does for copies.
  */
 export function saveMadeFile(path: string, { op, source, make }: Making, call: FileCall): void {
-  change({ op, path, source: shown(source, call) }, call, () => planWrite(path, make(), call))
+  change({ op, path, source: shown(source, call) }, call, (asking) => planWrite(path, make(), { call, asking }))
 }
 
-function planWrite(path: string, content: string | Uint8Array, call: FileCall): Planned {
-  const target = guard('write', path, call.context)
+function planWrite(
+  path: string,
+  content: string | Uint8Array,
+  { call, asking }: { readonly call: FileCall; readonly asking: Asking },
+): Planned {
+  const target = allowedPath('write', path, asking)
   refuseOther(target, call)
   const temporaryName = newTemporaryName()
   const record = { path: target, before: hashOf(target, call), after: sha256(content), temp: temporaryName }
@@ -60,8 +65,8 @@ function planWrite(path: string, content: string | Uint8Array, call: FileCall): 
  * hash of what was added: hashing all that is there already would make many small appends slow.
  */
 export function appendToFile(path: string, content: string | Uint8Array, call: FileCall): void {
-  change({ op: 'append', path }, call, () => {
-    const target = guard('write', path, call.context)
+  change({ op: 'append', path }, call, (asking) => {
+    const target = allowedPath('write', path, asking)
     const offset = refuseOther(target, call)?.size ?? 0
     const bytes = Buffer.byteLength(content)
     const act = (disk: Disk): void => {
@@ -74,9 +79,9 @@ export function appendToFile(path: string, content: string | Uint8Array, call: F
 
 /** Copies the content of a file. */
 export function copyFile({ source, destination, overwrite }: Transfer, call: FileCall): void {
-  change({ op: 'copy', path: destination, from: shown(source, call) }, call, () => {
-    const target = guard('write', destination, call.context)
-    const from = guard('read', source, call.context)
+  change({ op: 'copy', path: destination, from: shown(source, call) }, call, (asking) => {
+    const target = allowedPath('write', destination, asking)
+    const from = allowedPath('read', source, asking)
     const content = readBytes(source, call.context)
     if (!overwrite) refuseExisting(target, call)
     refuseOther(target, call)
@@ -89,9 +94,9 @@ export function copyFile({ source, destination, overwrite }: Transfer, call: Fil
 
 /** Moves a file, folder or link. The file system's own move where possible, else a copy and a removal. */
 export function moveEntry({ source, destination, overwrite }: Transfer, call: FileCall): void {
-  change({ op: 'move', path: destination, from: shown(source, call) }, call, () => {
-    const from = guardEntry(source, call.context)
-    const target = guard('write', destination, call.context)
+  change({ op: 'move', path: destination, from: shown(source, call) }, call, (asking) => {
+    const from = allowedEntry(source, asking)
+    const target = allowedPath('write', destination, asking)
     const after = hashOf(from, call)
     if (after === null) throw new BatonError('FILE_FAILED', `there is no file ${shown(source, call)} to move`)
     if (!overwrite) refuseExisting(target, call)
@@ -122,8 +127,8 @@ function rename(from: string, target: string): void {
  * is gone. False when there is nothing.
  */
 export function deleteEntry(path: string, call: FileCall): boolean {
-  return change({ op: 'delete', path }, call, () => {
-    const target = guardEntry(path, call.context)
+  return change({ op: 'delete', path }, call, (asking) => {
+    const target = allowedEntry(path, asking)
     const before = hashOf(target, call)
     if (before === null) return undefined
     return {
@@ -135,8 +140,8 @@ export function deleteEntry(path: string, call: FileCall): boolean {
 
 /** Makes a folder and those above it. False when it exists already; an error when something else stands there. */
 export function makeFolder(path: string, call: FileCall): boolean {
-  return change({ op: 'mkdir', path }, call, () => {
-    const target = guard('write', path, call.context)
+  return change({ op: 'mkdir', path }, call, (asking) => {
+    const target = allowedPath('write', path, asking)
     const status = statusAt(target)
     if (status?.kind === 'folder') return undefined
     if (status !== undefined) throw new BatonError('FILE_FAILED', `${shown(path, call)} exists and is not a folder`)
@@ -149,8 +154,8 @@ export function makeFolder(path: string, call: FileCall): boolean {
 
 /** Removes a folder that has nothing in it. False when it is not there or holds something. */
 export function removeEmptyFolder(path: string, call: FileCall): boolean {
-  return change({ op: 'delete', path }, call, () => {
-    const target = guardEntry(path, call.context)
+  return change({ op: 'delete', path }, call, (asking) => {
+    const target = allowedEntry(path, asking)
     if (statusAt(target)?.kind !== 'folder' || readdirSync(target).length > 0) return undefined
     return { record: { path: target, before: emptyFolder, after: null }, act: (disk) => rmdirSync(disk(target)) }
   })
@@ -158,8 +163,8 @@ export function removeEmptyFolder(path: string, call: FileCall): boolean {
 
 /** Sets the permission bits of a file or folder. */
 export function setMode(path: string, mode: number, call: FileCall): void {
-  change({ op: 'chmod', path }, call, () => {
-    const target = guard('write', path, call.context)
+  change({ op: 'chmod', path }, call, (asking) => {
+    const target = allowedPath('write', path, asking)
     const present = hashOf(target, call)
     const record = { path: target, before: present, after: present, mode }
     return { record, act: (disk) => chmodSync(disk(target), mode) }
@@ -168,8 +173,8 @@ export function setMode(path: string, mode: number, call: FileCall): void {
 
 /** Makes a link to `to`, which is kept as it is written. Nothing may stand at the path. */
 export function makeLink(path: string, to: string, call: FileCall): void {
-  change({ op: 'link', path }, call, () => {
-    const target = guard('write', path, call.context)
+  change({ op: 'link', path }, call, (asking) => {
+    const target = allowedPath('write', path, asking)
     return { record: { path: target, before: null, after: sha256(to) }, act: (disk) => symlinkSync(to, disk(target)) }
   })
 }
@@ -197,11 +202,12 @@ interface Planned {
 }
 
 /** One file effect. True when something has changed. */
-function change({ op, path, ...asked }: Asked, call: FileCall, plan: () => Planned | undefined): boolean {
+function change({ op, path, ...asked }: Asked, call: FileCall, plan: (asking: Asking) => Planned | undefined): boolean {
   const { context, at } = call
   let changed = shown(path, call)
-  const hasChanged = context.effects.changeFile(at, { op, path: changed, ...asked }, () => {
-    const planned = plan()
+  const { effects } = context.services
+  const hasChanged = effects.changeFile(at, { op, path: changed, ...asked }, (allow) => {
+    const planned = plan({ context, allow })
     if (planned === undefined) return undefined
     const { record, act } = planned
     changed = shown(record.path, call)
@@ -224,15 +230,11 @@ function orFileFailed(act: () => void, { op, path }: { readonly op: string; read
 }
 
 function shown(path: string, { context }: FileCall): string {
-  return displayPath(context.workspace, path)
+  return displayPath(context.scope.folders.workspace, path)
 }
 
 function hashOf(path: string, call: FileCall): string | null {
-  try {
-    return entryHash(path)
-  } catch (error) {
-    throw new BatonError('FILE_FAILED', `${shown(path, call)} cannot be read: ${messageOf(error)}`, { cause: error })
-  }
+  return orUnreadable(shown(path, call), () => entryHash(path))
 }
 
 function refuseExisting(target: string, call: FileCall): void {
@@ -246,6 +248,5 @@ function refuseExisting(target: string, call: FileCall): void {
 function refuseOther(target: string, call: FileCall): FileStatus | undefined {
   const status = statusAt(target)
   if (status === undefined || status.kind === 'file') return status
-  const what = status.kind === 'folder' ? 'a folder' : 'a device or pipe'
-  throw new BatonError('FILE_FAILED', `${shown(target, call)} is ${what}, not a file`)
+  throw notAFile(shown(target, call), status.kind)
 }

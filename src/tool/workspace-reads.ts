@@ -1,10 +1,8 @@
-import { readFileSync, statSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { RunContext } from '../event/context.ts'
-import { guard } from './guard.ts'
-
-type Reading = Pick<RunContext, 'workspace' | 'policy'>
+import { readablePath } from './guard.ts'
 
 export interface FileStatus {
   readonly kind: 'file' | 'folder' | 'other'
@@ -18,8 +16,8 @@ export interface FileStatus {
  * What stands at the path (absolute), links followed; undefined when nothing does.
  * @throws BatonError OUTSIDE_WORKSPACE
  */
-export function fileStatus(path: string, context: Reading): FileStatus | undefined {
-  return statusAt(guard('read', path, context))
+export function fileStatus(path: string, context: RunContext): FileStatus | undefined {
+  return statusAt(readablePath(path, context))
 }
 
 /** The same without asking: for paths that have been allowed already. */
@@ -38,7 +36,7 @@ export function statusAt(path: string): FileStatus | undefined {
  * The bytes of a file. Pipes and devices are refused, because reading them could last for ever.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-export function readBytes(path: string, context: Reading): Buffer {
+export function readBytes(path: string, context: RunContext): Buffer {
   return readRegular(path, context, (real) => readFileSync(real))
 }
 
@@ -46,31 +44,33 @@ export function readBytes(path: string, context: Reading): Buffer {
  * Reads a file with `read`, which is given its real path once that is allowed and known to be a file.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-export function readRegular<T>(path: string, context: Reading, read: (real: string) => T): T {
-  const real = guard('read', path, context)
-  const shown = displayPath(context.workspace, path)
+function readRegular<T>(path: string, context: RunContext, read: (real: string) => T): T {
+  const real = readablePath(path, context)
+  const shown = displayPath(context.scope.folders.workspace, path)
   const status = statusAt(real)
   if (status === undefined) throw new BatonError('FILE_FAILED', `there is no file ${shown}`)
-  if (status.kind !== 'file') {
-    throw new BatonError(
-      'FILE_FAILED',
-      `${shown} is ${status.kind === 'folder' ? 'a folder' : 'a device or pipe'}, not a file`,
-    )
-  }
+  if (status.kind !== 'file') throw notAFile(shown, status.kind)
+  return orUnreadable(shown, () => read(real))
+}
+
+/** The error for something that is no file, as it is shown. */
+export function notAFile(shown: string, kind: 'folder' | 'other'): BatonError {
+  return new BatonError('FILE_FAILED', `${shown} is ${kind === 'folder' ? 'a folder' : 'a device or pipe'}, not a file`)
+}
+
+/** Reads with FILE_FAILED as the error for a path, as it is shown, that the system does not let be read. */
+export function orUnreadable<T>(shown: string, read: () => T): T {
   try {
-    return read(real)
+    return read()
   } catch (error) {
     if (isBatonError(error)) throw error
     throw new BatonError('FILE_FAILED', `${shown} cannot be read: ${messageOf(error)}`, { cause: error })
   }
 }
 
-/**
- * The text of a UTF-8 file; a byte order mark stays.
- * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
- */
-export function readText(path: string, context: Reading): string {
-  return decodeText(readBytes(path, context), displayPath(context.workspace, path))
+/** The text of a UTF-8 file; a byte order mark stays. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
+export function readText(path: string, context: RunContext): string {
+  return decodeText(readBytes(path, context), displayPath(context.scope.folders.workspace, path))
 }
 
 /** @throws BatonError FILE_FAILED when the bytes are not UTF-8 */
@@ -83,4 +83,35 @@ export function decodeText(bytes: Uint8Array, name: string): string {
       cause: error,
     })
   }
+}
+
+const pieceBytes = 64 * 1024
+
+/** Takes the next piece of a file, which is overwritten by the one after it. False: no more is wanted. */
+export type PieceTaker = (piece: Buffer) => boolean
+
+/**
+ * Reads a file (absolute path) piece by piece, so that one that does not fit into memory can be looked at. `from` is the
+ * byte to begin at.
+ * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
+ */
+export function readPieces(
+  path: string,
+  { take, from = 0 }: { readonly take: PieceTaker; readonly from?: number },
+  context: RunContext,
+): void {
+  readRegular(path, context, (real) => {
+    const descriptor = openSync(real, 'r')
+    try {
+      const buffer = Buffer.allocUnsafe(pieceBytes)
+      let position = from
+      for (;;) {
+        const size = readSync(descriptor, buffer, 0, pieceBytes, position)
+        if (size === 0 || !take(buffer.subarray(0, size))) return
+        position += size
+      }
+    } finally {
+      closeSync(descriptor)
+    }
+  })
 }

@@ -1,8 +1,12 @@
-/** Something that a run has read, as it was then. */
+import { dirname } from 'node:path'
+import { realPath } from '../base/files.ts'
+import { isFolder, isLink } from './prints.ts'
+
+/** A file that a run has read, as it was then. */
 export interface WatchedFile {
-  /** What it held, as text that is equal for equal content; null: there was no file. */
+  /** Text that is equal for equal content; null: there was no file. */
   readonly print: string | null
-  /** The same for what it holds now. */
+  /** The same for its content now. */
   readonly look: () => string | null
 }
 
@@ -14,7 +18,6 @@ export interface Listing {
 }
 
 export interface WatchedList {
-  /** The files that the run has found. */
   readonly found: readonly string[]
   readonly look: () => Listing
 }
@@ -25,11 +28,11 @@ export interface WatchPlan {
   readonly lists: ReadonlyMap<string, WatchedList>
 }
 
-/** What has become of a plan. */
+/** A comparison of a plan with the files as they are now. */
 export interface Look {
-  /** Paths that are not as they were read, in order. */
+  /** Paths that have changed since they were read, in order. */
   readonly changed: readonly string[]
-  /** Those of them that are not there any more. */
+  /** Those of them that do not exist any more. */
   readonly gone: readonly string[]
   /** Equal for two looks that saw the same. */
   readonly state: string
@@ -39,10 +42,7 @@ export interface Look {
 
 const none: ReadonlySet<string> = new Set()
 
-/**
- * Compares a plan with what is there now: a run starts only when something differs (DESIGN 13 "Watch"). Of the paths in
- * `held` nothing is seen.
- */
+/** Compares a plan with the files as they are now: a run starts only when something differs. `held` paths are left out. */
 export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = none): Look {
   const watched = [...files].filter(([path]) => !held.has(path))
   const seen = watched.map(([path, { print, look }]) => ({ path, print, now: look() }))
@@ -62,7 +62,7 @@ export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = 
   }
 }
 
-/** The same plan as if everything had been read now. */
+/** The same plan with everything read again now. */
 export function asNow({ files, lists }: WatchPlan): WatchPlan {
   return {
     files: new Map([...files].map(([path, file]) => [path, { ...file, print: file.look() }])),
@@ -78,4 +78,38 @@ export function without(paths: readonly string[], others: Iterable<string>): rea
 
 function inOrder(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].toSorted()
+}
+
+/** Where changes are to be noticed. Absolute paths. */
+export interface WatchTargets {
+  /** Folders that exist, without the folders below them. */
+  readonly folders: ReadonlySet<string>
+  /** Folders among them in which every entry counts. */
+  readonly listed: ReadonlySet<string>
+  /** Entries of the other folders that count; they need not exist. */
+  readonly entries: ReadonlySet<string>
+}
+
+/** Everything that has to be watched to notice any change to a plan. */
+export function targetsOf({ files }: WatchPlan, { folders: lists }: Pick<Look, 'folders'>): WatchTargets {
+  const listed = new Set(lists.filter(isFolder))
+  const entries = new Set<string>()
+  for (const path of files.keys()) {
+    entries.add(nearest(path))
+    if (isLink(path)) entries.add(nearest(realPath(path)))
+  }
+  // the first folder of a list may be removed and created again
+  for (const folder of lists) if (!listed.has(dirname(folder))) entries.add(nearest(folder))
+  return { folders: new Set([...listed, ...[...entries].map((entry) => dirname(entry))]), listed, entries }
+}
+
+/** The path, or the first missing part of it, which is in a folder that exists. */
+function nearest(path: string): string {
+  const folder = dirname(path)
+  return folder === path || isFolder(folder) ? path : nearest(folder)
+}
+
+/** Whether a change to this path can matter. */
+export function counts(path: string, { listed, entries }: WatchTargets): boolean {
+  return entries.has(path) || listed.has(path) || listed.has(dirname(path))
 }

@@ -1,27 +1,26 @@
-import { type BigIntStats, readFileSync } from 'node:fs'
+import { type BigIntStats, lstatSync, readFileSync, statSync } from 'node:fs'
 import { sha256 } from '../base/hash.ts'
-import { statusAt } from './status.ts'
 
-/** Gives text that is equal for equal content; null where there is no file that can be read. */
+/** Returns text that is equal for equal content; null without a readable file. */
 export type Prints = (path: string, part: FilePart) => string | null
 
-/** `prompt`: what stands below the `====` line of a prompt file does not count. */
+/** `prompt`: the part of a prompt file below its `====` line does not count. */
 export type FilePart = 'whole' | 'prompt'
 
-export interface PrintOptions {
+interface PrintOptions {
   /** The hash of the part of a prompt file that counts. */
   readonly hashPrompt: (text: string) => string
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** What is larger is told apart by its size and times: nothing that a run reads as text is. */
+/** Larger files are compared by size and times: runs do not read them as text. */
 const mostBytes = 32 * 1024 * 1024
 
-/** File systems keep times in steps: a file changed so short a while ago may change again and keep its time. */
+/** File systems round times: a file changed this recently may change again without a new time. */
 const timeStepMs = 2_000
 
-/** Content is read once for as long as size, times and place on the disk stay the same. */
+/** Reads content again only when size, times or the place on the disk have changed. */
 export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
   const known = new Map<string, { readonly status: string; readonly print: string }>()
   return (path, part) => {
@@ -43,7 +42,7 @@ export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
       const bytes = readFileSync(path)
       return part === 'whole' ? sha256(bytes) : hashPrompt(bytes.toString('utf8'))
     } catch {
-      // gone since, or not for us: what cannot be read is as good as not there
+      // removed since, or not readable: counts as missing
       return null
     }
   }
@@ -51,4 +50,27 @@ export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
 
 function statusText({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
+}
+
+/** The status of a path, links followed; undefined when it does not exist or cannot be reached. */
+export function statusAt(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether there is a folder at a path, links followed. */
+export function isFolder(path: string): boolean {
+  return statusAt(path)?.isDirectory() === true
+}
+
+/** Whether the path itself is a link. */
+export function isLink(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  } catch {
+    return false
+  }
 }

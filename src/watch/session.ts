@@ -1,36 +1,32 @@
 import type { Clock } from '../base/clock.ts'
-import { manyListeners } from '../base/limit.ts'
-import { StopSignal } from '../base/stop.ts'
-import { createInbox, type Inbox } from './inbox.ts'
-import { asNow, lookAt, type Look, type WatchPlan } from './plan.ts'
-import { targetsOf } from './targets.ts'
+import { manyListeners } from '../base/concurrency.ts'
+import { StopSignal } from '../base/error.ts'
+import { asNow, lookAt, type Look, targetsOf, type WatchPlan } from './plan.ts'
 import type { Watcher, WatcherOptions } from './watcher.ts'
 
-/** How a watched run ended: with what to watch, or so that running again makes no sense. */
+/** How a watched run ended: with what to watch, or in a way that a rerun cannot change. */
 export type WatchedEnd =
   | { readonly kind: 'watch'; readonly plan: WatchPlan }
   | { readonly kind: 'refused'; readonly exitCode: number }
 
-/** Something that a person should know. Paths are absolute. */
+/** A message for people. Paths are absolute. */
 export type WatchMessage =
   /** A run starts because of these files. */
   | { readonly kind: 'changed'; readonly paths: readonly string[] }
-  /** So many parts of the run that is over were read back from earlier ones, or done again. */
-  | { readonly kind: 'reused'; readonly readBack: number; readonly again: number }
-  /** So many files are watched now. */
+  /** How many parts of the finished run were reused from earlier runs, and how many were rerun. */
+  | { readonly kind: 'reused'; readonly reused: number; readonly rerun: number }
+  /** Number of files watched now. */
   | { readonly kind: 'waiting'; readonly files: number }
-  /** Runs in a row were started by changes to these files that were made while a run was going. */
+  /** Consecutive runs were started by changes to these files that were made during runs. */
   | { readonly kind: 'paused'; readonly paths: readonly string[] }
-  /** Not every change can be seen. */
+  /** Not every change can be noticed. */
   | { readonly kind: 'blind'; readonly error: unknown }
 
-export type RunCause = 'first' | 'changed' | 'again'
+/** The first run, one because something changed, or one that a person requested whatever changed. */
+export type RunCause = 'first' | 'changed' | 'requested'
 
 export interface WatchParts {
-  /**
-   * One run. `before` is what the last one has read, as it is now; when it is aborted it ends soon. `cause`: the first
-   * run, one because something changed, or one that a person wants whatever changed.
-   */
+  /** One run. `before` is what the last one has read, as it is now; when the signal is aborted it ends soon. */
   readonly run: (before: WatchPlan | undefined, signal: AbortSignal, cause: RunCause) => Promise<WatchedEnd>
   readonly open: (options: WatcherOptions) => Watcher
   readonly say: (message: WatchMessage) => void
@@ -38,50 +34,50 @@ export interface WatchParts {
 }
 
 export interface WatchControls {
-  /** `r` and Enter run again while no run is going, `q` ends; others do nothing. */
+  /** `r` and Enter rerun while no run is in progress, `q` quits; others do nothing. */
   readonly key: (key: string) => void
-  /** Ctrl-C: stops the run that is going. False when none is, or when it is being stopped already. */
+  /** Ctrl-C: stops the run that is in progress. False when none is, or when it is being stopped already. */
   readonly interrupt: () => boolean
 }
 
 /** Why watching ended. */
 export type WatchEnd = { readonly kind: 'quit' | 'aborted' } | { readonly kind: 'refused'; readonly exitCode: number }
 
-/** Editors save in several steps: two looks so far apart must see the same before a run starts. */
-const quietMs = 60
+/** Editors save in several steps: two looks this far apart must see the same before a run starts. */
+const settleMs = 60
 
-/** A file that is gone is waited for so long: it may be about to be put in place again. */
-const goneMs = 400
+/** How long to wait for a missing file: an editor may be about to replace it. */
+const missingMs = 400
 
-/** Something that never holds still is run as it is after so long; what comes later starts another run. */
-const restlessMs = 3_000
+/** Files that never settle are run as they are after this long; later changes start another run. */
+const longestSettleMs = 3_000
 
-/** In a folder where much happens that does not matter, looks are so far apart. */
-const restMs = 100
+/** Pause between looks in a folder with many changes that do not matter. */
+const idleMs = 100
 
-/** So many runs in a row may be started by changes that were made while a run was going. */
+/** Most consecutive runs that may be started by changes made during runs. */
 const mostInRow = 3
 
 /**
- * Runs, and runs again whenever something differs from what the last run has read (DESIGN 13 "Watch"). `start` is told
- * how to control it. Never rejects because a run fails.
+ * Runs, and reruns whenever something differs from what the last run has read. `start` receives the controls. Never
+ * rejects because a run fails.
  */
 export async function watch(
   parts: WatchParts,
   { start, signal }: { readonly start: (controls: WatchControls) => void; readonly signal: AbortSignal },
 ): Promise<WatchEnd> {
-  const inbox = createInbox()
   const quit = new AbortController()
   const ending = manyListeners(AbortSignal.any([signal, quit.signal]))
-  let going: AbortController | undefined
+  const inbox = createInbox(ending)
+  let current: AbortController | undefined
   start({
     key(key) {
       if (key === 'q') quit.abort(new StopSignal('q', 130))
-      else if (going === undefined && ['r', '\r', '\n'].includes(key)) inbox.put('again')
+      else if (current === undefined && ['r', '\r', '\n'].includes(key)) inbox.put('requested')
     },
     interrupt() {
-      if (going === undefined || going.signal.aborted) return false
-      going.abort(new StopSignal('SIGINT', 130))
+      if (current === undefined || current.signal.aborted) return false
+      current.abort(new StopSignal('SIGINT', 130))
       return true
     },
   })
@@ -94,17 +90,17 @@ export async function watch(
     let plan: WatchPlan | undefined
     let runCause: RunCause = 'first'
     for (let inRow = 0; ;) {
-      going = new AbortController()
+      current = new AbortController()
       const before = plan === undefined ? undefined : asNow(plan)
-      const end = await parts.run(before, AbortSignal.any([ending, going.signal]), runCause)
+      const end = await parts.run(before, AbortSignal.any([ending, current.signal]), runCause)
       if (end.kind === 'refused') return end
       ending.throwIfAborted()
-      const wasStopped = going.signal.aborted
-      going = undefined
+      const wasStopped = current.signal.aborted
+      current = undefined
       const cause = await nextCause(wasStopped ? asNow(end.plan) : end.plan, inRow, session)
       plan = cause.plan
       runCause = cause.run
-      inRow = cause.kind === 'while going' ? inRow + 1 : 0
+      inRow = cause.kind === 'during a run' ? inRow + 1 : 0
       ending.throwIfAborted()
     }
   } catch (error) {
@@ -123,70 +119,95 @@ interface Session extends WatchParts {
 }
 
 interface Cause {
-  readonly kind: 'while going' | 'while idle'
+  readonly kind: 'during a run' | 'while idle'
   readonly run: RunCause
   readonly plan: WatchPlan
 }
 
-/** Waits for the reason of the next run. */
 async function nextCause(plan: WatchPlan, inRow: number, session: Session): Promise<Cause> {
   const { inbox, say } = session
   inbox.clear()
   const { changed } = await settled({ plan, held: new Set() }, session)
   if (changed.length > 0 && inRow < mostInRow) {
     say({ kind: 'changed', paths: changed })
-    return { kind: 'while going', run: 'changed', plan }
+    return { kind: 'during a run', run: 'changed', plan }
   }
   const isPaused = changed.length > 0
   const read = isPaused ? asNow(plan) : plan
   if (isPaused) say({ kind: 'paused', paths: changed })
-  const next = await nextChange({ plan: read, held: new Set(changed) }, session, () => {
+  const run = await nextChange({ plan: read, held: new Set(changed) }, session, () => {
     if (!isPaused)
       say({ kind: 'waiting', files: [...read.files.values()].filter(({ print }) => print !== null).length })
   })
-  return { kind: 'while idle', ...next }
+  return { kind: 'while idle', run, plan: read }
 }
 
 interface Watched {
   readonly plan: WatchPlan
-  /** Paths whose changes start no run: something keeps writing them. */
+  /** Paths whose changes start no run, because something keeps writing them. */
   readonly held: ReadonlySet<string>
 }
 
-/** Waits until something differs or somebody wants a run. */
-async function nextChange(
-  watched: Watched,
-  session: Session,
-  onWaiting: () => void,
-): Promise<Pick<Cause, 'run' | 'plan'>> {
-  const { plan } = watched
+/** Waits until something differs or a run is requested. */
+async function nextChange(watched: Watched, session: Session, onWaiting: () => void): Promise<RunCause> {
   const { inbox, watcher, say, clock, signal } = session
   for (let isFirst = true; ; isFirst = false) {
     let look = await settled(watched, session)
     if (look.changed.length === 0) {
-      await watcher.follow(targetsOf(plan, look))
-      // what happened before it was watched has told nobody
+      await watcher.follow(targetsOf(watched.plan, look))
+      // changes before it was watched went unnoticed
       look = await settled(watched, session)
     }
     if (look.changed.length > 0) {
       say({ kind: 'changed', paths: look.changed })
-      return { run: 'changed', plan }
+      return 'changed'
     }
     if (isFirst) onWaiting()
-    else await clock.sleep(restMs, signal)
-    if ((await inbox.next(signal)) === 'again') return { run: 'again', plan }
+    else await clock.sleep(idleMs, signal)
+    if ((await inbox.next()) === 'requested') return 'requested'
   }
 }
 
-/** Looks until two looks see the same. When nothing differs the first one is enough. */
+/** Looks until two looks see the same. When nothing differs, one look is enough. */
 async function settled({ plan, held }: Watched, { clock, signal }: Session): Promise<Look> {
   let look = lookAt(plan, held)
-  for (let waited = 0; look.changed.length > 0 && waited < restlessMs; waited += quietMs) {
-    await clock.sleep(quietMs, signal)
-    const again = lookAt(plan, held)
-    const isThere = again.gone.length === 0 || waited >= goneMs
-    if (again.state === look.state && isThere) return again
-    look = again
+  for (let waited = 0; look.changed.length > 0 && waited < longestSettleMs; waited += settleMs) {
+    await clock.sleep(settleMs, signal)
+    const next = lookAt(plan, held)
+    const isThere = next.gone.length === 0 || waited >= missingMs
+    if (next.state === look.state && isThere) return next
+    look = next
   }
   return look
+}
+
+/** Keeps what happens until it is asked for; equal events are one. */
+interface Inbox {
+  readonly put: (event: InboxEvent) => void
+  readonly clear: () => void
+  /** The next event; `requested` first. Rejects with the reason of the signal. */
+  readonly next: () => Promise<InboxEvent>
+}
+
+type InboxEvent = Exclude<RunCause, 'first'>
+
+function createInbox(signal: AbortSignal): Inbox {
+  const events = new Set<InboxEvent>()
+  let wake: () => void = () => {}
+  signal.addEventListener('abort', () => wake(), { once: true })
+
+  return {
+    put(event) {
+      events.add(event)
+      wake()
+    },
+    clear: () => events.clear(),
+    async next() {
+      for (;;) {
+        signal.throwIfAborted()
+        for (const event of ['requested', 'changed'] as const) if (events.delete(event)) return event
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+    },
+  }
 }

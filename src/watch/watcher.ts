@@ -1,30 +1,30 @@
 import { join } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
-import { statusAt } from './status.ts'
-import { counts, type WatchTargets } from './targets.ts'
+import { statusAt } from './prints.ts'
+import { counts, type WatchTargets } from './plan.ts'
 
-/** Says that something may have changed. */
+/** Notices that something may have changed. */
 export interface Watcher {
-  /** Watches these from now on. Resolves once it does; what happened meanwhile may have been missed. */
+  /** Watches these from now on. Resolves once it does; changes until then may have been missed. */
   readonly follow: (targets: WatchTargets) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export interface WatcherOptions {
-  /** Called for every change that can matter, perhaps several times. */
+  /** Called for every change that can matter, possibly several times. */
   readonly onChange: () => void
-  /** Told when not every change can be seen. */
+  /** Called when some changes cannot be noticed. */
   readonly onProblem: (error: unknown) => void
 }
 
 /**
- * Watches folders, each by itself, with chokidar; `CHOKIDAR_USEPOLLING=1` looks at times where a file system tells
- * nothing. It only wakes: what has changed is found by comparing.
+ * Watches folders with chokidar, without those below them; `CHOKIDAR_USEPOLLING=1` polls where a file system reports
+ * nothing. It only wakes up the session, which compares to find out what has changed.
  */
 export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
   let targets: WatchTargets = { folders: new Set(), listed: new Set(), entries: new Set() }
   let open: readonly FSWatcher[] = []
-  /** What is watched, with what tells a folder from one that was made again in its place. */
+  /** Watched folders, with what tells a folder from a later one at the same path. */
   let known = new Map<string, string>()
 
   function notice(path: string): void {
@@ -40,7 +40,7 @@ export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
     })
     watcher.on('error', onProblem)
     watcher.on('all', (_event, path) => notice(path))
-    // `all` passes over a file whose time is the same as before, and over entries that were not there at the start
+    // `all` ignores files whose time has not changed, and entries that did not exist at the start
     watcher.on('raw', (_event, name, details) => notice(pathOf(name, details)))
     await new Promise<void>((resolve) => watcher.once('ready', resolve))
     return watcher
@@ -58,11 +58,11 @@ export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
       targets = next
       const wanted = new Map([...next.folders].map((folder) => [folder, identityOf(folder)]))
       const fresh = [...wanted].filter(([folder, identity]) => known.get(folder) !== identity)
-      // watchers of one path share what the system gave for it, also when another folder is there by now
+      // watchers of one path share its system handle, even when another folder is there by now
       const isStale = fresh.some(([folder]) => known.has(folder))
       const isOvergrown = known.size > 2 * wanted.size + 100 || open.length > 50
       if (isStale || isOvergrown) await close()
-      // by polling a folder says nothing of what is written into a file that it had before
+      // a polled folder does not report writes to files that it had before
       open.at(-1)?.add(added)
       const missing = [...wanted.keys()].filter((folder) => known.get(folder) !== wanted.get(folder))
       if (missing.length === 0) return
@@ -73,7 +73,7 @@ export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
   }
 }
 
-/** The raw event of a folder names the entry, that of a file the file, and one by polling the whole path. */
+/** The raw event of a folder names the entry, that of a file the file, and a polled one the whole path. */
 function pathOf(name: unknown, details: unknown): string {
   const watched = typeof details === 'object' && details !== null && 'watchedPath' in details ? details.watchedPath : ''
   if (typeof watched !== 'string' || watched === '') return String(name)

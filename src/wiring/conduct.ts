@@ -1,32 +1,31 @@
 import { dirname, join } from 'node:path'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
-import type { MeteredCall, RunTotal } from '../event/context.ts'
-import type { Cost } from '../event/effects.ts'
-import { createMeter, type Meter } from '../event/meter.ts'
+import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
+import type { BudgetLimits } from '../event/effects.ts'
+import { createBudget, type RunBudget } from '../journal/budget.ts'
+import { parsePlace, placeText } from '../event/place.ts'
+import type { EffectHook } from '../journal/effects.ts'
+import { costBelow } from '../journal/run-index.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
-import { type BudgetLimits, createBudget, type RunBudget } from '../journal/run-budget.ts'
 import { createPathTokens } from '../journal/portable.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
-import { type Ending, endingEvent, exitCodeFor, failedEnding } from '../run/ending.ts'
+import { type Ending, endingEvent, exitCodeFor, failedEnding, type Waiting } from '../run/ending.ts'
 import { execute } from '../run/execute.ts'
-import type { Invocation } from '../run/invocation.ts'
-import { recordEnd } from '../run/record.ts'
+import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
-import { resultHash } from '../run/result-hash.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
 import type { Target } from '../run/target.ts'
 import type { TaskOutcome } from '../run/task.ts'
-import { inputsOf, loadRun, sendStart } from './load-run.ts'
+import { inputsOf, loadRun, runFolders, sendStart } from './load-run.ts'
 import { maskFor, wireRun } from './run-context.ts'
+import type { EffectParts, Replay } from './run-effects.ts'
 import type { OlderEpochs } from './past.ts'
-import type { Replay } from './run-effects.ts'
-import { runFolders } from './run-folders.ts'
 
 /** What the process gives every run, whether it begins or goes on. */
 export interface Surroundings {
@@ -37,17 +36,20 @@ export interface Surroundings {
   readonly log?: SourceLog
   /** Makes the budget of the run from its limits; left out: what was spent before does not count. */
   readonly openBudget?: (limits: BudgetLimits) => RunBudget
-  /** Reads back what an earlier run of a watch session has finished. */
+  /** Reuses what an earlier run of a watch session has finished. */
   readonly reuse?: Reuse
+  /** Who else takes part in effects. */
+  readonly hooks?: readonly EffectHook[]
 }
 
 /** `usage`, `costUsd` and `unpriced` are over all model calls of the run. */
 export interface RunReport extends Ending, RunTotal {
   readonly runId: string
-  /** DESIGN 12. */
   readonly exitCode: number
-  /** Effects that were in flight when the run broke off and were done again. */
+  /** Effects that were in flight when the run was interrupted, and were repeated. */
   readonly repeated: readonly Repeated[]
+  /** The effects that a suspended run waits for. */
+  readonly suspended: readonly Waiting[]
   /** Whether something was done, so that a run that failed is worth going on with. */
   readonly canResume: boolean
   /** Hides the secrets of this run's environment in a text. */
@@ -62,11 +64,8 @@ export interface RunPlan {
   readonly sources: SourceRecorder
   /** `-c` values of the process that goes on; they win. */
   readonly overrides?: readonly string[]
-  /** Opens the record of the run. */
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
-  /** True when the run goes on. */
   readonly isResumed: boolean
-  /** Changes what was loaded before it is run. */
   readonly prepare?: (target: Target) => Target
 }
 
@@ -79,23 +78,9 @@ export interface OpenedRun {
   readonly journal: RunJournal
   /** Where it is; left out: nobody reads it later. */
   readonly folder?: string
-  /** What the older epochs of the run have recorded. */
-  readonly past?: RunPast
-  /** What stands in for everything outside. */
-  readonly replay?: RunReplay
-}
-
-/** A run whose effects are answered by a record. */
-interface RunReplay extends Replay {
-  /** Told how the run ended: an error it threw, undefined for an ending. Throws what the run fails for. */
-  readonly settle: (error?: unknown) => void
-}
-
-interface RunPast extends OlderEpochs {
-  /** The model calls that were paid for, for the total of the run. */
-  readonly calls: readonly MeteredCall[]
-  /** What counts as spent already. */
-  readonly spent: Required<Cost>
+  readonly past?: OlderEpochs
+  /** `settle` is told how the run ended: an error it threw, undefined for an ending. It throws what the run fails for. */
+  readonly replay?: Replay & { readonly settle: (error?: unknown) => void }
 }
 
 interface Run {
@@ -107,10 +92,9 @@ interface Run {
   readonly builtInDir: string
   readonly finished: TaskOutcome[]
   readonly repeated: Repeated[]
-  readonly onEffect: () => void
+  readonly onEffect: EffectParts['onEffect']
   readonly onOpen: (run: KeptRun) => void
-  /** Told of the calls that older epochs have paid for. */
-  readonly onCallBefore: (call: MeteredCall) => void
+  readonly onCallBefore: (call: Spent) => void
 }
 
 /**
@@ -135,35 +119,30 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   const finished: TaskOutcome[] = []
   const repeated: Repeated[] = []
   let hasActed = plan.isResumed
-  const onEffect = (): void => void (hasActed = true)
+  const suspended: Waiting[] = []
+  const onEffect: EffectParts['onEffect'] = (at, { kind, phase }) => {
+    hasActed = true
+    if (phase === 'suspended') suspended.push({ place: placeText(at), kind })
+  }
   let kept: KeptRun | undefined
   let ending: Ending
   try {
     const target = await loadRun(plan, surroundings, builtInDir)
     mask = maskFor(target, surroundings.env)
     sendStart(plan, target, bus)
-    ending = await runRecorded(target, {
-      plan,
-      surroundings,
-      bus,
-      mask,
-      meter,
-      builtInDir,
-      finished,
-      repeated,
-      onEffect,
-      onOpen: (run) => (kept = run),
-      onCallBefore: (call) => tally.addModel(call.model),
-    })
+    const onOpen: Run['onOpen'] = (run) => (kept = run)
+    const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
+    const parts = { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated }
+    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore })
   } catch (error) {
     if (!bus.hasSent()) sendStart(plan, undefined, bus)
     ending = failedEnding(error, surroundings.signal, finished)
   }
   const total = meter.total()
-  bus.send([], endingEvent(ending, { ...total, repeated }))
+  bus.send([], endingEvent(ending, { ...total, repeated, suspended }))
   if (kept !== undefined) await keepHistory(kept, tally.result())
   const exitCode = exitCodeFor(ending)
-  return { ...ending, ...total, runId: id, exitCode, repeated, canResume: hasActed, mask: mask.hide }
+  return { ...ending, ...total, runId: id, exitCode, repeated, suspended, canResume: hasActed, mask: mask.hide }
 }
 
 /** Where a run is kept on the disk, and for how long, in milliseconds. */
@@ -179,40 +158,33 @@ async function keepHistory({ folder, keepMs }: KeptRun, result: ReturnType<Tally
 }
 
 async function runRecorded(target: Target, run: Run): Promise<Ending> {
-  const { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated, onEffect, onOpen, onCallBefore } = run
-  const { signal, env, home, log, openBudget = createBudget, reuse } = surroundings
+  const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore } = run
+  const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
   const { cwd, dry, patienceMs } = plan.invocation
   const { budget, retry } = target.settings
   const { journal, folder, past, replay } = await plan.open(target, { mask, bus })
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
   try {
-    for (const call of past?.calls ?? []) {
-      meter.add(call)
-      onCallBefore(call)
+    for (const { place, spent } of past?.index.modelCalls() ?? []) {
+      for (const call of spent) {
+        meter.add(parsePlace(place), call)
+        onCallBefore(call)
+      }
     }
-    const {
-      context: contextOf,
-      checkModels,
-      limitBudget,
-    } = wireRun(target, {
+    const { context: contextOf, checkModels } = wireRun(target, {
+      ...surroundings,
+      ...run,
       id: plan.id,
-      bus,
       journal,
-      meter,
-      budget: past === undefined ? openBudget(budget) : createBudget(budget, undefined, past.spent),
-      builtInDir,
+      budget: past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index)),
       cwd,
-      home,
-      env,
       dry,
-      signal,
-      log,
       sources: plan.sources,
-      onEffect,
+      hooks: [...(reuse === undefined ? [] : [reuse.hook(target.workspace)]), ...hooks],
       patienceMs: retry.patience_ms ?? patienceMs,
       replay,
       past: past && (await import('./past.ts')).pastOf(past, { journal, workspace: target.workspace }),
-      onRepeat: (one) => repeated.push(one),
+      onRepeat: (one) => run.repeated.push(one),
     })
     if (replay === undefined) await checkModels()
     const context = await contextOf()
@@ -220,7 +192,6 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
       context: reuse?.around(context, { journal, folder }) ?? context,
       finished,
       hide: (text) => mask.hide(text),
-      limitBudget,
     })
     replay?.settle()
     const { toTokens } = createPathTokens(runFolders({ workspace: target.workspace, home }))

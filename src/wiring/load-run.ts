@@ -1,9 +1,13 @@
+import { join } from 'node:path'
+import { realPath } from '../base/files.ts'
+import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import type { Bus } from '../event/bus.ts'
-import { type GivenInputs, refuseBoth, workingGlobs } from '../run/inputs.ts'
-import type { Invocation } from '../run/invocation.ts'
-import { hashOf } from '../run/record.ts'
-import { loadTarget, type Target, type TargetOptions, warningsOf } from '../run/target.ts'
+import type { NamedFolders } from '../journal/portable.ts'
+import { packageRoot } from '../package-root.ts'
+import type { GivenInputs } from '../run/inputs.ts'
+import { hashOf, type Invocation } from '../run/record.ts'
+import { loadTargetFor, type Target, warningsOf } from '../run/target.ts'
 import { version } from '../version.ts'
 import type { RunPlan, Surroundings } from './conduct.ts'
 
@@ -11,42 +15,23 @@ import type { RunPlan, Surroundings } from './conduct.ts'
  * Reads and checks what is to be run.
  * @throws BatonError for everything that is wrong before a run can start
  */
-export async function loadRun(plan: RunPlan, surroundings: Surroundings, builtInDir: string): Promise<Target> {
-  const inputs = inputsOf(plan.invocation)
-  refuseBoth(inputs)
-  const loaded = await loadWithFiles(targetOptions(plan, surroundings, builtInDir), inputs)
-  return plan.prepare?.(loaded) ?? loaded
-}
-
-function targetOptions(
-  { invocation, sources, overrides = [] }: RunPlan,
+export async function loadRun(
+  { invocation, sources, overrides = [], prepare }: RunPlan,
   { env, home, log }: Surroundings,
   builtInDir: string,
-): TargetOptions {
+): Promise<Target> {
   const { file, cwd, text, vars, model, outputSchema } = invocation
-  return {
+  const loaded = await loadTargetFor(inputsOf(invocation), {
     file,
     cwd,
     env,
     home,
     builtInDir,
     reads: bothReads(log, sources.reads),
-    ...(text === undefined ? {} : { text }),
-    flags: {
-      overrides: [...invocation.overrides, ...overrides],
-      vars,
-      ...(model === undefined ? {} : { model }),
-      ...(outputSchema === undefined ? {} : { outputSchema }),
-    },
-  }
-}
-
-/** `-f` is `working_globs` of a prompt file, and says where they start only once its `base_dir` is known. */
-async function loadWithFiles(options: TargetOptions, inputs: GivenInputs): Promise<Target> {
-  const target = await loadTarget(options)
-  if (target.kind === 'agent' || inputs.globs.length === 0) return target
-  const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
-  return loadTarget({ ...options, flags: { ...options.flags, overrides } })
+    ...defined({ text }),
+    flags: { overrides: [...invocation.overrides, ...overrides], vars, ...defined({ model, outputSchema }) },
+  })
+  return prepare?.(loaded) ?? loaded
 }
 
 /** The first event; `target` is undefined when it could not be loaded. */
@@ -66,4 +51,9 @@ export function sendStart({ invocation, isResumed }: RunPlan, target: Target | u
 /** What `-i` and `-f` give. */
 export function inputsOf({ inputs, onFiles, cwd }: Invocation): GivenInputs {
   return { texts: inputs, globs: onFiles, cwd }
+}
+
+/** The folders of this machine that a run may name in what it records; see `createPathTokens`. */
+export function runFolders({ workspace, home }: { readonly workspace: string; readonly home: string }): NamedFolders {
+  return { workspace, home: realPath(home), builtin: join(packageRoot(), 'agents') }
 }

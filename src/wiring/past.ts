@@ -1,21 +1,20 @@
 import { resolve } from 'node:path'
-import type { RunContext } from '../event/context.ts'
-import { placeOf } from '../event/effects.ts'
+import type { RunServices } from '../event/context.ts'
+import { parsePlace } from '../event/place.ts'
+import { createResumedEffects, type Repeated, type StaleRead } from '../journal/resumed-effects.ts'
+import { costBelow } from '../journal/run-index.ts'
 import type { EventBody } from '../event/event.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { createResumedEffects, type Repeated } from '../journal/resumed-effects.ts'
 import type { RunIndex } from '../journal/run-index.ts'
-import type { StaleRead } from '../journal/stale-read.ts'
-import { spentBefore } from '../journal/spent-before.ts'
 import { settleChange } from '../tool/change-state.ts'
 import type { Past } from './run-effects.ts'
 
 /** What of an older epoch decides how the run goes on. */
 export interface OlderEpochs {
   readonly index: RunIndex
-  /** Runs what is on the disk now, and does again what it changes. */
+  /** Runs what is on the disk now, and repeats what that affects. */
   readonly usesCurrent: boolean
-  /** What is done again because a person said so. */
+  /** What is repeated because a person said so. */
   readonly redone: readonly Repeated[]
 }
 
@@ -26,8 +25,8 @@ export function pastOf(
 ): Past {
   return {
     agentRuns: index.agentRuns,
-    spentBelow: (place) => spentBefore(index, place).spent,
-    around(live, { onRepeat, events }) {
+    spentBelow: (place) => costBelow(index, place),
+    around(live, { onRepeat, onRecall, events }) {
       for (const one of redone) onRepeat(one)
       return createResumedEffects({
         index,
@@ -35,18 +34,19 @@ export function pastOf(
         journal,
         live,
         onRepeat,
+        onRecall,
         stateOf: (change) => settleChange(change, workspace),
-        onShow: ({ p, event }) => events(placeOf(p), index.source.value(event) as EventBody),
+        onShow: ({ p, event }) => events(parsePlace(p), index.source.value(event) as EventBody),
         onStale: tellStale(index, { events, workspace }),
       })
     },
   }
 }
 
-/** Says once for each part that it goes on with a file as it was, unless the run has changed the file itself. */
+/** Warns once for each part that continues with a file as it was, unless the run has changed the file itself. */
 function tellStale(
   { changedFiles }: RunIndex,
-  { events, workspace }: { readonly events: RunContext['events']; readonly workspace: string },
+  { events, workspace }: { readonly events: RunServices['events']; readonly workspace: string },
 ): (stale: StaleRead) => void {
   const told = new Set<string>()
   let changed: ReadonlySet<string> | undefined
@@ -54,8 +54,8 @@ function tellStale(
     changed ??= new Set([...changedFiles].map((file) => resolve(workspace, file)))
     if (told.has(boundary) || changed.has(resolve(workspace, path))) return
     told.add(boundary)
-    const message = `${path} is another one than when this run read it, and ${boundary} goes on with what it was`
-    const hint = `Resume with --from ${boundary} to read it anew; what that part has paid for is paid again.`
+    const message = `${path} has changed since this run read it, and ${boundary} continues with what it read`
+    const hint = `Resume with --from ${boundary} to read it again; what that part has paid for is paid again.`
     events(at, { type: 'warning', message, hint })
   }
 }

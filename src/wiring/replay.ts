@@ -1,34 +1,33 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import { conduct, type OpenedRun, type RunReport, type Surroundings } from './conduct.ts'
 import { findWorkspace } from '../config/locate.ts'
 import type { Listener } from '../event/bus.ts'
-import { openFileRecords } from '../journal/file-records.ts'
+import { openFileRecords } from '../journal/source.ts'
+import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import { openCassette } from '../journal/open-cassette.ts'
 import { createPathTokens, foldersOf } from '../journal/portable.ts'
-import { indexReplay, type ReplayIndex } from '../journal/replay-index.ts'
 import { createReplayedEffects, type ReplayedEffects } from '../journal/replayed-effects.ts'
-import type { RecordSource } from '../journal/run-index.ts'
 import { createMask, type SecretMask } from '../journal/secrets.ts'
-import { environmentOf, type Invocation, invocationOf, withOverrides } from '../run/invocation.ts'
+import { environmentOf, type Invocation, invocationOf, recordedCost, resultHash, withOverrides } from '../run/record.ts'
 import { createReplayedChooser } from '../run/replayed-chooser.ts'
-import { recordedCost } from '../run/recorded-cost.ts'
-import { resultHash } from '../run/result-hash.ts'
 import { createScratch, type Scratch } from '../run/scratch.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import type { Target } from '../run/target.ts'
 import { packageRoot } from '../package-root.ts'
-import { runFolders } from './run-folders.ts'
+import type { Replay } from './run-effects.ts'
+import { runFolders } from './load-run.ts'
 
 /** A run that was recorded: its folder, or the one file that was made of it. */
 export type RecordedRun =
   | { readonly kind: 'cassette'; readonly file: string }
   | { readonly kind: 'run'; readonly folder: string }
 
-/** What may be given anew; all else is as in the recorded run. `overrides` are added to those of the record, and win. */
-export type Given = Partial<
+/** What may be replaced; all else is as in the recorded run. `overrides` are added to those of the record, and win. */
+type Given = Partial<
   Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'outputSchema'>
 >
 
@@ -42,7 +41,6 @@ export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'sign
    */
   readonly observations: 'recorded' | 'live-files'
   readonly given?: Given
-  /** Changes what was loaded before it is run. */
   readonly prepare?: (target: Target) => Target
 }
 
@@ -65,9 +63,9 @@ export interface ReplayReport extends RunReport {
 }
 
 /**
- * Runs what is on the disk as a recorded run was run, with the record in place of everything outside (DESIGN 11
- * "Replay"): no model, command, network or key is needed, and nothing is recorded. The first difference is the error of
- * the report: DIVERGED. `file` is left out for the one of the record.
+ * Runs what is on the disk as a recorded run was run, with the record in place of everything outside: no model, command,
+ * network or key is needed, and nothing is recorded. The first difference is the error of the report: DIVERGED. `file`
+ * is left out for the one of the record.
  * @throws BatonError USAGE, JOURNAL_FAILED for a record that cannot be replayed
  */
 export async function replayRun(
@@ -88,7 +86,7 @@ export async function replayRun(
     const invocation = again(opened.invocation, { file, ...options })
     const report = await conduct(
       {
-        id: index.start?.run ?? '',
+        id: index.records('run.start')[0]?.run ?? '',
         invocation,
         sources: createStoredSources(),
         isResumed: false,
@@ -111,13 +109,7 @@ export async function replayRun(
   }
 }
 
-interface OpenedRecord {
-  readonly source: RecordSource
-  readonly index: ReplayIndex
-  readonly invocation: Invocation
-}
-
-async function openRecord({ record, env, home }: ReplayOptions, workspace: string): Promise<OpenedRecord> {
+async function openRecord({ record, env, home }: ReplayOptions, workspace: string) {
   const secrets = createMask(env, { names: Object.keys(env) })
   const here = createPathTokens(runFolders({ workspace, home }))
   // a cassette holds tokens in place of folders, a run folder the folders it was recorded in
@@ -126,22 +118,24 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
   const source =
     record.kind === 'cassette' ? openCassette(record.file, { mask }) : openFileRecords(record.folder, { mask })
   try {
-    const index = await indexReplay(source)
+    const index = await indexRun(source, { keeps: 'everything' })
+    const [start] = index.records('run.start')
     const name = record.kind === 'cassette' ? record.file : record.folder
     if (record.kind === 'run') {
       const raw = openFileRecords(record.folder, { mask: secrets })
       try {
-        toTokens = createPathTokens(foldersOf(index.start && raw.value(index.start.facts))).toTokens
+        toTokens = createPathTokens(foldersOf(start && raw.value(start.facts))).toTokens
       } finally {
         raw.close()
       }
     }
-    const invocation = index.start && invocationOf(source.value(index.start.facts))
+    const invocation = start && invocationOf(source.value(start.facts))
     if (invocation !== undefined) {
-      return { source, index, invocation: withOverrides(invocation, index.overrides) }
+      const overrides = index.records('run.resume').flatMap((one) => source.value(one.overrides) as readonly string[])
+      return { source, index, invocation: withOverrides(invocation, overrides) }
     }
     throw new BatonError('USAGE', `${name} cannot be replayed: it does not say how its run was started`, {
-      hint: 'It broke off before its first step, or is of an older version. Record the run again.',
+      hint: 'It was interrupted before its first step, or is of an older version. Record the run again.',
     })
   } catch (error) {
     source.close()
@@ -154,15 +148,11 @@ function again(
   recorded: Invocation,
   { file, cwd, given = {} }: { readonly file: string | undefined; readonly cwd: string; readonly given?: Given },
 ): Invocation {
-  const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given
+  const own: Given = defined(given)
   const overrides = [...recorded.overrides, ...(own.overrides ?? [])]
-  const invocation = { ...recorded, ...own, overrides, cwd: existsSync(recorded.cwd) ? recorded.cwd : cwd }
-  if (own.inputs !== undefined && own.onFiles === undefined) return named({ ...invocation, onFiles: [] }, file, cwd)
-  if (own.onFiles !== undefined && own.inputs === undefined) return named({ ...invocation, inputs: [] }, file, cwd)
-  return named(invocation, file, cwd)
-}
-
-function named(invocation: Invocation, file: string | undefined, cwd: string): Invocation {
+  // inputs of the one kind take the place of those of the other
+  const none = own.inputs !== undefined ? { onFiles: [] } : own.onFiles !== undefined ? { inputs: [] } : {}
+  const invocation = { ...recorded, ...none, ...own, overrides, cwd: existsSync(recorded.cwd) ? recorded.cwd : cwd }
   if (file === undefined) return invocation
   const { text: _, ...others } = invocation
   const path = resolve(cwd, file)
@@ -176,13 +166,10 @@ function withoutTranscript(target: Target): Target {
   return { ...target, spec: { ...target.spec, document } }
 }
 
-function chooserFor({ settings }: Target, index: ReplayIndex, { env }: ReplayOptions) {
+function chooserFor({ settings }: Target, index: RunIndex, { env }: ReplayOptions): Replay['chooseModel'] {
   const { providers, gateway, model_aliases: aliases } = settings
-  return createReplayedChooser({
-    index,
-    sources: { env, providers, gateway, aliases },
-    tableFile: join(packageRoot(), 'agents', 'models.toml'),
-  })
+  const sources = { env, providers, gateway, aliases }
+  return createReplayedChooser({ index, sources, tableFile: join(packageRoot(), 'agents', 'models.toml') })
 }
 
 /** What scripts caught is no less of a difference, and neither is what was left out. */
@@ -192,7 +179,7 @@ function settle({ difference, leftOver }: ReplayedEffects, error: unknown): void
 }
 
 interface Replayed {
-  readonly index: ReplayIndex
+  readonly index: RunIndex
   readonly replayed: ReplayedEffects
   readonly scratch: Scratch
   readonly report: RunReport
@@ -200,7 +187,8 @@ interface Replayed {
 }
 
 async function summary({ index, replayed, scratch, report, workspace }: Replayed, { home }: ReplayOptions) {
-  const { end, source } = index
+  const { source } = index
+  const end = index.records('run.end').at(-1)
   const facts = end === undefined ? undefined : (source.value(end.facts) as { readonly result?: string } | undefined)
   const { toTokens } = createPathTokens(runFolders({ workspace, home }))
   const folder = scratch.folder()

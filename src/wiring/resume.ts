@@ -1,30 +1,27 @@
 import { BatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
+import { defined } from '../base/json.ts'
+import type { Environment } from '../config/locate.ts'
 import type { Bus, Listener } from '../event/bus.ts'
-import { openFileRecords } from '../journal/file-records.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { choose, type IndexOptions, indexRun, type RecordSource, type RunIndex } from '../journal/run-index.ts'
-import { createMask, type SecretMask } from '../journal/secrets.ts'
-import { spentBefore } from '../journal/spent-before.ts'
+import { choose, indexRun, type RunIndex } from '../journal/run-index.ts'
+import { createMask, type SecretMask, secretNames } from '../journal/secrets.ts'
 import { withdrawEpoch } from '../journal/segment.ts'
+import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
 import { askAgain, readChoice, refuseUncertain, type Uncertain, uncertainEffects } from '../journal/uncertain.ts'
-import { changedSources } from '../run/changed-sources.ts'
-import { reopenChanged } from '../run/reopen-changed.ts'
-import { type StoredSources, storedSources } from '../run/read-sources.ts'
-import { recordSources } from '../run/record.ts'
+import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
+import { changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
-import { environmentOf, type Invocation, invocationOf, withOverrides } from '../run/invocation.ts'
-import { refuseChangedSecrets, strictMask } from './resume-secrets.ts'
 import { settleChange } from '../tool/change-state.ts'
+import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 
 export interface ResumeOptions extends Surroundings {
   /** The folder of the run; see `findRun`. */
   readonly folder: string
   /** A boundary to do afresh. */
   readonly from?: string
-  /** Runs what is on the disk now, and does again what it changes. */
+  /** Runs what is on the disk now, and repeats what that affects. */
   readonly usesCurrent?: boolean
   /** `EPOCH.N=redo|done|fail` each. */
   readonly uncertain?: readonly string[]
@@ -35,8 +32,8 @@ export interface ResumeOptions extends Surroundings {
 }
 
 /**
- * Goes on with a run that broke off or failed (DESIGN 11 "Resume"): the same program from the top, with what is recorded
- * as the answers. See `conduct` for `listener`.
+ * Goes on with a run that broke off or failed: the same program from the top, with what is recorded as the answers. See
+ * `conduct` for `listener`.
  * @throws BatonError USAGE, JOURNAL_FAILED, UNCERTAIN when the run cannot go on: nothing was done then
  */
 export async function resumeRun(options: ResumeOptions, listener: Listener): Promise<RunReport> {
@@ -63,7 +60,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           await recordChoices(past.choices, journal, past.index)
           const redone = past.choices.filter(({ choice }) => choice === 'redo').map(({ uncertain }) => uncertain)
-          return { journal, folder, past: { ...past, redone, ...spentBefore(past.index) } }
+          return { journal, folder, past: { ...past, redone } }
         },
       },
       { ...options, env: environmentOf(plan.invocation, env) },
@@ -78,20 +75,13 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   }
 }
 
-interface ResumePlan {
-  readonly plan: Omit<RunPlan, 'open'>
-  readonly index: RunIndex
-  readonly choices: readonly Choice[]
-  readonly usesCurrent: boolean
-  readonly stored: StoredSources | undefined
-}
-
-async function planResume(source: RecordSource, options: ResumeOptions): Promise<ResumePlan> {
+async function planResume(source: RecordSource, options: ResumeOptions) {
   const { folder, from, usesCurrent = false, overrides = [], repair = false, uncertain = [] } = options
-  const use: IndexOptions['use'] = usesCurrent
-    ? { kind: 'everything' }
-    : { kind: 'resume', ...(from === undefined ? {} : { from }) }
-  const index = await indexRun(source, { use, repair })
+  const index = await indexRun(source, {
+    keeps: usesCurrent ? 'everything' : 'unfinished',
+    repair,
+    ...defined({ from }),
+  })
   const { id, invocation, workspace } = startOf(index, folder)
   askAgain(index)
   const choices = chosen(index, workspace, uncertain)
@@ -103,13 +93,14 @@ async function planResume(source: RecordSource, options: ResumeOptions): Promise
   if (stored === undefined) reopenChanged(index)
   else refuseChangedSecrets(stored)
   const sources = createStoredSources({ stored })
-  return {
-    plan: { id, invocation, sources, isResumed: true, ...(overrides.length > 0 && { overrides }) },
-    index,
-    choices,
-    usesCurrent,
-    stored,
+  const plan: Omit<RunPlan, 'open'> = {
+    id,
+    invocation,
+    sources,
+    isResumed: true,
+    ...(overrides.length > 0 && { overrides }),
   }
+  return { plan, index, choices, usesCurrent, stored }
 }
 
 /** A resumed run executes what it began with, whatever the disk holds now. */
@@ -124,28 +115,22 @@ function warnOfChanges(stored: StoredSources | undefined, bus: Bus, cwd: string)
   })
 }
 
-interface RunStart {
-  readonly id: string
-  readonly invocation: Invocation
-  readonly workspace: string
-}
-
-function startOf({ records, source, damages }: RunIndex, folder: string): RunStart {
+function startOf(
+  { records, source, damages }: RunIndex,
+  folder: string,
+): { readonly id: string; readonly invocation: Invocation; readonly workspace: string } {
   const start = records('run.start')[0]
-  const facts = start?.k === 'run.start' ? source.value(start.facts) : undefined
+  const facts = start && source.value(start.facts)
   const invocation = invocationOf(facts)
-  if (start?.k !== 'run.start' || invocation === undefined) {
+  if (start === undefined || invocation === undefined) {
     const why =
-      damages.length > 0 ? 'What said it is damaged' : 'It broke off before its first step, or is of an older version'
-    throw new BatonError(
-      'USAGE',
-      `the run in ${folder} cannot be resumed: its record does not say how it was started`,
-      { hint: `${why}. Run the file again.` },
-    )
+      damages.length > 0
+        ? 'The record that says it is damaged'
+        : 'It was interrupted before its first step, or is of an older version'
+    const message = `the run in ${folder} cannot be resumed: its record does not say how it was started`
+    throw new BatonError('USAGE', message, { hint: `${why}. Run the file again.` })
   }
-  const later = records('run.resume').flatMap((record) =>
-    record.k === 'run.resume' ? (source.value(record.overrides) as readonly string[]) : [],
-  )
+  const later = records('run.resume').flatMap(({ overrides }) => source.value(overrides) as readonly string[])
   return {
     id: start.run,
     invocation: withOverrides(invocation, later),
@@ -164,11 +149,9 @@ function chosen(index: RunIndex, workspace: string, given: readonly string[]): r
   const choices = given.map(readChoice).map(({ id, choice }) => {
     const uncertain = open.find((one) => one.id === id)
     if (uncertain !== undefined) return { uncertain, choice }
+    const ids = open.map((one) => one.id).join(', ')
     throw new BatonError('USAGE', `--uncertain ${id}: this run has no such effect`, {
-      hint:
-        open.length === 0
-          ? 'Leave --uncertain out.'
-          : `Those that need a choice: ${open.map((one) => one.id).join(', ')}.`,
+      hint: ids === '' ? 'Leave --uncertain out.' : `Those that need a choice: ${ids}.`,
     })
   })
   refuseUncertain(open.filter(({ id }) => !choices.some(({ uncertain }) => uncertain.id === id)))
@@ -188,13 +171,52 @@ function assertBoundary({ tree }: RunIndex, from: string): void {
   const places: string[] = []
   tree.visit((node, place) => {
     if (node.begin !== undefined) places.push(place)
-    return undefined
+    return node.done === undefined ? undefined : 'skip'
   })
-  const shown = places.slice(0, 12).join(', ')
+  const shown = [...places.slice(0, 12), ...(places.length > 12 ? ['…'] : [])].join(', ')
   throw new BatonError('USAGE', `--from ${from}: this run has no such part`, {
-    hint:
-      places.length === 0
-        ? 'Nothing of it was begun.'
-        : `Parts are: ${shown}${places.length > 12 ? ', …' : ''}. See baton runs show.`,
+    hint: shown === '' ? 'Nothing of it was begun.' : `Parts are: ${shown}. See baton runs show.`,
   })
+}
+
+/** Secrets that are in no variable of their own have names that no variable can have. */
+const variable = /^[A-Za-z_]\w*$/
+
+/**
+ * A mask that puts back all secrets or nothing: with a name in place of a value a run would ask, write and run something
+ * else than it did, and do finished parts again. Its `unmask` throws BatonError USAGE for a variable that is not set.
+ */
+function strictMask(mask: SecretMask, env: Environment): SecretMask {
+  return {
+    ...mask,
+    unmask(text) {
+      const missing = secretNames(text).filter((name) => variable.test(name) && (env[name] ?? '').trim() === '')
+      const are = missing.length === 1 ? 'is' : 'are'
+      if (missing.length > 0) throw refusal(`this run has used ${namesText(missing)}, which ${are} not set now`)
+      return mask.unmask(text)
+    },
+  }
+}
+
+/** Refuses sources whose text cannot be had again because a secret in it has changed. @throws BatonError USAGE */
+function refuseChangedSecrets({ start, later }: StoredSources): void {
+  for (const source of [...start.values(), ...later.values()]) {
+    if ('changed' in source || source.isWhole) continue
+    const names = source.secrets.filter((name) => variable.test(name))
+    if (names.length > 0) {
+      throw refusal(
+        `${source.path} held the value of ${namesText(names)} when this run began, and it has changed since`,
+      )
+    }
+  }
+}
+
+function refusal(message: string): BatonError {
+  return new BatonError('USAGE', message, {
+    hint: 'Set it as it was then, for example with --env-file, or run the file again.',
+  })
+}
+
+function namesText(names: readonly string[]): string {
+  return names.length === 1 ? `the secret ${names[0]}` : `the secrets ${names.join(', ')}`
 }

@@ -4,40 +4,43 @@ import { checkModelNames, fatalProblem, refuseUnpriced } from '../agent/check-mo
 import { holdToPack } from '../agent/hold-to-pack.ts'
 import { createModelChooser } from '../agent/models.ts'
 import type { AgentParts } from '../agent/parts.ts'
+import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import { systemClock } from '../base/clock.ts'
-import { createPool, manyListeners } from '../base/limit.ts'
+import { createPool, manyListeners } from '../base/concurrency.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { aipackBaseFolder } from '../config/locate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
-import type { RunContext } from '../event/context.ts'
+import type { RunContext, RunFolders } from '../event/context.ts'
 import type { Meter } from '../event/meter.ts'
-import { placeText } from '../event/effects.ts'
+import { placeText } from '../event/place.ts'
+import type { RunBudget } from '../journal/budget.ts'
+import { allRights, type Permission, type Rights } from '../event/permission.ts'
 import { createSources } from '../event/sources.ts'
+import type { EffectHook } from '../journal/effects.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
-import type { RunBudget } from '../journal/run-budget.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import type { ModelTimeouts } from '../model/call.ts'
 import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
 import type { PriceList } from '../model/prices.ts'
-import { secretsOf } from '../model/secrets-of.ts'
+import { secretsOf } from '../model/choice.ts'
 import { resolveAgent } from '../pack/resolve.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import { placeModelError } from '../run/model-place.ts'
-import type { SourceLog } from '../run/source-log.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import type { Target } from '../run/target.ts'
+import { mayAskModel, type Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
-import { createPathPolicy } from '../tool/policy.ts'
-import { createRunEffects, type Past, type ToldOfPast, recordShown, type Replay } from './run-effects.ts'
+import { createPermission } from '../tool/permission.ts'
+import { createRunEffects, type EffectParts, type Past, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
+import type { Surroundings } from './conduct.ts'
 
 /** Model requests of this process that may be under way at once, over all runs. */
 const modelPool = createPool(1024)
 
-export interface RunParts {
+export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' | 'log'> {
   readonly id: string
   readonly bus: Bus
   readonly journal: RunJournal
@@ -45,21 +48,14 @@ export interface RunParts {
   readonly budget: RunBudget
   readonly builtInDir: string
   readonly cwd: string
-  readonly home: string
-  readonly env: Readonly<Record<string, string | undefined>>
   readonly patienceMs: number
   readonly dry: 'req' | 'res' | undefined
-  readonly signal: AbortSignal | undefined
-  /** Keeps what is read and changed. */
-  readonly log: SourceLog | undefined
-  /** Keeps what the run is made of. */
   readonly sources: SourceRecorder
-  /** Told when an effect begins, and how it ended. */
-  readonly onEffect: () => void
-  /** Set when the run goes on. */
+  readonly onEffect: EffectParts['onEffect']
+  /** Who else watches what effects change. */
+  readonly hooks: readonly EffectHook[]
   readonly past: Past | undefined
-  /** Told of what is done again where the run goes on. */
-  readonly onRepeat: ToldOfPast['onRepeat']
+  readonly onRepeat: EffectParts['onRepeat']
   /** Set when a recorded run is run again without anything outside. */
   readonly replay: Replay | undefined
 }
@@ -69,8 +65,6 @@ export interface WiredRun {
   readonly context: () => Promise<RunContext>
   /** Rejects when a model that the main agent names cannot be asked, or has no price where dollars are limited. */
   readonly checkModels: () => Promise<void>
-  /** Lowers the limits of what model calls may cost from now on; those of the run hold as well. */
-  readonly limitBudget: (limits: Settings['budget']) => void
 }
 
 /** Hides the secrets of the environment and of the settings. */
@@ -80,53 +74,56 @@ export function maskFor({ settings }: Target, env: RunParts['env']): LiveMask {
 
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */
 export function wireRun(target: Target, run: RunParts): WiredRun {
-  const { journal, bus, builtInDir, env, cwd, dry, log } = run
+  const { journal, bus, env, cwd, dry, log, builtInDir } = run
   const { workspace } = target
   const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
   const signal = manyListeners(AbortSignal.any(stops))
   const budgets = createPlacedBudgets(run.budget, target.settings.budget)
   const parts = agentParts(target, { ...run, signal, limitsCost: budgets.limitsCost })
-  const places = { packRoots: target.packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
-  const events = recordShown(journal, bus.send)
+  const { packRoots } = target
+  const folders: RunFolders = { workspace, cwd, packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
+  const permissionOf = (rights: Rights): Permission => createPermission(rights, folders)
+  const rights: Rights = { ...allRights, write: target.kind !== 'prompt' || target.settings.write_mode }
+  const permission = permissionOf(rights)
+  const hooks = [run.sources.hook(workspace), ...(log === undefined ? [] : [log.hook(workspace)]), ...run.hooks]
   const effects =
-    run.replay?.effects ??
-    createRunEffects({
-      ...run,
-      budget: budgets,
-      signal,
-      workspace,
-      events: bus.send,
-    })
+    run.replay?.effects.under(permission) ??
+    createRunEffects({ ...run, permission, budget: budgets, signal, events: bus.send, hooks })
   const context: RunContext = {
-    runId: run.id,
-    at: [],
-    signal,
-    workspace,
-    effects,
-    ...(log === undefined ? {} : { reads: log }),
-    policy: createPathPolicy({ workspace, aipackBase: places.aipackBase }),
-    agents: createAgentExecutor(parts),
-    sources: createSources(executedFiles(target), (at, { path, hash }) =>
-      journal.note({ k: 'use', p: placeText(at), path, hash }),
-    ),
-    ancestors: [],
-    options: inheritedOptions(target.agentSettings, target.configSettings),
-    configOptions: inheritedOptions(target.configSettings, target.configSettings),
-    places,
-    meter: run.meter.add,
-    limitBelow: (at, limits) => budgets.limitPlace(at, limits, run.past?.spentBelow(placeText(at))),
-    events,
-    now: () => new Date(),
-    version,
-    surroundings: { cwd, env },
-    ...(target.kind === 'prompt' ? { mayWrite: target.settings.write_mode } : {}),
-    ...(dry === undefined ? {} : { dry }),
+    scope: {
+      runId: run.id,
+      version,
+      at: [],
+      folders,
+      rights,
+      isInstalled: false,
+      ancestors: [],
+      options: inheritedOptions(target.agentSettings, target.configSettings),
+      configOptions: inheritedOptions(target.configSettings, target.configSettings),
+      redoCount: 0,
+      ...defined({ dry }),
+    },
+    services: {
+      effects,
+      agents: createAgentExecutor(parts),
+      permission,
+      permissionOf,
+      limitCost: (at, limits) => budgets.limit(at, limits, run.past?.spentBelow(placeText(at))),
+      meter: run.meter,
+      events: recordShown(journal, bus.send),
+      now: () => new Date(),
+      signal,
+      env,
+      ...defined({ reads: log }),
+      sources: createSources(executedFiles(target), (at, { path, hash }) =>
+        journal.note({ k: 'use', p: placeText(at), path, hash }),
+      ),
+    },
   }
   return {
     context: async () =>
       target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, context) : context,
     checkModels: () => checkModels(target, { parts, dry }),
-    limitBudget: budgets.limitRun,
   }
 }
 
@@ -135,10 +132,8 @@ async function checkModels(
   target: Target,
   { parts, dry }: { readonly parts: AgentParts; readonly dry: RunParts['dry'] },
 ): Promise<void> {
-  if (target.kind === 'agent' || target.answerAgent !== undefined || dry === 'req') return
+  if (target.kind === 'agent' || !mayAskModel(target) || dry === 'req') return
   const { settings, spec } = target
-  // nothing is going to be asked
-  if (spec.document.instruction.trim() === '' && spec.agents.length === 0) return
   const { usd, unpriced } = settings.budget
   const checked = await checkModelNames(settings, parts)
   const problem = fatalProblem(checked)
@@ -155,25 +150,12 @@ function executedFiles(target: Target): readonly string[] {
 
 function agentParts(
   target: Target,
-  {
-    bus,
-    builtInDir,
-    cwd,
-    home,
-    env,
-    patienceMs,
-    signal,
-    log,
-    sources,
-    past,
-    journal,
-    replay,
-    limitsCost,
-  }: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
+  run: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
 ): AgentParts {
   const { settings } = target
+  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost } = run
   const clock = systemClock
-  const reads = bothReads(log, sources.reads)
+  const reads = bothReads(run.log, run.sources.reads)
   let prices: Promise<PriceList> | undefined
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   const choose = createModelChooser({
@@ -208,7 +190,7 @@ const restless: CoolDown = { rest: () => undefined, isResting: () => false }
 
 function timeoutsOf({ timeouts }: Settings): ModelTimeouts {
   const { connect_ms: connectMs, headers_ms: headersMs, stream_idle_ms: streamIdleMs, request_ms: requestMs } = timeouts
-  return { connectMs, headersMs, streamIdleMs, ...(requestMs === undefined ? {} : { requestMs }) }
+  return { connectMs, headersMs, streamIdleMs, ...defined({ requestMs }) }
 }
 
 function policyOf({ retry }: Settings): AgentParts['retry']['policy'] {

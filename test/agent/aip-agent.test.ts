@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentWorld, aip } from '../helpers/agents.ts'
 
-describe('sections of a script-only agent (spec/aipack.md 2)', () => {
+describe('sections of a script-only agent', () => {
   it('reshapes inputs in Before All, and keeps outputs in input order (vector 22)', async () => {
     const { run } = agentWorld({
       'a.aip': aip({
@@ -59,8 +59,8 @@ describe('sections of a script-only agent (spec/aipack.md 2)', () => {
       }),
     })
     expect(await run('a')).toMatchObject({
-      stopReason: 'skipped',
-      skipReason: 'nothing to do',
+      end: 'skipped',
+      reason: 'nothing to do',
       outputs: [],
       afterAll: undefined,
     })
@@ -84,7 +84,7 @@ describe('sections of a script-only agent (spec/aipack.md 2)', () => {
 
   it.each(['Before All', 'After All'])('asks for a redo from %s', async (heading) => {
     const { run } = agentWorld({ 'a.aip': aip({ [heading]: 'return aip.flow.redo_run()' }) })
-    expect((await run('a')).redoRequested).toBe(true)
+    expect((await run('a')).end).toBe('redo')
   })
 
   it('names unknown keys of a response (vector 28)', async () => {
@@ -145,7 +145,7 @@ describe('sections of a script-only agent (spec/aipack.md 2)', () => {
 
   it('does nothing for an empty file', async () => {
     const { run } = agentWorld({ 'a.aip': '' })
-    expect(await run('a')).toMatchObject({ stopReason: 'done', outputs: [], afterAll: undefined })
+    expect(await run('a')).toMatchObject({ end: 'done', outputs: [], afterAll: undefined })
   })
 })
 

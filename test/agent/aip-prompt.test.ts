@@ -1,11 +1,15 @@
+import { fileOf, messageOf, textIn } from '../helpers/messages.ts'
+import { textMessage, textOf } from '../../src/event/message.ts'
 import { writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import { createFakeProvider, type FakeTurn } from '../../src/model/fake.ts'
+import { createFakeProvider, type FakeTurn } from '../helpers/fake-model.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { placeAt } from '../helpers/effects.ts'
+import { withScope } from '../../src/event/context.ts'
 
 function world(
   agent: string,
@@ -17,10 +21,10 @@ function world(
 }
 
 function asked({ provider }: ReturnType<typeof world>): readonly (readonly [string, string])[] {
-  return (provider.requests[0]?.messages ?? []).map(({ role, content }) => [role, content])
+  return (provider.requests[0]?.messages ?? []).map((message) => [message.role, textOf(message)])
 }
 
-describe('prompt sections (spec/aipack.md 1.4, 2.5)', () => {
+describe('prompt sections', () => {
   it('become messages in file order, in the roles of their headings', async () => {
     const here = world(
       '# Mind Trick\n\nI am calm.\n\n# system\n\nBe {{data.how}}.\n\n# Inst\n\nSay {{input}} to {{before_all.who}}.\n' +
@@ -51,8 +55,8 @@ describe('prompt sections (spec/aipack.md 1.4, 2.5)', () => {
     )
     await here.run('a')
     expect(here.provider.requests[0]?.messages).toEqual([
-      { role: 'system', content: '\nS\n\n', cache: true },
-      { role: 'user', content: '\nU\n' },
+      { ...textMessage('system', '\nS\n\n'), cache: true },
+      textMessage('user', '\nU\n'),
     ])
   })
 
@@ -119,16 +123,21 @@ describe('the answer', () => {
   })
 })
 
-describe('dry runs (spec/aipack.md 2.6; children inherit them: DESIGN 6)', () => {
+describe('dry runs, which children inherit', () => {
   const agent =
     '# User\n\nHi\n' +
     aip({ Output: 'return ai_response == nil and "nothing" or ai_response.content', 'After All': 'return "after"' })
 
   it('req asks nobody, and runs Output and After All', async () => {
     const here = world(agent)
-    const dry = { ...here.context, dry: 'req' as const, at: ['main'] }
-    const result = await here.context.agents.run(
-      { agent: { kind: 'aip', name: 'a', file: join(here.folder, 'a.aip'), text: agent }, inputs: null, options: {} },
+    const dry = withScope(here.context, { dry: 'req', at: placeAt('main') })
+    const result = await here.context.services.agents.run(
+      {
+        kind: 'script',
+        agent: { kind: 'aip', name: 'a', file: join(here.folder, 'a.aip'), text: agent },
+        inputs: null,
+        options: {},
+      },
       dry,
     )
     expect(result).toMatchObject({ outputs: ['nothing'], afterAll: 'after' })
@@ -137,9 +146,14 @@ describe('dry runs (spec/aipack.md 2.6; children inherit them: DESIGN 6)', () =>
 
   it('res asks, and leaves Output out', async () => {
     const here = world(agent)
-    const dry = { ...here.context, dry: 'res' as const, at: ['main'] }
-    const result = await here.context.agents.run(
-      { agent: { kind: 'aip', name: 'a', file: join(here.folder, 'a.aip'), text: agent }, inputs: null, options: {} },
+    const dry = withScope(here.context, { dry: 'res', at: placeAt('main') })
+    const result = await here.context.services.agents.run(
+      {
+        kind: 'script',
+        agent: { kind: 'aip', name: 'a', file: join(here.folder, 'a.aip'), text: agent },
+        inputs: null,
+        options: {},
+      },
       dry,
     )
     expect(result).toMatchObject({ outputs: [null], afterAll: 'after' })
@@ -164,13 +178,9 @@ describe('attachments', () => {
       { 'a.png': new Uint8Array([137, 80]), 'b.txt': 'some text' },
     )
     expect(here.provider.requests[0]?.messages).toEqual([
-      {
-        role: 'user',
-        content: 'Attached file: a.png\nName: a.png\nTitle: A picture',
-        attachment: { name: 'a.png', mediaType: 'image/png', data: 'iVA=' },
-      },
-      { role: 'user', content: 'Attached file: b.txt\nName: notes\n\nsome text' },
-      { role: 'user', content: '\nHi\n' },
+      messageOf('user', 'Attached file: a.png\nName: a.png\nTitle: A picture', fileOf('a.png', 'image/png', 'iVA=')),
+      textMessage('user', 'Attached file: b.txt\nName: notes\n\nsome text'),
+      textMessage('user', '\nHi\n'),
     ])
   })
 
@@ -216,5 +226,5 @@ it('asks several inputs at once and keeps their order', async () => {
   ])
   const { outputs } = await here.run('a', ['x', 'y', 'z'] as Json[])
   expect([...outputs].toSorted()).toEqual(['1', '2', '3'])
-  expect(here.provider.requests.map(({ messages }) => messages[0]?.content)).toEqual(['\nx\n', '\ny\n', '\nz\n'])
+  expect(here.provider.requests.map(({ messages }) => textIn(messages[0]))).toEqual(['\nx\n', '\ny\n', '\nz\n'])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 
 describe('aip.agent.run', () => {
@@ -48,7 +48,7 @@ describe('aip.agent.run', () => {
   })
 })
 
-describe('agents that run agents (D29)', () => {
+describe('agents that run agents', () => {
   it('names the path of a cycle', async () => {
     const { run } = agentWorld({ 'a.lua': 'return aip.agent.run("b.lua")', 'b.lua': 'return aip.agent.run("a.lua")' })
     await expect(run('a.lua')).rejects.toThrow('agents run each other in a cycle: a.lua → b.lua → a.lua')

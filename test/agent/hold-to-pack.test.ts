@@ -3,9 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { writeLocked } from '../../src/pack/lock-file.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
+import { placeAt } from '../helpers/effects.ts'
+import { withScope, withServices } from '../../src/event/context.ts'
 
 const pack = '.aipack/pack/custom/demo/notes'
 
@@ -86,14 +88,14 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
       [`${pack}/main.aip`]: aip({ Output: 'return aip.cmd.exec("env").stdout' }),
     })
     const env = { PATH: process.env['PATH'], CI: '1', CC: 'cc', OPENAI_API_KEY: 'not-for-programs' }
-    const context = { ...world.context, surroundings: { cwd: world.folder, env } }
+    const context = withServices(world.context, { env })
     const file = join(world.folder, pack, 'main.aip')
     const text = aip({ Output: 'return aip.cmd.exec("env").stdout' })
-    const result = await world.context.agents.run(
-      { agent: { kind: 'aip', name: 'x', file, text }, inputs: null, options: {} },
-      { ...context, at: ['main'] },
+    const result = await world.context.services.agents.run(
+      { kind: 'script', agent: { kind: 'aip', name: 'x', file, text }, inputs: null, options: {} },
+      withScope(context, { at: placeAt('main') }),
     )
-    const names = String(result.outputs[0])
+    const names = String(result.end === 'done' && result.outputs[0])
       .split('\n')
       .map((line) => line.split('=')[0])
     expect(names).toEqual(expect.arrayContaining(['CI', 'PATH']))
@@ -132,7 +134,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     })
     await expect(world.run('demo@notes')).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: 'there is no capability "reads"',
+      message: 'unknown capability "reads"',
       place: { line: 6 },
     })
   })
@@ -145,11 +147,18 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     })
     const root = join(world.folder, '.baton/packs')
     const file = join(root, 'demo/notes/main.aip')
-    const places = { packRoots: [root], aipackBase: '/nowhere', builtInDir: '/nowhere' }
+    const folders = { workspace: world.folder, cwd: world.folder, packRoots: [root], aipackBase: '/nowhere' }
+    const context = withScope(world.context, { folders, at: placeAt('main') })
     const run = async (): Promise<unknown> => {
       const text = aip({ Output: `${attempt}return try(aip.file.load, "secret.md")` })
-      const request = { agent: { kind: 'aip', name: 'x', file, text }, inputs: null, options: {} } as const
-      return (await world.context.agents.run(request, { ...world.context, places, at: ['main'] })).outputs[0]
+      const request = {
+        kind: 'script',
+        agent: { kind: 'aip', name: 'x', file, text },
+        inputs: null,
+        options: {},
+      } as const
+      const result = await context.services.agents.run(request, context)
+      return result.end === 'done' ? result.outputs[0] : result.end
     }
     expect(await run()).toBe('ok')
     const locked = { version: '1.0.0', origin: { kind: 'folder', path: 'x' }, digest: 'x', installed: '' } as const

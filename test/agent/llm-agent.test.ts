@@ -1,8 +1,11 @@
+import { textMessage } from '../../src/event/message.ts'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import type { ModelFailure } from '../../src/model/errors.ts'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld } from '../helpers/agents.ts'
+import { placeAt } from '../helpers/effects.ts'
+import { withScope } from '../../src/event/context.ts'
 
 const usage = { calls: 1, input: 11, output: 3, cached: 0, reasoning: 0 }
 
@@ -10,10 +13,13 @@ describe('a model agent', () => {
   it('gives its answer, its tokens and the whole conversation (R23, R24, R27)', async () => {
     const provider = createFakeProvider([{ text: ['an ', 'answer'], usage }])
     const { context } = agentWorld({}, { provider })
-    const messages = [{ role: 'user', content: 'Hi' }] as const
-    const result = await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages }, context)
-    expect(result).toMatchObject({ stopReason: 'done', text: 'an answer', usage, toolUseCount: 0 })
-    expect(result.messages).toEqual([...messages, { role: 'assistant', content: 'an answer' }])
+    const messages = [textMessage('user', 'Hi')]
+    const result = await context.services.agents.run(
+      { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages },
+      context,
+    )
+    expect(result).toMatchObject({ end: 'done', text: 'an answer', spent: { usage }, toolCalls: 0 })
+    expect(result.messages).toEqual([...messages, textMessage('assistant', 'an answer')])
   })
 
   it('streams its answer as events, and counts tokens of the call and of the run', async () => {
@@ -22,9 +28,9 @@ describe('a model agent', () => {
       { text: ['x'], usage },
     ])
     const { context } = agentWorld({}, { provider })
-    const request = { agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] } as const
-    await context.agents.run(request, context)
-    await context.agents.run(request, context)
+    const request = { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] } as const
+    await context.services.agents.run(request, context)
+    await context.services.agents.run(request, context)
     const deltas = context.sent.flatMap((event) => (event.type === 'item.delta' ? [event.text] : []))
     expect(deltas.join('')).toBe('an answerx')
     expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([
@@ -35,28 +41,31 @@ describe('a model agent', () => {
 
   it('says when the answer was cut at its limit', async () => {
     const { context } = agentWorld({}, { provider: createFakeProvider([{ text: ['cut'], finish: 'length' }]) })
-    const result = await context.agents.run(
-      { agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
+    const result = await context.services.agents.run(
+      { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
       context,
     )
-    expect(result.stopReason).toBe('max_tokens')
+    expect(result.end).toBe('max_tokens')
   })
 
   it.each([
-    [{ text: ['half'], finish: 'length' }, 'the answer was cut at its output limit'],
+    [{ text: ['half'], finish: 'length' }, 'the answer was truncated at its output limit'],
     [
       { text: ['half'], finish: 'content_filter' },
-      'fake::fake was stopped by its content filter: the answer is not whole',
+      'fake::fake was stopped by its content filter: the answer is not complete',
     ],
     [{ text: ['no'], finish: 'refusal' }, 'fake::fake refused to answer: its words are the refusal'],
-    [{ text: ['half'], finish: 'incomplete' }, 'fake::fake stopped in the middle: the answer is not whole'],
+    [{ text: ['half'], finish: 'incomplete' }, 'fake::fake stopped in the middle: the answer is not complete'],
     [
       { text: ['I look.'], finish: 'tool_calls' },
-      'fake::fake called a tool, and it has none: the answer may not be whole',
+      'fake::fake called a tool, and none is offered: the answer may not be complete',
     ],
   ] as const)('warns about %j', async (turn, message) => {
     const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
-    await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] }, context)
+    await context.services.agents.run(
+      { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
+      context,
+    )
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([{ message }])
   })
 
@@ -64,14 +73,17 @@ describe('a model agent', () => {
     [{ text: [' \n'], usage }, 'fake::fake gave an empty answer'],
     [
       { text: [], toolCalls: ['read'], finish: 'tool_calls', usage },
-      'fake::fake gave an empty answer: it called a tool, and it has none',
+      'fake::fake gave an empty answer: it called a tool, and none is offered',
     ],
     [{ text: [], finish: 'incomplete', usage }, 'fake::fake stopped before it answered'],
     [{ text: [], finish: 'length', usage }, 'fake::fake used up its output limit before it answered'],
     [{ text: [], finish: 'content_filter', usage }, 'fake::fake was stopped by its content filter before it answered'],
   ] as const)('fails, and counts the call, when it says nothing: %j', async (turn, message) => {
     const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
-    const asked = context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] }, context)
+    const asked = context.services.agents.run(
+      { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
+      context,
+    )
     await expect(asked).rejects.toMatchObject({ code: 'MODEL_FAILED', message })
     expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([{ call: usage }])
   })
@@ -88,9 +100,11 @@ describe('a model agent', () => {
         name: 'main',
         settings: { model: 'a' },
         fallbackModels: ['b'],
-        takesEmpty: true,
+        acceptsEmpty: true,
       } as const
-      expect(await context.agents.run({ agent, messages: [] }, context)).toMatchObject({ text: 'words' })
+      expect(await context.services.agents.run({ kind: 'model', agent, messages: [] }, context)).toMatchObject({
+        text: 'words',
+      })
       expect(context.sent.filter(({ type }) => type === 'usage').at(-1)).toMatchObject({
         total: { calls: 2, input: 22 },
       })
@@ -108,8 +122,11 @@ describe('a model agent', () => {
       { text: ['fine'], usage },
     ])
     const { context } = agentWorld({}, { provider })
-    const messages = [{ role: 'user', content: 'y'.repeat(72) }] as const
-    await context.agents.run({ agent: { kind: 'llm', name: 'main', settings: {} }, messages }, context)
+    const messages = [textMessage('user', 'y'.repeat(72))]
+    await context.services.agents.run(
+      { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages },
+      context,
+    )
     const none = { cached: 0, reasoning: 0 }
     expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([
       { call: { calls: 1, input: 20, output: 10, ...none } },
@@ -120,13 +137,18 @@ describe('a model agent', () => {
 
   it('records the call before and after it', async () => {
     const { context } = agentWorld({}, { provider: createFakeProvider([{ text: ['x'], usage }]) })
-    await context.agents.run(
-      { agent: { kind: 'llm', name: 'main', settings: { temperature: 0.5 } }, messages: [] },
-      { ...context, at: ['task', '0', 'ask'] },
+    await context.services.agents.run(
+      { kind: 'model', agent: { kind: 'llm', name: 'main', settings: { temperature: 0.5 } }, messages: [] },
+      withScope(context, { at: placeAt('task/0/ask') }),
     )
     expect(context.records).toMatchObject([
-      { k: 'started', p: 'task/0/ask#0', kind: 'model', repeat: 'safe', request: { temperature: 0.5 } },
-      { k: 'ended', p: 'task/0/ask#0', status: 'ok', value: { text: 'x', usage } },
+      { k: 'started', p: 'task/0/agent/ask/turn/0#0', kind: 'model', repeat: 'safe', request: { temperature: 0.5 } },
+      {
+        k: 'ended',
+        p: 'task/0/agent/ask/turn/0#0',
+        status: 'ok',
+        value: { parts: [{ type: 'text', text: 'x' }], usage },
+      },
     ])
   })
 })

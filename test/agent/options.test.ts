@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { mergeOptions, shownOptions } from '../../src/agent/options.ts'
-import { createFakeProvider, type FakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider, type FakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld, type AgentWorld, aip } from '../helpers/agents.ts'
+import { withScope } from '../../src/event/context.ts'
 
-describe('options of script agents (spec/aipack.md 4.1, 4.2)', () => {
+describe('options of script agents', () => {
   it('are merged, later ones win; aliases join and null says nothing', () => {
     expect(
       mergeOptions({ model: 'a', top_p: 0.5, model_aliases: { x: '1', y: '1' } }, undefined, {
@@ -119,8 +120,10 @@ describe('options of script agents (spec/aipack.md 4.1, 4.2)', () => {
       file: join(folder, 'a.lua'),
       text: `local child = aip.agent.run("b", { options = { top_p = 0.5 } }).outputs[1]\nreturn { options.model, child }`,
     } as const
-    const inPrompt = { ...context, options: { model: 'front matter' }, configOptions: { model: 'config' } }
-    const { outputs } = await context.agents.run({ agent, inputs: null, options: {} }, inPrompt)
-    expect(outputs).toEqual([['front matter', ['config,0.5', 'config,nil']]])
+    const inPrompt = withScope(context, { options: { model: 'front matter' }, configOptions: { model: 'config' } })
+    const request = { kind: 'script', agent, inputs: null, options: {} } as const
+    expect(await context.services.agents.run(request, inPrompt)).toMatchObject({
+      outputs: [['front matter', ['config,0.5', 'config,nil']]],
+    })
   })
 })

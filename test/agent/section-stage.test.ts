@@ -3,7 +3,7 @@ import { agentWorld, aip } from '../helpers/agents.ts'
 
 const pin = (scope: string): string => `aip.${scope}.pin("id", "seen")`
 
-describe('pins in the sections of an agent (spec/aipack.md 6.2)', () => {
+describe('pins in the sections of an agent', () => {
   it('of the run are taken everywhere, those of a task in Data and Output', async () => {
     const { run, context } = agentWorld({
       'a.aip': aip({

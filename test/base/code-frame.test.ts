@@ -35,6 +35,7 @@ it('keeps tabs, so that the caret stands below its character', () => {
 
 it('counts wide characters as two columns of the terminal', () => {
   expect(codeFrame('日本 x', { line: 1, column: 4 })).toBe('> 1 | 日本 x\n    |      ^')
+  expect(codeFrame('e\u0301 x', { line: 1, column: 4 })).toBe('> 1 | e\u0301 x\n    |   ^')
 })
 
 it('cuts a long line around the column', () => {

@@ -29,7 +29,7 @@ describe('reading CSV', () => {
     expect(read('5" disk,say "hi"\nx"y"', plain)).toEqual([['5" disk', 'say "hi"'], ['x"y"']])
   })
 
-  it('goes on with a cell behind its closing quote', () => {
+  it('adds text after a closing quote to the cell', () => {
     expect(read('a\n"x"y,z\r\n"a,""b"" " c "d",""\n"q\nr"s"t,"u"', plain)).toEqual([
       ['a'],
       ['xy', 'z'],
@@ -43,7 +43,7 @@ describe('reading CSV', () => {
     expect(read('\n#"c\r\n\n# "d\n"a"b\n#\n"c"', { ...plain, comment: '#' })).toEqual([['ab'], ['c']])
   })
 
-  it('takes comments at the begin of a line only', () => {
+  it('takes comments only at the start of a line', () => {
     expect(read('# "note\na#b,#c\n"#d",e\n#end', { ...plain, comment: '#' })).toEqual([
       ['a#b', '#c'],
       ['#d', 'e'],
@@ -69,7 +69,7 @@ describe('reading CSV', () => {
   it('names the line of a quote that is not closed', () => {
     expect(() => read('a,b\n\n# x\n1,"two\nlines\n', plain)).toThrow('a quote is not closed (line 4)')
     expect(() => read('\uFEFF"', plain)).toThrow('a quote is not closed (line 1)')
-    expect(() => read('x\r\n"a" b', { ...plain, trim: true })).toThrow('there is text behind a closing quote (line 2)')
+    expect(() => read('x\r\n"a" b', { ...plain, trim: true })).toThrow('there is text after a closing quote (line 2)')
   })
 })
 

@@ -58,8 +58,8 @@ describe('TOML', () => {
     ['a = ', '1:5 the block is not valid TOML: invalid value'],
     ['a = 1\r\na = 2', '2:1 the block is not valid TOML: trying to redefine an already defined table or value'],
     ['a = 9007199254740993', '1:5 the block is not valid TOML: integer value cannot be represented losslessly'],
-    ['a = [1, nan]', '1:9 the block gives a[1] a value that is no number (nan or inf)'],
-    ['[b]\na = -inf', '2:1 the block gives b.a a value that is no number (nan or inf)'],
+    ['a = [1, nan]', '1:9 the block gives a[1] a value that is not a number (nan or inf)'],
+    ['[b]\na = -inf', '2:1 the block gives b.a a value that is not a number (nan or inf)'],
     ['[a]\n"__proto__" = 1', '2:1 the block has a key "__proto__", which cannot be used'],
     ['\ta = "x', '1:6 the block is not valid TOML: unfinished string'],
     ['a = 2024-13-45', '1:5 the block is not valid TOML: invalid date'],
@@ -116,15 +116,18 @@ describe('YAML', () => {
     ['a: &b [*b]', '1:7 the block nests values deeper than 100 levels'],
     ['<<: {a: 1}', '1:1 the block uses a merge key (<<), which is not supported'],
     ['? [a]\n: 1', '1:3 the block has a key that is not text'],
-    ['b: .nan', '1:4 the block has a value that is no number (nan or inf)'],
-    ['b: 12345678901234567890', '1:4 the block has an integer that cannot be kept exactly: 12345678901234567890'],
+    ['b: .nan', '1:4 the block has a value that is not a number (nan or inf)'],
+    [
+      'b: 12345678901234567890',
+      '1:4 the block has an integer that cannot be represented exactly: 12345678901234567890',
+    ],
     ['__proto__: 1', '1:1 the block has a key "__proto__", which cannot be used'],
     ['\ta: 1', '1:1 the block is not valid YAML: Tabs are not allowed as indentation'],
   ])('refuses %.40j with line and column', async (block, message) => {
     expect(await failure('yaml', block)).toBe(message)
   })
 
-  it('refuses aliases that grow without measure', async () => {
+  it('refuses aliases that add too many values', async () => {
     const levels = 'bcdefgh'.split('').map((name, index) => `${name}: &${name} [${`*${'abcdefg'[index]}, `.repeat(9)}]`)
     expect(await failure('yaml', `a: &a [1, 2, 3]\n${levels.join('\n')}`)).toMatch(/repeats too much through aliases/)
   })

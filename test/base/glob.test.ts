@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { buildFolders, compileGlobs, listFiles, matchGlob } from '../../src/base/glob.ts'
+import { buildFolders, compileGlobs, listFiles } from '../../src/base/glob.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 function paths(root: string, globs: readonly string[], baseDir = root): string[] {
@@ -19,7 +19,11 @@ function errorOf(work: () => unknown): BatonError {
   throw new Error('nothing was thrown')
 }
 
-describe('matchGlob', () => {
+function matchGlob(path: string, globs: readonly string[]): boolean {
+  return compileGlobs(globs).matches(path)
+}
+
+describe('compileGlobs', () => {
   it.each([
     ['a.ts', '*.ts', true],
     ['src/a.ts', '*.ts', false],
@@ -54,6 +58,14 @@ describe('matchGlob', () => {
     ['./src//a.ts', 'src/./*.ts', true],
     ['anything/at/all', '**', true],
     ['a', '', false],
+    ['+(a)', '+(a)', true],
+    ['aa', '+(a)', false],
+    ['a', '{a}', true],
+    ['1..3', '{1..3}', true],
+    ['2', '{1..3}', false],
+    [':]', '[[:alpha:]]', true],
+    ['b]', '[[:alpha:]]', false],
+    ['\\]', '[\\]]', true],
   ])('%s with %s is %s', (path, glob, expected) => {
     expect(matchGlob(path, [glob])).toBe(expected)
   })
@@ -248,7 +260,7 @@ describe('listFiles and links', () => {
     })
   })
 
-  it('does not run in circles', () => {
+  it('does not follow cycles of links', () => {
     const root = tempTree({ 'a/x.md': '' })
     symlinkSync('..', join(root, 'a/up'))
     symlinkSync('loop', join(root, 'loop'))
@@ -256,7 +268,7 @@ describe('listFiles and links', () => {
     expect(paths(root, ['a/up/**/*.md'])).toEqual(['a/up/a/x.md'])
   })
 
-  it('tells of every folder it looks into, also of one that is missing, and of no other', () => {
+  it('reports every folder it reads, also a missing one, and no other', () => {
     const root = tempTree({ 'src/in/a.ts': '', 'src/node_modules/b.ts': '', 'docs/c.md': '' })
     const seen = (globs: readonly string[], baseDir = root): readonly string[] => {
       const folders: string[] = []

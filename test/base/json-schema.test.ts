@@ -14,7 +14,7 @@ const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#' }
 // as text: an object with the key "then" would be awaited
 const conditional = JSON.parse('{"if": {"required": ["a"]}, "then": {"required": ["b"]}}') as JsonObject
 
-describe('a value held against a schema', () => {
+describe('validating a value', () => {
   it.each<[string, JsonObject, unknown, readonly string[]]>([
     ['a fraction where an integer is wanted', { type: 'integer' }, 1.5, ['$ must be a whole number, but is 1.5']],
     ['an integer written as 1.0', { type: 'integer' }, JSON.parse('1.0'), []],
@@ -140,14 +140,14 @@ describe('a value held against a schema', () => {
     ])
   })
 
-  it('ends when references lead in a circle', async () => {
+  it('ends when references form a cycle', async () => {
     expect(await problems({ $ref: '#' }, 1)).toStrictEqual([
-      '$ cannot be checked: the references of the schema lead in a circle',
+      '$ cannot be checked: the references of the schema form a cycle',
     ])
   })
 })
 
-describe('a schema that is not one', () => {
+describe('an invalid schema', () => {
   it.each<[string, JsonObject, string, readonly (string | number)[]]>([
     [
       'an unknown type',
@@ -197,7 +197,7 @@ describe('a schema that is not one', () => {
     expect(result).toMatchObject({ kind: 'invalid', message: expect.stringContaining(message) as string, at })
   })
 
-  it('is said with all its mistakes, one for each place', async () => {
+  it('is reported with all its mistakes, one per place', async () => {
     const properties = { a: { type: 'text' }, b: { minLength: -1 }, c: { enum: 3 } }
     const result = await compileSchema({ type: 'object', properties })
     expect(result).toMatchObject({ kind: 'invalid', at: ['properties', 'a', 'type'] })
@@ -207,7 +207,7 @@ describe('a schema that is not one', () => {
     ])
   })
 
-  it('does not stand in the way of the next one with the same name', async () => {
+  it('does not affect the next one with the same name', async () => {
     const named = (type: string): JsonObject => ({ $id: 'https://schemas.test/a', type })
     expect(await problems(named('string'), 1)).toHaveLength(1)
     expect(await problems(named('number'), 1)).toHaveLength(0)

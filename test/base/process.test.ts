@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { commandEnvironment } from '../../src/base/process-environment.ts'
+import { commandEnvironment } from '../../src/base/command.ts'
 import { type ProcessOptions, runProcess } from '../../src/base/process.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -119,7 +119,7 @@ describe.concurrent('runProcess', () => {
     expect(await gone(Number(stdout.text))).toBe(true)
   })
 
-  it('kills a process that does not care about TERM', async () => {
+  it('kills a process that ignores TERM', async () => {
     const script = 'trap "" TERM; echo ready; while :; do sleep 0.05; done'
     const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 1_000 }), never)
     expect([end, stdout.text]).toEqual([{ kind: 'timed_out' }, 'ready\n'])

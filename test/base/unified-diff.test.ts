@@ -37,6 +37,14 @@ it('takes texts that have nothing in common and are long', () => {
   expect(diff.match(/^\+after/gm)).toHaveLength(5000)
 })
 
+it('shows one replacement of the lines that differ when there are very many of them', () => {
+  const lines = (word: string): readonly string[] => Array.from({ length: 600 }, (_, index) => `${word} ${index}\n`)
+  const before = ['first\n', ...lines('before'), 'last'].join('')
+  const after = ['first\n', ...lines('after'), 'last'].join('')
+  const body = [' first\n', ...lines('-before'), ...lines('+after'), ' last\n\\ No newline at end of file\n'].join('')
+  expect(unifiedDiff(before, after, names)).toBe(`--- a\n+++ b\n@@ -1,602 +1,602 @@\n${body}`)
+})
+
 it('holds both texts when all equal lines are shown, whatever they are', () => {
   let state = 7
   const random = (below: number): number => (state = (state * 48271) % 2147483647) % below

@@ -72,10 +72,10 @@ describe('a damaged zip file', () => {
   ])
 
   it.each<[string, Uint8Array, string]>([
-    ['is empty', new Uint8Array(), 'a.zip is not a zip archive, or is cut off'],
-    ['is something else', Buffer.from('x'.repeat(100_000)), 'a.zip is not a zip archive, or is cut off'],
-    ['is cut off at its end', good.subarray(0, -1), 'is not a zip archive, or is cut off'],
-    ['is cut off at its beginning', good.subarray(10), 'its directory is not where it should be'],
+    ['is empty', new Uint8Array(), 'a.zip is not a zip archive, or is truncated'],
+    ['is something else', Buffer.from('x'.repeat(100_000)), 'a.zip is not a zip archive, or is truncated'],
+    ['is truncated at its end', good.subarray(0, -1), 'is not a zip archive, or is truncated'],
+    ['is truncated at its beginning', good.subarray(10), 'its directory is not where it should be'],
     ['has something before it', Buffer.concat([Buffer.from('MZ'), good]), 'its directory is not where it should be'],
     [
       'counts more entries than it has',
@@ -85,20 +85,24 @@ describe('a damaged zip file', () => {
     [
       'counts fewer entries than it has',
       rawZip([{ name: 'a' }, { name: 'b' }], { count: 1 }),
-      'more than its 1 entries',
+      'more than the declared 1 entries',
     ],
-    ['is one of several parts', rawZip([{ name: 'a' }], { disk: 1 }), 'is one of several parts'],
+    ['is a part of a multi-part archive', rawZip([{ name: 'a' }], { disk: 1 }), 'is a part of a multi-part archive'],
     ['counts far too many entries', rawZip([], { count: 60_000 }), 'has 60000 entries'],
     ['counts billions of entries', rawZip([], { count: 4e9, isLong: true }), 'has 4000000000 entries'],
-    ['names an entry otherwise at its content', rawZip([{ name: 'a', localName: 'b' }]), '"a" is named otherwise'],
-    ['has no content where it says', rawZip([{ name: 'a', start: 5 }]), '"a" is named otherwise'],
-    ['has content behind its end', rawZip([{ name: 'a', start: 4e9 }]), '"a" is named otherwise'],
-    ['has content that is cut off', rawZip([{ name: 'a', packedSize: 99 }]), '"a" has content that is cut off'],
+    [
+      'has another name in a local header',
+      rawZip([{ name: 'a', localName: 'b' }]),
+      '"a" has another name in its local header',
+    ],
+    ['has no content where it says', rawZip([{ name: 'a', start: 5 }]), '"a" has another name in its local header'],
+    ['has content behind its end', rawZip([{ name: 'a', start: 4e9 }]), '"a" has another name in its local header'],
+    ['has truncated content', rawZip([{ name: 'a', packedSize: 99 }]), '"a" has truncated content'],
     ['has a name that is not UTF-8', rawZip([{ name: Buffer.from([0x61, 0xff]) }]), 'has a name that is not UTF-8'],
     [
       'has two entries of the same content',
       rawZip([{ name: 'a' }, { name: 'a', start: 0 }]),
-      '"a" lies in the content',
+      '"a" overlaps the content',
     ],
     [
       'has entries that overlap',
@@ -106,7 +110,7 @@ describe('a damaged zip file', () => {
         { name: 'a', packedSize: 40, size: 40 },
         { name: 'b', data: 'x'.repeat(40) },
       ]),
-      '"b" lies in the content of "a"',
+      '"b" overlaps the content of "a"',
     ],
   ])('that %s is refused', (_, bytes, message) => {
     expect(() => open(bytes)).toThrow(message)

@@ -194,8 +194,8 @@ describe('checking an agent', () => {
       'warning a.aip:5:1 nothing reads the option "modle"',
       'warning a.aip:8:1 the heading "# Usr" begins no section',
       expect.stringMatching(/^error a\.aip:12:\d+ the option of this heading is not valid TOML/),
-      'error a.aip:14:1 the template cannot be rendered: there is no helper "nope"',
-      'error a.aip:15:1 the template cannot be rendered: there is no helper "nope"',
+      'error a.aip:14:1 the template cannot be rendered: unknown helper "nope"',
+      'error a.aip:15:1 the template cannot be rendered: unknown helper "nope"',
       expect.stringMatching(/^error a\.aip:2[01] unexpected symbol near <eof>$/),
       expect.stringMatching(/^error a\.aip:26:4 unexpected symbol near 'then'$/),
     ])

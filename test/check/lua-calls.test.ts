@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { namedCalls } from '../../src/check/lua-calls.ts'
+import { namedCalls } from '../../src/check/lua-source.ts'
 
 /** `kind name line:column-endColumn` of each call. */
 function found(code: string): readonly string[] {

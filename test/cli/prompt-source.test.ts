@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { StopSignal } from '../../src/base/stop.ts'
-import { promptSource, type PromptSource } from '../../src/cli/prompt-source.ts'
-import { readPromptInput } from '../../src/cli/read-input.ts'
+import { StopSignal } from '../../src/base/error.ts'
+import { promptSource, type PromptSource, readPromptInput } from '../../src/cli/prompt-source.ts'
 
 const signal = new AbortController().signal
 
@@ -22,11 +21,11 @@ describe('what baton run runs', () => {
   })
 
   it.each([
-    [{ file: 'a.md', prompt: 'Hi' }, '-p and a file both give a prompt'],
-    [{ file: '-', prompt: 'Hi' }, '-p and - both give a prompt'],
+    [{ file: 'a.md', prompt: 'Hi' }, '-p and a file cannot be combined'],
+    [{ file: '-', prompt: 'Hi' }, '-p and - cannot be combined'],
     [{ prompt: ' ' }, '-p is empty'],
-    [{ prompt: 'Hi', open: true }, '-o opens a file'],
-    [{ file: '-', open: true }, '-o opens a file'],
+    [{ prompt: 'Hi', open: true }, '-o needs a file to open'],
+    [{ file: '-', open: true }, '-o needs a file to open'],
   ])('is exactly one of them: %j', async (flags, message) => {
     await expect(source(flags)).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining(message) })
   })

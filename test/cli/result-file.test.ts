@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openResultFile, type ResultSink } from '../../src/cli/result-file.ts'
+import { openResult, type ResultSink } from '../../src/cli/result-file.ts'
 import { snapshot } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -13,12 +13,10 @@ interface Opened extends ResultSink {
 function open(output: string, cwd: string): Opened {
   const rescued: string[] = []
   const notes: string[] = []
-  const sink = openResultFile(output, {
-    cwd,
-    source: 'ask.md',
-    rescue: (text) => rescued.push(text),
-    note: (text) => notes.push(text),
-  })
+  const sink = openResult(
+    { output, file: 'ask.md', json: false, level: 'normal' },
+    { cwd, out: (text) => rescued.push(text), outIsTerminal: false, err: (text) => notes.push(text) },
+  )
   return { ...sink, rescued, notes }
 }
 
@@ -73,10 +71,10 @@ describe('--output', () => {
     ['no/out.md', '--output no/out.md: there is no folder '],
     ['file/out.md', '--output file/out.md: there is no folder '],
     ['sub', '--output sub is a folder'],
-    ['/dev/null', '--output /dev/null is no file'],
-    ['/dev/stdout', '--output /dev/stdout is no file'],
-    ['/proc/self/fd/1', '--output /proc/self/fd/1 is no file'],
-    ['-', '--output - is no file'],
+    ['/dev/null', '--output /dev/null is not a file'],
+    ['/dev/stdout', '--output /dev/stdout is not a file'],
+    ['/proc/self/fd/1', '--output /proc/self/fd/1 is not a file'],
+    ['-', '--output - is not a file'],
     [' ', '--output is empty'],
     ['./sub/../ask.md', '--output ./sub/../ask.md is the file that is run'],
   ])('is refused before the run: %j', (output, message) => {

@@ -1,4 +1,4 @@
-/** Everything that AIPack 0.8.34 offers to scripts as `aip.*`, by module (spec/aipack.md 6.2). */
+/** Everything that AIPack 0.8.34 offers to scripts as `aip.*`, by module. */
 export const aipackFunctions: { readonly [module: string]: string } = {
   agent: 'run extract_options',
   cmd: 'exec',

@@ -1,11 +1,12 @@
+import { textOf } from '../../src/event/message.ts'
 import { expect, it } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld } from '../helpers/agents.ts'
 
 const four = '````'
 const three = '```'
 
-// spec/aipack.md 1.1 and 1.3: fences of three and of four backticks are different states
+// fences of three and of four backticks are different states
 it('runs sections fenced by four backticks, with fences of three and headings inside', async () => {
   const { run } = agentWorld({
     'a.aip': `# Options
@@ -56,7 +57,7 @@ ${four}
     { provider },
   )
   await run('a', ['an input'])
-  expect(provider.requests[0]?.messages.map(({ role, content }) => [role, content.trim()])).toEqual([
+  expect(provider.requests[0]?.messages.map((message) => [message.role, textOf(message).trim()])).toEqual([
     ['user', `${four}md\n# Not a section\n${three}\n# Nor this\n${three}\n${four}`],
     ['assistant', 'an input'],
   ])

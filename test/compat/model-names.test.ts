@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld } from '../helpers/agents.ts'
 
 const agent = `# Options
@@ -21,7 +21,7 @@ return { options.model, options.resolved_model }
 \`\`\`
 `
 
-// spec/aipack.md 4.2, vector 18: one level, and one effort behind the name of an alias
+// vector 18: one level, and one effort behind the name of an alias
 it.each([
   ['x', 'target'],
   ['x-high', 'target-high', 'high'],

@@ -1,10 +1,11 @@
+import { textIn } from '../helpers/messages.ts'
 import { describe, expect, it } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 
 const look = (value: string): string => `{ ${value} == nil, ${value} == null, type(${value}) }`
 
-// spec/pro-coder.md 1.3 traps 1 and 2: null inside a value is the sentinel everywhere, null alone is nil everywhere
+// null inside a value is the sentinel everywhere, null alone is nil everywhere
 describe('null inside a value', () => {
   it('is the sentinel in each section that the value reaches', async () => {
     const { run } = agentWorld({
@@ -48,7 +49,7 @@ return { ${look('r.outputs[1].x')}, ${look('r.outputs[1].got')}, ${look('r.after
       { provider },
     )
     await run('a')
-    expect(provider.requests[0]?.messages[0]?.content.trim()).toBe('[]no<><2>')
+    expect(textIn(provider.requests[0]?.messages[0]).trim()).toBe('[]no<><2>')
   })
 
   it.each([

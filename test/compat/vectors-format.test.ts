@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { parsePackRef } from '../../src/pack/pack-ref.ts'
 import { parseSource } from '../../src/pack/source.ts'
-import { compareToInstalled, isInstallable } from '../../src/pack/version-gate.ts'
+import { compareToInstalled, isInstallable } from '../../src/pack/install.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 import { luaResult } from './lua-calls.ts'
 
@@ -27,7 +27,7 @@ describe('vectors of the format', () => {
 
   it.each([
     ['`foo = true`', 'has no "cache"'],
-    ['`cache = "yes"`', 'says neither true nor false for "cache"'],
+    ['`cache = "yes"`', 'must set "cache" to true or false'],
   ])('9: the part option %s is an error at its heading', async (option, message) => {
     await expect(cacheOf(option)).rejects.toMatchObject({
       code: 'PROMPT_SYNTAX',
@@ -36,7 +36,7 @@ describe('vectors of the format', () => {
     })
   })
 
-  it('14: a reference without namespace is one here (DESIGN 6), all the others are none', () => {
+  it('14: a reference without namespace is one here, all the others are none', () => {
     expect(parsePackRef('@name')).toEqual({ name: 'name', scope: 'pack' })
     for (const text of ['', '@', 'ns@', 'ns@/', 'ns@$base', '$base', '/']) {
       expect(() => parsePackRef(text), text).toThrow('is not a pack reference')

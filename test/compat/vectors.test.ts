@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 
-/** How many vectors the specification of the format has (spec/aipack.md 11), numbered from 1. */
+/** How many vectors AIPack's format was written down as (docs/compat.md), numbered from 1. */
 const count = 91
 
 type Files = { readonly [file: string]: readonly string[] }
@@ -26,7 +26,7 @@ const covered: { readonly [vectors: string]: Files } = {
   '13': { 'pack/pack-ref': ['reads %s (vector 13)'] },
   '14': {
     'pack/pack-ref': ['refuses "%s" (vector 14)'],
-    'compat/vectors-format': ['14: a reference without namespace is one here (DESIGN 6), all the others are none'],
+    'compat/vectors-format': ['14: a reference without namespace is one here, all the others are none'],
   },
   '15': { 'pack/pack-ref': ['refuses %s (vector 15)'] },
   '16': { 'pack/pack-ref': ['refuses %s (vector 16)'] },
@@ -145,7 +145,7 @@ const covered: { readonly [vectors: string]: Files } = {
   },
 }
 
-/** Vectors whose tests ask for something else than the specification: DESIGN 6, the policy, texts of errors. */
+/** Vectors whose tests ask for something else than AIPack gives; docs/compat.md "In numbers" says why. */
 const different: readonly number[] = [14, 49, 63]
 
 /** `32-34` as 32, 33 and 34. */

@@ -42,7 +42,7 @@ describe('entries', () => {
   })
 })
 
-describe('as (DESIGN 5)', () => {
+describe('as', () => {
   it.each(['append', 'replace', 'result', 'params'])('may be %s', (as) => {
     expect(normalizeSubAgents([{ name: 'x.md', as }])).toMatchObject({ agents: [{ as }], findings: [] })
   })
@@ -52,26 +52,54 @@ describe('as (DESIGN 5)', () => {
   })
 })
 
-describe('bad entries (D28)', () => {
+describe('bad entries', () => {
+  const stages = 'one of "pre", "pre_task", "post_task", "post"'
+
   it.each<[string, Json, string]>([
-    ['a number', 7, 'the number 7 is neither a name nor a table with a name'],
-    ['null', null, 'empty is neither a name nor a table with a name'],
-    ['a list', ['x'], 'a list is neither a name nor a table with a name'],
-    ['empty text', ' ', 'the name is " "'],
-    ['a table without a name', { stage: 'pre' }, 'it has no name'],
-    ['a name that is no text', { name: 3 }, 'the name is the number 3'],
-    ['an unknown stage', { name: 'x', stage: 'before' }, 'unknown stage "before"'],
-    ['an unknown stage in a list', { name: 'x', stage: ['pre', 1] }, 'unknown stage the number 1'],
-    ['no stage at all', { name: 'x', stage: [] }, 'stage is an empty list'],
-    ['enabled as text', { name: 'x', enabled: 'no' }, 'enabled is "no"'],
-    ['an unknown merge', { name: 'x', merge: 'all' }, 'merge is "all"'],
-    ['an unknown as', { name: 'x', as: 'text' }, 'as is "text"'],
-    ['as that is no text', { name: 'x', as: true }, 'as is true'],
-    ['options as text', { name: 'x', options: 'm' }, 'options is "m"'],
-    ['on', { name: 'x', on: 'start' }, '"on" is not a key of sub-agents'],
-    ['stage_post', { name: 'x', stage_post: true }, '"stage_post" is not a key of sub-agents'],
+    ['a number', 7, 'sub_agents[1] must be a name or a table with a name, not the number 7'],
+    ['null', null, 'sub_agents[1] must be a name or a table with a name, not empty'],
+    ['a list', ['x'], 'sub_agents[1] must be a name or a table with a name, not a list'],
+    ['empty text', ' ', '"sub_agents[1].name" must be the name of an agent or its file, not " "'],
+    ['a table without a name', { stage: 'pre' }, 'sub_agents[1] has no name'],
+    [
+      'a name that is no text',
+      { name: 3 },
+      '"sub_agents[1].name" must be the name of an agent or its file, not the number 3',
+    ],
+    ['an unknown stage', { name: 'x', stage: 'before' }, `"sub_agents[1].stage" must be ${stages}, not "before"`],
+    [
+      'an unknown stage in a list',
+      { name: 'x', stage: ['pre', 1] },
+      `"sub_agents[1].stage[1]" must be ${stages}, not the number 1`,
+    ],
+    ['no stage at all', { name: 'x', stage: [] }, `"sub_agents[1].stage" must be ${stages}, not an empty list`],
+    ['enabled as text', { name: 'x', enabled: 'no' }, '"sub_agents[1].enabled" must be true or false, not "no"'],
+    [
+      'an unknown merge',
+      { name: 'x', merge: 'all' },
+      '"sub_agents[1].merge" must be one of "replace", "shallow", "deep", not "all"',
+    ],
+    [
+      'an unknown as',
+      { name: 'x', as: 'text' },
+      '"sub_agents[1].as" must be one of "append", "replace", "result", "params", not "text"',
+    ],
+    [
+      'as that is no text',
+      { name: 'x', as: true },
+      '"sub_agents[1].as" must be one of "append", "replace", "result", "params", not true',
+    ],
+    [
+      'options as text',
+      { name: 'x', options: 'm' },
+      '"sub_agents[1].options" must be a table such as { model = "fast" }, not "m"',
+    ],
+    ['on', { name: 'x', on: 'start' }, '"sub_agents[1].on" is not a key of sub-agents'],
+    ['stage_post', { name: 'x', stage_post: true }, '"sub_agents[1].stage_post" is not a key of sub-agents'],
   ])('name the index: %s', (_, entry, message) => {
-    expect(messages(['fine', entry])).toEqual([`CONFIG_INVALID sub_agents[1]: ${message}`])
+    const { findings } = normalizeSubAgents(['fine', entry])
+    expect(findings.map(({ code, message: said }) => `${code} ${said}`)).toEqual([`CONFIG_INVALID ${message}`])
+    expect(findings[0]?.path.slice(0, 2)).toEqual(['sub_agents', 1])
   })
 
   it('point to stage for other ways to say when', () => {

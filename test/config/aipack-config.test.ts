@@ -36,7 +36,7 @@ async function refused(files: Files): Promise<readonly string[]> {
 
 const wks = 'wks/.aipack/config.toml'
 
-describe("AIPack's config files (spec/aipack.md 4.1)", () => {
+describe("AIPack's config files", () => {
   it('are read back as they are written (vector 17)', async () => {
     const { settings } = await load({
       [wks]:
@@ -83,20 +83,20 @@ describe("AIPack's config files (spec/aipack.md 4.1)", () => {
 
   it('may not call it default-options', async () => {
     expect(await refused({ [wks]: 'x = 1\n[default-options]\nmodel = "a"\n' })).toEqual([
-      '.aipack/config.toml:2:2 [default-options] is not read any more',
+      '.aipack/config.toml:2:2 [default-options] is no longer read',
     ])
   })
 
   it.each([
-    ['model = 5', '"model" must be text that is not empty, not the number 5'],
-    ['model = ""', '"model" must be text that is not empty, not empty text'],
-    ['temperature = "hot"', '"temperature" must be a number, not "hot"'],
-    ['top_p = true', '"top_p" must be a number, not true'],
-    ['input_concurrency = 1.5', '"input_concurrency" must be a whole number of at least 1, not the number 1.5'],
-    ['input_concurrency = 0', '"input_concurrency" must be a whole number of at least 1, not the number 0'],
-    ['allow_run_on_task_fail = "yes"', '"allow_run_on_task_fail" must be true or false, not "yes"'],
-    ['model_aliases = ["a"]', '"model_aliases" must be a table of texts, not a list'],
-    ['model_aliases = { a = 1 }', '"model_aliases" must be a table of texts, not a table'],
+    ['model = 5', '"options.model" must be text that is not empty, not the number 5'],
+    ['model = ""', '"options.model" must be text that is not empty, not empty text'],
+    ['temperature = "hot"', '"options.temperature" must be a number, not "hot"'],
+    ['top_p = true', '"options.top_p" must be a number, not true'],
+    ['input_concurrency = 1.5', '"options.input_concurrency" must be a whole number of at least 1, not the number 1.5'],
+    ['input_concurrency = 0', '"options.input_concurrency" must be a whole number of at least 1, not the number 0'],
+    ['allow_run_on_task_fail = "yes"', '"options.allow_run_on_task_fail" must be true or false, not "yes"'],
+    ['model_aliases = ["a"]', '"options.model_aliases" must be a table of texts, not a list'],
+    ['model_aliases = { a = 1 }', '"options.model_aliases" must be a table of texts, not a table'],
   ])('refuse %s at its place', async (line, message) => {
     const found = await refused({ [wks]: `[options]\n${line}\n` })
     expect(found).toEqual([expect.stringMatching(/^\.aipack\/config\.toml:2:\d+ /)])
@@ -125,7 +125,7 @@ describe("AIPack's config files (spec/aipack.md 4.1)", () => {
   })
 })
 
-describe('what agents start from (DESIGN 3)', () => {
+describe('what agents start from', () => {
   it('is the config and what -c says of models; for the main agent flags stand above what it says itself', async () => {
     const { settings, configSettings, flagValues } = await load(
       { [wks]: '[options]\nmodel = "config"\ntop_p = 0.5\n' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { codeFrame } from '../../src/base/code-frame.ts'
-import { checkFrontMatter, type CheckedFrontMatter } from '../../src/config/check.ts'
+import { type CheckedFrontMatter, checkFrontMatter } from '../../src/config/front-matter.ts'
 import { issuesOf, issuesToError, type Issue } from '../../src/config/issue.ts'
 import { reserved } from '../../src/config/keys.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
@@ -169,7 +169,7 @@ describe('[params]', () => {
   it('may not hold the name of a reserved key, nor a key a second time', async () => {
     expect(await issues('tone = 1\n[params]\nmodel = "m"\ntone = 2')).toEqual([
       '4:1 CONFIG_INVALID "model" in [params] is the name of a reserved key | Choose another name.',
-      '5:1 CONFIG_INVALID "tone" is given twice: at the top level and in [params] | Keep one of them.',
+      '5:1 CONFIG_INVALID duplicate key "tone": it is set at the top level and in [params] | Keep one of them.',
     ])
   })
 })
@@ -211,7 +211,7 @@ describe('keys that need trust', () => {
     'are refused in a prompt file: %s',
     async (key) => {
       expect(await issues(`[${key}]`)).toEqual([
-        `2:2 UNTRUSTED "${key}" may not be set by p.md: files that come with a folder are not trusted with it | ` +
+        `2:2 UNTRUSTED "${key}" may not be set by p.md: the file is not trusted | ` +
           'If you want it, look at the file and run baton trust p.md, or put it into your own config file ~/config.toml.',
       ])
     },
@@ -224,7 +224,7 @@ describe('several issues', () => {
       '2:1 CONFIG_INVALID unknown key "temprature"; did you mean "temperature"? | Write temperature; if it really is a parameter of yours, put it below [params].',
       '3:9 CONFIG_INVALID "model" must be text, not the number 3 | Write text.',
       '4:8 CONFIG_INVALID "seed" must be a whole number, not the number 1.5 | Write a whole number.',
-      '5:15 CONFIG_INVALID sub_agents[0]: the number 7 is neither a name nor a table with a name | Write "name" or { name = "name" }.',
+      '5:15 CONFIG_INVALID sub_agents[0] must be a name or a table with a name, not the number 7 | Write "name" or { name = "name" }.',
       '6:2 NOT_AVAILABLE "collab" is not available in this version | Remove it.',
     ])
   })

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { checkFrontMatter } from '../../src/config/check.ts'
-import { fillVariables } from '../../src/config/input-values.ts'
-import { misfit, readVariables } from '../../src/config/input-variables.ts'
+import { checkFrontMatter } from '../../src/config/front-matter.ts'
+import { fillVariables, misfit, readVariables } from '../../src/config/input-variables.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 
 /** What is wrong with the front matter, one line each. */
@@ -44,12 +43,12 @@ t = { type = "table", default = { a = 1 } }`
     ['[input."due date"]', '2:8 "due date" cannot be the name of an input variable | Use letters, digits,'],
     [
       '[input.x]\ndefault = 3',
-      '3:11 "input.x.default" must be text, not the number 3 | Without type = "…" it is text.',
+      '3:11 "input.x.default" must be text, not the number 3 | The default type is text: set type.',
     ],
     ['[input.x]\ntype = "integer"\ndefault = 1.5', '4:11 "input.x.default" must be a whole number, not the number 1.5'],
     ['[input.x]\nenum = ["a"]\ndefault = "b"', '4:11 "input.x.default" must be one of "a", not "b"'],
-    ['[input.x]\nenum = []', '3:8 "input.x.enum" must hold a value'],
-    ['[input.x]\nenum = ["a", 2]', '3:8 "input.x.enum" must hold text only, not the number 2'],
+    ['[input.x]\nenum = []', '3:8 "input.x.enum" must not be empty'],
+    ['[input.x]\nenum = ["a", 2]', '3:8 "input.x.enum" must contain text only, not the number 2'],
     ['[input.x]\nrequired = true\ndefault = "b"', '3:12 "input.x.required" has no effect beside a default'],
   ])('is checked: %j', async (toml, start) => {
     const [first = '', ...others] = await issues(toml)

@@ -1,9 +1,9 @@
 import { Ajv } from 'ajv'
 import { describe, expect, it } from 'vitest'
 import { isJsonObject, type Json, type JsonObject } from '../../src/base/json.ts'
-import { checkFrontMatter } from '../../src/config/check.ts'
-import { byHand, configJsonSchema } from '../../src/config/json-schema.ts'
-import { isReserved, reserved, unavailableIn } from '../../src/config/keys.ts'
+import { checkFrontMatter } from '../../src/config/front-matter.ts'
+import { configJsonSchema } from '../../src/config/json-schema.ts'
+import { reserved, unavailableIn } from '../../src/config/keys.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 
 const schemas = { prompt: configJsonSchema('prompt'), config: configJsonSchema('config') }
@@ -100,11 +100,14 @@ it.each(Object.entries(schemas))('keeps to what old language servers know: %s', 
   expect(text.replaceAll('"additionalProperties":', '').replaceAll('"default":', '')).not.toMatch(/":(?:true|false)\b/)
 })
 
-it('says by hand only what this version takes', () => {
-  for (const [key, schema] of Object.entries(byHand)) {
-    if (!isReserved(key) || !Array.isArray(schema['enum'])) continue
-    for (const value of schema['enum'] as readonly Json[]) expect(unavailableIn(key, value), key).toBeUndefined()
-    expect(unavailableIn(key, 'something else'), key).toBeDefined()
+it('allows the one value that this version has of a key', () => {
+  for (const [key, value, other] of [
+    ['mode', 'classic', 'code'],
+    ['instructions', false, 'auto'],
+  ] as const) {
+    expect(unavailableIn(key, value), key).toBeUndefined()
+    expect(unavailableIn(key, other), key).toBeDefined()
+    expect([fits.prompt({ [key]: value }), fits.prompt({ [key]: other })], key).toEqual([true, false])
   }
 })
 

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import { parseOverride, readOverrides } from '../../src/config/flags.ts'
-import { mergeLayers, originText, type Layer } from '../../src/config/layers.ts'
-import { describeOrigins } from '../../src/config/origins.ts'
+import { describeOrigins, type Layer, mergeLayers, originText } from '../../src/config/layers.ts'
 
 function layer(name: string, values: JsonObject): Layer {
   return { origin: { kind: 'flag', name }, values }
@@ -76,6 +75,9 @@ describe('-c key=value', () => {
     ['context_globs=["a", "b"]', { context_globs: ['a', 'b'] }],
     ['model_aliases."a b"=x y', { model_aliases: { 'a b': 'x y' } }],
     ['model=one\nseed = 1', { model: 'one\nseed = 1' }],
+    ['model=a"b\\c\td', { model: 'a"b\\c\td' }],
+    ['model=a\u007F\u2028b', { model: 'a\u007F\u2028b' }],
+    ['model=one\r\ntwo"', { model: 'one\r\ntwo"' }],
   ])('%j is %j', async (text, values) => {
     expect(await parseOverride(text)).toStrictEqual(values)
   })

@@ -5,7 +5,7 @@ import { codeFrame } from '../../src/base/code-frame.ts'
 import { isBatonError } from '../../src/base/error.ts'
 import { issuesOf, issueText } from '../../src/config/issue.ts'
 import type { Environment } from '../../src/config/locate.ts'
-import { describeOrigins } from '../../src/config/origins.ts'
+import { describeOrigins } from '../../src/config/layers.ts'
 import { loadRunSpec, placeInPrompt, settingsFor, type RunSpec } from '../../src/config/run-spec.ts'
 import { loadTargetConfig, type TargetConfig } from '../../src/config/target-config.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -264,7 +264,7 @@ describe('the bounds of the workspace', () => {
     const given = { files: { 'p.md': '+++\nbase_dir = "../x"\n+++\n' } }
     const root = rootOf(given)
     expect(await failure(load(given, root), root)).toMatchInlineSnapshot(`
-      "OUTSIDE_WORKSPACE base_dir "../x" leaves the workspace <root>
+      "OUTSIDE_WORKSPACE base_dir "../x" is outside the workspace <root>
       p.md
       > 2 | base_dir = "../x"
           |            ^
@@ -277,7 +277,7 @@ describe('the bounds of the workspace', () => {
     const root = rootOf(given)
     symlinkSync('/', join(root, 'link'))
     expect(await failure(load(given, root), root)).toMatch(
-      /^OUTSIDE_WORKSPACE base_dir "link\/deep" leaves the workspace <root> through a link\nbaton.toml\n> 1 /,
+      /^OUTSIDE_WORKSPACE base_dir "link\/deep" is outside the workspace <root> through a link\nbaton.toml\n> 1 /,
     )
   })
 
@@ -311,7 +311,7 @@ describe('trust', () => {
     const given = { files: { 'p.md': '+++\nmodle = 1\nmodel = 2\n[gateway]\nbase_url = "http://evil"\n+++\n' } }
     const root = rootOf(given)
     expect(await failure(load(given, root), root)).toMatchInlineSnapshot(`
-      "UNTRUSTED "gateway" may not be set by p.md: files that come with a folder are not trusted with it
+      "UNTRUSTED "gateway" may not be set by p.md: the file is not trusted
       p.md
       > 4 | [gateway]
           |  ^

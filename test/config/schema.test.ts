@@ -1,161 +1,68 @@
 import { describe, expect, it } from 'vitest'
-import { parseToml } from '../../src/base/toml.ts'
-import { parseDuration } from '../../src/config/duration.ts'
-import { isReserved, reserved } from '../../src/config/keys.ts'
-import { checkValue, schemas } from '../../src/config/schema.ts'
+import { checkFrontMatter } from '../../src/config/front-matter.ts'
+import { configJsonSchema } from '../../src/config/json-schema.ts'
+import { parsePrompt } from '../../src/prompt/document.ts'
 
-/** Every issue of the top-level keys of a TOML text, whether this version acts on them or not. */
-async function check(block: string): Promise<readonly string[]> {
-  const { data } = await parseToml({ file: 'x', text: block, block, firstLine: 1, what: 'x', code: 'CONFIG_INVALID' })
-  return Object.entries(data).flatMap(([key, value]) =>
-    isReserved(key) ? checkValue(key, value).map(({ message }) => message) : [`${key} is not reserved`],
-  )
+async function issues(toml: string): Promise<readonly string[]> {
+  const document = await parsePrompt('ask.md', `+++\n${toml}\n+++\nAsk.\n`)
+  const checked = await checkFrontMatter(document, { userFile: 'config.toml' })
+  return checked.issues.map(({ message, place, hint }) => `${place?.line}: ${message} | ${hint}`)
 }
 
-it('has a schema for every reserved key and for nothing else', () => {
-  expect(Object.keys(schemas).toSorted()).toEqual([...reserved.keys()].toSorted())
-})
-
-// The examples of spec/systems.md 3.3.
-it.each([
-  [
-    'iterate',
-    `[iterate]
-     condition      = "3"
-     context        = true
-     assessment     = true
-     commits        = true
-     summarizer     = "files"
-     continuation   = ""
-     plan           = "docs/plan.md"
-     on_dirty       = "abort"
-     max_iterations = 100`,
-  ],
-  [
-    'collab',
-    `tools = ["read", "grep"]
-     [collab]
-     max_agents   = 6
-     max_depth    = 1
-     default_wait = "30s"
-     min_wait     = "10s"
-     max_wait     = "5m"
-     return_when  = "all"
-     [collab.roles.orchestrator]
-     instructions = "prompts/orchestrator.md"
-     [collab.roles.worker]
-     model = "fast"
-     tools = ["read", "grep", "bash"]`,
-  ],
-  [
-    'code',
-    `mode       = "code"
-     max_rounds = 10
-     [code]
-     timeout   = "30s"
-     memory_mb = 64
-     eval_type = "global"
-     stream    = true`,
-  ],
-  [
-    'core execution',
-    `[ensemble]
-     quorum      = 2
-     timeout     = "5m"
-     aggregator  = "prompts/synthesize.md"
-     [[ensemble.agents]]
-     name = "a"
-     command = "claude"
-     args = ["-p", "{prompt}"]
-     [[ensemble.agents]]
-     name = "b"
-     model = "openai/main"
-     [[ensemble.agents]]
-     name = "c"
-     command = "gemini"
-     args = ["-p", "{prompt}"]
-     stdin_over = 1024
-     [retry]
-     max_attempts = 3
-     initial_backoff_ms = 100
-     max_backoff_ms = 10000
-     backoff_multiplier = 2.0
-     jitter_factor = 0.5
-     [timeouts]
-     request = "30s"
-     stream_idle = "5m"
-     [mcp_servers.filesystem]
-     startup_timeout_sec = 10
-     tool_timeout_sec = 60
-     [sandbox]
-     mode = "workspace-write"`,
-  ],
-  [
-    'delegate',
-    `[delegate]
-     team          = "auth"
-     max_workers   = 5
-     task_format   = "markdown"
-     notifications = true
-     task_list     = "tasks.md"
-     workers       = ["Explore", "Plan", { name = "Code", agent = "general-purpose" }]`,
-  ],
-])('knows the keys of the %s example', async (_, toml) => {
-  expect(await check(toml)).toEqual([])
-})
-
-it('finds unknown keys also in tables of tables and lists of tables', async () => {
-  expect(await check('[collab.roles.a]\nmodle = "x"\n[[ensemble.agents]]\nnam = "a"')).toEqual([
-    'unknown key "modle" in collab.roles.a',
-    'unknown key "nam" in ensemble.agents[0]',
-  ])
-})
-
-describe('providers', () => {
-  it.each([
-    ['base_url = "https://a.example/v1"\napi_key_env = "A_KEY"\ndefault_model = "m"', []],
-    ['api_key_env = "A_KEY"', ['"providers.a.base_url" is missing']],
-    [
-      'base_url = "ftp://a"',
-      ['"providers.a.base_url" must be an http:// or https:// address without user name and password'],
-    ],
-    [
-      'base_url = "https://me:pw@a"',
-      ['"providers.a.base_url" must be an http:// or https:// address without user name and password'],
-    ],
-    [
-      'base_url = "http://a"\napi_key_env = "sk-123"',
-      ['"providers.a.api_key_env" must be the name of an environment variable'],
-    ],
-    ['base_url = "http://a"\napi_key = "sk-123"', ['unknown key "api_key" in providers.a']],
-  ])('are checked: %j', async (body, messages) => {
-    expect(await check(`[providers.a]\n${body}`)).toEqual(messages)
+describe('[[test]]', () => {
+  it('takes everything a test can say', async () => {
+    expect(
+      await issues(`[[test]]
+name = "all"
+vars = { city = "Bern", days = 3 }
+params = { tone = "kind" }
+files = ["src/**", "!src/x"]
+cassette = "cassettes/all.cassette"
+expect = [{ answer_contains = ["a", "b"], answer_matches = '^\\p{L}', exit = 0 }, { calls = 1, max_cost_usd = 0.5 }]
+[[test]]
+name = "files by content"
+[test.files]
+"src/a.txt" = "text"
+[[test.expect]]
+file_equals = { "a.txt" = "" }
+file_contains = { "b.txt" = ["x", "y"] }`),
+    ).toEqual([])
   })
 
-  it('with a key in the file say where keys come from, and mark the line as not to be shown', () => {
-    const [finding] = checkValue('providers', { a: { base_url: 'http://a', api_key: 'sk-123' } })
-    expect(finding).toMatchObject({
-      hint: 'Keys come from the environment only: put the name of the variable into api_key_env.',
-      isSecret: true,
+  it.each([
+    ['[test]\nname = "one"', '2: "test" must be a list of tables, not a table | Write a list of tables.'],
+    ['[[test]]\nvars = {}', '2: "test[0].name" is missing | Add it: text.'],
+    ['[[test]]\nname = "a"\ncasette = "x"', '4: unknown key "casette" in test[0] | Did you mean "cassette"?'],
+    [
+      '[[test]]\nname = "a"\nexpect = [{ answer_contain = "x" }]',
+      '4: unknown key "answer_contain" in test[0].expect[0] | Did you mean "answer_contains"?',
+    ],
+    [
+      '[[test]]\nname = "a"\nexpect = [{}]',
+      '4: "test[0].expect[0]" must be a table with at least one key, not a table | Write a table with at least one key.',
+    ],
+    [
+      '[[test]]\nname = "a"\nexpect = [{ answer_matches = "(" }]',
+      '4: "test[0].expect[0].answer_matches" must be a regular expression, not "(" | Write a regular expression.',
+    ],
+    [
+      '[[test]]\nname = "a"\nfiles = 3',
+      '4: "test[0].files" must be a list of globs, or a table of names and contents, not the number 3 | Write a list of globs, or a table of names and contents.',
+    ],
+    [
+      '[[test]]\nname = "a"\n[[test]]\nname = "a"',
+      '5: "test[1].name" must be a name that no other test of the file has, not "a" | Write a name that no other test of the file has.',
+    ],
+  ])('refuses %j', async (toml, issue) => {
+    expect(await issues(toml)).toEqual([issue])
+  })
+
+  it('is in the schema of the front matter, and not in that of config files', () => {
+    expect(configJsonSchema('prompt')).toMatchObject({
+      properties: {
+        test: { type: 'array', items: { required: ['name'], properties: { expect: { items: { properties: {} } } } } },
+      },
     })
-    expect(JSON.stringify(finding)).not.toContain('sk-123')
-  })
-})
-
-describe('durations', () => {
-  it.each([
-    ['250ms', 250],
-    ['30s', 30_000],
-    ['1.5m', 90_000],
-    ['10m', 600_000],
-    ['2h', 7_200_000],
-    ['30d', 2_592_000_000],
-    ['0s', 0],
-  ])('%s are %i ms', (text, milliseconds) => {
-    expect(parseDuration(text)).toBe(milliseconds)
-  })
-
-  it.each(['', '5', 's', '-1s', '1 s', '1e3s', '1w', '99999999999s'])('are not %j', (text) => {
-    expect(parseDuration(text)).toBeUndefined()
+    expect(configJsonSchema('config')).not.toHaveProperty('properties.test')
   })
 })

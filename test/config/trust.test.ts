@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../src/base/hash.ts'
 import { loadRunSpec } from '../../src/config/run-spec.ts'
 import { loadTargetConfig } from '../../src/config/target-config.ts'
-import { promptTrustHash, readTrusted, trustFile, writeTrusted } from '../../src/config/trust-store.ts'
+import { promptTrustHash, readTrusted, trustFile, writeTrusted } from '../../src/config/trust.ts'
 import { providerTarget, gatewayTarget } from '../../src/model/choice.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -74,7 +74,7 @@ describe('trusted files', () => {
     trust('baton.toml', sha256(text))
     await expect(config()).rejects.toMatchObject({
       code: 'UNTRUSTED',
-      message: expect.stringContaining('which key is sent where only you say'),
+      message: expect.stringContaining('only your own config file says which key is sent'),
       place: { line: 3 },
     })
   })

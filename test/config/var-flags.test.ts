@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
 import type { JsonObject } from '../../src/base/json.ts'
-import { readVariables } from '../../src/config/input-variables.ts'
+import { readVariables, variablesFromFlags } from '../../src/config/input-variables.ts'
 import { issuesOf } from '../../src/config/issue.ts'
-import { variablesFromFlags } from '../../src/config/var-flags.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 
 const front = `+++
@@ -93,15 +92,15 @@ describe('a missing variable', () => {
   it('is named with its description, its values and the flag, where it is declared', async () => {
     const text = '+++\n[input.lang]\nrequired = true\ndescription = "the language"\nenum = ["de", "fr"]\n+++\nHi\n'
     expect(await problems([], text)).toEqual([
-      'USAGE the variable "lang" is not given: the language; one of "de", "fr" | Add --var lang=… @2',
+      'USAGE missing variable "lang": the language; one of "de", "fr" | Add --var lang=… @2',
     ])
   })
 
   it('comes with all flags that are missing', async () => {
     const text = '+++\n[input]\na = { required = true }\nb = { required = true }\nc = {}\n+++\nHi\n'
     expect(await problems([], text)).toEqual([
-      'USAGE the variable "a" is not given | Add --var a=… --var b=… @3',
-      'USAGE the variable "b" is not given | Add --var a=… --var b=… @4',
+      'USAGE missing variable "a" | Add --var a=… --var b=… @3',
+      'USAGE missing variable "b" | Add --var a=… --var b=… @4',
     ])
   })
 

@@ -1,7 +1,8 @@
+import { textIn } from '../helpers/messages.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { type Asked, prompt, runShipped, shippedWorld } from './shipped.ts'
 
 // these tests spawn the command
@@ -104,7 +105,7 @@ describe('summarizer', () => {
     const responses = Array.from({ length: 5 }, (_, index) => ({ label: `t${index}`, content: 'x'.repeat(450) }))
     const result = await runShipped('summarizer', { provider, ...post(responses, { max_kb: 1 }) })
     expect(result).toEqual({ agent_result: { summary: 'Part 3.', answers: 5, failed: {} } })
-    const last = provider.requests[3]?.messages.at(-1)?.content ?? ''
+    const last = textIn(provider.requests[3]?.messages.at(-1))
     expect(last).toContain('<answer label="part 1">\nPart 0.\n</answer>')
     expect(last).toContain('<answer label="part 3">\nPart 2.\n</answer>')
   })

@@ -1,5 +1,6 @@
+import { textOf } from '../../src/event/message.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import { type Asked, prompt, runShipped, shippedWorld, type World } from './shipped.ts'
 
 // these tests spawn the command
@@ -96,7 +97,9 @@ describe('auto-context', () => {
   const files = { ...project, 'src/[id].ts': 'x' }
   const provider = (last = chosen) =>
     createFakeProvider((request) =>
-      request.messages.some(({ content }) => content.includes('You choose the files')) ? last : { text: ['A note.'] },
+      request.messages.some((message) => textOf(message).includes('You choose the files'))
+        ? last
+        : { text: ['A note.'] },
     )
 
   it('gives the model of the run only the files that were chosen', async () => {

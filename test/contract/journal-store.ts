@@ -19,7 +19,7 @@ interface StoreFactoryOptions {
 
 export type StoreFactory = (options: StoreFactoryOptions) => StoreUnderTest
 
-/** What every `JournalStore` must do (spec/engines.md D4). */
+/** What every `JournalStore` must do. */
 export function describeJournalStore(name: string, factory: StoreFactory): void {
   const secret = 'sk-contract-0123456789'
   const mask: SecretMask = {

@@ -11,7 +11,7 @@ export interface SafetyTraits {
   readonly isolated: boolean
 }
 
-/** Every way a script could try to get out, stay, or take everything (spec/lua-engines.md 6). `load` gives an engine. */
+/** Every way a script could try to get out, stay, or take everything. `load` gives an engine. */
 export function describeLuaSafety(name: string, load: Load, traits: SafetyTraits): void {
   describe(`what a script cannot do in ${name}`, () => {
     describeReach(load)
@@ -315,7 +315,7 @@ function describeEndless(load: Load): void {
     ['patterns', 'return ("("):rep(300):find(("("):rep(300) .. (")"):rep(300))'],
     ['brackets in the source', 'return load("return " .. ("("):rep(10000) .. "1" .. (")"):rep(10000))()'],
     ['tables in the source', 'return load("return " .. ("{"):rep(10000) .. ("}"):rep(10000))()'],
-  ])('makes an error of nesting %s too deeply, and goes on', async (_, text) => {
+  ])('makes an error of nesting %s too deeply, and stays usable', async (_, text) => {
     const engine = await load()
     expect(await failLua(engine, text)).toBeInstanceOf(LuaError)
     expect(await runLua(engine, 'return 1')).toEqual([1])

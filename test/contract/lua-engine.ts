@@ -85,10 +85,7 @@ const basicFunctions: readonly HostFunction[] = [
   }),
 ]
 
-/**
- * What every Lua engine has to do (DESIGN 7; spec/lua-engines.md 4 to 6, 9). `load` gives a fresh engine, `states` says how
- * many are open at once at most.
- */
+/** The behaviour of every Lua engine. `load` returns an engine; at most `states` states are open at once. */
 export function describeLuaEngine(name: string, load: () => Promise<LuaEngine>, { states = 50 } = {}): void {
   describe(`Lua engine ${name}`, () => {
     describeValues(load)
@@ -355,7 +352,7 @@ function describeWaiting(load: Load, states: number): void {
     expect(await runLua(await load(), text)).toEqual([false, 'string', 'agents/test.aip:1: refused'])
   })
 
-  it('says so where nobody can wait, and goes on', async () => {
+  it('raises an error where waiting is impossible, and stays usable', async () => {
     const text = 'return xpcall(error, function() local ok, e = pcall(wait, 1) return e end)'
     const [, message] = await runLua(await load(), text)
     expect(message).toContain("'wait' has to wait for its result")
@@ -511,7 +508,7 @@ function describeErrors(load: Load): void {
     expect(thread).toMatchObject({ chunk: 'agents/test.aip', line: 3 })
   })
 
-  it('can go on in the same state after an error', async () => {
+  it('can run more chunks in the same state after an error', async () => {
     const state = openState(await load())
     const { signal } = new AbortController()
     await expect(state.run({ name: 'x', text: 'error("first")' }, {}, signal)).rejects.toThrow('first')

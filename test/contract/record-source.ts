@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry } from '../../src/journal/record.ts'
-import { indexRun, type RecordSource } from '../../src/journal/run-index.ts'
+import { costBelow, indexRun } from '../../src/journal/run-index.ts'
+import type { RecordSource } from '../../src/journal/source.ts'
 import { noMask } from '../../src/journal/secrets.ts'
-import { spentBefore } from '../../src/journal/spent-before.ts'
 import { begunEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, obs, started } from '../journal/fixtures/records.ts'
 import type { StoreFactory } from './journal-store.ts'
 
-/** What an index needs of the records of every `JournalStore` (spec/engines.md D3, D4). */
+/** What an index needs of the records of every `JournalStore`. */
 export function describeRecordSource(name: string, factory: StoreFactory): void {
   const secret = 'sk-contract-0123456789'
   const mask = {
@@ -59,9 +59,9 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
       const places = ['a', 'é "quoted" \\ / 😀\n', 'x'.repeat(5000), '%2F', '']
       const source = await recorded([places.map((p) => obs(p)), places.map((p) => done(p))])
       const seen: number[] = []
-      await source.scan(({ e, n, k, p }, location) => {
+      await source.scan((record, location) => {
         seen.push(location)
-        expect(source.at(location)).toMatchObject({ e, n, k, ...(k === 'seg' ? {} : { p }) })
+        expect(source.at(location)).toEqual(record)
       })
       expect(seen).toEqual(seen.toSorted((left, right) => left - right))
       expect(new Set(seen).size).toBe(12)
@@ -71,7 +71,7 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
     it('give values back, whatever they hold, also when nothing else is read', async () => {
       const value = { secret, list: [undefined, 2n ** 70n, new Uint8Array([0, 255])], large: 'x'.repeat(300_000) }
       const source = await recorded([[obs('a', value)]])
-      const index = await indexRun(source, { use: { kind: 'resume' } })
+      const index = await indexRun(source, { keeps: 'unfinished' })
       const record = source.at(index.tree.find('a')?.answer ?? 0)
       expect(JSON.stringify(record)).not.toContain(secret)
       expect(record.k === 'obs' && record.status === 'ok' && source.value(record.value)).toEqual(value)
@@ -85,12 +85,12 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
         [begin('a'), started('a/model'), { ...ended('a/model', 2), cost } as Entry, done('a')],
         [begin('b'), obs('b#0'), call('b#1'), started('b#2', { estimate: { tokens: 7, usd: 0.25 } })],
       ])
-      const index = await indexRun(source, { use: { kind: 'resume' } })
+      const index = await indexRun(source, { keeps: 'unfinished' })
       expect(index.tree.find('a')?.done).toBeDefined()
       expect(index.tree.find('b#0')).toEqual({ answer: expect.any(Number) as number })
       expect(index.tree.find('b#1')).toEqual({ returned: expect.any(Number) as number })
       expect(begunEffects(index).map(({ place, started: { e, n } }) => [place, e, n])).toEqual([['b#2', 2, 4]])
-      expect(spentBefore(index).spent).toEqual({ calls: 2, tokens: 12, usd: 0.75 })
+      expect(costBelow(index)).toEqual({ calls: 2, tokens: 12, usd: 0.75 })
       source.close()
     })
 
@@ -98,7 +98,7 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
       const entries = [begin('a'), obs('a#0'), started('a#1'), ended('a#1', 3), call('a#1'), done('a'), obs('b#0')]
       for (let count = 0; count <= entries.length; count += 1) {
         const source = await recorded([entries.slice(0, count), [obs('later')]])
-        const { tree } = await indexRun(source, { use: { kind: 'resume' } })
+        const { tree } = await indexRun(source, { keeps: 'unfinished' })
         const known = [
           tree.find('a')?.begin,
           tree.find('a#0')?.answer,

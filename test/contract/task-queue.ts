@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { QueuedTask, TaskQueue } from '../../src/run/task-queue.ts'
 
-/** What every `TaskQueue` must do (spec/engines.md D4). */
+/** What every `TaskQueue` must do. */
 export function describeTaskQueue(name: string, createQueue: () => TaskQueue): void {
   const task = (index: number, run = 'run'): QueuedTask => ({ run, place: `task/${index}`, input: { index } })
 

@@ -64,7 +64,7 @@ describe('doctor on a machine with nothing', () => {
     const checks = await look({})
     expect(problems(checks)).toEqual(['warn model'])
     expect(of(checks, 'keys')).toEqual(['note none is set'])
-    expect(of(checks, 'servers')).toEqual(['note not looked for, because BATON_LOCAL_SERVERS is off'])
+    expect(of(checks, 'servers')).toEqual(['note not checked, because BATON_LOCAL_SERVERS is off'])
     expect(of(checks, 'model')[0]).toContain('offline::extractive: no key is set')
     expect(of(checks, 'lua')).toEqual(['ok lua54 runs'])
     expect(of(checks, 'git')[0]).toMatch(/^ok \d+\./)
@@ -77,7 +77,7 @@ describe('doctor on a machine with nothing', () => {
   it('says what counts as the workspace', async () => {
     expect(of(await look({}), 'workspace')[0]).toMatch(/\/project, because of baton\.toml$/)
     const without = await look({ patient: { cwd: tempTree() } })
-    expect(of(without, 'workspace')).toEqual(['note none: the current folder stands for it'])
+    expect(of(without, 'workspace')).toEqual(['note none: the current folder is used'])
   })
 })
 
@@ -98,7 +98,7 @@ describe('doctor with a key', () => {
   it('says where the model is named, and that its key is missing', async () => {
     const files = { 'project/baton.toml': '# mine\nmodel = "claude-x"\n' }
     expect(of(await look({ env, files }), 'model')).toEqual([
-      'ok anthropic::claude-x: "claude-x" is named by baton.toml:2',
+      'ok anthropic::claude-x: "claude-x" is set by baton.toml:2',
     ])
     const checks = await look({ files })
     expect(problems(checks)).toEqual(['fail model'])
@@ -114,7 +114,7 @@ describe('doctor with a key', () => {
 
   it('finds addresses in the environment, and those that are none', async () => {
     const right = await look({ env: { ...env, ANTHROPIC_BASE_URL: 'https://proxy.example/x?token=t' } })
-    expect(of(right, 'address')).toEqual(['ok ANTHROPIC_BASE_URL leads to proxy.example'])
+    expect(of(right, 'address')).toEqual(['ok ANTHROPIC_BASE_URL points to proxy.example'])
     const wrong = await look({ env: { OPENAI_BASE_URL: 'https://me:secret@host/v1' } })
     expect(of(wrong, 'address')).toEqual(['warn the base URL of OPENAI_BASE_URL holds a user name or a password'])
     expect(JSON.stringify([right, wrong])).not.toMatch(/token|secret@/)
@@ -123,7 +123,7 @@ describe('doctor with a key', () => {
   it('finds keys that the config names and nobody set', async () => {
     const text = '[providers.mine]\nbase_url = "https://host.example/v1"\napi_key_env = "MY_KEY"\n'
     const checks = await look({ files: { 'home/.config/baton/config.toml': text } })
-    expect(of(checks, 'keys')).toContain('warn providers.mine wants MY_KEY, which is not set')
+    expect(of(checks, 'keys')).toContain('warn providers.mine needs MY_KEY, which is not set')
   })
 })
 
@@ -166,7 +166,7 @@ describe('doctor finds broken', () => {
       'fail baton.toml:1: unknown key "modle"',
       'fail baton.toml:2: "temperature" must be a number from 0 to 2, not "hot"',
     ])
-    expect(of(checks, 'model')).toEqual(['note not looked at, because the config is not right'])
+    expect(of(checks, 'model')).toEqual(['note not checked, because the config is invalid'])
   })
 
   it('TOML that cannot be read', async () => {

@@ -11,7 +11,7 @@ const model = (e: number, n: number, name: string): Noted => ({
   k: 'started',
   p: `task/${name}`,
   kind: 'model',
-  request: { messages: [{ content: name }] },
+  request: { messages: [{ role: 'user', parts: [{ type: 'text', text: name }] }] },
 })
 const end = (e: number, n: number, s: number): Noted => ({ e, n, k: 'ended', s, kind: 'model', status: 'ok' })
 const call = (name: string): PaidCall => ({ key: sha256(name), name, tokens: 7, answered: true })
@@ -127,8 +127,8 @@ describe('the checker of durable runs', () => {
 
   it('sees costs that are not counted, and counts what a stopped process paid for nothing', () => {
     expect(violations(evidence({ finished: finished({}, 3) }))).toEqual([expect.stringMatching(/^I6: .*"calls":3/)])
-    const used = { usage: { calls: 1, input: 7, output: 0 }, usd: callUsd }
-    const cancelled = { ...end(1, 4, 3), status: 'cancelled', used }
+    const spent = [{ usage: { calls: 1, input: 7, output: 0 }, costUsd: callUsd }]
+    const cancelled = { ...end(1, 4, 3), status: 'cancelled', spent }
     const records = [...stopped, cancelled, ...whole.slice(stopped.length)]
     const stops = [{ journal: journal(...stopped, cancelled) }]
     expect(violations(evidence({ journal: journal(...records), stops, finished: finished({}, 3) }))).toEqual([])

@@ -5,9 +5,9 @@ import { root } from '../helpers/baton.ts'
 import { readJournal } from '../helpers/durable/journal-state.ts'
 import { bothReaders, cut, type Damage, flip, range, readingProblems } from './soak/damage.ts'
 
-// A part of F5 (spec/engines.md C) on a journal that a run of four stages has left; scripts/soak.mjs tries every byte.
+// A part of the faults F5 (docs/durability.md) on a journal that a run of four stages has left; scripts/soak.mjs tries every byte.
 
-const kept = join(root, 'test/fixtures/journals/v1-nested')
+const kept = join(root, 'test/fixtures/journals/v2-nested')
 
 async function problemsOf(damages: (bytes: Buffer) => readonly Damage[]): Promise<readonly string[]> {
   const journal = await readJournal({ workspace: kept, home: join(kept, 'home'), outside: kept })

@@ -44,7 +44,7 @@ describe('baton check', () => {
           |        ^
         called from bad.md:4:15
       hint: Lua stopped reading here; the mistake is on this line or above it.
-      not ok other.md: what is wrong is said above
+      not ok other.md: see the problems above
       2 errors, 1 warning in 3 files
       "
     `)

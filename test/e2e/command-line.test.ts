@@ -38,7 +38,7 @@ describe('baton', () => {
     [['a.md', '-v', '-q'], 'mutually exclusive'],
     [['a.md', '-m', ''], '-m is empty'],
     [['-'], 'standard input is empty'],
-    [['-p', 'x', 'a.md'], '-p and a file both give a prompt'],
+    [['-p', 'x', 'a.md'], '-p and a file cannot be combined'],
     [['a.md', '--output', 'no/out.md'], 'there is no folder'],
     [['a.md', '--output-schema', 'no.json'], '--output-schema: there is no file'],
     [['/dev/null'], '/dev/null'],
@@ -264,7 +264,7 @@ describe('stdout', () => {
     const { stdout, stderr } = inShell(`baton ${args} 1<one.lua; echo $?`, { 'one.lua': 'print("one")' })
     expect(stderr).toBe(
       'error: stdout cannot be written: EBADF: bad file descriptor, write\n' +
-        'hint: The result is not complete. Look at the disk or device that stdout leads to.\n',
+        'hint: The result is incomplete. Check the disk or device that stdout leads to.\n',
     )
     expect(stdout).toBe('1\n')
   })

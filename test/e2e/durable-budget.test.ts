@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 /** Four tasks wait for their answers by then. */
-const inFlight = { match: '"p":"task/3/ask#0"', at: 1, when: 'after' } as const
+const inFlight = { match: '"p":"task/3/agent/ask/turn/0#0"', at: 1, when: 'after' } as const
 
 it('counts calls that may have been paid for nothing in the budget, after every resume (I6)', async () => {
   const world = makeWorld()

@@ -3,7 +3,7 @@ import { once } from '../helpers/durable/play.ts'
 import type { Try } from '../helpers/durable/trial.ts'
 import { useTrials } from '../helpers/durable/use-trials.ts'
 
-// A tenth of the fault list (spec/engines.md C) with the built command; scripts/soak.mjs has the whole. Journals that are
+// A tenth of the fault list with the built command; scripts/soak.mjs has the whole. Journals that are
 // damaged byte by byte: test/durable/damage.test.ts. Faults of single operations in process: test/journal/faults.test.ts.
 
 const hour = 3_600_000

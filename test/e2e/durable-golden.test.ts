@@ -3,7 +3,7 @@ import { encodeLine } from '../../src/journal/record.ts'
 import { goldenNames, resumeGolden } from '../helpers/durable/golden.ts'
 import { type CountingServer, startCountingServer } from '../helpers/durable/server.ts'
 
-// Journals that earlier versions have written (spec/engines.md F13): test/fixtures/journals, made by
+// Journals that earlier versions have written: test/fixtures/journals, made by
 // scripts/golden-journals.mjs. Every later version goes on with them and pays for nothing again.
 
 let server: CountingServer
@@ -25,6 +25,6 @@ it('passes over records and fields of a later version', async () => {
     const last = JSON.stringify({ e: 1, n: lines.length, t: 0, k: 'later.kind', p: 'task/0', what: { is: 'this' } })
     return [JSON.stringify(header), ...others, last].map(encodeLine).join('')
   }
-  const { code, given, expected, calls } = await resumeGolden('v1-nested', { server, change })
+  const { code, given, expected, calls } = await resumeGolden('v2-nested', { server, change })
   expect({ code, calls, ...given }).toEqual({ code: 0, calls: 0, ...expected })
 })

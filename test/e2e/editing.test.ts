@@ -306,7 +306,7 @@ describe('rights and secrets', () => {
   })
 
   it.each([
-    ['length', 'it was cut at its output limit'],
+    ['length', 'it was truncated at its output limit'],
     ['content_filter', 'the model stopped in the middle of it'],
   ])('an answer that ends by %s changes nothing', async (finish, why) => {
     const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: newFile, finish }])

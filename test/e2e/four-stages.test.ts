@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import { readRun } from '../../src/journal/reader.ts'
+import { readRun } from '../../src/journal/source.ts'
 import { baton, jsonLines } from '../helpers/baton.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -171,7 +171,11 @@ it('records every effect and boundary in the journal', () => {
   expect(kinds('run.start')).toHaveLength(1)
   expect(kinds('run.end')).toMatchObject([{ exit: 0, stop: 'done' }])
   const models = kinds('started').filter(({ kind }) => kind === 'model')
-  expect(models.map(({ p }) => p).toSorted()).toEqual(['task/0/ask#0', 'task/1/ask#0', 'task/2/ask#0'])
+  expect(models.map(({ p }) => p).toSorted()).toEqual([
+    'task/0/agent/ask/turn/0#0',
+    'task/1/agent/ask/turn/0#0',
+    'task/2/agent/ask/turn/0#0',
+  ])
   expect(kinds('ended').filter(({ kind }) => kind === 'model')).toHaveLength(3)
   expect(kinds('started').filter(({ kind }) => kind === 'file')).toMatchObject([
     { p: 'post/0:agents%2Freport.lua/chunk#0' },

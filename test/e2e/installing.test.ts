@@ -38,7 +38,7 @@ describe('installing on the command line', () => {
     const elsewhere = await baton(['install'], { cwd })
     expect(elsewhere).toMatchObject({ code: 5, stdout: '' })
     expect(elsewhere.stderr).toMatch(
-      /its agents may use:\n {2}read +docs\/\*\*\n.*to install demo@notes 1\.0\.0, someone/s,
+      /its agents may use:\n {2}read +docs\/\*\*\n.*confirmation is needed to install demo@notes 1\.0\.0/s,
     )
     expect(existsSync(join(cwd, '.baton/packs'))).toBe(false)
     const here = await baton(['install'], { cwd, env: { BATON_HOME: installed.home } })
@@ -49,7 +49,9 @@ describe('installing on the command line', () => {
     const cwd = tempTree({ ...files, 'notes/.env': 'KEY=geheim', 'notes/.env.example': 'KEY=' })
     const packed = await baton(['pack', 'notes', '-o', 'out/deep/'], { cwd })
     expect(packed).toMatchObject({ code: 0, stdout: 'out/deep/demo@notes-v1.0.0.aipack\n' })
-    expect(packed.stderr).toMatch(/^warning: left out, because it may hold secrets: \.env\ndemo@notes 1\.0\.0: 3 files/)
+    expect(packed.stderr).toMatch(
+      /^warning: left out, because it may contain secrets: \.env\ndemo@notes 1\.0\.0: 3 files/,
+    )
     expect(await baton(['pack', 'notes', '-o', 'dist', '--json'], { cwd })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('"left_out":[".env"]'),
@@ -73,7 +75,7 @@ describe('installing on the command line', () => {
     const run = await baton(['ask.lua'], { cwd })
     expect(run.stderr).toContain('.baton/packs/baton/core is not used: baton@core is the pack of the agents')
     expect(run).toMatchObject({ code: 0, stdout: 'true\n' })
-    expect((await baton(['list'], { cwd })).stdout).toMatch(/pack baton@core .*not used: .*\/agents comes first/)
+    expect((await baton(['list'], { cwd })).stdout).toMatch(/pack baton@core .*shadowed by .*\/agents/)
   })
 
   it('asks on a terminal, and installs nothing when the answer is no', async () => {

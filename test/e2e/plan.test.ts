@@ -49,7 +49,7 @@ describe('baton plan', () => {
     expect(snapshot(folder)).toEqual(before)
     expect(existsSync(home)).toBe(false)
     expect(stdout).toMatchInlineSnapshot(`
-      "plan of review.md: as written; nothing was run and nobody was asked
+      "plan of review.md: as written; nothing was run or sent
 
       files  working 2 files (1 kB) · decided by pre/1:agents%2Fpick.aip
       pre
@@ -72,18 +72,18 @@ describe('baton plan', () => {
 
       limits
         budget    $2
-        retries   up to 3 tries of each request; one that fails half-way is paid for as well
+        retries   up to 3 tries of each request; one that fails midway is paid for as well
         files     up to 1,500 kB in one request
 
-      decided while it runs
+      decided at run time
         decided by pre/1:agents%2Fpick.aip: params, files, model, instruction, the agents after it, its inputs, its options, what its prompt holds
         decided by task/*/post_task/0:agents%2Flint.lua: the answer, the agents after it
 
       total
         as written  4 requests · 271 tokens in · 18,584 out · free
         at least    1 request · 79 tokens in · free
-        at most     no upper limit but the budget's: $2
-        At least is what no script can change.
+        at most     no upper limit except the budget: $2
+        "at least" counts only what no script can change.
       "
     `)
   })

@@ -42,7 +42,7 @@ describe('baton test', () => {
 ✗ writes what it counted (prompts/count.md:11)
   the answer does not contain "4"; it is "3 words"
   at prompts/count.md:13:13
-  out.txt is not what is expected
+  out.txt differs from what is expected
   at prompts/count.md:13:59
   --- expected
   +++ out.txt

@@ -38,7 +38,7 @@ describe('a prompt that is no file', () => {
   it('asks for its variables by the flag, and shows where they are declared', async () => {
     const { code, stderr } = await baton(['-p', prompt], { cwd: tempTree({}) })
     expect(code).toBe(2)
-    expect(stderr).toContain('error: the variable "name" is not given: whom to greet\n  at -p:4:3\n')
+    expect(stderr).toContain('error: missing variable "name": whom to greet\n  at -p:4:3\n')
     expect(stderr).toContain('hint: Add --var name=…\n')
   })
 

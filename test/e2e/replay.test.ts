@@ -23,7 +23,7 @@ afterAll(() => {
 
 /** Where the replay put files. */
 function scratchOf(stderr: string): string {
-  const folder = /files are in (\S+?):/.exec(stderr)?.[1] ?? ''
+  const folder = /files written to (\S+?):/.exec(stderr)?.[1] ?? ''
   folders.push(folder)
   return folder
 }
@@ -41,7 +41,7 @@ it('replays offline, in another folder, without keys, to the same result, with i
   const { code, stdout, stderr } = await baton(['run', '--replay', cassette], { cwd })
   expect([code, stdout]).toEqual([0, recorded.stdout])
   expect(stderr).toContain(
-    'replayed: 1 HTTP request, 1 command, 2 model calls, 5 file changes; the result is the recorded one',
+    'replayed: 1 HTTP request, 1 command, 2 model calls, 5 file changes; the result is the same as recorded',
   )
   const scratch = scratchOf(stderr)
   expect(readFileSync(join(scratch, 'out/report.txt'), 'utf8')).toBe('answers: 2\nsaved 11 bytes\n')
@@ -58,7 +58,7 @@ it('names the first difference and shows the request of then and now', async () 
   writeFileSync(join(cwd, 'ask.md'), prompt)
   expect(text.code).toBe(5)
   expect(text.stderr).toMatch(
-    /differs from its record: at task\/[01]\/ask#0 what it gives to model\(openai::mock-coder\)/,
+    /differs from its record: at task\/[01]\/agent\/ask\/turn\/0#0 the input of model\(openai::mock-coder\)/,
   )
   expect(text.stderr).toMatch(/\n-\s+Be short\.\n\+\s+Be long\.\n/)
   const error = jsonLines(json.stdout).at(-1)?.['error']

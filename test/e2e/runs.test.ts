@@ -57,21 +57,23 @@ it('lists, shows, compares, exports and removes runs', async () => {
   const shown = (await run('runs', 'show', first)).stdout
   expect(shown).toContain('pre/0:plan.lua  done')
   expect(shown).toContain('    pin Pin: none\n    print planning\n')
-  expect(shown).toMatch(/task\/0 {2}one {2}done .*\n(?:.*\n)*? {2}ask#0 {2}model {2}gateway::small {2}done/)
+  expect(shown).toMatch(
+    /task\/0 {2}one {2}done .*\n(?:.*\n)*? {2}agent\/ask\/turn\/0#0 {2}model {2}gateway::small {2}done/,
+  )
   expect((await run('runs', 'show', 'last')).stdout).toMatch(
     /^ {2}error {4}my own message \(bad\.lua:2\)$[^]*^main\/chunk {2}failed .*\n.*\n {2}error my own message \(bad\.lua:2\)$/m,
   )
 
   const place = (await run('runs', 'show', first, '--place', 'task/0')).stdout
   expect(place).toContain('Answer with a word.')
-  expect(place).toContain('── answer task/0/ask#0\nanswer 1\n')
+  expect(place).toContain('── answer task/0/agent/ask/turn/0#0\nanswer 1\n')
   const missing = await run('runs', 'show', first, '--place', 'task/9')
   expect(missing).toMatchObject({ code: 2, stdout: '' })
   expect(missing.stderr).toContain('error: --place task/9: this run has no such part')
 
   const diff = await run('runs', 'diff', first, second)
   expect(diff.code).toBe(1)
-  expect(diff.stdout).toContain('answer task/0/ask#0\n-answer 1\n+answer 2\n')
+  expect(diff.stdout).toContain('answer task/0/agent/ask/turn/0#0\n-answer 1\n+answer 2\n')
   expect((await run('runs', 'diff', first, first)).code).toBe(0)
 
   expect((await run('runs', 'export', first, 'one.cassette')).code).toBe(0)
@@ -101,14 +103,14 @@ it('says of a run that was killed what is uncertain and how to go on, and keeps 
   })
   const refused = await whileRunning
   expect(refused).toMatchObject({ code: 1, stdout: '' })
-  expect(refused?.stderr).toMatch(/^\d{8}-\d{6}-[0-9a-f]{9} is running and stays\n$/)
+  expect(refused?.stderr).toMatch(/^\d{8}-\d{6}-[0-9a-f]{9} is running and is kept\n$/)
 
   const [listed] = jsonLines((await runs('--json')).stdout)
   expect(listed).toMatchObject({ status: 'interrupted', exit: null, ended: null })
   const id = String(listed?.['id'])
-  expect((await runs()).stdout).toContain(`  go on: baton resume ${id}\n`)
+  expect((await runs()).stdout).toContain(`  resume: baton resume ${id}\n`)
   expect((await runs('show', id)).stdout).toMatch(
-    /under way when it ended\n(1\.\d+) {2}command sh .*\n {2}end not known; a resume needs a choice: --uncertain \1=redo, =done or =fail\n/,
+    /in progress when the run stopped\n(1\.\d+) {2}command sh .*\n {2}outcome unknown; resume needs your decision: --uncertain \1=redo, =done or =fail\n/,
   )
 
   expect((await baton(['resume', 'last'], { cwd, env })).code).toBe(5)
@@ -121,7 +123,7 @@ async function begun(file: string): Promise<void> {
 
 it.each([
   [['--place', 'task/0'], 'baton runs list has no --place'],
-  [['rm'], 'something is missing: baton runs rm RUN…, --older 30d, --failed, --status or --file'],
+  [['rm'], 'missing argument: baton runs rm RUN…, --older 30d, --failed, --status or --file'],
   [['show', 'last'], 'there is no run of this workspace yet'],
 ] as const)('refuses baton runs %j', async (args, message) => {
   const { code, stderr } = await baton(['runs', ...args], { cwd: tempTree({ '.git/HEAD': '' }) })

@@ -85,7 +85,7 @@ describe('on a terminal', () => {
     expect(output.lastIndexOf('\u001b[?7h')).toBeGreaterThan(output.lastIndexOf('\u001b[?7l'))
     const [stopped, resume, code] = terminal.everything()
     expect([stopped, code]).toEqual(['stopped by SIGINT', 'code 130'])
-    expect(resume).toMatch(/^go on: baton resume \d{8}-\d{6}-[0-9a-f]{9}$/)
+    expect(resume).toMatch(/^resume: baton resume \d{8}-\d{6}-[0-9a-f]{9}$/)
   })
 
   it('gives files and pipes every byte, and draws next to them', async () => {

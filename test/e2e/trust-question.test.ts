@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
 import { inTerminal } from '../helpers/pty.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -22,7 +23,8 @@ async function answered(command: string, answers: readonly string[]): Promise<{ 
       for (; questions < asked; questions += 1) type(`${answers[questions] ?? ''}\n`)
     },
   })
-  return { text: output.replaceAll('\r', ''), questions }
+  // on a slow machine the live view is drawn and cleared before the next line
+  return { text: stripVTControlCharacters(output).replaceAll('\r', ''), questions }
 }
 
 it('a run on a terminal asks for the trust that is missing, and runs when it is given', async () => {
@@ -31,8 +33,8 @@ it('a run on a terminal asks for the trust that is missing, and runs when it is 
     ['n', 'y'],
   )
   expect(questions).toBe(2)
-  expect(text).toContain('trust baton.toml (providers) and ask.md (gateway) as now? [y/N] n\nexit 6\n')
-  expect(text).toContain('trust baton.toml (providers) and ask.md (gateway) as now? [y/N] y\n')
+  expect(text).toContain('trust baton.toml (providers) and ask.md (gateway) with this content? [y/N] n\nexit 6\n')
+  expect(text).toContain('trust baton.toml (providers) and ask.md (gateway) with this content? [y/N] y\n')
   expect(text.match(/^exit 0$/gm)).toHaveLength(1)
   expect(text).toMatch(/exit 6\nask\.md\s+baton\.toml\s+keyed\n/)
   expect(text).toContain('ask.md: gateway\nbaton.toml: providers\n')

@@ -45,8 +45,8 @@ it('pays for what was edited only, says why, and gives the whole result', async 
   })
   expect(server.requests).toHaveLength(4)
   expect(stderr.slice(stderr.indexOf('changed'))).toBe(
-    'changed src/b.ts\n[plan] planned\nagain task/1 src/b.ts: src/b.ts changed\n' +
-      '3 parts read back, 1 done again\nwatching 5 files\n',
+    'changed src/b.ts\n[plan] planned\nrerun task/1 src/b.ts: src/b.ts changed\n' +
+      '3 parts reused, 1 rerun\nwatching 5 files\n',
   )
   const runs = stdout.split(/(?===> src\/a)/)
   expect(runs.map((text) => text.match(/answer \d/g))).toEqual([
@@ -61,7 +61,7 @@ it('repeats everything for r', async () => {
   const { terminal } = await inTerminal('baton ask.md -w', {
     ...at,
     onScreen(screen, type) {
-      const count = screen.everything().join('\n').split('q quits').length - 1
+      const count = screen.everything().join('\n').split('q to quit').length - 1
       if (count === rests) return
       rests = count
       if (rests === 1) at.save('src/c.ts', 'edited')
@@ -73,6 +73,6 @@ it('repeats everything for r', async () => {
     terminal
       .everything()
       .join('\n')
-      .match(/\d parts? read back/g),
-  ).toEqual(['3 parts read back'])
+      .match(/\d parts? reused/g),
+  ).toEqual(['3 parts reused'])
 })

@@ -206,7 +206,7 @@ describe('baton run --watch', () => {
     )
     const watched = startWatching(['ask.md', '--json'], at)
     await watched.says('paused')
-    expect(watched.stderr()).toContain('made while a run was going: a.txt\n')
+    expect(watched.stderr()).toContain('changes made during runs: a.txt\n')
     expect(at.server.requests).toHaveLength(4)
     at.save('a.txt', 'written once more')
     at.save('b.txt', 'saved by a person')
@@ -278,7 +278,7 @@ describe('the keys of --watch', () => {
       ...at,
       onScreen(screen, type) {
         const text = screen.everything().join('\n')
-        const count = text.split('r or Enter runs again, q quits').length - 1
+        const count = text.split('press r or Enter to rerun, q to quit').length - 1
         while (rests < count) type(keys[(rests += 1) - 1] ?? '')
         if (isStopped || at.server.requests.length < 3) return
         isStopped = true
@@ -299,7 +299,7 @@ describe('the keys of --watch', () => {
       {
         ...at,
         onScreen(screen, type) {
-          if (isTyped || !screen.everything().join('\n').includes('q quits')) return
+          if (isTyped || !screen.everything().join('\n').includes('q to quit')) return
           isTyped = true
           type('\u0003')
         },

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { createBus } from '../../src/event/bus.ts'
-import { hostCallPlace, placeText } from '../../src/event/effects.ts'
+import { callPlace, item, placeText } from '../../src/event/place.ts'
 import { errorInfo } from '../../src/event/error-info.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { exitCodeOf } from '../../src/event/exit-code.ts'
+import { placeAt } from '../helpers/effects.ts'
 
 describe('the bus', () => {
   it('numbers events and names the run and the place', () => {
@@ -12,7 +13,7 @@ describe('the bus', () => {
     const seen: RunEvent[] = []
     bus.subscribe((event) => seen.push(event))
     bus.send([], { type: 'warning', message: 'a' })
-    bus.send(['task', '1', 'pre_task', '0:dir/lint'], { type: 'warning', message: 'b' })
+    bus.send(placeAt('task/1/pre_task/0:dir%2Flint'), { type: 'warning', message: 'b' })
     expect(seen).toEqual([
       { type: 'warning', message: 'a', seq: 0, ts: '1970-01-01T00:00:00.000Z', run_id: 'r1', agent: '' },
       {
@@ -31,8 +32,8 @@ describe('the bus', () => {
     const bus = createBus({ runId: 'r1', now: () => new Date(times.shift() ?? 2) })
     const seen: string[] = []
     bus.subscribe(({ agent, ts }) => seen.push(`${agent} ${ts.slice(-5)}`))
-    const place = ['task', '1']
-    for (const at of [place, place, ['task', '2'], place]) bus.send(at, { type: 'warning', message: 'a' })
+    const place = placeAt('task/1')
+    for (const at of [place, place, placeAt('task/2'), place]) bus.send(at, { type: 'warning', message: 'a' })
     expect(seen).toEqual(['task/1 .000Z', 'task/1 .000Z', 'task/2 .001Z', 'task/1 .000Z'])
   })
 
@@ -53,18 +54,18 @@ describe('the bus', () => {
   })
 })
 
-describe('places (DESIGN 11)', () => {
+describe('places', () => {
   it('are paths of names', () => {
-    const section = ['redo', '1', 'task', '5', 'pre_task', '0:lint', 'data']
-    expect(placeText(hostCallPlace(section, 3))).toBe('redo/1/task/5/pre_task/0:lint/data#3')
+    const section = placeAt('redo/1/task/5/pre_task/0:lint/data')
+    expect(placeText(callPlace(section, 3))).toBe('redo/1/task/5/pre_task/0:lint/data#3')
   })
 
   it('cannot be confused by names with a slash or percent sign', () => {
-    expect(placeText(['a/b', '50%2F'])).toBe('a%2Fb/50%252F')
+    expect(placeText([item('a/b'), item('50%2F')])).toBe('a%2Fb/50%252F')
   })
 })
 
-describe('exit codes (DESIGN 12)', () => {
+describe('exit codes', () => {
   it.each([
     ['CONFIG_INVALID', 2],
     ['AGENT_FAILED', 1],

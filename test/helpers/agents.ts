@@ -4,17 +4,19 @@ import { requestFor } from '../../src/agent/prompt-agent.ts'
 import { callPromptInput } from '../../src/agent/prompt-input.ts'
 import type { Json, JsonObject } from '../../src/base/json.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { createPool } from '../../src/base/limit.ts'
-import type { AgentResult } from '../../src/event/agent.ts'
+import { createPool } from '../../src/base/concurrency.ts'
+import type { PromptResult, ScriptResult } from '../../src/event/agent.ts'
 import { createCoolDown } from '../../src/model/cool-down.ts'
 import { loadPrices } from '../../src/model/prices.ts'
 import { defaultRetryPolicy } from '../../src/base/retry.ts'
-import { createFakeProvider, type FakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider, type FakeProvider } from './fake-model.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
 import { createPromptRunner } from '../../src/run/child-run.ts'
 import { createScriptLoader } from '../../src/agent/script-loader.ts'
 import { testContext, type TestContext } from './context.ts'
+import { placeAt } from './effects.ts'
 import { tempTree } from './temp.ts'
+import { nothingSpent, type Spent } from '../../src/event/meter.ts'
 
 /** Limits as they are without any config. */
 const defaultLua = {
@@ -29,10 +31,23 @@ export const builtInDir = join(import.meta.dirname, '../../agents')
 
 const scripts = createScriptLoader(defaultLua)
 
+/** What an agent gave, whatever its kind and end. */
+export interface AgentEnd {
+  readonly spent: Spent
+  readonly end: (ScriptResult | PromptResult)['end']
+  readonly outputs: readonly Json[]
+  readonly failedInputs: number
+  readonly afterAll: Json | undefined
+  /** Of prompt files. */
+  readonly text: string
+  /** Why it was skipped. */
+  readonly reason: string | undefined
+}
+
 export interface AgentWorld {
   readonly folder: string
   readonly context: TestContext
-  readonly run: (name: string, inputs?: readonly Json[] | null, options?: JsonObject) => Promise<AgentResult>
+  readonly run: (name: string, inputs?: readonly Json[] | null, options?: JsonObject) => Promise<AgentEnd>
 }
 
 export interface WorldOptions {
@@ -74,19 +89,32 @@ export function agentWorld(
       flags: { overrides },
     }),
   })
-  const places = { packRoots, aipackBase: join(folder, 'home/.aipack-base'), builtInDir }
-  const context = { ...testContext({ workspace: folder, agents, ...(signal === undefined ? {} : { signal }) }), places }
+  const context = testContext({
+    workspace: folder,
+    agents,
+    ...(signal === undefined ? {} : { signal }),
+    scope: { folders: { workspace: folder, cwd: folder, packRoots, aipackBase: join(folder, 'home/.aipack-base') } },
+  })
   return {
     folder,
     context,
-    run: (name, inputs = null, options = {}) =>
-      agents.run(
-        requestFor(
-          { agent: resolveAgent(name, { baseDir: folder, builtInDir, packRoots }), inputs, options },
-          callPromptInput,
-        ),
-        { ...context, at: ['main'] },
-      ),
+    run: async (name, inputs = null, options = {}) => {
+      const agent = resolveAgent(name, { baseDir: folder, builtInDir, packRoots })
+      const at = { ...context, scope: { ...context.scope, at: placeAt('main') } }
+      return endOf(await agents.run(requestFor({ agent, inputs, options }, callPromptInput), at))
+    },
+  }
+}
+
+export function endOf(result: ScriptResult | PromptResult): AgentEnd {
+  return {
+    end: result.end,
+    outputs: result.end === 'skipped' ? [] : result.outputs,
+    failedInputs: result.kind === 'script' && result.end !== 'skipped' ? result.failedInputs : 0,
+    afterAll: result.kind === 'script' && result.end === 'done' ? result.afterAll : undefined,
+    text: result.kind === 'prompt' && result.end === 'done' ? result.text : '',
+    spent: result.kind === 'prompt' ? result.spent : nothingSpent,
+    reason: result.end === 'skipped' ? result.reason : undefined,
   }
 }
 

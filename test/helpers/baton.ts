@@ -6,6 +6,8 @@ import { type CommandCall, type CommandEnd, createWarmCommand, type WarmCommand 
 
 export const root = join(import.meta.dirname, '../..')
 const command = join(root, 'dist/bin/baton.js')
+/** One for all tests: a home of its own for each run would mean to compile and to write everything each time. */
+const codeCache = join(root, 'node_modules/.cache/baton')
 
 export interface BatonOptions {
   readonly cwd: string
@@ -49,6 +51,7 @@ export async function baton(args: readonly string[], options: BatonOptions): Pro
     BATON_HOME: join(home, 'baton'),
     NO_COLOR: '1',
     BATON_LOCAL_SERVERS: 'off',
+    NODE_COMPILE_CACHE: codeCache,
     ...options.env,
   }
   const { cwd, input, onOutput, onError } = options

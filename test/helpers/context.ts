@@ -1,11 +1,15 @@
 import type { AgentExecutor } from '../../src/event/agent.ts'
 import { createBus } from '../../src/event/bus.ts'
-import type { RunContext } from '../../src/event/context.ts'
+import type { RunContext, RunScope, RunServices } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { createMeter } from '../../src/event/meter.ts'
-import { createMemoryEffects } from '../../src/journal/memory.ts'
+import { allRights, type Rights } from '../../src/event/permission.ts'
+import { createSources } from '../../src/event/sources.ts'
+import { createMemoryEffects } from './memory-journal.ts'
+import type { EffectHook } from '../../src/journal/effects.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
-import { createPathPolicy } from '../../src/tool/policy.ts'
+import { countUsage } from '../../src/wiring/run-effects.ts'
+import { createPermission } from '../../src/tool/permission.ts'
 
 export interface TestContext extends RunContext {
   readonly sent: readonly RunEvent[]
@@ -16,10 +20,15 @@ export interface TestContextOptions {
   readonly workspace?: string
   readonly agents?: AgentExecutor
   readonly signal?: AbortSignal
+  readonly scope?: Partial<RunScope>
+  readonly services?: Partial<RunServices>
+  readonly hooks?: readonly EffectHook[]
 }
 
 const nobody: AgentExecutor = {
-  run: ({ agent }) => Promise.reject(new Error(`no agent ${agent.name} in this test`)),
+  run: ({ agent }: { readonly agent: { readonly name: string } }): Promise<never> =>
+    Promise.reject(new Error(`no agent ${agent.name} in this test`)),
+  open: ({ name }) => Promise.reject(new Error(`no agent ${name} in this test`)),
 }
 
 /** A context over a journal in memory that keeps its events and records. */
@@ -27,24 +36,46 @@ export function testContext({
   workspace = '/nowhere',
   agents = nobody,
   signal = new AbortController().signal,
+  scope,
+  services,
+  hooks = [],
 }: TestContextOptions = {}): TestContext {
   const sent: RunEvent[] = []
   const bus = createBus({ runId: 'test', now: () => new Date(0) })
   bus.subscribe((event) => sent.push(event))
-  const effects = createMemoryEffects({ signal })
+  const folders = { workspace, cwd: workspace, packRoots: [], ...scope?.folders }
+  const permissionOf = (rights: Rights) => createPermission(rights, folders)
+  const permission = permissionOf(allRights)
+  const meter = createMeter()
+  const effects = createMemoryEffects({ signal, permission, hooks, onSpent: countUsage(meter, bus.send) })
   return {
-    runId: 'test',
-    at: [],
-    signal,
-    workspace,
-    effects,
-    policy: createPathPolicy({ workspace }),
-    agents,
-    ancestors: [],
-    options: {},
-    meter: createMeter().add,
-    events: bus.send,
-    now: () => new Date(0),
+    scope: {
+      runId: 'test',
+      version: '0.0.0',
+      at: [],
+      folders,
+      rights: allRights,
+      isInstalled: false,
+      ancestors: [],
+      options: {},
+      configOptions: {},
+      redoCount: 0,
+      ...scope,
+    },
+    services: {
+      effects,
+      agents,
+      permission,
+      permissionOf,
+      limitCost: () => {},
+      meter,
+      events: bus.send,
+      now: () => new Date(0),
+      signal,
+      env: {},
+      sources: createSources([]),
+      ...services,
+    },
     sent,
     records: effects.records,
   }

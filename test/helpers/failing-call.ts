@@ -1,3 +1,4 @@
+import { textMessage } from '../../src/event/message.ts'
 import { expect, onTestFinished } from 'vitest'
 import { isBatonError, type BatonError } from '../../src/base/error.ts'
 import type { ModelEvent } from '../../src/model/provider.ts'
@@ -19,7 +20,7 @@ export async function failing(baseUrl: string, options: Partial<TransportOptions
   const provider = chatProvider(baseUrl, { apiKey: testKey, apiKeyName: 'TEST_KEY', ...options })
   const events: ModelEvent[] = []
   try {
-    const request = { model: 'm1', messages: [{ role: 'user', content: 'Hello' }] } as const
+    const request = { model: 'm1', messages: [textMessage('user', 'Hello')] } as const
     for await (const event of provider.stream(request, new AbortController().signal)) events.push(event)
   } catch (error) {
     if (!isBatonError(error)) throw error

@@ -1,8 +1,8 @@
+import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
-import { pathToFileURL } from 'node:url'
 
 const emitters = [process, process.stdout, process.stderr]
-let runs = 0
+const require = createRequire(import.meta.url)
 
 /**
  * Runs the entry file of the built command in this process, which has the arguments, the folder and the environment of
@@ -17,8 +17,9 @@ export async function runCommand(command, { args, cwd, env }) {
   const input = Readable.from([])
   Object.defineProperty(process, 'stdin', { value: input, configurable: true })
   const before = emitters.map(listenersOf)
-  // the entry file is evaluated anew for each address; what it imports stays
-  await import(`${pathToFileURL(command).href}?run=${(runs += 1)}`)
+  // the entry file is evaluated anew; what it loads stays
+  delete require.cache[require.resolve(command)]
+  await require(command).ended
   for (const [index, emitter] of emitters.entries()) removeOthers(emitter, before[index])
   input.destroy()
   const code = process.exitCode ?? 0

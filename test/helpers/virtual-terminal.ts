@@ -34,7 +34,7 @@ const tokens = /\u001b\[(\??)([\d;]*)([A-Za-z])|[\s\S]/gu
 
 /**
  * A terminal in memory, with what scrolled off its top. It knows what the product writes and throws for every other
- * control character. Lines that do not fit after a resize are wrapped anew, as current terminals do.
+ * control character. Lines that do not fit after a resize are wrapped again, as current terminals do.
  */
 export class VirtualTerminal {
   columns: number

@@ -4,24 +4,27 @@ import { tempTree } from './temp.ts'
 import { type CommandCall, createWarmCommand } from './warm-command.ts'
 
 const entry = `
-import { basename } from 'node:path'
-import { runs } from './runs.mjs'
-runs.push(1)
-process.on('SIGINT', () => {})
-process.stdout.on('error', () => {})
-const [what, ...rest] = process.argv.slice(2)
-let input = ''
-for await (const piece of process.stdin) input += piece
-if (what === 'exit') process.exit(7)
-if (what === 'throw') throw new Error('broken')
-if (what === 'stay') setInterval(() => {}, 1000)
-if (what === 'fail') process.exitCode = 3
-const counts = [process.listenerCount('SIGINT'), process.stdout.listenerCount('error'), input.length, process.exitCode]
-console.log(JSON.stringify([what, ...rest, basename(process.cwd()), process.env.ONE ?? null, runs.length, ...counts]))
-console.error('said by ' + what)
+const { basename } = require('node:path')
+const { runs } = require('./runs.cjs')
+exports.ended = main()
+async function main() {
+  runs.push(1)
+  process.on('SIGINT', () => {})
+  process.stdout.on('error', () => {})
+  const [what, ...rest] = process.argv.slice(2)
+  let input = ''
+  for await (const piece of process.stdin) input += piece
+  if (what === 'exit') process.exit(7)
+  if (what === 'throw') throw new Error('broken')
+  if (what === 'stay') setInterval(() => {}, 1000)
+  if (what === 'fail') process.exitCode = 3
+  const counts = [process.listenerCount('SIGINT'), process.stdout.listenerCount('error'), input.length, process.exitCode]
+  console.log(JSON.stringify([what, ...rest, basename(process.cwd()), process.env.ONE ?? null, runs.length, ...counts]))
+  console.error('said by ' + what)
+}
 `
-const folder = tempTree({ 'entry.mjs': entry, 'runs.mjs': 'export const runs = []\n', 'a/x': '', 'b/x': '' })
-const command = join(folder, 'entry.mjs')
+const folder = tempTree({ 'entry.cjs': entry, 'runs.cjs': 'exports.runs = []\n', 'a/x': '', 'b/x': '' })
+const command = join(folder, 'entry.cjs')
 
 function call(cwd: string, args: readonly string[], env: CommandCall['env'] = {}): CommandCall {
   return { cwd: join(folder, cwd), args, env: { PATH: process.env['PATH'], ...env } }

@@ -1,18 +1,24 @@
 import type { Json, JsonObject } from '../../src/base/json.ts'
 import type { Usage } from '../../src/event/message.ts'
+import { type Batch, type BatchReader, readBatches } from '../../src/model/answer.ts'
 import type { ModelFault } from '../../src/model/errors.ts'
 import type { FinishReason, ModelEvent } from '../../src/model/provider.ts'
 import { createSseDecoder } from '../../src/model/sse.ts'
-import type { AnswerState, WireFormat } from '../../src/model/wire/format.ts'
+import type { WireFormat } from '../../src/model/wire/format.ts'
 
 /** What reading a whole stream gave. */
 interface WireAnswer {
+  /** The pieces, one by one. */
   readonly events: readonly ModelEvent[]
+  /** What is to be sent back, by block; left out when nothing is. */
+  readonly sealed?: readonly SealEvent[]
   readonly finish: FinishReason | undefined
   readonly usage: Usage | undefined
   readonly costUsd?: number | undefined
   readonly fault?: ModelFault
 }
+
+type SealEvent = Extract<ModelEvent, { readonly type: 'provider' }>
 
 /** One event of a stream as its bytes: the JSON under `data:`, the name of its type under `event:` when it has one. */
 export function sseText(...events: readonly (JsonObject | string)[]): string {
@@ -26,8 +32,8 @@ export function sseText(...events: readonly (JsonObject | string)[]): string {
 }
 
 /** Reads a stream as the transport does: up to the end mark, the end of the bytes or the first fault. */
-export function readWire<S extends AnswerState>(
-  format: WireFormat<S>,
+export function readWire(
+  format: WireFormat,
   stream: string | Uint8Array,
   { pieceSize = Infinity }: { readonly pieceSize?: number } = {},
 ): WireAnswer {
@@ -37,30 +43,36 @@ export function readWire<S extends AnswerState>(
   for (let at = 0; at < bytes.length; at += pieceSize) decoded.push(...decoder.push(bytes.subarray(at, at + pieceSize)))
   decoded.push(...decoder.end())
 
-  const events: ModelEvent[] = []
-  let state = format.start
+  const answer = readBatches(format)
+  const batches: Batch[] = []
   for (const event of decoded) {
-    if (state.done) break
-    const step = format.read(state, event)
-    if (step.kind === 'fault') return { ...answerOf(state, events), fault: step.fault }
-    state = step.state
-    events.push(...step.events)
+    if (answer.found.done) break
+    const batch = answer.read([event])
+    batches.push(batch)
+    if (batch.fault !== undefined) return answerOf(answer, batches)
   }
-  const end = format.end(state)
-  if (end.kind === 'fault') return { ...answerOf(state, events), fault: end.fault }
-  return answerOf(end.state, [...events, ...end.events])
+  return answerOf(answer, [...batches, answer.end()])
 }
 
 /** Reads a body that is no stream. */
-export function readWireBody<S extends AnswerState>(format: WireFormat<S>, body: Json): WireAnswer {
-  const step = format.readBody(typeof body === 'string' ? body : JSON.stringify(body))
-  if (step.kind === 'fault') return { ...answerOf(format.start, []), fault: step.fault }
-  return answerOf(step.state, step.events)
+export function readWireBody(format: WireFormat, body: Json): WireAnswer {
+  const answer = readBatches(format)
+  return answerOf(answer, [answer.readBody(typeof body === 'string' ? body : JSON.stringify(body))])
 }
 
-function answerOf(state: AnswerState, events: readonly ModelEvent[]): WireAnswer {
-  const { finish, usage, costUsd } = state
-  return { events, finish, usage, ...(costUsd === undefined ? {} : { costUsd }) }
+function answerOf({ found }: BatchReader, batches: readonly Batch[]): WireAnswer {
+  const { finish, usage, costUsd } = found
+  const fault = batches.at(-1)?.fault
+  const events = batches.flatMap((batch) => batch.events)
+  const sealed = events.filter((event) => event.type === 'provider')
+  return {
+    events: events.filter(({ type }) => type !== 'provider'),
+    ...(sealed.length === 0 ? {} : { sealed }),
+    finish,
+    usage,
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(fault === undefined ? {} : { fault }),
+  }
 }
 
 /** The text of the events, joined. */

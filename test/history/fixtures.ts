@@ -1,11 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEffects } from '../../src/journal/effects.ts'
-import type { Effects, Place } from '../../src/event/effects.ts'
+import type { Effects } from '../../src/event/effects.ts'
+import { part, type Place, task } from '../../src/event/place.ts'
 import type { RunJournal } from '../../src/journal/journal.ts'
 import { openRun } from '../../src/journal/store.ts'
 import type { OwnerPort } from '../../src/journal/owner.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { effectOf, openGate, placeAt, spentOf } from '../helpers/effects.ts'
 
 /** A process that is gone. */
 const dead: OwnerPort = {
@@ -49,11 +51,7 @@ export async function makeRun(options: MadeOptions = {}): Promise<MadeRun> {
     ...(isAlive === undefined ? { owners: dead } : {}),
   })
   if (journal.epoch === 1) journal.note({ k: 'run.start', run: id, file, hash: 'h', version: '0.1.0', facts: {} })
-  const effects = createEffects({
-    journal,
-    signal: new AbortController().signal,
-    usedBy: ({ kind }, value) => (kind === 'model' ? { ...(value as { used: object }).used } : undefined),
-  })
+  const effects = createEffects({ ...openGate, journal, signal: new AbortController().signal })
   return {
     folder,
     journal,
@@ -71,20 +69,23 @@ export function ask(
   at: Place,
   { question, answer }: { readonly question: string; readonly answer: string },
 ): Promise<unknown> {
-  const usage = { calls: 1, input: 100, output: 10, cached: 0, reasoning: 0 }
-  const used = { model: 'test::small', usage, usd: 0.01 }
-  const request = { provider: 'test::small', messages: [{ role: 'user', content: question }] }
-  return effects.perform(at, { kind: 'model', repeat: 'safe', request }, () =>
-    Promise.resolve({ text: answer, toolCalls: [], used }),
+  const spent = spentOf({ model: 'test::small', input: 100, output: 10, costUsd: 0.01 })
+  const request = { provider: 'test::small', messages: [{ role: 'user', parts: [{ type: 'text', text: question }] }] }
+  return effects.perform(at, { ...effectOf({ kind: 'model', repeat: 'safe', request }), costOf: () => spent }, () =>
+    Promise.resolve({ parts: [{ type: 'text', text: answer }] }),
   )
 }
 
 /** A whole task: a boundary with a file that is read and a model call. */
 export function makeTask(run: MadeRun, index: number, answer: string): Promise<unknown> {
-  const at = ['task', String(index)]
+  const at = [task(index)]
   return run.effects.boundary(at, async () => {
-    run.effects.observe([...at, 'ask', 'read'], { name: 'file.read', args: ['a.txt'] }, () => 'text of a')
-    await ask(run, [...at, 'ask#0'], { question: `question ${index}`, answer })
+    run.effects.observe(
+      [...at, part('ask'), part('read')],
+      { name: 'file.read', args: ['a.txt'], reads: 'a.txt' },
+      () => 'text of a',
+    )
+    await ask(run, placeAt(`task/${index}/ask#0`), { question: `question ${index}`, answer })
     return { status: 'done', index, label: `label ${index}` }
   })
 }

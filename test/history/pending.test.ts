@@ -1,18 +1,20 @@
 import { expect, it } from 'vitest'
-import type { EffectRequest } from '../../src/event/effects.ts'
-import { pendingEffects } from '../../src/history/pending.ts'
-import { uncertainLines } from '../../src/render/run-tree.ts'
+import { pendingEffects } from '../../src/history/part-view.ts'
+import { uncertainLines } from '../../src/render/runs.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { type MadeRun, makeRun } from './fixtures.ts'
+import { type AnyEffect, effectOf, placeAt } from '../helpers/effects.ts'
 
-const model: EffectRequest = { kind: 'model', repeat: 'safe', request: { provider: 'test::small' } }
-const command: EffectRequest = { kind: 'command', repeat: 'unsafe', request: { command: 'make', args: [] } }
+const model = effectOf({ kind: 'model', repeat: 'safe', request: { provider: 'test::small' } })
+const command = effectOf({ kind: 'command', repeat: 'unsafe', request: { command: 'make', args: [] } })
 
-function fail({ effects }: MadeRun, place: string, effect: EffectRequest): Promise<unknown> {
-  return effects.perform(['task', '0', place], effect, () => Promise.reject(new Error('status 400'))).catch(() => {})
+function fail({ effects }: MadeRun, place: string, effect: AnyEffect): Promise<unknown> {
+  return effects
+    .perform(placeAt(`task/0/${place}`), effect, () => Promise.reject(new Error('status 400')))
+    .catch(() => {})
 }
 
-function begin({ journal }: MadeRun, place: string, { kind, repeat, request }: EffectRequest): void {
+function begin({ journal }: MadeRun, place: string, { kind, repeat, request }: AnyEffect): void {
   journal.note({ k: 'started', p: `task/0/${place}`, kind, repeat, fp: 'x', request })
 }
 
@@ -32,16 +34,16 @@ it('lists what was under way, and what failed where only a person knows what it 
     { place: 'task/0/other', resume: 'choice', error: null },
   ])
   const paint = createPaint({ env: {}, isTerminal: false })
-  expect(uncertainLines(pending, { paint, lines: 40, workspace: '/w' })).toEqual([
+  expect(uncertainLines(pending, { paint })).toEqual([
     '',
-    'under way when it ended',
+    'in progress when the run stopped',
     '1.7  model test::small  task/0/ask#1',
-    '  end not known; a resume does it again',
+    '  outcome unknown; resume repeats it',
     '1.8  command make  task/0/other',
-    '  end not known; a resume needs a choice: --uncertain 1.8=redo, =done or =fail',
+    '  outcome unknown; resume needs your decision: --uncertain 1.8=redo, =done or =fail',
     '',
-    'failed, and only you can tell what it has done',
+    'failed with an unknown effect',
     '1.5  command make  task/0/exec',
-    '  it ended with: status 400; a resume needs a choice: --uncertain 1.5=redo, =done or =fail',
+    '  failed with: status 400; resume needs your decision: --uncertain 1.5=redo, =done or =fail',
   ])
 })

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { compareRuns, openSide } from '../../src/history/run-diff.ts'
-import { differenceText } from '../../src/render/run-diff.ts'
+import { differenceText } from '../../src/cli/commands/runs-show.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { ask, makeRun, makeTask } from './fixtures.ts'
+import { placeAt } from '../helpers/effects.ts'
 
 async function differences(before: string, after: string) {
   const sides = [await openSide(before), await openSide(after)] as const
@@ -14,12 +15,12 @@ async function differences(before: string, after: string) {
 it('finds no difference between two runs that did the same at other times', async () => {
   const [one, other] = [await makeRun(), await makeRun({ from: 1_900_000_000_000 })]
   for (const run of [one, other]) {
-    run.effects.observe(['pre', '0:a.lua', 'seed'], { name: 'math.randomseed', args: [] }, () => (run === one ? 1 : 2))
-    run.effects.observe(['pre', '0:a.lua', 'chunk#0'], { name: 'aip.time.now_iso_utc', args: [] }, () => [
+    run.effects.observe(placeAt('pre/0:a.lua/seed'), { name: 'math.randomseed', args: [] }, () => (run === one ? 1 : 2))
+    run.effects.observe(placeAt('pre/0:a.lua/chunk#0'), { name: 'aip.time.now_iso_utc', args: [] }, () => [
       String(run === one),
     ])
     const info = { _type: 'FileInfo', path: 'a', mtime: run === one ? 1 : 2, ctime: 3 }
-    run.effects.observe(['pre', '0:a.lua', 'chunk#1'], { name: 'aip.file.info', args: ['a'] }, () => [info])
+    run.effects.observe(placeAt('pre/0:a.lua/chunk#1'), { name: 'aip.file.info', args: ['a'] }, () => [info])
     await makeTask(run, 0, 'same')
     await run.end()
   }
@@ -37,8 +38,8 @@ it('finds sources, prompts, answers and host calls that differ, by place', async
       hash: word,
       value: { prompt: `Say ${word}.\n` },
     })
-    run.effects.observe(['files', 'context'], { name: 'file.list', args: ['*'] }, () => [word])
-    await ask(run, ['task', '0', 'ask#0'], { question: `Say ${word}.`, answer: `It is ${word}.` })
+    run.effects.observe(placeAt('files/context'), { name: 'file.list', args: ['*'] }, () => [word])
+    await ask(run, placeAt('task/0/ask#0'), { question: `Say ${word}.`, answer: `It is ${word}.` })
     await run.end()
   }
   expect(await differences(one.folder, other.folder)).toEqual([
@@ -58,8 +59,8 @@ describe('a call with values over 64 KB', () => {
   const load = async (text: string, mtime: number) => {
     const run = await makeRun()
     const file = { path: 'a.txt', mtime, ctime: mtime, content: text }
-    run.effects.observe(['pre', '0:a.lua', 'chunk#0'], { name: 'aip.file.load', args: ['a.txt'] }, () => [file])
-    await run.effects.call(['pre', '0:a.lua', 'chunk#1'], { name: 'aip.file.save', args: ['b.txt', text] }, () => [1])
+    run.effects.observe(placeAt('pre/0:a.lua/chunk#0'), { name: 'aip.file.load', args: ['a.txt'] }, () => [file])
+    await run.effects.call(placeAt('pre/0:a.lua/chunk#1'), { name: 'aip.file.save', args: ['b.txt', text] }, () => [1])
     await run.end()
     return run.folder
   }

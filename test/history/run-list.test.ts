@@ -100,7 +100,7 @@ describe('the list of runs', () => {
     expect(long?.error).toBe(`${'long '.repeat(400)}…`)
   })
 
-  it('tells a run that broke off from one whose process is alive', async () => {
+  it('tells a run that was interrupted from one whose process is alive', async () => {
     const runs = tempTree()
     const broken = await makeRun({ runs, id: ids[0] })
     await makeTask(broken, 0, 'x')
@@ -166,7 +166,7 @@ describe('the index', () => {
     expect((await list(runs)).map(({ id }) => id)).toEqual([ids[2], ids[0]])
   })
 
-  it('is written anew once most of it is of runs that are gone, or older lines of the same run', async () => {
+  it('is rewritten once most of it is of runs that are gone, or older lines of the same run', async () => {
     const runs = await threeRuns()
     const line = indexOf(runs)[0] ?? ''
     appendFileSync(join(runs, 'index.jsonl'), `${line}\n`.repeat(200))

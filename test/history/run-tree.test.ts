@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { omittedIn, viewParts } from '../../src/history/part-view.ts'
-import { findPart, viewPlace } from '../../src/history/place-detail.ts'
-import { readTree, type TreeOptions } from '../../src/history/run-tree.ts'
-import { openFileRecords } from '../../src/journal/file-records.ts'
+import { viewPlace } from '../../src/history/place-detail.ts'
+import { findPart, readTree, type TreeOptions } from '../../src/history/run-tree.ts'
+import { openFileRecords } from '../../src/journal/source.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { ask, makeRun, makeTask } from './fixtures.ts'
+import { effectOf, placeAt } from '../helpers/effects.ts'
+import { placeText } from '../../src/event/place.ts'
 
 async function treeOf(folder: string, options: Partial<TreeOptions> = {}) {
   const source = openFileRecords(folder, { mask: noMask })
@@ -41,12 +43,12 @@ describe('the tree of a run', () => {
 
   it('shows prints, pins and labels where they were shown', async () => {
     const run = await makeRun()
-    const at = ['pre', '0:a.aip', 'data']
+    const at = placeAt('pre/0:a.aip/data')
     await run.effects.boundary(at, async () => {
       const pin = { type: 'pin', scope: 'run', id: 'x', priority: 1, label: 'Files:', content: '3 of 20' }
-      run.journal.note({ k: 'show', p: at.join('/'), event: pin })
-      run.journal.note({ k: 'show', p: at.join('/'), event: { type: 'print', name: 'a.aip', text: 'hello' } })
-      run.journal.note({ k: 'show', p: at.join('/'), event: { type: 'label', scope: 'task', label: 'Fix it' } })
+      run.journal.note({ k: 'show', p: placeText(at), event: pin })
+      run.journal.note({ k: 'show', p: placeText(at), event: { type: 'print', name: 'a.aip', text: 'hello' } })
+      run.journal.note({ k: 'show', p: placeText(at), event: { type: 'label', scope: 'task', label: 'Fix it' } })
     })
     await run.end()
     const { root, context } = await treeOf(run.folder)
@@ -66,11 +68,11 @@ describe('the tree of a run', () => {
 
   it('says what failed and where, up to the part that did not finish', async () => {
     const run = await makeRun()
-    const at = ['pre', '0:a.aip']
+    const at = placeAt('pre/0:a.aip')
     const failing = run.effects.boundary(at, () =>
       run.effects.perform(
-        [...at, 'data#0'],
-        { kind: 'command', repeat: 'unsafe', request: { command: 'make', args: ['all'] } },
+        placeAt('pre/0:a.aip/data#0'),
+        effectOf({ kind: 'command', repeat: 'unsafe', request: { command: 'make', args: ['all'] } }),
         () => Promise.reject(new Error('no rule to make target')),
       ),
     )
@@ -95,9 +97,9 @@ describe('the tree of a run', () => {
     ['anything else that was thrown', new Error('my own message')],
   ])('says why a part failed in which no call did: %s', async (_, error) => {
     const run = await makeRun()
-    const failing = run.effects.boundary(['pre', '0:a.lua'], () =>
+    const failing = run.effects.boundary(placeAt('pre/0:a.lua'), () =>
       run.effects
-        .boundary(['pre', '0:a.lua', 'chunk'], () => Promise.reject(error))
+        .boundary(placeAt('pre/0:a.lua/chunk'), () => Promise.reject(error))
         .catch((caught: Error) => {
           throw new BatonError('AGENT_FAILED', `Sub-agent failed: ${caught.message}`)
         }),
@@ -115,9 +117,11 @@ describe('the tree of a run', () => {
 
   it('shows the error of a part beside another one below it that was dealt with', async () => {
     const run = await makeRun()
-    const at = ['pre', '0:a.lua', 'chunk']
+    const at = placeAt('pre/0:a.lua/chunk')
     const failing = run.effects.boundary(at, async () => {
-      await run.effects.boundary([...at, 'b.lua'], () => Promise.reject(new Error('first'))).catch(() => undefined)
+      await run.effects
+        .boundary(placeAt('pre/0:a.lua/chunk/b.lua'), () => Promise.reject(new Error('first')))
+        .catch(() => undefined)
       throw new Error('second')
     })
     await expect(failing).rejects.toThrow('second')
@@ -128,7 +132,7 @@ describe('the tree of a run', () => {
 
   it('has the label of a task that failed, and why it did', async () => {
     const run = await makeRun()
-    await run.effects.boundary(['task', '0'], async () => ({ status: 'failed', label: 'src/f2.txt' }), {
+    await run.effects.boundary(placeAt('task/0'), async () => ({ status: 'failed', label: 'src/f2.txt' }), {
       label: 'src/f2.txt',
       isFinal: () => false,
       failureIn: () => ({ code: 'BUDGET', message: 'too dear' }),
@@ -141,11 +145,11 @@ describe('the tree of a run', () => {
   it('does not say that a part has failed at which a later process was at work again', async () => {
     const runs = tempTree()
     const first = await makeRun({ runs })
-    const failing = first.effects.boundary(['task', '0'], () => Promise.reject(new Error('no')))
+    const failing = first.effects.boundary(placeAt('task/0'), () => Promise.reject(new Error('no')))
     await expect(failing).rejects.toThrow('no')
     await first.end('error', 1)
     const second = await makeRun({ runs })
-    await ask(second, ['task', '0', 'ask#0'], { question: 'a', answer: 'b' })
+    await ask(second, placeAt('task/0/ask#0'), { question: 'a', answer: 'b' })
     await second.journal.close()
     const { root, context } = await treeOf(second.folder)
     expect(viewParts(root, context)).toMatchObject([{ status: 'unfinished', error: null }])
@@ -153,13 +157,12 @@ describe('the tree of a run', () => {
 
   it('takes the time of a part without the break in which nobody worked on the run', async () => {
     const runs = tempTree()
-    const at = ['task', '0']
     const first = await makeRun({ runs, from: 1_000_000 })
     first.journal.note({ k: 'begin', p: 'task/0', key: {} })
-    await ask(first, [...at, 'ask#0'], { question: 'a', answer: 'b' })
+    await ask(first, placeAt('task/0/ask#0'), { question: 'a', answer: 'b' })
     await first.journal.close()
     const second = await makeRun({ runs, from: 90_000_000 })
-    await ask(second, [...at, 'ask#1'], { question: 'c', answer: 'd' })
+    await ask(second, placeAt('task/0/ask#1'), { question: 'c', answer: 'd' })
     second.journal.note({ k: 'done', p: 'task/0', value: {} })
     await second.end()
     const { root, context } = await treeOf(second.folder)
@@ -197,13 +200,12 @@ describe('the tree of a run', () => {
 
   it('shows an error that a script went on after only at the call', async () => {
     const run = await makeRun()
-    const at = ['pre', '0:a.lua', 'chunk']
-    await run.effects.boundary(at, async () => {
+    await run.effects.boundary(placeAt('pre/0:a.lua/chunk'), async () => {
       const load = (): never => {
         throw new Error('there is no file b')
       }
       expect(() =>
-        run.effects.observe([...at.slice(0, 2), 'chunk#0'], { name: 'aip.file.load', args: ['b'] }, load),
+        run.effects.observe(placeAt('pre/0:a.lua/chunk#0'), { name: 'aip.file.load', args: ['b'] }, load),
       ).toThrow()
     })
     await run.end()
@@ -212,7 +214,7 @@ describe('the tree of a run', () => {
     expect(viewParts(root, context)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
   })
 
-  it('shows what was done afresh once, and counts what was paid for both', async () => {
+  it('shows what was rerun once, and counts what was paid for both', async () => {
     const run = await makeRun()
     await makeTask(run, 0, 'first')
     await makeTask(run, 0, 'second')
@@ -275,7 +277,7 @@ describe('one part of a run', () => {
   it('says where a large value is lost, and shows the rest', async () => {
     const { rmSync } = await import('node:fs')
     const run = await makeRun()
-    await ask(run, ['task', '0', 'ask#0'], { question: 'x'.repeat(100_000), answer: 'short' })
+    await ask(run, placeAt('task/0/ask#0'), { question: 'x'.repeat(100_000), answer: 'short' })
     await run.end()
     rmSync(`${run.folder}/blobs`, { recursive: true })
     const { root, context } = await treeOf(run.folder, { keepsAnswers: true })

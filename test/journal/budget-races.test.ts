@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Cost, EffectRequest, Estimate } from '../../src/event/effects.ts'
-import { createMemoryEffects } from '../../src/journal/memory.ts'
-import { createBudget, type BudgetLimits, type RunBudget } from '../../src/journal/run-budget.ts'
+import { createBudget, type RunBudget } from '../../src/journal/budget.ts'
+import type { BudgetLimits, Cost, Estimate } from '../../src/event/effects.ts'
+import { createMemoryEffects } from '../helpers/memory-journal.ts'
+import { placeAt, type AnyEffect, effectOf, spentOf } from '../helpers/effects.ts'
 
-function call(estimate: Estimate): EffectRequest {
-  return { kind: 'model', request: { provider: 'openai::m' }, repeat: 'safe', estimate }
+function call(estimate: Estimate): AnyEffect {
+  return effectOf({ kind: 'model', request: { provider: 'openai::m' }, repeat: 'safe', estimate })
 }
 
 function budget(limits: Omit<BudgetLimits, 'unpriced'>, parent?: RunBudget): RunBudget {
@@ -81,28 +82,30 @@ describe('effects under a budget', () => {
 
   it('are told their output limit, and settled by what they did cost', async () => {
     const tokens = budget({ tokens: 1500 })
-    const effects = createMemoryEffects({ budget: tokens, costOf: () => ({ calls: 1, tokens: 300 }) })
-    const limit = await effects.perform(['a'], call(estimate), async (_, { outputTokens }) => outputTokens)
+    const effects = createMemoryEffects({ budget: tokens })
+    const effect = { ...call(estimate), costOf: () => spentOf({ input: 300 }) }
+    const limit = await effects.perform(placeAt('a'), effect, async (_, { outputTokens }) => outputTokens)
     expect([limit, tokens.spent().tokens]).toEqual([1400, 300])
   })
 
   it('are settled by what their failure did cost, else by their estimate', async () => {
     const tokens = budget({ tokens: 10_000 })
     const known = new Error('refused by the host')
-    const effects = createMemoryEffects({
-      budget: tokens,
-      costOfFailure: (_, error) => (error === known ? { calls: 1, tokens: 0, usd: 0 } : undefined),
+    const effects = createMemoryEffects({ budget: tokens })
+    const refused = effects.perform(placeAt('a'), call(estimate), async (_, { failed }) => {
+      failed(spentOf({}))
+      throw known
     })
-    await expect(effects.perform(['a'], call(estimate), () => Promise.reject(known))).rejects.toBe(known)
+    await expect(refused).rejects.toBe(known)
     expect(tokens.spent()).toEqual({ calls: 1, tokens: 0, usd: 0 })
-    const cut = effects.perform(['b'], call(estimate), () => Promise.reject(new Error('cut')))
+    const cut = effects.perform(placeAt('b'), call(estimate), () => Promise.reject(new Error('cut')))
     await expect(cut).rejects.toThrow('cut')
     expect(tokens.spent().tokens).toBe(2100)
   })
 
   it('leave no record when the budget refuses them', async () => {
     const effects = createMemoryEffects({ budget: budget({ calls: 0 }) })
-    await expect(effects.perform(['a'], call(estimate), async () => 1)).rejects.toMatchObject({ code: 'BUDGET' })
+    await expect(effects.perform(placeAt('a'), call(estimate), async () => 1)).rejects.toMatchObject({ code: 'BUDGET' })
     expect(effects.records).toEqual([])
   })
 })

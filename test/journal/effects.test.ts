@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../src/base/error.ts'
-import { StopSignal } from '../../src/base/stop.ts'
+import { BatonError, StopSignal } from '../../src/base/error.ts'
 import type { EffectRequest, Effects, PlannedChange } from '../../src/event/effects.ts'
 import type { Budget } from '../../src/journal/budget.ts'
 import { createEffects, type EffectsOptions } from '../../src/journal/effects.ts'
-import { createMemoryEffects } from '../../src/journal/memory.ts'
+import { createMemoryEffects } from '../helpers/memory-journal.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createFaultyFiles } from './fixtures/faulty-files.ts'
 import { createMortalOwners, newRunFolder, recordsIn } from './fixtures/run-folder.ts'
+import { placeAt, effectOf, spentOf } from '../helpers/effects.ts'
+import { item, placeText } from '../../src/event/place.ts'
 
 const now = (): Date => new Date(0)
-const model: EffectRequest = { kind: 'model', request: { b: 1, a: 'ask' }, repeat: 'safe' }
+const model = effectOf({ kind: 'model', request: { b: 1, a: 'ask' }, repeat: 'safe' })
+const spent = spentOf({ input: 8, output: 4, costUsd: 0.5 })
 
 const stopped = new StopSignal('SIGTERM', 143)
 
@@ -23,15 +25,23 @@ interface Started {
 async function start(options: Partial<EffectsOptions> & { readonly folder?: string } = {}): Promise<Started> {
   const { folder = newRunFolder(), ...rest } = options
   const journal = options.journal ?? (await openRun({ folder, now }))
-  const effects = createEffects({ signal: new AbortController().signal, ...rest, journal })
+  const effects = createEffects({
+    signal: new AbortController().signal,
+    permission: { check: () => ({ kind: 'allow' }) },
+    onSpent: () => {},
+    ...rest,
+    journal,
+  })
   return { effects, folder, close: () => journal.close() }
 }
 
 describe('observe', () => {
   it('gives what was read and records it with its call', async () => {
     const { effects, folder, close } = await start()
-    expect(effects.observe(['task', '0', 'data#1'], { name: 'file.load', args: ['a/b.md'] }, () => 'text')).toBe('text')
-    expect(effects.observe(['task', '0', 'data#2'], { name: 'nothing', args: null }, () => undefined)).toBe(undefined)
+    expect(effects.observe(placeAt('task/0/data#1'), { name: 'file.load', args: ['a/b.md'] }, () => 'text')).toBe(
+      'text',
+    )
+    expect(effects.observe(placeAt('task/0/data#2'), { name: 'nothing', args: null }, () => undefined)).toBe(undefined)
     await close()
     const head = { e: 1, t: 0, k: 'obs' }
     expect(await recordsIn(folder)).toEqual([
@@ -51,7 +61,7 @@ describe('observe', () => {
       const read = (): never => {
         throw error
       }
-      expect(() => effects.observe(['a'], { name: 'load', args: [] }, read)).toThrow(
+      expect(() => effects.observe(placeAt('a'), { name: 'load', args: [] }, read)).toThrow(
         error instanceof Error ? error : 'text',
       )
     }
@@ -70,7 +80,7 @@ describe('observe', () => {
 
   it('allows one place to be used twice', () => {
     const effects = createMemoryEffects()
-    for (const value of [1, 2]) effects.observe(['a'], { name: 'time', args: [] }, () => value)
+    for (const value of [1, 2]) effects.observe(placeAt('a'), { name: 'time', args: [] }, () => value)
     expect(effects.records).toMatchObject([
       { n: 1, p: 'a', value: 1 },
       { n: 2, p: 'a', value: 2 },
@@ -87,7 +97,7 @@ describe('changeFile', () => {
     const { effects, folder, close } = await start()
     let atAct: Promise<readonly unknown[]> | undefined
     const hasChanged = effects.changeFile(
-      ['data#0'],
+      placeAt('data#0'),
       asked,
       doing((disk) => {
         expect(disk('/w/a.md')).toBe('/w/a.md')
@@ -105,7 +115,7 @@ describe('changeFile', () => {
     const act = (): never => {
       throw Object.assign(new Error('full'), { code: 'ENOSPC' })
     }
-    expect(() => effects.changeFile(['data#0'], asked, doing(act))).toThrow('full')
+    expect(() => effects.changeFile(placeAt('data#0'), asked, doing(act))).toThrow('full')
     expect(effects.records[1]).toMatchObject({
       status: 'error',
       error: { type: 'system', code: 'ENOSPC', message: 'full' },
@@ -123,7 +133,7 @@ describe('changeFile', () => {
     const act = (): void => {
       changed = true
     }
-    expect(() => effects.changeFile(['a'], asked, doing(act))).toThrow('ENOSPC')
+    expect(() => effects.changeFile(placeAt('a'), asked, doing(act))).toThrow('ENOSPC')
     expect(changed).toBe(false)
     await expect(journal.close()).rejects.toThrow('ENOSPC')
   })
@@ -133,8 +143,8 @@ describe('changeFile', () => {
     const refuse = (): never => {
       throw new BatonError('OUTSIDE_WORKSPACE', 'not there')
     }
-    expect(effects.changeFile(['data#0'], asked, () => undefined)).toBe(false)
-    expect(() => effects.changeFile(['data#1'], asked, refuse)).toThrow('not there')
+    expect(effects.changeFile(placeAt('data#0'), asked, () => undefined)).toBe(false)
+    expect(() => effects.changeFile(placeAt('data#1'), asked, refuse)).toThrow('not there')
     expect(effects.records).toMatchObject([
       { k: 'obs', p: 'data#0', name: 'file.change', args: asked, status: 'ok' },
       { k: 'obs', p: 'data#1', args: asked, status: 'error', error: { code: 'OUTSIDE_WORKSPACE' } },
@@ -144,8 +154,9 @@ describe('changeFile', () => {
 
 describe('perform', () => {
   it('records start and end with place, request, fingerprint, value and cost', async () => {
-    const { effects, folder, close } = await start({ costOf: () => ({ tokens: 12, usd: 0.5 }) })
-    const answer = await effects.perform(['task', 'a/b'], { ...model, estimate: { tokens: 20 } }, async () => ({
+    const { effects, folder, close } = await start()
+    const effect = { ...model, estimate: { tokens: 20 }, costOf: () => spent }
+    const answer = await effects.perform([item('task'), item('a/b')], effect, async () => ({
       text: 'hi',
     }))
     expect(answer).toEqual({ text: 'hi' })
@@ -165,7 +176,8 @@ describe('perform', () => {
         kind,
         status: 'ok',
         value: { text: 'hi' },
-        cost: { tokens: 12, usd: 0.5 },
+        cost: { calls: 1, tokens: 12, usd: 0.5 },
+        spent: [spent],
       },
     ])
   })
@@ -176,9 +188,9 @@ describe('perform', () => {
       hide: (text: string) => text.replaceAll(value, '«»'),
       unmask: (text: string) => text,
     })
-    const prints = async (value: string, request: EffectRequest['request']): Promise<unknown> => {
+    const prints = async (value: string, request: EffectRequest<unknown>['request']): Promise<unknown> => {
       const effects = createMemoryEffects({ mask: mask(value) })
-      await effects.perform(['a'], { ...model, request }, async () => 1)
+      await effects.perform(placeAt('a'), { ...model, request }, async () => 1)
       return effects.records[0]?.k === 'started' && effects.records[0].fp
     }
     const first = await prints('key-one', { a: 1, b: { c: 'key-one', d: null } })
@@ -190,7 +202,7 @@ describe('perform', () => {
     const effects = createMemoryEffects()
     const open: (() => void)[] = []
     const calls = ['first', 'second'].map((value) =>
-      effects.perform(['a'], model, async () => {
+      effects.perform(placeAt('a'), model, async () => {
         await new Promise<void>((resolve) => open.push(resolve))
         return value
       }),
@@ -209,15 +221,15 @@ describe('perform', () => {
 
   it('syncs the end of paid effects and the start of unsafe ones, and nothing else', async () => {
     const syncsOf = async (
-      kind: EffectRequest['kind'],
-      repeat: EffectRequest['repeat'],
+      kind: EffectRequest<unknown>['kind'],
+      repeat: EffectRequest<unknown>['repeat'],
     ): Promise<readonly number[]> => {
       const files = createFaultyFiles()
       const journal = await openRun({ folder: newRunFolder(), now, files })
       const { effects } = await start({ journal })
       const count = (): number => files.log.filter((name) => name === 'syncData').length
       let atAct = 0
-      await effects.perform(['a'], { kind, request: null, repeat }, async () => {
+      await effects.perform(placeAt('a'), effectOf({ kind, repeat }), async () => {
         atAct = count()
       })
       const atEnd = count()
@@ -233,7 +245,7 @@ describe('perform', () => {
   it('records a failure and throws it on', async () => {
     const effects = createMemoryEffects()
     const failure = new BatonError('MODEL_FAILED', 'the server answered 500', { hint: 'try later' })
-    await expect(effects.perform(['a'], model, () => Promise.reject(failure))).rejects.toBe(failure)
+    await expect(effects.perform(placeAt('a'), model, () => Promise.reject(failure))).rejects.toBe(failure)
     expect(effects.records[1]).toMatchObject({
       status: 'error',
       error: { type: 'baton', code: 'MODEL_FAILED', message: 'the server answered 500', hint: 'try later' },
@@ -243,28 +255,30 @@ describe('perform', () => {
   it('records work that was stopped as cancelled', async () => {
     const stop = new AbortController()
     const effects = createMemoryEffects({ signal: stop.signal })
-    const waiting = effects.perform(['a'], model, (signal) => {
+    const waiting = effects.perform(placeAt('a'), model, (signal) => {
       queueMicrotask(() => stop.abort(new BatonError('ABORTED', 'stopped by Ctrl-C')))
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
     })
     await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' })
     expect(effects.records.map((record) => record.k)).toEqual(['started', 'ended'])
     expect(effects.records[1]).toMatchObject({ status: 'cancelled', error: { message: 'stopped by Ctrl-C' } })
-    await expect(effects.perform(['b'], model, async () => 1)).rejects.toMatchObject({ code: 'ABORTED' })
+    await expect(effects.perform(placeAt('b'), model, async () => 1)).rejects.toMatchObject({ code: 'ABORTED' })
     expect(effects.records).toHaveLength(2)
   })
 
   it('begins nothing that is not allowed', async () => {
     const begun: string[] = []
     const effects = createMemoryEffects({
-      policy: {
-        check: ({ kind }) => (kind === 'command' ? { kind: 'deny', reason: 'no shell here' } : { kind: 'ask' }),
+      permission: {
+        check: ({ kind }) =>
+          kind === 'command' ? { kind: 'deny', reason: 'no shell here', code: 'UNTRUSTED' } : { kind: 'ask' },
       },
     })
     const act = async (): Promise<void> => void begun.push('begun')
-    const refused = effects.perform(['a'], { kind: 'command', request: null, repeat: 'unsafe' }, act)
-    await expect(refused).rejects.toMatchObject({ code: 'UNTRUSTED', message: 'command is not allowed: no shell here' })
-    await expect(effects.perform(['a'], model, act)).rejects.toMatchObject({ code: 'NEEDS_INPUT' })
+    const refused = effects.perform(placeAt('a'), effectOf({ kind: 'command', repeat: 'unsafe' }), act)
+    await expect(refused).rejects.toMatchObject({ code: 'UNTRUSTED', message: 'no shell here' })
+    const asking = { ...model, action: { kind: 'model', model: 'm', label: 'x::m' } as const }
+    await expect(effects.perform(placeAt('a'), asking, act)).rejects.toMatchObject({ code: 'NEEDS_INPUT' })
     expect([begun, effects.records]).toEqual([[], []])
   })
 
@@ -276,7 +290,7 @@ describe('perform', () => {
     let underWay = Promise.resolve()
     let finish = (): void => undefined
     const begunOld = new Promise<void>((begin) => {
-      underWay = effects.perform(['old'], model, () => {
+      underWay = effects.perform(placeAt('old'), model, () => {
         begin()
         return new Promise<void>((resolve) => (finish = resolve))
       })
@@ -289,9 +303,9 @@ describe('perform', () => {
     const act = async (): Promise<void> => {
       begun = true
     }
-    const unsafe: EffectRequest = { kind: 'command', request: null, repeat: 'unsafe' }
+    const unsafe = effectOf({ kind: 'command', repeat: 'unsafe' })
     for (const effect of [model, unsafe]) {
-      await expect(effects.perform(['new'], effect, act)).rejects.toMatchObject({
+      await expect(effects.perform(placeAt('new'), effect, act)).rejects.toMatchObject({
         code: 'JOURNAL_FAILED',
         message: 'another process has taken over this run; this one stops here',
       })
@@ -307,14 +321,16 @@ describe('perform', () => {
     const folder = newRunFolder()
     const healthy = createFaultyFiles()
     const sample = await start({ journal: await openRun({ folder: newRunFolder(), now, files: healthy }) })
-    await sample.effects.perform(['a'], model, async () => 'paid')
+    await sample.effects.perform(placeAt('a'), model, async () => 'paid')
     const lastWrite = healthy.log.lastIndexOf('write') + 1
     await sample.close()
 
     const files = createFaultyFiles({ operation: lastWrite, when: 'before', code: 'ENOSPC' })
     const journal = await openRun({ folder, now, files })
     const { effects } = await start({ journal })
-    await expect(effects.perform(['a'], model, async () => 'paid')).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+    await expect(effects.perform(placeAt('a'), model, async () => 'paid')).rejects.toMatchObject({
+      code: 'JOURNAL_FAILED',
+    })
     expect(journal.failure.aborted).toBe(true)
     await expect(journal.close()).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
     expect(await recordsIn(folder)).toMatchObject([{ k: 'started' }])
@@ -323,12 +339,12 @@ describe('perform', () => {
   it('tells when effects begin and how they end', async () => {
     const told: string[] = []
     const effects = createMemoryEffects({
-      onEffect: (at, { kind, phase }) => told.push(`${at.join('/')} ${kind} ${phase}`),
+      onEffect: (at, { kind, phase }) => told.push(`${placeText(at)} ${kind} ${phase}`),
     })
-    await effects.perform(['a'], model, async () => 1)
-    await effects.perform(['b'], model, () => Promise.reject(new Error('no'))).catch(() => undefined)
+    await effects.perform(placeAt('a'), model, async () => 1)
+    await effects.perform(placeAt('b'), model, () => Promise.reject(new Error('no'))).catch(() => undefined)
     const record = { op: 'delete', path: 'c', before: 'ff', after: null }
-    effects.changeFile(['c'], record, () => ({ record, act: () => undefined }))
+    effects.changeFile(placeAt('c'), record, () => ({ record, act: () => undefined }))
     expect(told).toEqual([
       'a model started',
       'a model ok',
@@ -347,10 +363,10 @@ describe('budget', () => {
       async reserve({ estimate }, { at }) {
         const tokens = estimate?.tokens ?? 0
         if (tokens > limit) throw new BatonError('LIMIT', 'the budget is used up')
-        log.push(`${at.join('/')} reserves ${tokens}`)
+        log.push(`${placeText(at)} reserves ${tokens}`)
         return {
           grant: {},
-          settle: (cost) => log.push(`${at.join('/')} settles ${cost === undefined ? 'unknown' : cost.tokens}`),
+          settle: (cost) => log.push(`${placeText(at)} settles ${cost === undefined ? 'unknown' : cost.tokens}`),
         }
       },
     }
@@ -359,15 +375,19 @@ describe('budget', () => {
 
   it('reserves before an effect and settles what it did cost', async () => {
     const { budget, log } = createLedger(10)
-    const effects = createMemoryEffects({ budget, costOf: () => ({ tokens: 3 }) })
-    await effects.perform(['a'], { ...model, estimate: { tokens: 10 } }, async () => log.length)
-    await effects.perform(['b'], model, () => Promise.reject(new Error('no'))).catch(() => undefined)
+    const effects = createMemoryEffects({ budget })
+    await effects.perform(
+      placeAt('a'),
+      { ...model, estimate: { tokens: 10 }, costOf: () => spentOf({ input: 3 }) },
+      async () => log.length,
+    )
+    await effects.perform(placeAt('b'), model, () => Promise.reject(new Error('no'))).catch(() => undefined)
     expect(log).toEqual(['a reserves 10', 'a settles 3', 'b reserves 0', 'b settles unknown'])
   })
 
   it('begins nothing that the budget refuses', async () => {
     const effects = createMemoryEffects({ budget: createLedger(10).budget })
-    const refused = effects.perform(['a'], { ...model, estimate: { tokens: 11 } }, async () => 1)
+    const refused = effects.perform(placeAt('a'), { ...model, estimate: { tokens: 11 } }, async () => 1)
     await expect(refused).rejects.toMatchObject({ code: 'LIMIT' })
     expect(effects.records).toEqual([])
   })
@@ -377,7 +397,7 @@ describe('budget', () => {
     const files = createFaultyFiles({ operation: 1, when: 'before', code: 'EROFS' })
     const journal = await openRun({ folder: newRunFolder(), now, files })
     const { effects } = await start({ journal, budget })
-    await expect(effects.perform(['a'], model, async () => 1)).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+    await expect(effects.perform(placeAt('a'), model, async () => 1)).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
     expect(log).toEqual(['a reserves 0', 'a settles 0'])
     await expect(journal.close()).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
   })
@@ -386,8 +406,8 @@ describe('budget', () => {
 describe('boundary', () => {
   it('records the whole result of finished work, behind what happened in it', async () => {
     const effects = createMemoryEffects()
-    const result = await effects.boundary(['task', '0'], async () => {
-      effects.observe(['task', '0', 'data#0'], { name: 'time', args: [] }, () => 1)
+    const result = await effects.boundary(placeAt('task/0'), async () => {
+      effects.observe(placeAt('task/0/data#0'), { name: 'time', args: [] }, () => 1)
       return { output: [1n, undefined], left: undefined }
     })
     expect(result).toEqual({ output: [1n, undefined], left: undefined })
@@ -401,7 +421,7 @@ describe('boundary', () => {
   it('records why work failed, and no end of it, so that it is entered again', async () => {
     const effects = createMemoryEffects()
     const error = new BatonError('SCRIPT_FAILED', 'no', { place: { file: 'a.lua', line: 2, text: 'whole text' } })
-    const failing = effects.boundary(['a'], () => Promise.reject(error), { label: 'the first' })
+    const failing = effects.boundary(placeAt('a'), () => Promise.reject(error), { label: 'the first' })
     await expect(failing).rejects.toBe(error)
     const recorded = { type: 'baton', code: 'SCRIPT_FAILED', message: 'no', place: { file: 'a.lua', line: 2 } }
     expect(effects.records).toMatchObject([
@@ -418,14 +438,14 @@ describe('boundary', () => {
     ['cannot go on as it is recorded', new BatonError('DIVERGED', 'another way')],
   ])('records no failure of work that %s', async (_, error) => {
     const effects = createMemoryEffects()
-    await expect(effects.boundary(['a'], () => Promise.reject(error))).rejects.toBe(error)
+    await expect(effects.boundary(placeAt('a'), () => Promise.reject(error))).rejects.toBe(error)
     expect(effects.records).toMatchObject([{ k: 'begin', p: 'a' }])
     expect(effects.records).toHaveLength(1)
   })
 
   it('records what failed in a value that is not final', async () => {
     const effects = createMemoryEffects()
-    await effects.boundary(['a'], async () => 'bad', {
+    await effects.boundary(placeAt('a'), async () => 'bad', {
       isFinal: () => false,
       failureIn: (value) => ({ code: 'TASK_FAILED', message: `it is ${value}`, file: 'a.md', line: 3 }),
     })
@@ -437,8 +457,8 @@ describe('boundary', () => {
     const files = createFaultyFiles()
     const folder = newRunFolder()
     const journal = await openRun({ folder, now, files })
-    const effects = createEffects({ journal, signal: new AbortController().signal })
-    await expect(effects.boundary(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const { effects } = await start({ journal })
+    await expect(effects.boundary(placeAt('a'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     await journal.close()
     expect(files.log.filter((name) => name.startsWith('sync'))).toEqual([])
   })
@@ -446,14 +466,14 @@ describe('boundary', () => {
   it('records no end of work whose value is not final', async () => {
     const effects = createMemoryEffects()
     const isFinal = (value: string): boolean => value === 'good'
-    for (const value of ['bad', 'good']) await effects.boundary([value], async () => value, { isFinal })
+    for (const value of ['bad', 'good']) await effects.boundary(placeAt(value), async () => value, { isFinal })
     expect(effects.records.flatMap((record) => (record.k === 'done' ? [record.p] : []))).toEqual(['good'])
   })
 
   it('records a short hash of each input, equal for equal values, and none of one that is undefined', async () => {
     const effects = createMemoryEffects()
     const keyOf = async (inputs: { readonly [name: string]: unknown }): Promise<unknown> => {
-      await effects.boundary(['a'], async () => 1, { inputs })
+      await effects.boundary(placeAt('a'), async () => 1, { inputs })
       const begin = effects.records.findLast((record) => record.k === 'begin')
       return begin?.k === 'begin' && begin.key
     }
@@ -472,8 +492,8 @@ describe('call', () => {
 
   it('records what a call that acted gave, at once or later, behind what it did', async () => {
     const effects = createMemoryEffects()
-    expect(effects.call(['s#0'], asked, () => 1)).toBe(1)
-    const later = effects.call(['s#1'], asked, () => effects.perform(['s#1'], model, async () => 'hi'))
+    expect(effects.call(placeAt('s#0'), asked, () => 1)).toBe(1)
+    const later = effects.call(placeAt('s#1'), asked, () => effects.perform(placeAt('s#1'), model, async () => 'hi'))
     expect(await later).toBe('hi')
     expect(effects.records).toMatchObject([
       { k: 'call', p: 's#0', ...asked, status: 'ok', value: 1 },
@@ -489,11 +509,13 @@ describe('call', () => {
     const fail = (error: Error) => (): never => {
       throw error
     }
-    expect(() => effects.call(['s#0'], asked, fail(new Error('no')))).toThrow('no')
-    expect(() => effects.call(['s#1'], asked, fail(new BatonError('DIVERGED', 'other way')))).toThrow('other way')
-    await expect(effects.call(['s#2'], asked, async () => fail(new Error('later'))())).rejects.toThrow('later')
+    expect(() => effects.call(placeAt('s#0'), asked, fail(new Error('no')))).toThrow('no')
+    expect(() => effects.call(placeAt('s#1'), asked, fail(new BatonError('DIVERGED', 'other way')))).toThrow(
+      'other way',
+    )
+    await expect(effects.call(placeAt('s#2'), asked, async () => fail(new Error('later'))())).rejects.toThrow('later')
     stop.abort(new BatonError('ABORTED', 'stopped'))
-    expect(() => effects.call(['s#3'], asked, fail(new Error('stopped')))).toThrow('stopped')
+    expect(() => effects.call(placeAt('s#3'), asked, fail(new Error('stopped')))).toThrow('stopped')
     expect(effects.records).toMatchObject([
       { k: 'call', p: 's#0', status: 'error', error: { message: 'no' } },
       { k: 'call', p: 's#2', status: 'error', error: { message: 'later' } },

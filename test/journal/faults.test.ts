@@ -3,12 +3,13 @@ import { BatonError } from '../../src/base/error.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import type { FilePort } from '../../src/journal/file-port.ts'
 import type { RunJournal } from '../../src/journal/journal.ts'
-import { readValue } from '../../src/journal/read-value.ts'
+import { readValue } from '../../src/journal/cassette.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { openRun } from '../../src/journal/store.ts'
-import { createFaultyFiles, type Fault } from './fixtures/faulty-files.ts'
+import { type Fault, createFaultyFiles } from './fixtures/faulty-files.ts'
 import { createMortalOwners, newRunFolder, recordsIn } from './fixtures/run-folder.ts'
+import { effectOf, openGate, placeAt } from '../helpers/effects.ts'
 
 const now = (): Date => new Date(0)
 const owners = createMortalOwners()
@@ -43,7 +44,7 @@ async function workload(folder: string, files: FilePort): Promise<Attempted> {
       refused(error)
     }
   }
-  const effects = createEffects({ journal, signal: new AbortController().signal })
+  const effects = createEffects({ ...openGate, journal, signal: new AbortController().signal })
 
   note('noted', 'small')
   note('noted/large', `noted ${large}`)
@@ -52,7 +53,7 @@ async function workload(folder: string, files: FilePort): Promise<Attempted> {
   await Promise.all(['a', 'b', 'c'].map((name) => append(`group/${name}`, `${name} ${large}`)))
   note('noted/late', 'x'.repeat(40_000))
   const answer = await effects
-    .perform(['model'], { kind: 'model', request: 'q', repeat: 'unsafe' }, async () => 'answer')
+    .perform(placeAt('model'), effectOf({ kind: 'model', request: 'q', repeat: 'unsafe' }), async () => 'answer')
     .catch(refused)
   if (answer !== undefined) acknowledged.add('model')
   await append('last', 'small')

@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openFileRecords } from '../../src/journal/file-records.ts'
+import { openFileRecords, type RecordSource } from '../../src/journal/source.ts'
+import { indexRun } from '../../src/journal/run-index.ts'
 import type { Entry } from '../../src/journal/record.ts'
-import { indexRun, type RecordSource } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createMortalOwners, newRunFolder } from './fixtures/run-folder.ts'
@@ -22,12 +22,12 @@ async function write(folder: string, epochs: readonly (readonly Entry[])[]): Pro
 
 async function placesIn(source: RecordSource): Promise<readonly string[]> {
   const places: string[] = []
-  await source.scan(({ p }) => places.push(p))
+  await source.scan((record) => places.push('p' in record ? record.p : ''))
   source.close()
   return places.filter((place) => place !== '')
 }
 
-const use = { kind: 'resume' } as const
+const keeps = 'unfinished'
 
 describe('a damaged run folder', () => {
   it('is read up to a torn end, cut at any byte, without a word', async () => {
@@ -37,7 +37,7 @@ describe('a damaged run folder', () => {
     for (let length = bytes.length - 1; length > bytes.indexOf(10); length -= 1) {
       truncateSync(file, length)
       const source = openFileRecords(folder, { mask: noMask })
-      const { tree, damages } = await indexRun(source, { use })
+      const { tree, damages } = await indexRun(source, { keeps })
       source.close()
       expect(damages).toEqual([])
       expect(tree.find('b')?.answer).toBeDefined()
@@ -60,12 +60,12 @@ describe('a damaged run folder', () => {
     bytes[offset] = 88
     writeFileSync(file, bytes)
     const source = openFileRecords(folder, { mask: noMask })
-    await expect(indexRun(source, { use })).rejects.toMatchObject({
+    await expect(indexRun(source, { keeps })).rejects.toMatchObject({
       code: 'JOURNAL_FAILED',
       message: expect.stringContaining(`${file} is damaged: `),
       hint: expect.stringContaining('--repair'),
     })
-    const { tree, damages } = await indexRun(source, { use, repair: true })
+    const { tree, damages } = await indexRun(source, { keeps, repair: true })
     expect(damages).toMatchObject([{ file, offset: lineStart }])
     expect([tree.find('a#0'), tree.find('a#1')?.answer]).toEqual([undefined, expect.any(Number)])
     source.close()
@@ -75,7 +75,7 @@ describe('a damaged run folder', () => {
     const folder = newRunFolder()
     const file = await write(folder, [[obs('a#0')]])
     const source = openFileRecords(folder, { mask: noMask })
-    const { tree } = await indexRun(source, { use })
+    const { tree } = await indexRun(source, { keeps })
     writeFileSync(file, readFileSync(file, 'utf8').replace('"value":"a#0"', '"value":"b#0"'))
     expect(() => source.at(tree.find('a#0')?.answer ?? 0)).toThrow(`${file} was changed while it was read`)
     source.close()
@@ -95,7 +95,7 @@ it('gives a record that is longer than what is read in one go', async () => {
   const file = await write(folder, [[obs('a#0', value), obs('a#1')]])
   appendFileSync(file, 'torn')
   const source = openFileRecords(folder, { mask: noMask })
-  const { tree } = await indexRun(source, { use })
+  const { tree } = await indexRun(source, { keeps })
   const record = source.at(tree.find('a#0')?.answer ?? 0)
   expect(record.k === 'obs' && record.status === 'ok' && record.value).toBe(value)
   source.close()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createPlaceTree, namesOf, placeOfNames } from '../../src/journal/place-tree.ts'
-import { createRandom } from './fixtures/random-program.ts'
+import { createPlaceTree } from '../../src/journal/tree.ts'
+import { createRandom } from '../helpers/random.ts'
 
 const odd = [
   '',
@@ -32,10 +32,6 @@ describe('a place tree', () => {
       return undefined
     })
     expect(visited.toSorted()).toEqual(odd.toSorted())
-  })
-
-  it('tells names and places apart as they are written', () => {
-    for (const place of odd) expect(placeOfNames(namesOf(place))).toBe(place)
   })
 
   it('keeps an observation and a returned call of one place apart', () => {
@@ -74,16 +70,15 @@ describe('a place tree', () => {
     expect(tree.find('a/b#0')).toBe(undefined)
   })
 
-  it('visits what is around first, and nothing below what is finished or skipped', () => {
+  it('visits what is around first, and nothing below what is skipped', () => {
     const tree = createPlaceTree()
     for (const place of ['a/x', 'b#0/y', 'c/z']) tree.make(place)
-    tree.make('a').done = 1
     const visited: string[] = []
     tree.visit((_, place) => {
       visited.push(place)
       return place === 'c' ? 'skip' : undefined
     })
-    expect(visited).toEqual(['a', 'b', 'b#0', 'b#0/y', 'c'])
+    expect(visited).toEqual(['a', 'a/x', 'b', 'b#0', 'b#0/y', 'c'])
   })
 
   it('does the same as a list of places', () => {

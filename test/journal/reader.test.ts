@@ -1,10 +1,9 @@
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { nodeFiles, type FilePort } from '../../src/journal/file-port.ts'
-import type { Reading } from '../../src/journal/journal.ts'
-import { readRun } from '../../src/journal/reader.ts'
-import { readValue } from '../../src/journal/read-value.ts'
+import { type FilePort, nodeFiles } from '../../src/journal/file-port.ts'
+import { type Reading, readRun } from '../../src/journal/source.ts'
+import { readValue } from '../../src/journal/cassette.ts'
 import { encodeLine } from '../../src/journal/record.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { openRun } from '../../src/journal/store.ts'
@@ -158,10 +157,10 @@ describe('damage', () => {
 })
 
 describe('other versions', () => {
-  it('reads a journal of format 1 as it was first written', async () => {
+  it('reads a journal of format 2 as it was first written', async () => {
     const folder = newRunFolder()
     mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'j-000001.jsonl'), formatOne.join('\n') + '\n')
+    writeFileSync(join(folder, 'j-000001.jsonl'), formatTwo.join('\n') + '\n')
     const read = await readings(folder)
     expect(read.map((reading) => (reading.type === 'record' ? reading.record.k : reading.type))).toEqual([
       'seg',
@@ -188,13 +187,15 @@ describe('other versions', () => {
     ])
   })
 
-  it('refuses a later format instead of guessing', async () => {
-    await expect(readLinesOf(line(0, { k: 'seg', v: 2, pid: 1, start: '', boot: '', host: '' }))).rejects.toMatchObject(
-      {
-        code: 'JOURNAL_FAILED',
-        message: `${join('run', 'j-000001.jsonl')} has format 2; this version reads up to 1`,
-      },
-    )
+  it.each([
+    [3, 'It was written by a newer version of baton: use that one.'],
+    [1, 'It was written by an earlier version of baton: run or record it again.'],
+  ])('refuses another format instead of guessing: %s', async (v, hint) => {
+    await expect(readLinesOf(line(0, { k: 'seg', v, pid: 1, start: '', boot: '', host: '' }))).rejects.toMatchObject({
+      code: 'JOURNAL_FAILED',
+      message: `${join('run', 'j-000001.jsonl')} has format ${v}; this version reads format 2`,
+      hint,
+    })
   })
 })
 
@@ -226,8 +227,8 @@ function sameReading(left: Reading | undefined, right: Reading | undefined): boo
   return JSON.stringify(left) === JSON.stringify(right)
 }
 
-const formatOne: readonly string[] = [
-  '945a0223 {"e":1,"n":0,"t":1763766000004,"k":"seg","v":1,"pid":4711,"start":"ticks:8126","boot":"55ee16d0-651c-42b5-bfb0-6fd5492cff49","host":"workshop"}',
+const formatTwo: readonly string[] = [
+  '2b14bdda {"e":1,"n":0,"t":1763766000004,"k":"seg","v":2,"pid":4711,"start":"ticks:8126","boot":"55ee16d0-651c-42b5-bfb0-6fd5492cff49","host":"workshop"}',
   'c85b82f2 {"e":1,"n":1,"t":1763766000000,"k":"run.start","run":"20251121-230000-3fa2c1","file":"/w/ask.md","hash":"abababababababababababababababababababababababababababababababab","version":"0.1.0","facts":{"tasks":1},"pins":{"ask.md":"abababababababababababababababababababababababababababababababab"}}',
   '18e15fc3 {"e":1,"n":2,"t":1763766000001,"k":"source","name":"prompt","path":"/w/ask.md","hash":"abababababababababababababababababababababababababababababababab","value":"Say hello."}',
   '69e62d90 {"e":1,"n":3,"t":1763766000002,"k":"obs","p":"task/0/data#0","name":"time","args":[],"status":"ok","value":1763766000}',

@@ -1,15 +1,17 @@
 import { expect, it } from 'vitest'
-import { placeText } from '../../src/event/effects.ts'
-import { createEffects } from '../../src/journal/effects.ts'
+import { placeText } from '../../src/event/place.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
-import { openMemoryRecords } from '../../src/journal/memory-records.ts'
+import { openMemoryRecords } from '../helpers/memory-journal.ts'
+import { createEffects } from '../../src/journal/effects.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects, type Repeated } from '../../src/journal/resumed-effects.ts'
 import { choose, indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { uncertainEffects } from '../../src/journal/uncertain.ts'
-import { createRandom, type Part, type Random, randomProgram, type Value } from './fixtures/random-program.ts'
+import { type Part, randomProgram, type Value } from './fixtures/random-program.ts'
+import { createRandom, type Random } from '../helpers/random.ts'
 import { Killed, runPart, stateIn, type World } from './fixtures/random-run.ts'
+import { openGate } from '../helpers/effects.ts'
 
 interface Process {
   readonly program: Part
@@ -59,8 +61,8 @@ async function live({ program, world, records, lives, random }: Process): Promis
       records.push(record)
     },
   })
-  const effects = createEffects({ journal, signal: new AbortController().signal })
-  const index = await indexRun(openMemoryRecords(before, noMask), { use: { kind: 'resume' } })
+  const effects = createEffects({ ...openGate, journal, signal: new AbortController().signal })
+  const index = await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
   const stateOf = stateIn(world)
 
   try {
@@ -78,6 +80,7 @@ async function live({ program, world, records, lives, random }: Process): Promis
       stateOf,
       usesCurrent: false,
       onRepeat: (one) => repeated.push(one),
+      onRecall: () => undefined,
       onShow: () => undefined,
     })
     const value = await runPart(program, [], {

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import type { EffectRequest, Effects, PlannedChange } from '../../src/event/effects.ts'
+import type { Effects, PlannedChange, AskedCall } from '../../src/event/effects.ts'
 import { createEffects } from '../../src/journal/effects.ts'
-import { boundaryKey, fingerprint } from '../../src/journal/fingerprint.ts'
+import { boundaryKey, fingerprint } from '../../src/journal/matching.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
 import type { Entry, JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects, type ResumeOptions } from '../../src/journal/resumed-effects.ts'
 import { createMask, noMask, type SecretMask } from '../../src/journal/secrets.ts'
 import { begin, call, done, ended, failed, failure, indexOf, obs, started } from './fixtures/records.ts'
+import { placeAt, type AnyEffect, openGate, effectOf } from '../helpers/effects.ts'
 
 interface Resumed {
   readonly effects: Effects
@@ -16,7 +17,7 @@ interface Resumed {
   /** Effects that are done again. */
   readonly repeated: readonly string[]
   readonly shown: readonly unknown[]
-  /** Files that were answered and are others now, and what reads them anew. */
+  /** Files that were answered and are others now, and what reads them again. */
   readonly stale: readonly string[]
   /** What was really done, by the functions below. */
   readonly acts: string[]
@@ -30,14 +31,13 @@ async function resume(
   epochs: readonly (readonly Entry[])[],
   { mask = noMask, usesCurrent = false, stateOf = () => 'before' }: Setup = {},
 ): Promise<Resumed> {
-  const use = usesCurrent ? ({ kind: 'everything' } as const) : ({ kind: 'resume' } as const)
-  const index = await indexOf(epochs, { mask, use })
+  const index = await indexOf(epochs, { mask, keeps: usesCurrent ? 'everything' : 'unfinished' })
   const records: JournalRecord[] = []
   const repeated: string[] = []
   const shown: unknown[] = []
   const stale: string[] = []
   const journal = createMemoryJournal({ epoch: epochs.length + 1, mask, keep: (record) => records.push(record) })
-  const live = createEffects({ journal, signal: new AbortController().signal })
+  const live = createEffects({ ...openGate, journal, signal: new AbortController().signal })
   const effects = createResumedEffects({
     index,
     journal,
@@ -45,17 +45,18 @@ async function resume(
     stateOf,
     usesCurrent,
     onRepeat: ({ id, place, kind }) => repeated.push(`${id} ${kind} ${place}`),
+    onRecall: () => {},
     onShow: ({ event }) => shown.push(event),
     onStale: ({ path, boundary }) => stale.push(`${path}: ${boundary}`),
   })
   return { effects, records, repeated, shown, stale, acts: [] }
 }
 
-const at = ['s#0']
+const at = placeAt('s#0')
 const time = { name: 'time', args: [] }
 const run = { name: 'run', args: [] }
-const model: EffectRequest = { kind: 'model', request: { ask: 1 }, repeat: 'safe' }
-const command: EffectRequest = { kind: 'command', request: 'rm', repeat: 'unsafe', assumed: 'assumed' }
+const model = effectOf({ kind: 'model', request: { ask: 1 }, repeat: 'safe' })
+const command = effectOf<unknown>({ kind: 'command', request: 'rm', repeat: 'unsafe', assumed: 'assumed' })
 const change = { op: 'write', path: 'a.md' }
 const print = (request: Json): { readonly fp: string } => ({ fp: fingerprint(request, noMask) })
 const modelStart = started('s#0', print(model.request))
@@ -74,7 +75,7 @@ const later = obs('s#1')
 const observe = ({ effects, acts }: Resumed): unknown => effects.observe(at, time, () => acts.push('read') && 'live')
 const callIt = ({ effects, acts }: Resumed): unknown => effects.call(at, run, () => acts.push('called') && 'live')
 const performing =
-  (effect: EffectRequest) =>
+  (effect: AnyEffect<unknown>) =>
   ({ effects, acts }: Resumed) =>
     effects.perform(at, effect, async () => acts.push('acted') && 'live')
 const plan =
@@ -149,7 +150,7 @@ table('a command', performing(command), [
   ['needs another choice when it was begun again', [[commandStart], [choice('redo'), commandStart]], 'UNCERTAIN', []],
 ])
 
-table('a command that cannot be assumed', performing({ kind: 'command', request: 'rm', repeat: 'unsafe' }), [
+table('a command that cannot be assumed', performing(effectOf({ kind: 'command', request: 'rm', repeat: 'unsafe' })), [
   ['needs another choice than done', [[commandStart], [choice('done')]], 'UNCERTAIN', []],
 ])
 
@@ -214,7 +215,9 @@ it('lists what is done again, and nothing else', async () => {
 
 describe('a boundary', () => {
   const work = ({ effects, acts }: Resumed, inputs = {}): Promise<unknown> =>
-    effects.boundary(['s'], async () => [acts.push('worked'), effects.observe(at, time, () => 'live')][1], { inputs })
+    effects.boundary(placeAt('s'), async () => [acts.push('worked'), effects.observe(at, time, () => 'live')][1], {
+      inputs,
+    })
 
   it('is read back when it is finished, and shows again what it has shown', async () => {
     const show: Entry = { k: 'show', p: 's/x', event: { type: 'print', text: 'hi' } }
@@ -223,7 +226,7 @@ describe('a boundary', () => {
     expect([one.acts, one.shown, one.records]).toEqual([[], [{ type: 'print', text: 'hi' }], []])
   })
 
-  it('goes on where it broke off, and is finished in the new record', async () => {
+  it('goes on where it was interrupted, and is finished in the new record', async () => {
     const one = await resume([[begin('s'), obs('s#0')]])
     expect(await work(one)).toBe('s#0')
     expect(one.records).toMatchObject([{ k: 'done', p: 's', value: 's#0' }])
@@ -233,7 +236,7 @@ describe('a boundary', () => {
     ['changed', { code: 'new' }],
     ['gone', {}],
     ['new', { code: 'old', data: 1 }],
-  ])('is done afresh, with all in it, when an input is %s', async (_, inputs) => {
+  ])('is rerun, with all in it, when an input is %s', async (_, inputs) => {
     const key = boundaryKey({ code: 'old' }, noMask)
     const one = await resume([[{ k: 'begin', p: 's', key }, obs('s#0'), done('s')]])
     expect(await work(one, inputs)).toBe('live')
@@ -244,27 +247,30 @@ describe('a boundary', () => {
 
   it('keeps what is finished in it when it is not', async () => {
     const one = await resume([[begin('s'), begin('s/a'), done('s/a'), begin('s/b')]])
-    const inner = (name: string): Promise<string> => one.effects.boundary(['s', name], async () => `live ${name}`)
-    expect(await one.effects.boundary(['s'], async () => [await inner('a'), await inner('b')])).toEqual([
+    const inner = (name: string): Promise<string> =>
+      one.effects.boundary(placeAt(`s/${name}`), async () => `live ${name}`)
+    expect(await one.effects.boundary(placeAt('s'), async () => [await inner('a'), await inner('b')])).toEqual([
       's/a',
       'live b',
     ])
   })
 
-  it('is done again where it had failed, and says anew when it fails', async () => {
+  it('is done again where it had failed, and says so again when it fails', async () => {
     const why: Entry = { k: 'failed', p: 's', error: failure }
     const one = await resume([[begin('s'), obs('s#0'), why]])
     expect(await work(one)).toBe('s#0')
     expect(one.records).toMatchObject([{ k: 'done', p: 's' }])
 
     const other = await resume([[begin('s'), obs('s#0'), why]])
-    await expect(other.effects.boundary(['s'], () => Promise.reject(new Error('again')))).rejects.toThrow('again')
+    await expect(other.effects.boundary(placeAt('s'), () => Promise.reject(new Error('again')))).rejects.toThrow(
+      'again',
+    )
     expect(other.records).toMatchObject([{ k: 'failed', p: 's', error: { message: 'again' } }])
   })
 
   it('is not finished by a value that is not final', async () => {
     const one = await resume([[begin('s')]])
-    await one.effects.boundary(['s'], async () => 'bad', { isFinal: () => false })
+    await one.effects.boundary(placeAt('s'), async () => 'bad', { isFinal: () => false })
     expect(one.records).toEqual([])
   })
 })
@@ -279,12 +285,12 @@ describe('an error that stops the run', () => {
     const swallowed = (work: () => unknown): void => {
       expect(work).toThrow(expect.objectContaining({ code }))
     }
-    const caught = effects.boundary(['s'], async () => {
+    const caught = effects.boundary(placeAt('s'), async () => {
       await expect(effects.perform(at, command, async () => acts.push('acted'))).rejects.toMatchObject({ code })
-      swallowed(() => effects.observe(['s#1'], time, () => acts.push('read')))
-      swallowed(() => effects.call(['s#1'], run, () => acts.push('called')))
-      swallowed(() => effects.changeFile(['s#1'], change, plan(one)))
-      await expect(effects.boundary(['old'], async () => acts.push('worked'))).rejects.toMatchObject({ code })
+      swallowed(() => effects.observe(placeAt('s#1'), time, () => acts.push('read')))
+      swallowed(() => effects.call(placeAt('s#1'), run, () => acts.push('called')))
+      swallowed(() => effects.changeFile(placeAt('s#1'), change, plan(one)))
+      await expect(effects.boundary(placeAt('old'), async () => acts.push('worked'))).rejects.toMatchObject({ code })
       return 'caught'
     })
     await expect(caught).rejects.toMatchObject({ code })
@@ -295,11 +301,11 @@ describe('an error that stops the run', () => {
     const one = await resume([[begin('s'), obs('s#0', 1)]])
     const { effects } = one
     let goOn = (): void => undefined
-    const beside = effects.boundary(['new'], async () => {
+    const beside = effects.boundary(placeAt('new'), async () => {
       await new Promise<void>((resolve) => (goOn = resolve))
       return 'wrong'
     })
-    const outer = effects.call(['s#0'], run, async () => {
+    const outer = effects.call(placeAt('s#0'), run, async () => {
       await effects.perform(at, model, async () => 1).catch(() => undefined)
       return 'wrong'
     })
@@ -309,14 +315,14 @@ describe('an error that stops the run', () => {
     expect(one.records).toMatchObject([{ k: 'begin', p: 'new' }])
   })
 
-  it('names both calls and the part that can be done afresh', async () => {
+  it('names both calls and the part that can be rerun', async () => {
     const one = await resume([
       [begin('a'), begin('a/s'), { ...obs('a/s#0'), name: 'aip.file.load', args: ['old.md'] } as Entry],
     ])
-    expect(() => one.effects.observe(['a', 's#0'], { name: 'aip.file.load', args: ['new.md'] }, () => 1)).toThrow(
+    expect(() => one.effects.observe(placeAt('a/s#0'), { name: 'aip.file.load', args: ['new.md'] }, () => 1)).toThrow(
       expect.objectContaining({
         message: expect.stringContaining(
-          'at a/s#0 it calls aip.file.load("new.md"), and the record has aip.file.load("old.md")',
+          'at a/s#0 it calls aip.file.load("new.md"), the record has aip.file.load("old.md")',
         ),
         hint: expect.stringContaining('--from a/s;'),
       }),
@@ -338,7 +344,9 @@ describe('values', () => {
     ]
     const one = await resume([records], { mask })
     expect(one.effects.observe(at, asked, () => 1)).toEqual(value)
-    expect(await one.effects.perform(['s#1'], { ...model, request: ['sk-secret-0123'] }, async () => 1)).toEqual(value)
+    expect(await one.effects.perform(placeAt('s#1'), { ...model, request: ['sk-secret-0123'] }, async () => 1)).toEqual(
+      value,
+    )
   })
 })
 
@@ -354,7 +362,7 @@ describe('with the sources of now', () => {
   it('a call outside of boundaries that is another one goes live; inside it diverges', async () => {
     const free = await resume([[obs('s#0', 1), obs('s#1')]], { usesCurrent: true })
     expect(free.effects.observe(at, { name: 'other', args: [] }, () => 'live')).toBe('live')
-    expect(free.effects.observe(['s#1'], time, () => 'live')).toBe('s#1')
+    expect(free.effects.observe(placeAt('s#1'), time, () => 'live')).toBe('s#1')
     const bound = await resume([[begin('s'), obs('s#0', 1)]], { usesCurrent: true })
     expect(() => bound.effects.observe(at, { name: 'other', args: [] }, () => 1)).toThrow(
       expect.objectContaining({ code: 'DIVERGED' }),
@@ -374,12 +382,12 @@ function fail(): never {
 }
 
 describe('a file that is answered from the record', () => {
-  const load = { name: 'aip.file.load', args: ['a.md'] }
+  const load = { name: 'aip.file.load', args: ['a.md'], reads: 'a.md' }
   const file = (content: string, mtime: number): Json => [{ path: 'a.md', content, mtime }]
-  const read = async (call: { name: string; args: Json }, now: () => Json): Promise<readonly string[]> => {
+  const read = async (call: AskedCall, now: () => Json): Promise<readonly string[]> => {
     const recorded = { name: call.name, args: call.args, status: 'ok', value: file('one', 1) } as const
     const { effects, stale } = await resume([[begin('s'), { k: 'obs', p: 's#0', ...recorded }]])
-    expect(await effects.boundary(['s'], async () => effects.observe(at, call, now))).toEqual(file('one', 1))
+    expect(await effects.boundary(placeAt('s'), async () => effects.observe(at, call, now))).toEqual(file('one', 1))
     return stale
   }
 
@@ -388,7 +396,7 @@ describe('a file that is answered from the record', () => {
     ['written again', load, () => file('one', 2), []],
     ['another one', load, () => file('two', 1), ['a.md: s']],
     ['gone', load, fail, ['a.md: s']],
-    ['not what was asked for', { name: 'aip.file.exists', args: ['a.md'] }, () => file('two', 1), []],
+    ['not what was read', { name: 'aip.file.exists', args: ['a.md'] }, () => file('two', 1), []],
   ] as const)('is told of when it is %s: %j', async (_, call, now, told) => {
     expect(await read({ ...call, args: [...call.args] }, now)).toEqual(told)
   })

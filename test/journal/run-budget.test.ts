@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { EffectRequest, Estimate } from '../../src/event/effects.ts'
-import { createBudget, type BudgetLimits, type RunBudget } from '../../src/journal/run-budget.ts'
+import { createBudget, type RunBudget } from '../../src/journal/budget.ts'
+import type { BudgetLimits, Estimate } from '../../src/event/effects.ts'
+import { type AnyEffect, placeAt, effectOf } from '../helpers/effects.ts'
 
-const quiet = { at: ['a'], signal: new AbortController().signal }
+const quiet = { at: placeAt('a'), signal: new AbortController().signal }
 
-function call(estimate: Estimate): EffectRequest {
-  return { kind: 'model', request: { provider: 'openai::m' }, repeat: 'safe', estimate }
+function call(estimate: Estimate): AnyEffect {
+  return effectOf({ kind: 'model', request: { provider: 'openai::m' }, repeat: 'safe', estimate })
 }
 
 function budget(limits: Omit<BudgetLimits, 'unpriced'>, parent?: RunBudget): RunBudget {
@@ -13,7 +14,7 @@ function budget(limits: Omit<BudgetLimits, 'unpriced'>, parent?: RunBudget): Run
 }
 
 /** Input of `tokens`, output of at most `output` tokens. */
-function asked(tokens: number, output: number, least = 1024): EffectRequest {
+function asked(tokens: number, output: number, least = 1024): AnyEffect {
   return call({ tokens, output: { tokens: output, least } })
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Location } from '../../src/journal/place-tree.ts'
+import type { Location } from '../../src/journal/tree.ts'
 import type { RunIndex } from '../../src/journal/run-index.ts'
 import { begunEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, failed, failure, indexOf, obs, started } from './fixtures/records.ts'
@@ -50,14 +50,14 @@ describe('a finished boundary', () => {
     expect([index.tree.find('a/b'), index.tree.find('a#0')]).toEqual([undefined, undefined])
   })
 
-  it('keeps it when everything is asked for, around a part that is to be done afresh, or where a later writer followed', async () => {
-    const everything = await indexOf([parts], { use: { kind: 'everything' } })
-    const around = await indexOf([parts], { use: { kind: 'resume', from: 'a/b' } })
+  it('keeps it when everything is asked for, around a part that is to be rerun, or where a later writer followed', async () => {
+    const everything = await indexOf([parts], { keeps: 'everything' })
+    const around = await indexOf([parts], { keeps: 'unfinished', from: 'a/b' })
     const older = await indexOf([parts, [obs('x')]])
     for (const index of [everything, around, older]) expect(answerAt(index, 'a#0')).toBe('a#0')
-    expect(
-      await indexOf([parts], { use: { kind: 'resume', from: 'ab' } }).then((index) => index.tree.find('a#0')),
-    ).toBe(undefined)
+    expect(await indexOf([parts], { keeps: 'unfinished', from: 'ab' }).then((index) => index.tree.find('a#0'))).toBe(
+      undefined,
+    )
   })
 
   it('keeps what was shown in it, in order', async () => {

@@ -2,10 +2,12 @@ import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { createEffects } from '../../src/journal/effects.ts'
-import { readValue } from '../../src/journal/read-value.ts'
+import { readValue } from '../../src/journal/cassette.ts'
 import { createMask } from '../../src/journal/secrets.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { everythingBelow, newRunFolder, recordsIn } from './fixtures/run-folder.ts'
+import { effectOf, openGate, placeAt } from '../helpers/effects.ts'
+import { item } from '../../src/event/place.ts'
 
 const environment = {
   OPENAI_API_KEY: 'sk-openai-123456',
@@ -88,7 +90,7 @@ it('writes no secret to any file, whatever it stands in, and gives values back w
   const folder = newRunFolder()
   const mask = createMask(environment, { names: ['PIN'] })
   const journal = await openRun({ folder, now: () => new Date(0), mask })
-  const effects = createEffects({ journal, signal: new AbortController().signal })
+  const effects = createEffects({ ...openGate, journal, signal: new AbortController().signal })
   const key = environment.OPENAI_API_KEY
   const bytes = new Uint8Array(Buffer.concat([Buffer.from([255, 0]), Buffer.from(`key=${key}`)]))
   const value = { [key]: [`a ${key} b`, { deep: environment.PIN }], bytes, long: `${'x'.repeat(70_000)}${key}` }
@@ -103,16 +105,20 @@ it('writes no secret to any file, whatever it stands in, and gives values back w
     pins: value,
   })
   journal.note({ k: 'source', name: key, path: key, hash: 'ff', value: key })
-  effects.observe([key], { name: key, args: [value as never] }, () => value)
+  effects.observe([item(key)], { name: key, args: [value as never] }, () => value)
   const change = { op: 'write', path: key, before: null, after: null }
-  effects.changeFile([key], change, () => ({ record: change, act: () => undefined }))
-  await effects.call([key], { name: key, args: [value as never] }, () => value)
-  await effects.perform([`at ${key}`], { kind: 'http', request: { key }, repeat: 'unsafe' }, async () => value)
-  const failing = effects.perform(['a'], { kind: 'tool', request: key, repeat: 'safe' }, () =>
+  effects.changeFile([item(key)], change, () => ({ record: change, act: () => undefined }))
+  await effects.call([item(key)], { name: key, args: [value as never] }, () => value)
+  await effects.perform(
+    [item(`at ${key}`)],
+    effectOf({ kind: 'http', request: { key }, repeat: 'unsafe' }),
+    async () => value,
+  )
+  const failing = effects.perform(placeAt('a'), effectOf({ kind: 'tool', request: key, repeat: 'safe' }), () =>
     Promise.reject(new BatonError('MODEL_FAILED', `bad ${key}`, { hint: key, place: { file: key } })),
   )
   await expect(failing).rejects.toThrow(key)
-  await effects.boundary([key], async () => value, { inputs: { code: key, value } })
+  await effects.boundary([item(key)], async () => value, { inputs: { code: key, value } })
   journal.note({ k: 'run.end', exit: 0, stop: 'done', facts: key })
   await journal.close()
 
@@ -131,9 +137,9 @@ it('does not let a secret that equals a word of the format change the format', a
   const words = { A: 'done', B: 'ok', C: 'model', D: 'safe', E: '1', F: 'ticks' }
   const mask = createMask(words, { names: Object.keys(words) })
   const journal = await openRun({ folder, now: () => new Date(0), mask })
-  const effects = createEffects({ journal, signal: new AbortController().signal })
-  await effects.perform(['ok'], { kind: 'model', request: 'ok', repeat: 'safe' }, async () => 'done')
-  await effects.boundary(['b'], async () => 1)
+  const effects = createEffects({ ...openGate, journal, signal: new AbortController().signal })
+  await effects.perform(placeAt('ok'), effectOf({ kind: 'model', request: 'ok', repeat: 'safe' }), async () => 'done')
+  await effects.boundary(placeAt('b'), async () => 1)
   await expect(openRun({ folder, now: () => new Date(0), mask })).rejects.toMatchObject({ code: 'USAGE' })
   await journal.close()
   expect(await recordsIn(folder)).toMatchObject([

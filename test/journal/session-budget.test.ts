@@ -1,14 +1,9 @@
 import { expect, it } from 'vitest'
-import type { EffectRequest } from '../../src/event/effects.ts'
-import { createSessionBudget } from '../../src/journal/session-budget.ts'
+import { createSessionBudget } from '../../src/journal/placed-budgets.ts'
+import { effectOf, placeAt } from '../helpers/effects.ts'
 
-const quiet = { at: ['a'], signal: new AbortController().signal }
-const call: EffectRequest = {
-  kind: 'model',
-  request: null,
-  repeat: 'safe',
-  estimate: { tokens: 100, usd: 0.25 },
-}
+const quiet = { at: placeAt('a'), signal: new AbortController().signal }
+const call = effectOf({ kind: 'model', repeat: 'safe', estimate: { tokens: 100, usd: 0.25 } })
 
 it('counts what earlier runs of the session have spent', async () => {
   const open = createSessionBudget()

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Entry } from '../../src/journal/record.ts'
-import { spentBefore } from '../../src/journal/spent-before.ts'
+import { costBelow } from '../../src/journal/run-index.ts'
+import { spentOf } from '../helpers/effects.ts'
 import { begin, done, ended, failed, failure, indexOf, started } from './fixtures/records.ts'
 
 const estimate = { tokens: 10, usd: 0.25, output: { tokens: 6, usdPerToken: 0.125, least: 1 } }
@@ -9,7 +10,7 @@ const open = (p: string): Entry => started(p, { estimate })
 const good = (p: string, s: number, cost?: object): Entry => ({ ...ended(p, s), ...(cost && { cost }) }) as Entry
 
 async function spent(...epochs: readonly (readonly Entry[])[]): Promise<unknown> {
-  return spentBefore(await indexOf(epochs)).spent
+  return costBelow(await indexOf(epochs))
 }
 
 it('counts what calls did cost, also in boundaries that are finished or began again', async () => {
@@ -52,19 +53,18 @@ it('counts no other effects, whatever their values look like', async () => {
   expect(await spent([started('a', http), answer, started('b', http)])).toEqual({ calls: 0, tokens: 0, usd: 0 })
 })
 
-it('gives the calls that were answered, in the order of their ends', async () => {
-  const used = (model: string): object => ({ used: { model, usage: { input: 1 }, usd: null } })
+it('gives the calls in the order of their ends, with what each try used, then those without an end', async () => {
+  const used = (...models: readonly string[]): object => ({ spent: models.map((model) => spentOf({ model })) })
   const index = await indexOf([
     [
       open('a'),
       open('b'),
       { ...good('b', 2), ...used('p::two') },
-      { ...good('a', 1), ...used('p::one') },
+      { ...good('a', 1), ...used('p::one', 'p::again') },
       good('c', 9),
+      open('d'),
     ],
   ])
-  expect(spentBefore(index).calls).toEqual([
-    { model: 'p::two', usage: { input: 1 }, costUsd: null },
-    { model: 'p::one', usage: { input: 1 }, costUsd: null },
-  ])
+  const calls = [...index.modelCalls()].map(({ place, spent: each }) => [place, ...each.map(({ model }) => model)])
+  expect(calls).toEqual([['b', 'p::two'], ['a', 'p::one', 'p::again'], ['c'], ['d']])
 })

@@ -3,14 +3,15 @@ import { createBus } from '../../src/event/bus.ts'
 import type { EventBody } from '../../src/event/event.ts'
 import { readSummary, summaryOf, type RunResult } from '../../src/journal/summary.ts'
 import { createTally } from '../../src/journal/tally.ts'
+import { placeAt } from '../helpers/effects.ts'
 
 const usage = { calls: 1, input: 10, output: 2, cached: 3, reasoning: 0 }
 
-function tallyOf(events: readonly (readonly [place: readonly string[], event: EventBody])[]): RunResult | undefined {
+function tallyOf(events: readonly (readonly [place: string, event: EventBody])[]): RunResult | undefined {
   const bus = createBus({ runId: 'run', now: () => new Date(0) })
   const tally = createTally()
   bus.subscribe(tally.add)
-  for (const [place, event] of events) bus.send(place, event)
+  for (const [place, event] of events) bus.send(placeAt(place), event)
   return tally.result()
 }
 
@@ -42,7 +43,7 @@ function done(index: number): EventBody {
 
 describe('the tally of a run', () => {
   it('has no result before the run has ended', () => {
-    expect(tallyOf([[[], started]])).toBeUndefined()
+    expect(tallyOf([['', started]])).toBeUndefined()
   })
 
   it('counts tasks by how they ended, models once, and takes totals from the last event', () => {
@@ -50,14 +51,14 @@ describe('the tally of a run', () => {
     const error = { code: 'TASK_FAILED', message: 'no' }
     expect(
       tallyOf([
-        [[], started],
-        [['task', '0'], { ...call, model: 'a::small' }],
-        [['task', '0'], { ...call, model: 'a::small' }],
-        [['task', '1'], { ...call, model: 'b::big' }],
-        [['task', '0'], done(0)],
-        [['task', '1'], { type: 'task.failed', index: 1, label: '', error }],
-        [['task', '2'], { type: 'task.skipped', index: 2, label: '' }],
-        [[], failed],
+        ['', started],
+        ['task/0', { ...call, model: 'a::small' }],
+        ['task/0', { ...call, model: 'a::small' }],
+        ['task/1', { ...call, model: 'b::big' }],
+        ['task/0', done(0)],
+        ['task/1', { type: 'task.failed', index: 1, label: '', error }],
+        ['task/2', { type: 'task.skipped', index: 2, label: '' }],
+        ['', failed],
       ]),
     ).toEqual({
       id: 'run',
@@ -75,14 +76,14 @@ describe('the tally of a run', () => {
 
   it('counts the tasks of the last round only, and none of agents', () => {
     const result = tallyOf([
-      [[], started],
-      [['task', '0'], done(0)],
-      [['task', '1'], done(1)],
-      [['pre', '0:child.md', 'task', '5'], done(5)],
-      [['pre', '0:child.md'], { type: 'redo', count: 1 }],
-      [[], { type: 'redo', count: 1 }],
-      [['redo', '1', 'task', '0'], done(0)],
-      [[], failed],
+      ['', started],
+      ['task/0', done(0)],
+      ['task/1', done(1)],
+      ['pre/0:child.md/task/5', done(5)],
+      ['pre/0:child.md', { type: 'redo', count: 1 }],
+      ['', { type: 'redo', count: 1 }],
+      ['redo/1/task/0', done(0)],
+      ['', failed],
     ])
     expect(result?.tasks).toEqual({ done: 1, failed: 0, skipped: 0 })
   })
@@ -90,8 +91,8 @@ describe('the tally of a run', () => {
 
 describe('a summary', () => {
   const result = tallyOf([
-    [[], started],
-    [[], failed],
+    ['', started],
+    ['', failed],
   ]) as RunResult
   const summary = summaryOf(result, '/w/a.md', { started: 0, ended: 5000, worked: 3000, epochs: 2 })
 
@@ -114,8 +115,8 @@ describe('a summary', () => {
   it('says what went wrong and where; those of older versions do not', () => {
     const error = { code: 'SCRIPT_FAILED', message: 'no', hint: 'Look.', file: '/w/a.lua', line: 2, column: 7 }
     const told = tallyOf([
-      [[], started],
-      [[], { ...failed, error }],
+      ['', started],
+      ['', { ...failed, error }],
     ]) as RunResult
     const times = { started: 0, ended: 1, worked: 1, epochs: 1 }
     const place = { file: '/w/a.lua', line: 2, column: 7 }

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import type { EffectRequest } from '../../src/event/effects.ts'
-import { createMemoryEffects } from '../../src/journal/memory.ts'
-import { createBudget } from '../../src/journal/run-budget.ts'
+import { createMemoryEffects } from '../helpers/memory-journal.ts'
+import { createBudget } from '../../src/journal/budget.ts'
+import { placeAt, effectOf, spentOf } from '../helpers/effects.ts'
 
 const estimate = { tokens: 100, output: { tokens: 500, least: 50 } }
-const model: EffectRequest = { kind: 'model', request: { provider: 'p::m' }, repeat: 'safe', estimate }
+const model = effectOf({ kind: 'model', request: { provider: 'p::m' }, repeat: 'safe', estimate })
 
 describe('an effect that is tried again', () => {
   it('counts every try as a call, and is refused when no call is left', async () => {
     const budget = createBudget({ calls: 2, unpriced: 'deny' })
     const effects = createMemoryEffects({ budget })
     const tries: number[] = []
-    const asked = effects.perform(['a'], model, async (_, granted) => {
+    const asked = effects.perform(placeAt('a'), model, async (_, granted) => {
       for (let attempt = 1; ; attempt += 1) {
         if (attempt > 1) await granted.again()
         tries.push(attempt)
-        granted.failed({ calls: 1, tokens: 0 })
+        granted.failed(spentOf({}))
       }
     })
     await expect(asked).rejects.toMatchObject({ code: 'BUDGET' })
@@ -25,23 +25,25 @@ describe('an effect that is tried again', () => {
 
   it('is granted what is left, counts what each try did cost, and records the sum', async () => {
     const budget = createBudget({ tokens: 1000, unpriced: 'deny' })
-    const effects = createMemoryEffects({ budget, costOf: () => ({ calls: 1, tokens: 200 }) })
-    const granted = await effects.perform(['a'], model, async (_, first) => {
-      first.failed({ calls: 1, tokens: 450 })
+    const effects = createMemoryEffects({ budget })
+    const counted = { ...model, costOf: () => spentOf({ input: 200 }) }
+    const granted = await effects.perform(placeAt('a'), counted, async (_, first) => {
+      first.failed(spentOf({ input: 400, output: 50 }))
       expect(budget.left()).toEqual({ tokens: 550 })
       return [first.outputTokens, (await first.again()).outputTokens]
     })
     expect(granted).toEqual([500, 450])
     expect(budget.spent()).toMatchObject({ calls: 2, tokens: 650 })
-    expect(effects.records.at(-1)).toMatchObject({ k: 'ended', cost: { calls: 2, tokens: 650 } })
+    const spent = [spentOf({ input: 400, output: 50 }), spentOf({ input: 200 })]
+    expect(effects.records.at(-1)).toMatchObject({ k: 'ended', cost: { calls: 2, tokens: 650 }, spent })
   })
 
   it('counts a last try that failed once', async () => {
     const budget = createBudget({ calls: 9, unpriced: 'deny' })
     const effects = createMemoryEffects({ budget })
-    const asked = effects.perform(['a'], model, async (_, granted) => {
-      granted.failed({ calls: 1, tokens: 10 })
-      granted.failed({ calls: 1, tokens: 10 })
+    const asked = effects.perform(placeAt('a'), model, async (_, granted) => {
+      granted.failed(spentOf({ input: 10 }))
+      granted.failed(spentOf({ input: 10 }))
       throw new Error('no')
     })
     await expect(asked).rejects.toThrow('no')

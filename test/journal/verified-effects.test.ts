@@ -1,17 +1,21 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import type { Effects, FileChangeRecord, Place } from '../../src/event/effects.ts'
+import type { AskedCall, Effects, FileChangeRecord } from '../../src/event/effects.ts'
+import type { Spent } from '../../src/event/meter.ts'
+import type { Place } from '../../src/event/place.ts'
+import { openFileRecords } from '../../src/journal/source.ts'
 import { createEffects } from '../../src/journal/effects.ts'
-import { openFileRecords } from '../../src/journal/file-records.ts'
 import type { RunJournal } from '../../src/journal/journal.ts'
-import { createMemoryEffects, createMemoryJournal } from '../../src/journal/memory.ts'
+import { createMemoryJournal } from '../../src/journal/memory.ts'
+import { createMemoryEffects } from '../helpers/memory-journal.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createVerification, type Verification, type VerifyOptions } from '../../src/journal/verified-effects.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { placeAt, effectOf, openGate, spentOf } from '../helpers/effects.ts'
 
 type Work = (effects: Effects, at: (...names: readonly string[]) => Place) => unknown
 
@@ -21,6 +25,8 @@ interface Looked extends Verification {
   readonly error: unknown
   /** What was told of the first difference. */
   readonly told: readonly string[]
+  /** What recorded model calls used. */
+  readonly recalled: readonly Spent[]
   readonly liveReads: readonly string[]
   readonly committed: () => readonly JournalRecord[]
 }
@@ -31,23 +37,25 @@ type Hooks = Partial<Pick<VerifyOptions, 'isOwnRead' | 'whyChangeAgain'>>
 async function look(then: Work, now: Work, hooks: Hooks = {}): Promise<Looked> {
   const folder = join(tempTree(), 'run')
   const first = await openRun({ folder, now: () => new Date(0) })
-  await part(createEffects({ journal: first, signal: new AbortController().signal }), '3', then)
+  await part(createEffects({ ...openGate, journal: first, signal: new AbortController().signal }), '3', then)
   await first.close()
 
   const source = openFileRecords(folder, { mask: noMask })
   onTestFinished(() => source.close())
-  const index = await indexRun(source, { use: { kind: 'everything' } })
+  const index = await indexRun(source, { keeps: 'everything' })
   const records: JournalRecord[] = []
   const journal: RunJournal = createMemoryJournal({ keep: (record) => records.push(record) })
   const live = createMemoryEffects()
   const told: string[] = []
+  const recalled: Spent[] = []
   const verification = createVerification({
     earlier: { index, place: 'task/3' },
-    at: ['task', '1'],
+    at: placeAt('task/1'),
     journal,
     live,
     isOwnRead: () => false,
     whyChangeAgain: () => undefined,
+    onRecall: (_, spent) => recalled.push(spent),
     onDirty: (reason) => told.push(reason),
     ...hooks,
   })
@@ -59,6 +67,7 @@ async function look(then: Work, now: Work, hooks: Hooks = {}): Promise<Looked> {
     ...verification,
     ...result,
     told,
+    recalled,
     liveReads: live.records.flatMap((record) => (record.k === 'obs' ? [record.p] : [])),
     committed() {
       expect(records).toEqual([])
@@ -69,21 +78,28 @@ async function look(then: Work, now: Work, hooks: Hooks = {}): Promise<Looked> {
 }
 
 function part(effects: Effects, task: string, work: Work): Promise<unknown> {
-  const at = (...names: readonly string[]): Place => ['task', task, ...names]
+  const at = (...names: readonly string[]): Place => placeAt(['task', task, ...names].join('/'))
   return effects.boundary(at(), async () => (await work(effects, at)) ?? null)
 }
 
 const reading =
   (value: unknown, name = 'aip.file.load', args: readonly string[] = ['a.txt']): Work =>
   (effects, at) =>
-    effects.observe(at('read#0'), { name, args }, () => value)
+    effects.observe(
+      at('read#0'),
+      { name, args, ...(name.startsWith('aip.file.') && { reads: args[0] ?? '' }) },
+      () => value,
+    )
 
 const asking =
   (prompt: string, answer: () => unknown): Work =>
   (effects, at) =>
     effects.perform(
       at('ask#0'),
-      { kind: 'model', request: { provider: 'openai::m', prompt }, repeat: 'safe' },
+      {
+        ...effectOf({ kind: 'model', request: { provider: 'openai::m', prompt }, repeat: 'safe' }),
+        costOf: () => spentOf({ model: 'openai::m', input: 5 }),
+      },
       async () => answer(),
     )
 
@@ -91,6 +107,10 @@ const changing =
   (path: string, record: FileChangeRecord | undefined): Work =>
   (effects, at) =>
     effects.changeFile(at('save#0'), { op: 'write', path }, () => record && { record, act: () => {} })
+
+function loadOf(path: string): AskedCall {
+  return { name: 'aip.file.load', args: [path], reads: path }
+}
 
 const mustNot = (): never => {
   throw new Error('nothing is done for a look')
@@ -100,7 +120,7 @@ describe('what a part reads', () => {
   it('is read, and may be what it was', async () => {
     const seen: string[] = []
     const { value, reason } = await look(reading('one'), (effects, at) =>
-      effects.observe(at('read#0'), { name: 'aip.file.load', args: ['a.txt'] }, () => {
+      effects.observe(at('read#0'), loadOf('a.txt'), () => {
         seen.push('read')
         return 'one'
       }),
@@ -116,7 +136,7 @@ describe('what a part reads', () => {
     ['it in another way', reading('one', 'aip.file.info'), 'a.txt is new to it'],
   ])('makes it dirty when it is %s', async (what, now, expected) => {
     const fails: Work = (effects, at) =>
-      effects.observe(at('read#0'), { name: 'aip.file.load', args: ['a.txt'] }, () => {
+      effects.observe(at('read#0'), loadOf('a.txt'), () => {
         throw new BatonError('FILE_FAILED', 'gone')
       })
     const { reason, told } = await look(reading('one'), what === 'an error' ? fails : now)
@@ -128,7 +148,7 @@ describe('what a part reads', () => {
       (message: string): Work =>
       (effects, at) => {
         try {
-          return effects.observe(at('read#0'), { name: 'aip.file.load', args: ['a.txt'] }, () => {
+          return effects.observe(at('read#0'), loadOf('a.txt'), () => {
             throw new BatonError('FILE_FAILED', message)
           })
         } catch (error) {
@@ -160,16 +180,16 @@ describe('what a part reads', () => {
   it('counts as read now where it is not within the part, whatever becomes of that', async () => {
     const { liveReads, value } = await look(
       () => 'x',
-      (effects) => effects.observe(['module', 'lua', 'words'], { name: 'require', args: ['words'] }, () => 'text'),
+      (effects) => effects.observe(placeAt('module/lua/words'), { name: 'require', args: ['words'] }, () => 'text'),
     )
     expect([value, liveReads]).toEqual(['text', ['module/lua/words']])
   })
 
-  it('is compared by what the call made of it where both have one place', async () => {
+  it('is compared also where a call has the same place', async () => {
     const loading =
       (text: string): Work =>
       (effects, at) => {
-        const call = { name: 'aip.file.load_toml', args: ['a.toml'] }
+        const call = { name: 'aip.file.load_toml', args: ['a.toml'], reads: 'a.toml' }
         return effects.call(at('x#0'), call, async () => [effects.observe(at('x#0'), call, () => text).length])
       }
     expect(await look(loading('a=1'), loading('a=1'))).toMatchObject({ value: [3], told: [] })
@@ -179,11 +199,13 @@ describe('what a part reads', () => {
 
 describe('what a part asks a model', () => {
   it('has the recorded answer while it is the same, for nothing', async () => {
-    const { value, committed } = await look(
+    const { value, committed, recalled } = await look(
       asking('hi', () => ({ text: 'hello' })),
       asking('hi', mustNot),
     )
     expect(value).toEqual({ text: 'hello' })
+    // it belongs to what is measured around it, and was paid for by the run that got it
+    expect(recalled).toEqual([spentOf({ model: 'openai::m', input: 5 })])
     const records = committed()
     const started = records.find(({ k }) => k === 'started')
     expect(started).toMatchObject({ p: 'task/1/ask#0', kind: 'model', request: { prompt: 'hi' } })
@@ -199,7 +221,7 @@ describe('what a part asks a model', () => {
   it('makes it dirty when it is another request, or was none', async () => {
     const then = asking('hi', () => 'hello')
     expect((await look(then, asking('ho', mustNot))).reason()).toBe('its request to openai::m differs')
-    expect((await look(() => 1, asking('ho', mustNot))).reason()).toBe('it asks openai::m anew')
+    expect((await look(() => 1, asking('ho', mustNot))).reason()).toBe('it asks openai::m again')
   })
 
   it('fails as it did where another model was asked then, and makes it dirty where none was', async () => {
@@ -209,7 +231,7 @@ describe('what a part asks a model', () => {
         const ask = (number: number, act: () => unknown): Promise<unknown> =>
           effects.perform(
             at(`ask#${number}`),
-            { kind: 'model', request: { provider: `m${number}` }, repeat: 'safe' },
+            effectOf({ kind: 'model', request: { provider: `m${number}` }, repeat: 'safe' }),
             async () => act(),
           )
         const fail = (): never => {
@@ -283,7 +305,7 @@ describe('a part that does anything else', () => {
     const work =
       (act: () => unknown): Work =>
       (effects, at) =>
-        effects.perform(at('x#0'), { kind, request: null, repeat: 'safe' }, async () => act())
+        effects.perform(at('x#0'), effectOf({ kind, repeat: 'safe' }), async () => act())
     expect(
       (
         await look(
@@ -300,7 +322,7 @@ describe('a part that does anything else', () => {
       (effects, at) => {
         for (const number of [0, 1]) {
           try {
-            effects.observe(at(`read#${number}`), { name: 'aip.file.load', args: [`${number}.txt`] }, () => text)
+            effects.observe(at(`read#${number}`), loadOf(`${number}.txt`), () => text)
           } catch {
             // as pcall does
           }

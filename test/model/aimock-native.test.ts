@@ -1,11 +1,12 @@
+import { messageOf, resultOf } from '../helpers/messages.ts'
+import { assembleAnswer } from '../../src/model/assemble.ts'
 import { LLMock } from '@copilotkit/aimock'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Message } from '../../src/event/message.ts'
+import { textMessage, type ToolCallPart, toolCallsOf, type WireFormatName } from '../../src/event/message.ts'
 import { createProvider } from '../../src/model/create.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
 import type { ModelEvent, ModelRequest } from '../../src/model/provider.ts'
-import type { WireFormatName } from '../../src/model/wire/format.ts'
-import { commonQuirks } from '../../src/model/wire/quirks.ts'
+import { commonQuirks } from '../../src/model/wire/format.ts'
 import { textOf } from '../helpers/wire.ts'
 
 const mock = new LLMock({ port: 0, logLevel: 'silent' })
@@ -48,7 +49,7 @@ async function ask({ format, root, model }: Host, request: Partial<ModelRequest>
     },
     { env: { MOCK_KEY: 'mock-key' } },
   )
-  const messages: readonly Message[] = [{ role: 'user', content: 'Hello' }]
+  const messages = [textMessage('user', 'Hello')]
   const events: ModelEvent[] = []
   const stream = provider.stream({ model, messages, ...request }, new AbortController().signal)
   for await (const event of stream) events.push(event)
@@ -56,14 +57,10 @@ async function ask({ format, root, model }: Host, request: Partial<ModelRequest>
 }
 
 /** The tool calls of an answer, put together from their pieces. */
-function callsOf(events: readonly ModelEvent[]): { id: string; name: string; arguments: string }[] {
-  const calls: { id: string; name: string; arguments: string }[] = []
-  for (const event of events) {
-    if (event.type !== 'tool_call') continue
-    const call = (calls[event.index] ??= { id: event.id ?? '', name: event.name ?? '', arguments: '' })
-    call.arguments += event.arguments
-  }
-  return calls
+function callsOf(events: readonly ModelEvent[]): readonly ToolCallPart[] {
+  const answer = assembleAnswer()
+  for (const event of events) answer.add(event)
+  return toolCallsOf(answer.answer())
 }
 
 const parameters = { type: 'object', properties: { path: { type: 'string' } } }
@@ -73,7 +70,7 @@ describe.each(hosts)('the format $format against another implementation of its s
   it('streams an answer with its reasoning, usage and finish', async () => {
     const usage = { input_tokens: 11, output_tokens: 7 }
     mock.onMessage('Hello', { content: 'Grüße aus der Ferne 🙂', reasoning: 'They greet me.', usage }, { chunkSize: 3 })
-    const events = await ask(host, { reasoning_effort: 'low', messages: [{ role: 'user', content: 'Hello' }] })
+    const events = await ask(host, { reasoning_effort: 'low', messages: [textMessage('user', 'Hello')] })
     expect(textOf(events)).toBe('Grüße aus der Ferne 🙂')
     expect(textOf(events, 'reasoning')).toBe('They greet me.')
     expect(events.at(-2)).toMatchObject({ type: 'usage', usage: { calls: 1, input: 11, output: 7 } })
@@ -82,15 +79,16 @@ describe.each(hosts)('the format $format against another implementation of its s
 
   it('is asked with the whole conversation', async () => {
     mock.onMessage('Again', { content: 'Yes' })
-    const messages: readonly Message[] = [
+    const said = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: 'Hi' },
       { role: 'user', content: 'Again' },
-    ]
+    ] as const
+    const messages = said.map(({ role, content }) => textMessage(role, content))
     expect(textOf(await ask(host, { messages, max_tokens: 2000 }))).toBe('Yes')
     const { body } = mock.getRequests()[0] ?? {}
-    expect(body).toMatchObject({ model: host.model, stream: true, max_tokens: 2000, messages })
+    expect(body).toMatchObject({ model: host.model, stream: true, max_tokens: 2000, messages: said })
   })
 
   it('calls tools in parallel and gets their results back', async () => {
@@ -100,18 +98,18 @@ describe.each(hosts)('the format $format against another implementation of its s
     ]
     mock.on({ userMessage: 'Read', hasToolResult: false }, { toolCalls }, { chunkSize: 4 })
     mock.on({ userMessage: 'Read', hasToolResult: true }, { content: 'Both read.' })
-    const asked: Message = { role: 'user', content: 'Read' }
+    const asked = textMessage('user', 'Read')
     const first = await ask(host, { messages: [asked], tools })
-    expect(callsOf(first)).toEqual(toolCalls)
+    expect(callsOf(first).map(({ id, name, input }) => ({ id, name, arguments: input }))).toEqual(toolCalls)
     expect(first.at(-1)).toEqual({ type: 'finish', reason: 'tool_calls' })
 
     const second = await ask(host, {
       tools,
       messages: [
         asked,
-        { role: 'assistant', content: '', tool_calls: callsOf(first) },
-        { role: 'tool', tool_call_id: 'call_a', content: 'A' },
-        { role: 'tool', tool_call_id: 'call_b', content: 'B' },
+        messageOf('assistant', '', ...callsOf(first)),
+        resultOf('call_a', 'A'),
+        resultOf('call_b', 'B'),
       ],
     })
     expect(textOf(second)).toBe('Both read.')

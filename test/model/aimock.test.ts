@@ -1,3 +1,6 @@
+import { messageOf, resultOf } from '../helpers/messages.ts'
+import { assembleAnswer } from '../../src/model/assemble.ts'
+import { textMessage, toolCallsOf } from '../../src/event/message.ts'
 import { LLMock } from '@copilotkit/aimock'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { modelFailureOf } from '../../src/model/errors.ts'
@@ -24,7 +27,7 @@ const tools = [
 ]
 
 function ask(request: Partial<ModelRequest> = {}, root = '/v1'): AsyncIterable<ModelEvent> {
-  const whole: ModelRequest = { model: 'gpt-5', messages: [{ role: 'user', content: 'Hello' }], ...request }
+  const whole: ModelRequest = { model: 'gpt-5', messages: [textMessage('user', 'Hello')], ...request }
   return chatProvider(`${mock.url}${root}`, { apiKey: 'mock-key' }).stream(whole, new AbortController().signal)
 }
 
@@ -60,12 +63,10 @@ describe('a chat completion of aimock', () => {
     mock.on({ userMessage: 'Hello', hasToolResult: false }, { toolCalls: wanted }, { chunkSize: 3 })
     mock.on({ userMessage: 'Hello', hasToolResult: true }, { content: 'Both read' })
     const asked = await collectModelEvents(ask({ tools }))
-    const calls = [0, 1].map((index) => {
-      const pieces = asked.filter((event) => event.type === 'tool_call').filter((event) => event.index === index)
-      const { id = '', name = '' } = pieces[0] ?? {}
-      return { id, name, arguments: pieces.map((piece) => piece.arguments).join('') }
-    })
-    expect(calls.map(({ name, arguments: written }) => ({ name, arguments: written }))).toEqual(wanted)
+    const answer = assembleAnswer()
+    for (const event of asked) answer.add(event)
+    const calls = toolCallsOf(answer.answer())
+    expect(calls.map(({ name, input }) => ({ name, arguments: input }))).toEqual(wanted)
     expect(new Set(calls.map(({ id }) => id)).size).toBe(2)
     expect(asked.at(-1)).toEqual({ type: 'finish', reason: 'tool_calls' })
 
@@ -73,9 +74,9 @@ describe('a chat completion of aimock', () => {
       ask({
         tools,
         messages: [
-          { role: 'user', content: 'Hello' },
-          { role: 'assistant', content: '', tool_calls: calls },
-          ...calls.map(({ id }) => ({ role: 'tool', content: `text ${id}`, tool_call_id: id }) as const),
+          textMessage('user', 'Hello'),
+          messageOf('assistant', '', ...calls),
+          ...calls.map(({ id }) => resultOf(id, `text ${id}`)),
         ],
       }),
     )

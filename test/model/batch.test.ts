@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import { readBatch, type Batch } from '../../src/model/batch.ts'
+import { type Batch, type BatchReader, readBatches } from '../../src/model/answer.ts'
 import { chatFormat } from '../../src/model/wire/chat.ts'
-import type { ChatState } from '../../src/model/wire/chat-stream.ts'
 
-function together(...chunks: readonly Json[]): Batch<ChatState> {
+function together(...chunks: readonly Json[]): Batch & Pick<BatchReader, 'found'> {
   const data = chunks.map((chunk) => (chunk === '[DONE]' ? chunk : JSON.stringify(chunk)))
-  return readBatch(
-    chatFormat,
-    chatFormat.start,
-    data.map((text) => ({ name: '', data: text, complete: true })),
-  )
+  const answer = readBatches(chatFormat)
+  return { found: answer.found, ...answer.read(data.map((text) => ({ name: '', data: text, complete: true }))) }
 }
 
 function delta(content: Json, finish: string | null = null): Json {
@@ -29,17 +25,17 @@ describe('events that arrive together', () => {
       delta({ content: '.' }),
     )
     expect(events).toEqual([
-      { type: 'reasoning', text: 'hm' },
-      { type: 'text', text: 'Yes' },
-      { type: 'reasoning', text: 'so' },
-      { type: 'text', text: '.' },
+      { type: 'reasoning', block: 0, text: 'hm' },
+      { type: 'text', block: 1, text: 'Yes' },
+      { type: 'reasoning', block: 2, text: 'so' },
+      { type: 'text', block: 3, text: '.' },
     ])
   })
 
   it('end at the end mark', () => {
-    const { events, state } = together(delta({ content: 'a' }, 'stop'), '[DONE]', delta({ content: 'b' }))
-    expect(events).toEqual([{ type: 'text', text: 'a' }])
-    expect(state).toMatchObject({ finish: 'stop', done: true })
+    const { events, found } = together(delta({ content: 'a' }, 'stop'), '[DONE]', delta({ content: 'b' }))
+    expect(events).toEqual([{ type: 'text', block: 0, text: 'a' }])
+    expect(found).toMatchObject({ finish: 'stop', done: true })
   })
 
   it('give what came before a fault with it', () => {

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { TimeLimit } from '../../src/model/alarm.ts'
-import { idleTimeout, openCall, type Call } from '../../src/model/call.ts'
+import { type Call, idleTimeout, openCall, type TimeLimit } from '../../src/model/call.ts'
 
 const never = new AbortController().signal
 

@@ -1,13 +1,14 @@
+import { textMessage } from '../../src/event/message.ts'
 import { afterEach, expect, it } from 'vitest'
 import type { HostTarget, ModelChoice } from '../../src/model/choice.ts'
 import { createProvider } from '../../src/model/create.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
-import { commonQuirks } from '../../src/model/wire/quirks.ts'
+import { commonQuirks } from '../../src/model/wire/format.ts'
 import { collectModelEvents, textOf } from '../contract/model-provider.ts'
-import { startModelServer, type ModelServer } from '../helpers/model-server.ts'
+import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
 
 const never = new AbortController().signal
-const messages = [{ role: 'user', content: 'Hello' }] as const
+const messages = [textMessage('user', 'Hello')]
 
 const servers: ModelServer[] = []
 afterEach(async () => {

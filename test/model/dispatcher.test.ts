@@ -1,8 +1,9 @@
+import { textMessage } from '../../src/event/message.ts'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { defaultTimeouts } from '../../src/model/call.ts'
-import { createDispatcher, patientDispatcher } from '../../src/model/dispatcher.ts'
+import { createDispatcher, patientDispatcher } from '../../src/model/connecting.ts'
 import { chatProvider } from '../helpers/chat-provider.ts'
 import { openServer } from '../helpers/failing-call.ts'
 
@@ -31,7 +32,7 @@ it('carries whole answers, and closes the connection of one that is left', async
   const server = await openServer({ text: 'one two three' })
   const timeouts = { connectMs: 20_000, headersMs: 600_000, streamIdleMs: 600_000 }
   const provider = chatProvider(server.url, { timeouts })
-  const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] } as const
+  const request = { model: 'm', messages: [textMessage('user', 'Hi')] } as const
   let text = ''
   for await (const event of provider.stream(request, new AbortController().signal)) {
     if (event.type === 'text') text += event.text

@@ -1,11 +1,12 @@
+import { callOf, fileOf, messageOf, resultOf } from '../helpers/messages.ts'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import type { Message } from '../../src/event/message.ts'
+import { noUsage, textMessage, type Message } from '../../src/event/message.ts'
 import type { FailureClass } from '../../src/model/errors.ts'
-import { costOfAnswer, costOfFailedCall, estimateOf, estimateTokens } from '../../src/model/estimate.ts'
+import { estimateOf, estimateTokens, usageOfFailedCall } from '../../src/model/estimate.ts'
 import type { ToolDefinition } from '../../src/model/provider.ts'
 
-const user = (content: string): Message => ({ role: 'user', content })
+const user = (text: string): Message => textMessage('user', text)
 
 describe('estimateTokens', () => {
   it('counts UTF-8 bytes, 3.6 to a token, rounded up once for all messages', () => {
@@ -16,20 +17,29 @@ describe('estimateTokens', () => {
   })
 
   it('counts what tools are called with and what they are told as', () => {
-    const call = { id: '1', name: 'read', arguments: 'x'.repeat(32) }
-    expect(estimateTokens([{ role: 'assistant', content: '', tool_calls: [call] }])).toBe(10)
+    const call = callOf('1', 'read', 'x'.repeat(32))
+    expect(estimateTokens([messageOf('assistant', '', call)])).toBe(10)
+    expect(estimateTokens([resultOf('1', 'x'.repeat(36))])).toBe(10)
     const tool: ToolDefinition = { name: 'read', description: 'Reads a file.', parameters: { type: 'object' } }
     expect(estimateTokens([], [tool])).toBe(Math.ceil(JSON.stringify(tool).length / 3.6))
   })
 
   it('counts attachments by their size, and images never above what a large one costs', () => {
-    const attached = (mediaType: string, bytes: number): Message => ({
-      ...user(''),
-      attachment: { name: 'a', mediaType, data: 'A'.repeat((bytes / 3) * 4) },
-    })
+    const attached = (mediaType: string, bytes: number): Message =>
+      messageOf('user', '', fileOf('a', mediaType, 'A'.repeat((bytes / 3) * 4)))
     expect(estimateTokens([attached('application/pdf', 36_000)])).toBe(10_000)
     expect(estimateTokens([attached('image/png', 3600)])).toBe(1000)
     expect(estimateTokens([attached('image/png', 36_000), attached('image/png', 3_600_000)])).toBe(10_000)
+  })
+})
+
+describe('reasoning in estimateTokens', () => {
+  it('counts as it is shown, and what is not shown as it is sent', () => {
+    const provider = { format: 'responses', data: { encrypted_content: 'x'.repeat(360) } } as const
+    const shown: Message = { role: 'assistant', parts: [{ type: 'reasoning', text: 'a'.repeat(36), provider }] }
+    expect(estimateTokens([shown])).toBe(10)
+    const hidden: Message = { role: 'assistant', parts: [{ type: 'reasoning', text: '', provider }] }
+    expect(estimateTokens([hidden])).toBeGreaterThan(100)
   })
 })
 
@@ -54,27 +64,8 @@ describe('estimateOf', () => {
   })
 })
 
-describe('costOfAnswer', () => {
-  const usage = { calls: 1, input: 100, output: 20, cached: 50, reasoning: 10 }
-
-  it('adds input and output, of which cached and reasoning tokens are parts', () => {
-    expect(costOfAnswer({ text: 'x', usage, costUsd: 0.25 })).toEqual({ calls: 1, tokens: 120, usd: 0.25 })
-  })
-
-  it('leaves out what is not known, so that the estimate counts instead', () => {
-    const uncounted = { calls: 0, input: 0, output: 0, cached: 0, reasoning: 0 }
-    expect(costOfAnswer({ usage, costUsd: null })).toEqual({ calls: 1, tokens: 120 })
-    expect(costOfAnswer({ usage: uncounted, costUsd: null })).toEqual({ calls: 1 })
-    expect(costOfAnswer({ usage: uncounted, costUsd: 0.5 })).toEqual({ calls: 1, usd: 0.5 })
-    expect(costOfAnswer({ usage: uncounted, costUsd: 0 })).toEqual({ calls: 1, tokens: 0, usd: 0 })
-  })
-
-  it('says nothing about values that are no answer', () => {
-    expect([undefined, null, 'text', { text: 'x' }].map(costOfAnswer)).toEqual(Array(4).fill(undefined))
-  })
-})
-
-describe('costOfFailedCall', () => {
+describe('usageOfFailedCall', () => {
+  const request = { model: 'm', messages: [user('a'.repeat(36))] }
   const failed = (name: FailureClass): BatonError => {
     return new BatonError('MODEL_FAILED', 'x', { cause: { kind: 'model-failure', class: name, retryable: true } })
   }
@@ -82,15 +73,17 @@ describe('costOfFailedCall', () => {
   it.each(['auth', 'invalid_request', 'not_found', 'quota', 'rate_limit', 'unavailable'] as const)(
     'is a call and no tokens when the host did no work: %s',
     (name) => {
-      expect(costOfFailedCall(failed(name))).toEqual({ calls: 1, tokens: 0, usd: 0 })
+      expect(usageOfFailedCall(failed(name), request, 'came')).toEqual({ ...noUsage, calls: 1 })
     },
   )
 
-  it.each(['network', 'timeout', 'garbled'] as const)('is not known when the answer may have begun: %s', (name) => {
-    expect(costOfFailedCall(failed(name))).toBeUndefined()
+  it.each(['network', 'timeout', 'garbled'] as const)('has the input and what came of the answer: %s', (name) => {
+    const usage = usageOfFailedCall(failed(name), request, 'came')
+    expect(usage).toEqual({ ...noUsage, calls: 1, input: estimateTokens(request.messages), output: 2 })
   })
 
-  it('is not known for any other error', () => {
-    expect([new Error('x'), undefined, 'x'].map(costOfFailedCall)).toEqual([undefined, undefined, undefined])
+  it('is a call and no tokens when the connection broke before anything came, or the error is not of a call', () => {
+    expect(usageOfFailedCall(failed('network'), request, '')).toEqual({ ...noUsage, calls: 1 })
+    expect(usageOfFailedCall(new Error('x'), request, 'came')).toEqual({ ...noUsage, calls: 1 })
   })
 })

@@ -1,9 +1,10 @@
+import { textMessage } from '../../src/event/message.ts'
 import { expect, it } from 'vitest'
-import { createFakeProvider, type FakeTurn } from '../../src/model/fake.ts'
+import { createFakeProvider, type FakeTurn } from '../helpers/fake-model.ts'
 import { collectModelEvents, describeModelProvider, textOf } from '../contract/model-provider.ts'
 
 const never = new AbortController().signal
-const request = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] } as const
+const request = { model: 'm', messages: [textMessage('user', 'Hello')] } as const
 
 describeModelProvider('createFakeProvider', async () => {
   return { provider: createFakeProvider(() => ({ text: ['one ', 'two'] })), request }

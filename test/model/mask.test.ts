@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { safeText } from '../../src/model/mask.ts'
+import { safeText } from '../../src/model/errors.ts'
 
 const key = 'token/ABCDEFGH12345678"x'
 

@@ -1,9 +1,7 @@
+import { type Message, textMessage } from '../../src/event/message.ts'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../src/event/message.ts'
-import { splitFiles } from '../../src/model/context-files.ts'
+import { splitFiles, splitPassages, wordsOf } from '../../src/model/passages.ts'
 import { createOfflineProvider, extractiveAnswer } from '../../src/model/offline.ts'
-import { splitPassages } from '../../src/model/passages.ts'
-import { wordsOf } from '../../src/model/words.ts'
 import { describeModelProvider } from '../contract/model-provider.ts'
 
 const tokenSource = `import { clock } from './clock.ts'
@@ -28,9 +26,9 @@ function block(path: string, content: string): string {
 
 function ask(instruction: string, ...files: readonly string[]): Message[] {
   return [
-    { role: 'system', content: 'You are careful.' },
-    { role: 'user', content: files.join('\n') },
-    { role: 'user', content: instruction },
+    textMessage('system', 'You are careful.'),
+    textMessage('user', files.join('\n')),
+    textMessage('user', instruction),
   ]
 }
 
@@ -76,7 +74,7 @@ export function refreshToken(token) {
   })
 
   it('finds files in the message that holds the instruction as well', () => {
-    const messages: Message[] = [{ role: 'user', content: `${block('a.ts', 'const alpha = 1')}\n\nWhat is alpha?` }]
+    const messages: Message[] = [textMessage('user', `${block('a.ts', 'const alpha = 1')}\n\nWhat is alpha?`)]
     expect(extractiveAnswer(messages)).toContain('### a.ts:1-1')
   })
 

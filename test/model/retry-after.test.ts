@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { retryAfterOf, retryDelayOf } from '../../src/model/retry-after.ts'
+import { retryAfterOf, retryDelayOf } from '../../src/model/faults.ts'
 
 const now = Date.parse('2026-11-22T10:00:00Z')
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { defaultRetryPolicy, type RetryNotice } from '../../src/base/retry.ts'
-import { localTimeText } from '../../src/base/time-text.ts'
+import { localTimeText } from '../../src/base/clock.ts'
 import { exitCodeOf } from '../../src/event/exit-code.ts'
 import { type ModelFailure, modelFailureOf } from '../../src/model/errors.ts'
 import { callWithRetries } from '../../src/model/retry.ts'

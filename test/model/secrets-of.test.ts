@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createMask } from '../../src/journal/secrets.ts'
-import { secretsOf } from '../../src/model/secrets-of.ts'
+import { secretsOf } from '../../src/model/choice.ts'
 
 it('hides keys of hosts and secrets in the queries of their addresses', () => {
   const env = {

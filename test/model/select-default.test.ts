@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { chooseModelFor } from '../../src/model/choose.ts'
+import { chooseModelFor } from '../../src/model/select.ts'
 import type { ModelChoice, ModelSources } from '../../src/model/choice.ts'
 import type { HostModel } from '../../src/model/local.ts'
 import { choiceFor, modelTable, shown } from '../helpers/choice.ts'

@@ -1,3 +1,4 @@
+import { textMessage } from '../../src/event/message.ts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { defaultTimeouts } from '../../src/model/call.ts'
 import type { ModelEvent, ModelProvider, ModelRequest } from '../../src/model/provider.ts'
@@ -7,7 +8,7 @@ import { chatProvider } from '../helpers/chat-provider.ts'
 import { chatEvents, startModelServer, type ModelScript, type ModelServer } from '../helpers/model-server.ts'
 
 const never = new AbortController().signal
-const request: ModelRequest = { model: 'm1', messages: [{ role: 'user', content: 'Hello' }] }
+const request: ModelRequest = { model: 'm1', messages: [textMessage('user', 'Hello')] }
 
 const servers: ModelServer[] = []
 afterEach(async () => {
@@ -35,7 +36,8 @@ describe('a request', () => {
     const settings = { temperature: 0.5, top_p: 0.9, max_tokens: 7, reasoning_effort: 'low', seed: 3 }
     await collectModelEvents(providerOf(server).stream({ ...request, ...settings }, never))
     await collectModelEvents(providerOf(server).stream(request, never))
-    const shared = { ...request, stream: true, stream_options: { include_usage: true } }
+    const messages = [{ role: 'user', content: 'Hello' }]
+    const shared = { model: 'm1', messages, stream: true, stream_options: { include_usage: true } }
     expect(server.requests.map(({ body }) => body)).toEqual([{ ...shared, ...settings }, shared])
   })
 
@@ -129,7 +131,7 @@ describe('an answer', () => {
     const events = await collectModelEvents(providerOf(server).stream(request, never))
     expect(events).toEqual([
       { type: 'start', id: 'c1' },
-      { type: 'text', text: 'a' },
+      { type: 'text', block: 0, text: 'a' },
       { type: 'usage', usage: { calls: 1, input: 3, output: 2, cached: 0, reasoning: 0 }, costUsd: 0.25 },
       { type: 'finish', reason: 'length' },
     ])
@@ -141,8 +143,8 @@ describe('an answer', () => {
     ])
     const events = await collectModelEvents(providerOf(server).stream(request, never))
     expect(events.filter(({ type }) => type === 'tool_call' || type === 'finish')).toEqual([
-      { type: 'tool_call', index: 0, id: 't1', name: 'read', arguments: '{"a":' },
-      { type: 'tool_call', index: 0, arguments: '1}' },
+      { type: 'tool_call', block: 0, id: 't1', name: 'read', input: '{"a":' },
+      { type: 'tool_call', block: 0, input: '1}' },
       { type: 'finish', reason: 'tool_calls' },
     ])
   })

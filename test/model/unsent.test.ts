@@ -1,20 +1,20 @@
+import { textMessage } from '../../src/event/message.ts'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../src/model/provider.ts'
-import { unsentSettings } from '../../src/model/unsent.ts'
+import { unsentSettings } from '../../src/model/transport.ts'
 import { anthropicFormat } from '../../src/model/wire/anthropic.ts'
 import { chatFormat } from '../../src/model/wire/chat.ts'
-import type { AnswerState, WireFormat } from '../../src/model/wire/format.ts'
+import { commonQuirks, type Quirks, type WireFormat } from '../../src/model/wire/format.ts'
 import { geminiFormat } from '../../src/model/wire/gemini.ts'
-import { commonQuirks, type Quirks } from '../../src/model/wire/quirks.ts'
 import { responsesFormat } from '../../src/model/wire/responses.ts'
 
 /** One line for each setting that is not sent. */
-function unsent<S extends AnswerState>(
-  format: WireFormat<S>,
+function unsent(
+  format: WireFormat,
   request: Omit<ModelRequest, 'messages'>,
   quirks: Partial<Quirks> = {},
 ): readonly string[] {
-  const asked = { messages: [{ role: 'user', content: 'Hi' }], ...request } as const
+  const asked: ModelRequest = { messages: [textMessage('user', 'Hi')], ...request }
   return unsentSettings(asked, (one) => format.body(one, { ...commonQuirks, ...quirks })).map(
     ({ name, reason }) => `${name} ${reason}`,
   )

@@ -1,5 +1,6 @@
+import { textIn } from '../helpers/messages.ts'
 import { setImmediate } from 'node:timers/promises'
-import { createFakeProvider, type FakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider, type FakeProvider } from '../helpers/fake-model.ts'
 
 export interface MeasuredProvider extends FakeProvider {
   /** The most requests that were under way at once. */
@@ -22,7 +23,7 @@ export function createMeasuredProvider(atOnce: number): MeasuredProvider {
     release = () => void turns(20).then(resolve)
   })
   const fake = createFakeProvider(({ messages }, index) => ({
-    text: [`<${messages[0]?.content.trim() ?? ''}>`],
+    text: [`<${textIn(messages[0]).trim() ?? ''}>`],
     gate: released.then(() => turns((index * 7) % 5)),
   }))
 

@@ -19,21 +19,21 @@ describe('[capabilities]', () => {
 
   it.each<readonly [string, Json, string]>([
     ['no table', ['x'], 'must be a table'],
-    ['an unknown key', { reads: ['x'] }, 'no capability "reads"'],
+    ['an unknown key', { reads: ['x'] }, 'unknown capability "reads"'],
     ['no list', { read: 'src/**' }, '"capabilities.read" must be a list'],
     ['a list of numbers', { read: [1] }, '"capabilities.read" must be a list'],
     ['an empty text', { commands: [''] }, '"capabilities.commands" must be a list'],
-    ['an absolute glob', { read: ['/etc/**'] }, 'which it cannot hold'],
-    ['a glob below the home folder', { read: ['~/x'] }, 'which it cannot hold'],
-    ['a glob that climbs', { write: ['a/../../b'] }, 'which it cannot hold'],
-    ['a glob that climbs in braces', { write: ['a/{..,b}/c'] }, 'which it cannot hold'],
-    ['an excluding glob', { read: ['!src/**'] }, 'which it cannot hold'],
-    ['a glob that is none', { read: ['a/{b'] }, 'which it cannot hold'],
-    ['a URL for a host', { hosts: ['https://x.example'] }, 'which it cannot hold'],
-    ['a host with a star inside', { hosts: ['a.*.example'] }, 'which it cannot hold'],
-    ['a variable with a blank', { env: ['A B'] }, 'which it cannot hold'],
-    ['a character that turns text round', { commands: ['\u202Etig'] }, 'which it cannot hold'],
-    ['an escape sequence', { models: ['\u001b[2J'] }, 'which it cannot hold'],
+    ['an absolute glob', { read: ['/etc/**'] }, 'has an invalid entry'],
+    ['a glob below the home folder', { read: ['~/x'] }, 'has an invalid entry'],
+    ['a glob that climbs', { write: ['a/../../b'] }, 'has an invalid entry'],
+    ['a glob that climbs in braces', { write: ['a/{..,b}/c'] }, 'has an invalid entry'],
+    ['an excluding glob', { read: ['!src/**'] }, 'has an invalid entry'],
+    ['a glob that is none', { read: ['a/{b'] }, 'has an invalid entry'],
+    ['a URL for a host', { hosts: ['https://x.example'] }, 'has an invalid entry'],
+    ['a host with a star inside', { hosts: ['a.*.example'] }, 'has an invalid entry'],
+    ['a variable with a blank', { env: ['A B'] }, 'has an invalid entry'],
+    ['a character that turns text round', { commands: ['\u202Etig'] }, 'has an invalid entry'],
+    ['an escape sequence', { models: ['\u001b[2J'] }, 'has an invalid entry'],
   ])('refuses %s', (_, value, message) => {
     const read = readCapabilities(value)
     expect('problem' in read ? read.problem.message : 'nothing').toContain(message)

@@ -1,11 +1,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findPack, listPacks } from '../../src/pack/find-pack.ts'
-import { packFolder } from '../../src/pack/pack-path.ts'
-import { parsePackRef } from '../../src/pack/pack-ref.ts'
-import { packRoots } from '../../src/pack/places.ts'
-import { unusedCores } from '../../src/pack/reserved.ts'
+import { findPack, listPacks, packFolder, packRoots } from '../../src/pack/find-pack.ts'
+import { parsePackRef, unusedCores } from '../../src/pack/pack-ref.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const order = [
@@ -26,7 +23,7 @@ function dirOf(ref: string, { root, roots }: ReturnType<typeof world>): string |
   return findPack(parsePackRef(ref), { packRoots: roots })?.dir.slice(root.length + 1)
 }
 
-describe('the search for packs (DESIGN 3, spec/aipack.md 3.3)', () => {
+describe('the search for packs', () => {
   it('looks through five folders', () => {
     const { root, roots } = world()
     expect(roots.map((folder) => folder.slice(root.length + 1))).toEqual(order)
@@ -66,7 +63,7 @@ describe('the search for packs (DESIGN 3, spec/aipack.md 3.3)', () => {
   })
 })
 
-describe('a name without namespace (DESIGN 6)', () => {
+describe('a name without namespace', () => {
   it('is the one pack that fits', () => {
     expect(dirOf('@p', world('data/packs/ns/p', 'wks/.baton/packs/ns/p', 'data/packs/ns/q'))).toBe(
       'wks/.baton/packs/ns/p',
@@ -87,7 +84,7 @@ it('lists packs by identity, without those that another one hides', () => {
   ])
 })
 
-describe('the folder of a reference (spec/aipack.md 3.5)', () => {
+describe('the folder of a reference', () => {
   const packs = world('data/packs/ns/p')
   const places = { packRoots: packs.roots, workspace: '/w', aipackBase: '/h/.aipack-base' }
 

@@ -16,15 +16,12 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { writeZip } from '../../src/base/zip-write.ts'
-import { contentDigest } from '../../src/pack/digest.ts'
+import { contentDigest, makeArchive, readPackFiles, secretPackFiles } from '../../src/pack/pack-files.ts'
 import { type FetchedPack, fetchPack } from '../../src/pack/fetch-pack.ts'
-import { install, type InstallPlace, installPlace, planInstall, presentPack } from '../../src/pack/install.ts'
+import { install, installLocked, type InstallPlace, installPlace, planInstall } from '../../src/pack/install.ts'
 import { readLock } from '../../src/pack/lock-file.ts'
-import { makeArchive } from '../../src/pack/make-archive.ts'
-import { packStatus } from '../../src/pack/pack-status.ts'
-import { readPackFiles, secretPackFiles } from '../../src/pack/pack-files.ts'
+import { packStatus, presentPack } from '../../src/pack/pack-status.ts'
 import { parseSource } from '../../src/pack/source.ts'
-import { installLocked } from '../../src/pack/verify.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const context = { env: { PATH: process.env['PATH'], HOME: tempTree() }, signal: new AbortController().signal }
@@ -449,7 +446,7 @@ describe('packs in git', () => {
 
   it.each([
     ['a branch that is not there', '@nope#packs/notes', "couldn't find remote ref nope"],
-    ['a folder that is not there', '#packs/other', 'there is no folder'],
+    ['a folder that is not there', '#packs/other', 'packs/other does not exist'],
     ['a repository without a pack', '', 'There is one in packs/notes/pack.toml'],
     ['a link in the pack', '@link#packs/notes', 'is a link'],
     ['a link that leads out', '@link#out', 'leads out of the repository'],
@@ -512,14 +509,14 @@ describe('hostile packs', () => {
       '"pack.namespace" cannot be "../.."',
     ],
     ['a name with a slash', { 'pack.toml': manifest().replace('notes', 'a/b') }, '"pack.name" cannot be "a/b"'],
-    ['no version', { 'pack.toml': '[pack]\nnamespace = "a"\nname = "b"\n' }, 'does not say "version"'],
+    ['no version', { 'pack.toml': '[pack]\nnamespace = "a"\nname = "b"\n' }, 'has no "version"'],
     ['a version with an escape', { 'pack.toml': manifest('1.0.0\\u001b[2J') }, '"pack.version" cannot be'],
     ['what is no TOML', { 'pack.toml': '[pack' }, 'is not valid TOML'],
     ['what is no text', { 'pack.toml': Buffer.from([0xff, 0xfe, 0]) }, 'is not UTF-8'],
     [
       'capabilities that are wrong',
       { 'pack.toml': manifest('1.0.0', '[capabilities]\nread = ["../.."]\n') },
-      'which it cannot hold',
+      'has an invalid entry "../.."',
     ],
     [
       '[installed] in a text',

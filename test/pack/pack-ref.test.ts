@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isPackPath, mayBePackName, packRefText, parsePackRef } from '../../src/pack/pack-ref.ts'
 
-describe('pack references (spec/aipack.md 3.2)', () => {
+describe('pack references', () => {
   it.each([
     ['pro@coder/', { namespace: 'pro', name: 'coder', scope: 'pack' }],
     ['_ns@_name/_sub-path', { namespace: '_ns', name: '_name', scope: 'pack', subPath: '_sub-path' }],
@@ -62,7 +62,7 @@ describe('what may be a reference', () => {
     '.aipack/p@c',
     'a@b@c',
     '@a/b',
-  ])('not a path: %s (DESIGN 6)', (path) => {
+  ])('not a path: %s', (path) => {
     expect(isPackPath(path)).toBe(false)
   })
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { defaultMerge } from '../../src/pack/manifest.ts'
-import { findAgent, resolveAgent, resolveScript } from '../../src/pack/resolve.ts'
-import { targetKind } from '../../src/run/target-kind.ts'
+import { defaultMerge } from '../../src/pack/pack-manifest.ts'
+import { findAgent, resolveAgent } from '../../src/pack/resolve.ts'
+import { targetKind } from '../../src/run/target.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const builtInDir = join(import.meta.dirname, '../../agents')
@@ -17,7 +17,7 @@ function world(...files: readonly string[]): {
   return { root, options, find: (name) => resolveAgent(name, options).file.slice(root.length + 1) }
 }
 
-describe('local agents (spec/aipack.md 3.1, vector 10)', () => {
+describe('local agents (vector 10)', () => {
   it.each([
     ['agent.aip', ['agent.aip', 'agent.aip.aip'], 'agent.aip'],
     ['agent.lua', ['agent.lua'], 'agent.lua'],
@@ -41,7 +41,7 @@ describe('local agents (spec/aipack.md 3.1, vector 10)', () => {
     expect(() => world(...files).find(name)).toThrow(expect.objectContaining({ code: 'AGENT_AMBIGUOUS' }))
   })
 
-  it('says what AIPack users know when there is none (spec/pro-coder.md P09)', () => {
+  it('says what AIPack users know when there is none', () => {
     const { find, options } = world()
     expect(() => find('missing-agent')).toThrow(
       expect.objectContaining({
@@ -114,7 +114,7 @@ describe('agents of packs', () => {
   })
 })
 
-describe('prompt files (DESIGN 4, 5)', () => {
+describe('prompt files', () => {
   const pack = ['packs/ns/p/tone.md', 'prompts/tone.md', 'other/tone.md.aip']
 
   it.each([
@@ -132,14 +132,14 @@ describe('prompt files (DESIGN 4, 5)', () => {
     expect(() => world(...pack).find(name)).toThrow(expect.objectContaining({ code: 'AGENT_NOT_FOUND' }))
   })
 
-  it('are refused where only a script can stand', () => {
+  it('are told from scripts by the ending', () => {
     const { options } = world(...pack)
-    expect(() => resolveScript('prompts/tone.md', options)).toThrow('"prompts/tone.md" is a prompt file')
-    expect(resolveScript('other/tone.md.aip', options).kind).toBe('aip')
+    expect(resolveAgent('prompts/tone.md', options).kind).toBe('prompt')
+    expect(resolveAgent('other/tone.md.aip', options).kind).toBe('aip')
   })
 })
 
-describe('the default merge (DESIGN 5)', () => {
+describe('the default merge', () => {
   async function mergeOf(name: string, manifest?: string): Promise<string> {
     const root = tempTree({
       'packs/ns/p/main.aip': '',

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { withoutSecrets } from '../../src/pack/without-secrets.ts'
-import { parseSource } from '../../src/pack/source.ts'
+import { parseSource, withoutSecrets } from '../../src/pack/source.ts'
 
 const around = { cwd: '/work', home: '/home/me' }
 

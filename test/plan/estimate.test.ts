@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isJsonObject, type Json } from '../../src/base/json.ts'
-import { readRun } from '../../src/journal/reader.ts'
+import { readRun } from '../../src/journal/source.ts'
 import { startRun } from '../../src/runner.ts'
 import { type PlanCall, planIn, workspaceOf } from './helpers.ts'
 

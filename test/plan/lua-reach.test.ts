@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { reachOf } from '../../src/plan/lua-reach.ts'
+import { reachOf } from '../../src/plan/planner.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 describe('what Lua code may start', () => {

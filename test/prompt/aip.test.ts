@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
-import { parseAip } from '../../src/prompt/aip.ts'
-import { readTable } from '../../src/prompt/options.ts'
+import { parseAip, readTable } from '../../src/prompt/aip.ts'
 
-// Vectors are those of spec/aipack.md 11.1.
+// Vectors are those of docs/aipack.md "Vectors".
 const fence = '```'
 
 function lua(code: string): string {

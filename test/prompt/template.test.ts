@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import Handlebars from 'handlebars'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
 import { loadTemplates, type RenderTemplate, type Templates } from '../../src/prompt/template.ts'
 
@@ -16,7 +17,7 @@ function gives(template: string, data: JsonObject, expected: string): () => void
   return () => expect(render(template, data)).toBe(expected)
 }
 
-describe('as handlebars-rust (spec/parts.md 8)', () => {
+describe('as handlebars-rust', () => {
   it('escapes nothing', gives('{{x}} {{{x}}}', { x: '<a href="b">&</a>' }, '<a href="b">&</a> <a href="b">&</a>'))
   it('prints nothing for what is missing', gives('[{{x}}{{a.b.c}}]', { a: null }, '[]'))
   it(
@@ -96,12 +97,12 @@ describe('what is wrong with a template', () => {
       '{{#if a}}\n {{/each}}',
       ['11:2-11:11 {{/each}} closes {{#if}} | Write {{/if}} here, or close the inner block first.'],
     ],
-    ['{{> part}}', ['10:1-10:11 there are no partials | Write the text here, or put it into data.']],
+    ['{{> part}}', ['10:1-10:11 partials are not supported | Write the text here, or put it into data.']],
     ['{{a}} {{a b=}} {{c}}', [`10:7-10:15 the expression ends too early | ${look}`]],
-    ['{{else}}', [`10:1-10:9 there is {{else}} or {{^}} outside of a block | ${look}`]],
-    ['{{a}}\n{{#if (eqq a 1)}}{{/if}}', ['11:1-11:18 there is no helper "eqq" | Did you mean "eq"?']],
-    ['{{#if a}}{{else if (eqq b)}}{{/if}}', ['10:10-10:29 there is no helper "eqq" | Did you mean "eq"?']],
-    ['{{#each}}x{{/each}}', ['10:1-10:10 {{#each}} has no value to look at | Write {{#each data.name}}.']],
+    ['{{else}}', [`10:1-10:9 {{else}} or {{^}} is outside of a block | ${look}`]],
+    ['{{a}}\n{{#if (eqq a 1)}}{{/if}}', ['11:1-11:18 unknown helper "eqq" | Did you mean "eq"?']],
+    ['{{#if a}}{{else if (eqq b)}}{{/if}}', ['10:10-10:29 unknown helper "eqq" | Did you mean "eq"?']],
+    ['{{#each}}x{{/each}}', ['10:1-10:10 {{#each}} needs a value | Write {{#each data.name}}.']],
     ['{{#if a b}}x{{/if}}', ['10:1-10:12 {{#if}} takes one value | Write {{#if data.name}}.']],
   ])('%j', (template, expected) => {
     expect(wrongWith(template)).toEqual(expected)
@@ -114,8 +115,8 @@ describe('what is wrong with a template', () => {
       '13:1-13:4',
     ])
     expect(wrongWith('{{one a}}\n{{two b}}').map((line) => line.split(' | ')[0])).toEqual([
-      '10:1-10:10 there is no helper "one"',
-      '11:1-11:10 there is no helper "two"',
+      '10:1-10:10 unknown helper "one"',
+      '11:1-11:10 unknown helper "two"',
     ])
   })
 
@@ -144,7 +145,7 @@ it('says in one line what is wrong when it renders, and where in the file', () =
       place: expect.objectContaining({ line: 11, column: 1, endColumn: 10 }) as object,
     }),
   )
-  expect(() => render('a\n{{nope a b}}', {}, place)).toThrow(/there is no helper "nope"$/)
+  expect(() => render('a\n{{nope a b}}', {}, place)).toThrow(/unknown helper "nope"$/)
 })
 
 it('renders what it never comes to, as published agents may have it', () => {
@@ -161,4 +162,53 @@ it('renders a megabyte of text with many values', () => {
   expect(render('{{#each files}}<{{path}}>{{content}}{{/each}}', data)).toHaveLength(
     data.files.reduce((sum, { path }) => sum + path.length + 1002, 0),
   )
+})
+
+describe('beside a program that uses the same Handlebars', () => {
+  const html = { x: '<b>' }
+  const host = (): string => Handlebars.compile('{{x}}')(html)
+
+  afterEach(() => {
+    Handlebars.unregisterHelper('shout')
+    Handlebars.unregisterPartial('part')
+  })
+
+  it('leaves its escaping alone: loaded, rendered, and in turns', async () => {
+    const early = Handlebars.compile('{{x}}')
+    expect(host()).toBe('&lt;b&gt;')
+    const own = await loadTemplates()
+    expect([host(), own.render('{{x}}', html), host()]).toEqual(['&lt;b&gt;', '<b>', '&lt;b&gt;'])
+    expect([render('{{x}}', html), early(html), own.render('{{l}}', { l: [1, {}] })]).toEqual([
+      '<b>',
+      '&lt;b&gt;',
+      '[1, [object]]',
+    ])
+    expect(Handlebars.escapeExpression('<b>')).toBe('&lt;b&gt;')
+    expect(Handlebars.Utils.escapeExpression('<b>')).toBe('&lt;b&gt;')
+  })
+
+  it('escapes nothing when a template of the program is rendered inside', () => {
+    const data = { ...html, inner: host } as unknown as JsonObject
+    expect(render('{{x}} {{inner}} {{#if x}}{{x}}{{/if}}', data)).toBe('<b> &lt;b&gt; <b>')
+  })
+
+  it('prints as before when the program prints in another way', () => {
+    const { escapeExpression } = Handlebars.Utils
+    Handlebars.Utils.escapeExpression = () => 'host'
+    try {
+      expect([host(), render('{{x}}{{#if x}}{{x}}{{/if}}', html)]).toEqual(['host', '<b><b>'])
+    } finally {
+      Handlebars.Utils.escapeExpression = escapeExpression
+    }
+  })
+
+  it('shares no helpers and no partials', () => {
+    Handlebars.registerHelper('shout', (text: string) => text.toUpperCase())
+    Handlebars.registerPartial('part', 'a partial')
+    expect(Handlebars.compile('{{shout "a"}} {{> part}}')({})).toBe('A a partial')
+    expect(() => render('{{shout "a"}}', {})).toThrow('unknown helper "shout"')
+    expect(() => render('{{> part}}', {})).toThrow('partials are not supported')
+    expect(() => Handlebars.compile('{{len x}}')(html)).toThrow('Missing helper: "len"')
+    expect(Handlebars.compile('{{#if x}}some{{else}}none{{/if}}')({ x: {} })).toBe('some')
+  })
 })

@@ -3,7 +3,7 @@ import type { RunEvent } from '../../src/event/event.ts'
 import { noUsage } from '../../src/event/message.ts'
 import { createLiveView } from '../../src/render/live.ts'
 import { createPaint } from '../../src/render/style.ts'
-import { widthOf } from '../../src/render/width.ts'
+import { widthOf } from '../../src/base/width.ts'
 import { answered, asking, ending, event, piece, planned, started } from '../helpers/run-events.ts'
 import { VirtualTerminal } from '../helpers/virtual-terminal.ts'
 

@@ -1,12 +1,14 @@
+import { textOf } from '../../src/event/message.ts'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/base/json.ts'
 import { loadRunSpec } from '../../src/config/run-spec.ts'
-import { createFakeProvider } from '../../src/model/fake.ts'
-import { type AgentAnswer, askAgent } from '../../src/run/agent-answer.ts'
-import type { AgentQuestion } from '../../src/run/agent-question.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
+import { type AgentAnswer, type AgentQuestion, askAgent } from '../../src/run/ask.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
 import { agentWorld, aip, builtInDir } from '../helpers/agents.ts'
+import { placeAt } from '../helpers/effects.ts'
+import { withScope } from '../../src/event/context.ts'
 
 interface Asked {
   readonly answer: AgentAnswer
@@ -21,7 +23,7 @@ async function ask(
   { overrides = [], ...change }: Partial<AgentQuestion> & { readonly overrides?: readonly string[] } = {},
 ): Promise<Asked> {
   const provider = createFakeProvider(({ messages }) => {
-    const shown = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [content]))
+    const shown = messages.flatMap((message) => (message.role === 'system' ? [] : [textOf(message)]))
     return { text: [shown.join('|')] }
   })
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'ask.md': 'Hi\n', ...files }, { provider })
@@ -45,11 +47,11 @@ async function ask(
     },
     ...change,
   }
-  const answer = await askAgent(question, { ...context, at: ['task', '1', 'ask'] })
+  const answer = await askAgent(question, withScope(context, { at: placeAt('task/1/ask') }))
   return { answer, folder, models: provider.requests.map(({ model }) => model) }
 }
 
-describe('what the agent gets (DESIGN 4 "agent = X")', () => {
+describe('what the agent gets', () => {
   it('is one input with all that the main agent would have had', async () => {
     const { answer, folder } = await ask('x.lua', { 'x.lua': 'return aip.json.stringify(input)' })
     expect(JSON.parse(answer.text)).toEqual({

@@ -1,16 +1,20 @@
+import { textIn } from '../helpers/messages.ts'
+import { textOf } from '../../src/event/message.ts'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { requestFor } from '../../src/agent/prompt-agent.ts'
 import { callPromptInput } from '../../src/agent/prompt-input.ts'
 import type { Json, JsonObject } from '../../src/base/json.ts'
-import type { RunContext } from '../../src/event/context.ts'
-import { createFakeProvider, type FakeTurn } from '../../src/model/fake.ts'
+import { type RunScope, withScope } from '../../src/event/context.ts'
+import { createFakeProvider, type FakeTurn } from '../helpers/fake-model.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
 import { loadTarget } from '../../src/run/target.ts'
 import type { TaskOutcome } from '../../src/run/task.ts'
-import { agentWorld, type AgentWorld, builtInDir } from '../helpers/agents.ts'
+import { agentWorld, type AgentWorld, builtInDir, endOf } from '../helpers/agents.ts'
+import { placeAt } from '../helpers/effects.ts'
+import { allRights } from '../../src/event/permission.ts'
 
 type Files = { readonly [path: string]: string }
 
@@ -29,13 +33,13 @@ function echo(request: ModelRequest): FakeTurn {
 }
 
 function last({ messages }: ModelRequest): string {
-  return messages.at(-1)?.content ?? ''
+  return textIn(messages.at(-1))
 }
 
 interface WorldParts {
   readonly answer?: (request: ModelRequest) => FakeTurn
   /** What the context says besides. */
-  readonly extra?: Pick<RunContext, 'dry' | 'mayWrite'>
+  readonly extra?: Partial<RunScope>
   /** `-c` of the run. */
   readonly overrides?: readonly string[]
 }
@@ -43,15 +47,13 @@ interface WorldParts {
 function world(files: Files, { answer = echo, extra = {}, overrides: runOverrides = [] }: WorldParts = {}): World {
   const provider = createFakeProvider(answer)
   const made = agentWorld({ '.git/HEAD': 'x', ...files }, { provider, overrides: runOverrides })
-  const context = { ...made.context, ...extra }
+  const context = withScope(made.context, extra)
   return {
     ...made,
-    run(name) {
+    async run(name) {
       const agent = resolveAgent(name, { baseDir: made.folder, builtInDir, packRoots: [] })
-      return context.agents.run(requestFor({ agent, inputs: null, options: {} }, callPromptInput), {
-        ...context,
-        at: ['main'],
-      })
+      const request = requestFor({ agent, inputs: null, options: {} }, callPromptInput)
+      return endOf(await context.services.agents.run(request, withScope(context, { at: placeAt('main') })))
     },
     requests: provider.requests,
     async ask(overrides = [], { model, env } = {}) {
@@ -78,7 +80,7 @@ describe('a prompt file as a sub-agent', () => {
       'prompts/tone.md': 'Which tone?\n',
     })
     await ask()
-    expect(requests.map(({ messages }) => messages.slice(1).map(({ content }) => content))).toEqual([
+    expect(requests.map(({ messages }) => messages.slice(1).map(textOf))).toEqual([
       ['# Input\n\nRewrite it.', 'Which tone?'],
       ['Rewrite it.\n\n<Which tone?>'],
     ])
@@ -119,7 +121,9 @@ describe('a prompt file as a sub-agent', () => {
       ['own', 9],
       ['run', 9],
     ])
-    const seesFiles = requests.map(({ messages }) => messages.some(({ content }) => content.includes('path="b.md"')))
+    const seesFiles = requests.map(({ messages }) =>
+      messages.some((message) => textOf(message).includes('path="b.md"')),
+    )
     expect(seesFiles).toEqual([false, false, false, true])
   })
 
@@ -145,7 +149,7 @@ describe('a prompt file as a sub-agent', () => {
     const [outcome] = await ask()
     expect(outcome).toMatchObject({ content: '<Hi>', agentResult: '<Is it right?>' })
     const places = context.records.flatMap((record) => (record.k === 'started' ? [record.p] : []))
-    expect(places).toEqual(['task/0/ask#0', 'task/0/post_task/0:check.md/task/0/ask#0'])
+    expect(places).toEqual(['task/0/agent/ask/turn/0#0', 'task/0/post_task/0:check.md/task/0/agent/ask/turn/0#0'])
     expect(context.sent.filter(({ type }) => type === 'agent.started')).toMatchObject([
       { kind: 'llm', agent: 'task/0/ask' },
       { kind: 'prompt', name: 'check.md', agent: 'task/0/post_task/0:check.md' },
@@ -208,20 +212,20 @@ describe('a prompt file that a script runs', () => {
   ])('%s', async (call, given) => {
     const { run, requests } = world(one(call))
     expect((await run('a.lua')).outputs).toEqual([{ outputs: ['<Do it.>'], redo_requested: false }])
-    expect(requests[0]?.messages.slice(1).map(({ content }) => content)).toEqual([given, 'Do it.'])
+    expect(requests[0]?.messages.slice(1).map(textOf)).toEqual([given, 'Do it.'])
   })
 
   it('gets no message "Input" when it is given nothing', async () => {
     const { run, requests } = world(one('"p.md"'))
     await run('a.lua')
-    expect(requests[0]?.messages.slice(1).map(({ content }) => content)).toEqual(['Do it.'])
+    expect(requests[0]?.messages.slice(1).map(textOf)).toEqual(['Do it.'])
   })
 
   it('is run once for each input, outputs in input order, whichever ends first', async () => {
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
     const answer = (request: ModelRequest): FakeTurn => {
-      if (request.messages.at(-2)?.content === '# Input\n\nslow') return { text: ['slow'], gate }
+      if (textIn(request.messages.at(-2)) === '# Input\n\nslow') return { text: ['slow'], gate }
       setTimeout(open, 10)
       return { text: ['fast'] }
     }
@@ -229,8 +233,8 @@ describe('a prompt file that a script runs', () => {
     expect((await run('a.lua')).outputs).toMatchObject([{ outputs: ['slow', 'fast'] }])
     const places = context.records.flatMap((record) => (record.k === 'started' ? [record.p] : []))
     expect(places.toSorted()).toEqual([
-      'main/chunk#0/agent/p.md/task/0/task/0/ask#0',
-      'main/chunk#0/agent/p.md/task/1/task/0/ask#0',
+      'main/chunk#0/agent/p.md/task/0/task/0/agent/ask/turn/0#0',
+      'main/chunk#0/agent/p.md/task/1/task/0/agent/ask/turn/0#0',
     ])
   })
 
@@ -248,9 +252,8 @@ describe('a prompt file that a script runs', () => {
 
   it('counts what it costs as its own and as the run’s', async () => {
     const { run, context } = world({ ...one('"p.md"'), 'q.md': '+++\nsub_agents = ["p.md"]\n+++\nQ\n' })
-    const { usage } = await run('q.md')
-    expect(usage.calls).toBe(2)
-    expect(context.meter({ model: 'm', usage: { ...usage, calls: 0 }, costUsd: 0 }).usage.calls).toBe(2)
+    expect((await run('q.md')).spent.usage.calls).toBe(2)
+    expect(context.services.meter.total().usage.calls).toBe(2)
   })
 
   it('is part of the one depth and of cycles', async () => {
@@ -271,10 +274,10 @@ describe('rights', () => {
     'w.md': '+++\nwrite_mode = true\n+++\nWrite.\n',
     'a.lua': 'return aip.agent.run("w.md")',
   }
-  const rules = (requests: readonly ModelRequest[]): string => requests.at(-1)?.messages[0]?.content ?? ''
+  const rules = (requests: readonly ModelRequest[]): string => textIn(requests.at(-1)?.messages[0])
 
   it('are never more than those of the file that runs it', async () => {
-    const { run, requests, context } = world(files, { extra: { mayWrite: false } })
+    const { run, requests, context } = world(files, { extra: { rights: { ...allRights, write: false } } })
     await run('a.lua')
     const readOnly = rules(requests)
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
@@ -305,7 +308,7 @@ describe('a template', () => {
       'p.md': '+++\ntemplate = true\ntone = "calm"\n+++\nExplain the {{input.name}}, {{params.tone}}.\n',
     })
     await run('a.lua')
-    expect(requests[0]?.messages.slice(1).map(({ content }) => content)).toEqual(['Explain the parser, calm.'])
+    expect(requests[0]?.messages.slice(1).map(textOf)).toEqual(['Explain the parser, calm.'])
   })
 
   it('of a sub-agent sees what scripts see', async () => {

@@ -8,22 +8,22 @@ describe('the files of -f', () => {
   const workspace = tempTree({ 'src/a.txt': 'A', 'src/deep/b.txt': 'B' })
   const cwd = join(workspace, 'src')
 
-  it('are inputs, with paths from the workspace', () => {
+  it('are inputs, with paths from the workspace', async () => {
     const context = testContext({ workspace })
-    const inputs = readInputs({ texts: [], globs: ['*.txt', 'b.txt'], cwd }, context)
+    const inputs = await readInputs({ texts: [], globs: ['*.txt', 'b.txt'], cwd }, context)
     expect(inputs).toMatchObject([{ path: 'src/a.txt', _display: 'src/a.txt' }, { path: 'src/deep/b.txt' }])
     expect(context.sent).toEqual([])
   })
 
-  it('may be none, which is said', () => {
+  it('may be none, which is said', async () => {
     const context = testContext({ workspace })
-    expect(readInputs({ texts: [], globs: ['nothing*', 'no.md'], cwd }, context)).toEqual([])
+    expect(await readInputs({ texts: [], globs: ['nothing*', 'no.md'], cwd }, context)).toEqual([])
     expect(context.sent).toMatchObject([{ type: 'warning', message: '-f nothing*, no.md matches no file' }])
   })
 
-  it('are not looked for without -f', () => {
+  it('are not looked for without -f', async () => {
     const context = testContext({ workspace })
-    expect(readInputs({ texts: [], globs: [], cwd }, context)).toBeNull()
+    expect(await readInputs({ texts: [], globs: [], cwd }, context)).toBeNull()
     expect(context.sent).toEqual([])
   })
 })

@@ -10,7 +10,7 @@ const data = {
   params: { tone: 'calm' },
 }
 
-describe('an instruction that is a template (DESIGN 4)', () => {
+describe('an instruction that is a template', () => {
   it('is substituted once', async () => {
     const document = await parsePrompt('ask.md', text)
     const { prompts } = await renderInstruction({ params: {}, prompts: [document.instruction] }, document, data)

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { type DataPath, pathText } from '../../src/base/data-text.ts'
 import { isBatonError } from '../../src/base/error.ts'
 import type { JsonObject } from '../../src/base/json.ts'
-import { loadOutputSchema, readStructured, repairMessage, type StructuredAnswer } from '../../src/run/output-schema.ts'
+import { loadOutputSchema } from '../../src/run/output-schema.ts'
+import { readStructured, repairMessage, type StructuredAnswer } from '../../src/run/structured-answer.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 /** Stands for the front matter: the path that was asked for is the name of the file. */

@@ -1,7 +1,9 @@
+import { textIn } from '../helpers/messages.ts'
+import { textOf } from '../../src/event/message.ts'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../src/model/provider.ts'
-import { createFakeProvider, type FakeTurn } from '../../src/model/fake.ts'
+import { createFakeProvider, type FakeTurn } from '../helpers/fake-model.ts'
 import { type PromptOutcome, runPrompt } from '../../src/run/prompt-run.ts'
 import { loadTarget } from '../../src/run/target.ts'
 import type { TaskOutcome } from '../../src/run/task.ts'
@@ -23,7 +25,7 @@ interface Options {
 }
 
 function echo(request: ModelRequest): FakeTurn {
-  return { text: [`<${request.messages.at(-1)?.content ?? ''}>`] }
+  return { text: [`<${textIn(request.messages.at(-1))}>`] }
 }
 
 async function runFile(
@@ -62,7 +64,7 @@ describe('tasks', () => {
       { files },
     )
     expect(delivered.map(({ label }) => label)).toEqual(['a.txt', 'b.txt', 'a.txt +2'])
-    const [first = ''] = requests.map(({ messages }) => messages.map(({ content }) => content).join('\n'))
+    const [first = ''] = requests.map(({ messages }) => messages.map(textOf).join('\n'))
     expect(first.match(/<file path="[\w.]+"/g)).toEqual(['<file path="b.txt"', '<file path="a.txt"'])
   })
 
@@ -88,7 +90,7 @@ describe('tasks', () => {
       files: { 'p.lua': 'return { coder_prompt = input.input }' },
       inputs: ['slow', 'fast'],
       answer: (request) => {
-        if (request.messages.at(-1)?.content === 'slow') return { text: ['slow'], gate }
+        if (textIn(request.messages.at(-1)) === 'slow') return { text: ['slow'], gate }
         setTimeout(release, 20)
         return { text: ['fast'] }
       },
@@ -178,8 +180,8 @@ describe('what a chain changes', () => {
       'b.txt': 'B',
     }
     const { requests } = await runFile('+++\ncontext_globs = ["a.txt"]\nsub_agents = ["pre.lua"]\n+++\nHi\n', { files })
-    expect(requests[0]?.messages[1]?.content).toContain('<file path="b.txt" lines="1">\nB\n</file>')
-    expect(requests[0]?.messages[1]?.content).not.toContain('a.txt')
+    expect(textIn(requests[0]?.messages[1])).toContain('<file path="b.txt" lines="1">\nB\n</file>')
+    expect(textIn(requests[0]?.messages[1])).not.toContain('a.txt')
   })
 
   it('may not lead globs out of base_dir', async () => {
@@ -199,20 +201,20 @@ describe('files of a request', () => {
     )
     const [system, ...rest] = requests[0]?.messages ?? []
     expect(system?.role).toBe('system')
-    expect(rest.map(({ content }) => content.split('\n')[0])).toEqual([
+    expect(rest.map((message) => textOf(message).split('\n')[0])).toEqual([
       '# Knowledge to follow',
       '# Structure of the project (paths only)',
       '# Files for context',
       'Hi',
     ])
-    expect(rest[1]?.content).toContain('- c.txt\n- ask.md\n- k.md')
+    expect(textIn(rest[1])).toContain('- c.txt\n- ask.md\n- k.md')
   })
 
   it('leaves binary files out with a warning', async () => {
     const { requests, context } = await runFile('+++\ncontext_globs = ["*.bin", "c.txt"]\n+++\nHi\n', {
       files: { 'x.bin': 'a\u0000b', 'c.txt': 'C' },
     })
-    expect(requests[0]?.messages[1]?.content).not.toContain('x.bin')
+    expect(textIn(requests[0]?.messages[1])).not.toContain('x.bin')
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
       { message: 'left out of the prompt, not text: x.bin' },
     ])
@@ -298,7 +300,7 @@ describe('failing tasks', () => {
   })
 })
 
-describe('redo (DESIGN 2 "Nesting")', () => {
+describe('redo', () => {
   it('starts from the front matter again and delivers only the last round', async () => {
     const files = {
       'pre.lua': 'return { coder_prompt = input.coder_prompt .. input.coder_redo_count }',
@@ -314,9 +316,9 @@ describe('redo (DESIGN 2 "Nesting")', () => {
       context.sent.filter(({ type }) => type === 'redo').map((event) => (event as { count: number }).count),
     ).toEqual([1, 2])
     expect(context.records.flatMap((record) => (record.k === 'started' ? [record.p] : []))).toEqual([
-      'task/0/ask#0',
-      'redo/1/task/0/ask#0',
-      'redo/2/task/0/ask#0',
+      'task/0/agent/ask/turn/0#0',
+      'redo/1/task/0/agent/ask/turn/0#0',
+      'redo/2/task/0/agent/ask/turn/0#0',
     ])
   })
 

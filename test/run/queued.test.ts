@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { createLocalQueue } from '../../src/run/local-queue.ts'
-import { mapQueued, type QueuedWork } from '../../src/run/queued.ts'
+import { createLocalQueue, mapQueued, type QueuedWork } from '../../src/run/task-queue.ts'
 
 function queued({ limit = 2, signal = new AbortController().signal }): QueuedWork<number> {
   const taskOf = (input: number, index: number) => ({ place: `task/${index}`, input })

@@ -97,11 +97,11 @@ describe('a later run of a watch session', () => {
   it('pays for the one task whose file was edited, and gives all answers', async () => {
     const { run, save } = await world({ 'ask.md': prompt(perFile), ...twenty })
     const first = await run()
-    expect(first).toMatchObject({ counts: { readBack: 0, again: 0 }, differs: [] })
+    expect(first).toMatchObject({ counts: { reused: 0, rerun: 0 }, differs: [] })
     expect(first.calls).toHaveLength(20)
 
     expect(await run()).toMatchObject({
-      counts: { readBack: 20, again: 0 },
+      counts: { reused: 20, rerun: 0 },
       calls: [],
       answers: first.answers,
       totalCalls: 0,
@@ -113,11 +113,11 @@ describe('a later run of a watch session', () => {
     const third = await run()
     expect(third.again).toEqual(['src/f07.ts: src/f07.ts changed'])
     expect(third.calls).toHaveLength(1)
-    expect(third.counts).toEqual({ readBack: 19, again: 1 })
+    expect(third.counts).toEqual({ reused: 19, rerun: 1 })
     expect(third.answers).toEqual(first.answers.map((text, index) => (index === 7 ? 'seen edited' : text)))
     expect(third.differs).toEqual([])
     // read back from a run that has read it back itself, and from the one that did it again
-    expect((await run()).counts).toEqual({ readBack: 20, again: 0 })
+    expect((await run()).counts).toEqual({ reused: 20, rerun: 0 })
   })
 
   it('pays for nothing but the new task when there is a new file, wherever it stands', async () => {
@@ -129,10 +129,10 @@ describe('a later run of a watch session', () => {
     await run()
     save('src/a.ts', 'content a')
     const second = await run()
-    expect(second).toMatchObject({ counts: { readBack: 2, again: 0 }, answers: ['seen a', 'seen b', 'seen c'] })
+    expect(second).toMatchObject({ counts: { reused: 2, rerun: 0 }, answers: ['seen a', 'seen b', 'seen c'] })
     expect(second.calls).toHaveLength(1)
     rmSync(at('src/b.ts'))
-    expect(await run()).toMatchObject({ counts: { readBack: 2 }, calls: [], answers: ['seen a', 'seen c'] })
+    expect(await run()).toMatchObject({ counts: { reused: 2 }, calls: [], answers: ['seen a', 'seen c'] })
   })
 
   it('does everything again when the prompt, the model or a param is another one, and says so', async () => {
@@ -142,7 +142,7 @@ describe('a later run of a watch session', () => {
     save('ask.md', prompt(perFile, 'Explain more.'))
     expect((await run()).again).toEqual(['src/a.ts: its prompts changed', 'src/b.ts: its prompts changed'])
     save('baton.toml', 'model = "gpt-5"\n')
-    expect((await run()).counts).toEqual({ readBack: 2, again: 0 })
+    expect((await run()).counts).toEqual({ reused: 2, rerun: 0 })
     expect((await run({ overrides: ['model="gpt-5"'] })).again).toEqual([
       'src/a.ts: its settings changed',
       'src/b.ts: its settings changed',
@@ -157,8 +157,8 @@ describe('a later run of a watch session', () => {
   it('repeats everything when that is wanted, and reads back from that run afterwards', async () => {
     const { run } = await world({ 'ask.md': prompt(perFile), 'src/a.ts': 'content a', 'src/b.ts': 'content b' })
     await run()
-    expect(await run({ repeats: 'everything' })).toMatchObject({ counts: { readBack: 0, again: 0 }, again: [] })
-    expect((await run()).counts).toEqual({ readBack: 2, again: 0 })
+    expect(await run({ repeats: 'everything' })).toMatchObject({ counts: { reused: 0, rerun: 0 }, again: [] })
+    expect((await run()).counts).toEqual({ reused: 2, rerun: 0 })
   })
 
   it('does a part that failed again, and no other', async () => {
@@ -173,7 +173,7 @@ describe('a later run of a watch session', () => {
     await run({ overrides: ['input_concurrency=1'], exitCode: 1 })
     isBroken = false
     const second = await run({ overrides: ['input_concurrency=1'] })
-    expect(second).toMatchObject({ counts: { readBack: 1, again: 0 } })
+    expect(second).toMatchObject({ counts: { reused: 1, rerun: 0 } })
     expect(second.calls).toHaveLength(1)
   })
 })
@@ -191,14 +191,14 @@ describe('the agents of a part', () => {
   it('make it new when a comment in them is another one, also in a module', async () => {
     const { run, at } = await world(files)
     await run()
-    expect(await run()).toMatchObject({ counts: { readBack: 2, again: 0 }, calls: [] })
+    expect(await run()).toMatchObject({ counts: { reused: 2, rerun: 0 }, calls: [] })
     appendFileSync(at('note.lua'), '\n-- nothing new')
     expect((await run()).again).toEqual(['src/a.ts: note.lua changed'])
     appendFileSync(at('plan.lua'), '\n-- nothing new')
     expect((await run()).again).toEqual(['plan: plan.lua changed'])
     appendFileSync(at('lua/words.lua'), '\n-- nothing new')
     expect((await run()).again).toEqual(['plan: lua/words.lua changed'])
-    expect((await run()).counts).toEqual({ readBack: 2, again: 0 })
+    expect((await run()).counts).toEqual({ reused: 2, rerun: 0 })
   })
 
   it('show again what they have printed', async () => {
@@ -219,7 +219,7 @@ describe('the agents of a part', () => {
     const { run } = await world({ ...files, 'note.lua': code, 'src/b.ts': 'content b' })
     await run()
     expect(await run()).toMatchObject({
-      counts: { readBack: 1, again: 2 },
+      counts: { reused: 1, rerun: 2 },
       again: [`src/a.ts: ${reason}`, `src/b.ts: ${reason}`],
     })
   })
@@ -231,7 +231,7 @@ describe('the agents of a part', () => {
   ])('are done again when %s differs', async (_, code, reason) => {
     const { run, save } = await world({ ...files, 'note.lua': code, 'extra.md': 'a: 1' })
     await run()
-    expect((await run()).counts).toEqual({ readBack: 2, again: 0 })
+    expect((await run()).counts).toEqual({ reused: 2, rerun: 0 })
     save('extra.md', 'a: 1000')
     expect((await run()).again).toEqual([`src/a.ts: ${reason}`])
   })
@@ -239,7 +239,7 @@ describe('the agents of a part', () => {
   it('may use random numbers', async () => {
     const { run } = await world({ ...files, 'note.lua': 'return { coder_prompts_append = tostring(math.random()) }' })
     const first = await run()
-    expect(await run()).toMatchObject({ counts: { readBack: 2 }, answers: first.answers })
+    expect(await run()).toMatchObject({ counts: { reused: 2 }, answers: first.answers })
   })
 })
 
@@ -256,7 +256,7 @@ describe('what the parts are given', () => {
     expect((await run()).again).toEqual(['ask.md: b.txt changed'])
     rmSync(at('b.txt'))
     expect((await run()).again).toEqual(['ask.md: b.txt is gone from its files'])
-    expect(await run()).toMatchObject({ counts: { readBack: 1, again: 0 }, calls: [] })
+    expect(await run()).toMatchObject({ counts: { reused: 1, rerun: 0 }, calls: [] })
   })
 
   it('is the cost of an answer also where that is read back', async () => {
@@ -267,7 +267,7 @@ describe('what the parts are given', () => {
     })
     await run()
     expect(read('out.txt')).toBe('10')
-    expect(await run()).toMatchObject({ again: [], counts: { readBack: 1, again: 0 }, totalCalls: 0 })
+    expect(await run()).toMatchObject({ again: [], counts: { reused: 1, rerun: 0 }, totalCalls: 0 })
     save('out.txt', 'theirs')
     expect((await run()).again).toEqual(['ask.md: out.txt was changed since'])
   })
@@ -280,7 +280,7 @@ describe('what the parts are given', () => {
     })
     const first = await run()
     expect(first.calls).toHaveLength(2)
-    expect(await run()).toMatchObject({ counts: { readBack: 2, again: 0 }, answers: first.answers, calls: [] })
+    expect(await run()).toMatchObject({ counts: { reused: 2, rerun: 0 }, answers: first.answers, calls: [] })
     save('a.txt', 'content b')
     expect((await run()).again[0]).toMatch(/^child\.md: /)
   })
@@ -300,8 +300,8 @@ describe('files that a part writes', () => {
     const { run, read } = await world(files)
     await run()
     const second = await run()
-    expect(second).toMatchObject({ again: [], counts: { readBack: 2, again: 0 }, differs: [] })
-    expect((await run()).counts).toEqual({ readBack: 2, again: 0 })
+    expect(second).toMatchObject({ again: [], counts: { reused: 2, rerun: 0 }, differs: [] })
+    expect((await run()).counts).toEqual({ reused: 2, rerun: 0 })
     expect(read('log.txt')).toBe('line\n')
   })
 
@@ -317,7 +317,7 @@ describe('files that a part writes', () => {
     const third = await run()
     expect(third.again[0]).toMatch(/^write: (out\.txt changed|out\.txt was changed since|aip)/)
     expect(read('out.txt')).toBe('made from one')
-    expect((await run()).counts.again).toBe(0)
+    expect((await run()).counts.rerun).toBe(0)
   })
 
   it('are written again when what they are made of differs', async () => {
@@ -359,7 +359,7 @@ describe('files that a part writes', () => {
     )
     await run()
     save('c.txt', 'two')
-    expect(await run()).toMatchObject({ counts: { readBack: 1, again: 1 } })
+    expect(await run()).toMatchObject({ counts: { reused: 1, rerun: 1 } })
     expect(read('out.txt')).toBe('theirs')
     expect((await run()).again).toEqual(['write: out.txt was changed since'])
     expect(read('out.txt')).toBe('mine')
@@ -379,11 +379,11 @@ describe('files that a part writes', () => {
         save(`src/${name}.ts`, `content ${name}${name}`)
         expect(await run()).toMatchObject({
           again: [`src/${name}.ts: src/${name}.ts changed`],
-          counts: { readBack: 3, again: 1 },
+          counts: { reused: 3, rerun: 1 },
           differs: [],
         })
         save(`src/${name}.ts`, `content ${name}`)
-        expect((await run()).counts.again).toBe(1)
+        expect((await run()).counts.rerun).toBe(1)
       }
       expect(read('log.txt')).toBe('one more\n'.repeat(12))
     })
@@ -396,7 +396,7 @@ describe('files that a part writes', () => {
       save('src/d.ts', 'content bad')
       await run({ exitCode: 1 })
       save('src/d.ts', 'content d')
-      expect(await run()).toMatchObject({ again: [], calls: [], counts: { readBack: 4, again: 0 } })
+      expect(await run()).toMatchObject({ again: [], calls: [], counts: { reused: 4, rerun: 0 } })
     })
 
     it.each([
@@ -412,13 +412,13 @@ describe('files that a part writes', () => {
         'src/c.ts: log.txt was changed since',
         'src/d.ts: log.txt was changed since',
       ])
-      expect((await run()).counts).toEqual({ readBack: 4, again: 0 })
+      expect((await run()).counts).toEqual({ reused: 4, rerun: 0 })
     })
 
     it('are another thing to a part that reads them', async () => {
       const { run, save } = await world({ ...shared, 'log.lua': `${shared['log.lua']}\naip.file.load("log.txt")` })
       await run()
-      expect((await run()).counts.again).toBe(0)
+      expect((await run()).counts.rerun).toBe(0)
       save('src/a.ts', 'content aa')
       expect((await run()).again).toContain('src/b.ts: log.txt changed')
     })
@@ -429,7 +429,7 @@ describe('files that a part writes', () => {
         'log.lua': 'aip.file.save("log.txt", input.task.label)',
       })
       await run()
-      expect((await run()).counts.again).toBe(0)
+      expect((await run()).counts.rerun).toBe(0)
       save('src/a.ts', 'content aa')
       expect((await run()).again).toContain('src/d.ts: log.txt was changed since')
       expect(read('log.txt')).toBe('src/d.ts')
@@ -442,7 +442,7 @@ describe('files that a part writes', () => {
       'write.lua': 'aip.file.copy("in.txt", "out.txt", { overwrite = true })',
     })
     await run()
-    expect((await run()).counts.again).toBe(0)
+    expect((await run()).counts.rerun).toBe(0)
     save('in.txt', 'three')
     expect((await run()).again).toEqual(['write: in.txt changed'])
     expect(read('out.txt')).toBe('three')
@@ -465,7 +465,7 @@ describe('tasks that patch the files they read', () => {
     const { run, save, read } = await world(files, patch)
     expect(await run()).toMatchObject({ differs: [] })
     expect([read('src/a.ts'), read('src/b.ts')]).toEqual(['content a!\n', 'content b!\n'])
-    expect(await run()).toMatchObject({ again: [], counts: { readBack: 2, again: 0 }, calls: [], differs: [] })
+    expect(await run()).toMatchObject({ again: [], counts: { reused: 2, rerun: 0 }, calls: [], differs: [] })
 
     save('src/b.ts', 'content new\n')
     const third = await run()

@@ -77,7 +77,7 @@ describe('files that the recorded run found and the workspace lacks', () => {
     expect(text('log.txt')).toBe('new\nend\n')
   })
 
-  it('matter no more once they are written anew or removed', () => {
+  it('matter no more once they are rewritten or removed', () => {
     const { scratch, change, text } = world()
     change(append('log.txt', 4, 'new\n'), 'new\n')
     change(append('gone.txt', 4, 'new\n'), 'new\n')

@@ -11,6 +11,7 @@ import { asNow, lookAt, type WatchPlan } from '../../src/watch/plan.ts'
 import { createPrints } from '../../src/watch/prints.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { placeAt, effectOf } from '../helpers/effects.ts'
 
 interface World {
   readonly root: string
@@ -30,13 +31,12 @@ function world(files: { readonly [path: string]: string }, before?: WatchPlan): 
 
 function worldIn(root: string, before?: WatchPlan): World {
   const log = createSourceLog({ prints: createPrints({ hashPrompt, now: () => Date.now() }), before })
-  const plain = testContext({ workspace: root })
   const at = (path: string): string => join(root, path)
   return {
     root,
     log,
     at,
-    context: { ...plain, effects: log.around(plain.effects, root) },
+    context: testContext({ workspace: root, hooks: [log.hook(root)] }),
     write: (path, text) => writeFileSync(at(path), text),
     list(globs, reads = 'content') {
       const found = listFiles(globs, { baseDir: root, root }).map(({ absolute }) => absolute)
@@ -47,7 +47,7 @@ function worldIn(root: string, before?: WatchPlan): World {
 }
 
 function effect(kind: EffectKind, context: RunContext, act: () => void): Promise<void> {
-  return context.effects.perform(['x'], { kind, request: null, repeat: 'unsafe' }, async () => act())
+  return context.services.effects.perform(placeAt('x'), effectOf({ kind, repeat: 'unsafe' }), async () => act())
 }
 
 describe('what a run has read', () => {
@@ -177,7 +177,7 @@ describe('what a run changes itself', () => {
   it('is a file it writes, moves or deletes', () => {
     const { list, context, at, changed } = world({ 'a.ts': 'one', 'b.ts': 'one', 'c.ts': 'one', 'd/e.ts': 'one' })
     list(['**/*.ts'])
-    const call = { context, at: ['x'] }
+    const call = { context, at: placeAt('x') }
     saveFile(at('a.ts'), 'two', call)
     saveFile(at('new.ts'), 'made', call)
     deleteEntry(at('b.ts'), call)
@@ -190,7 +190,7 @@ describe('what a run changes itself', () => {
     const { log, context, at, root, changed } = world({ 'real/a.lua': 'one' })
     symlinkSync(join(root, 'real'), at('link'))
     log.file(at('link/a.lua'), 'one')
-    saveFile(at('real/a.lua'), 'two', { context, at: ['x'] })
+    saveFile(at('real/a.lua'), 'two', { context, at: placeAt('x') })
     expect(changed()).toEqual([])
   })
 
@@ -198,21 +198,21 @@ describe('what a run changes itself', () => {
     const { log, context, at, write, changed } = world({ 'a.md': 'Ask.\n\n====\n' })
     log.prompt(at('a.md'), 'Ask.\n\n====\n')
     write('a.md', 'Ask more.\n\n====\n')
-    saveFile(at('a.md'), 'Ask more.\n\n====\nanswer\n', { context, at: ['x'] })
+    saveFile(at('a.md'), 'Ask more.\n\n====\nanswer\n', { context, at: placeAt('x') })
     expect(changed()).toEqual(['a.md'])
   })
 
   it('is the prompt above the transcript when it is that what it writes', () => {
     const { log, context, at, changed } = world({ 'a.md': 'Ask.\n' })
     log.prompt(at('a.md'), 'Ask.\n')
-    saveFile(at('a.md'), 'Ask for something else.\n', { context, at: ['x'] })
+    saveFile(at('a.md'), 'Ask for something else.\n', { context, at: placeAt('x') })
     expect(changed()).toEqual([])
   })
 
   it('is no folder that it makes: what a person puts there counts', () => {
     const { list, context, at, write, changed } = world({ 'a.ts': 'one' })
     list(['**/*.ts'])
-    saveFile(at('made/own.ts'), '', { context, at: ['x'] })
+    saveFile(at('made/own.ts'), '', { context, at: placeAt('x') })
     write('made/theirs.ts', '')
     expect(changed()).toEqual(['made/theirs.ts'])
   })

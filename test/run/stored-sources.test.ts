@@ -3,14 +3,13 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bothReads, type ReadLog } from '../../src/base/reads.ts'
 import { createEffects } from '../../src/journal/effects.ts'
-import type { RunContext } from '../../src/event/context.ts'
-import { openFileRecords } from '../../src/journal/file-records.ts'
+import { type RunContext, withServices } from '../../src/event/context.ts'
+import { openFileRecords } from '../../src/journal/source.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
 import { createMask } from '../../src/journal/secrets.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
-import { changedSources } from '../../src/run/changed-sources.ts'
-import { type StoredSources, storedSources } from '../../src/run/read-sources.ts'
+import { changedSources, type StoredSources, storedSources } from '../../src/run/sources.ts'
 import { recordSources } from '../../src/run/record.ts'
 import { createStoredSources, type SourceRecorder } from '../../src/run/stored-sources.ts'
 import { loadTarget, type Target } from '../../src/run/target.ts'
@@ -19,6 +18,8 @@ import { moveEntry, saveFile } from '../../src/tool/workspace-files.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { openGate, placeAt } from '../helpers/effects.ts'
+import { item } from '../../src/event/place.ts'
 
 type Env = Readonly<Record<string, string>>
 
@@ -56,7 +57,7 @@ function world(files: { readonly [path: string]: string }, env: Env = {}): World
     const mask = createMask(runEnv, { names: Object.keys(runEnv) })
     const source = openFileRecords(folder, { mask })
     try {
-      const index = await indexRun(source, { use: { kind: 'resume' } })
+      const index = await indexRun(source, { keeps: 'unfinished' })
       return storedSources(index.records('source'), (field) => source.value(field))
     } finally {
       source.close()
@@ -77,8 +78,9 @@ function world(files: { readonly [path: string]: string }, env: Env = {}): World
       const target = await loadTarget({ ...options, reads: recorder.reads })
       const journal = await openRun({ folder, now: () => new Date(0), mask: maskFor(target, runEnv) })
       recordSources(journal, target, recorder)
-      const effects = recorder.around(createEffects({ journal, signal: new AbortController().signal }), workspace)
-      work?.(recorder, { ...testContext({ workspace }), effects })
+      const signal = new AbortController().signal
+      const effects = createEffects({ ...openGate, journal, signal, hooks: [recorder.hook(workspace)] })
+      work?.(recorder, withServices(testContext({ workspace }), { effects }))
       // a later one may take over
       journal.note({ k: 'run.end', exit: 1, stop: 'error' })
       await journal.close()
@@ -89,7 +91,7 @@ function world(files: { readonly [path: string]: string }, env: Env = {}): World
       changedSources(await stored()).map(({ path, change }) => `${path.slice(root.length + 1)} ${change}`),
     find: (name, { reads }) =>
       resolveAgent(name, { baseDir: workspace, builtInDir, packRoots: [at('ws/packs')], reads }).text,
-    save: (path, text, context) => saveFile(at(path), text, { context, at: ['save', path, text] }),
+    save: (path, text, context) => saveFile(at(path), text, { context, at: [item('save'), item(path), item(text)] }),
   }
 }
 
@@ -338,7 +340,7 @@ describe('agents that are read while the run goes on', () => {
         expect(find('ns@old', recorder)).toBe('old')
         save('ws/packs/ns/new/main.lua', 'new', context)
         const moved = { source: at('ws/packs/ns/old'), destination: at('ws/packs/ns/moved'), overwrite: false }
-        moveEntry(moved, { context, at: ['move'] })
+        moveEntry(moved, { context, at: placeAt('move') })
       },
     })
     await epoch('main.lua', {

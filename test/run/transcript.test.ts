@@ -17,6 +17,7 @@ import type { TranscriptBlock } from '../../src/prompt/transcript-text.ts'
 import { rewriteTranscript } from '../../src/run/transcript.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { placeAt } from '../helpers/effects.ts'
 
 function answer(text: string): TranscriptBlock {
   const usage = { input: 1, output: 2 }
@@ -30,7 +31,7 @@ function rewrite(
 ) {
   const context = testContext({ workspace })
   const write = { file: join(workspace, file), blocks: [answer(text)], ...(hide && { hide }) }
-  const result = rewriteTranscript(write, { context, at: ['transcript'] })
+  const result = rewriteTranscript(write, { context, at: placeAt('transcript') })
   return { result, sent: context.sent, records: context.records }
 }
 

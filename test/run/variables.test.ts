@@ -1,6 +1,7 @@
+import { textIn } from '../helpers/messages.ts'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFakeProvider } from '../../src/model/fake.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
 import type { PromptTarget } from '../../src/run/prompt-target.ts'
@@ -32,7 +33,7 @@ async function load(folder: string, { vars = [], text }: Given): Promise<PromptT
 
 /** The last message of each model call; the model answers it in angle brackets. */
 async function run(files: Files, given: Given = {}): Promise<readonly string[]> {
-  const last = ({ messages }: ModelRequest): string => messages.at(-1)?.content ?? ''
+  const last = ({ messages }: ModelRequest): string => textIn(messages.at(-1))
   const provider = createFakeProvider((request) => ({ text: [`<${last(request)}>`] }))
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', ...files }, { provider })
   const target = await load(folder, given)
@@ -118,7 +119,7 @@ Go.
     const { folder } = agentWorld({ '.git/HEAD': 'x', 'ask.md': greeting })
     await expect(load(folder, {})).rejects.toMatchObject({
       code: 'USAGE',
-      message: 'the variable "name" is not given: whom to greet',
+      message: 'missing variable "name": whom to greet',
       place: { file: 'ask.md', line: 2 },
     })
   })

@@ -1,26 +1,48 @@
 import { describe, expect, it } from 'vitest'
-import { finishSteps, type Steps } from '../../src/base/steps.ts'
+import { BatonError } from '../../src/base/error.ts'
+import type { Steps } from '../../src/base/concurrency.ts'
 import { bindFunctions, createBindings } from '../../src/script/bindings.ts'
 import type { LuaValue } from '../../src/script/engine.ts'
 import type { HostModule } from '../../src/script/host/module.ts'
 import { hostSection, type HostSectionOptions } from './host/host-section.ts'
+import { withServices } from '../../src/event/context.ts'
+import { placeText } from '../../src/event/place.ts'
 
 const modules: readonly HostModule[] = [
   {
     name: 'aip.some',
     functions: {
-      pure: { effect: 'pure', tables: 'data', call: (args, { agentName }) => [agentName, ...args] },
-      observe: { effect: 'observe', call: (args) => args },
-      act: { effect: 'act', call: (_, __, at) => [at.join('/')] },
-      count: {
-        effect: 'observe',
-        call: ([most]) => finishSteps(count(most)),
-        steps: ([most]) => count(most),
-      },
+      pure: { effect: 'pure', tables: 'data', call: ({ args, section }) => [section.agentName, ...args] },
+      observe: { effect: 'observe', call: ({ args }) => args },
+      act: { effect: 'act', call: ({ at }) => [placeText(at)] },
+      count: { effect: 'observe', steps: ({ args: [most] }) => count(most) },
     },
     lua: { name: 'aip.some', text: 'some = aip.some' },
   },
-  { name: '', functions: { top: { effect: 'act', call: (_, __, at) => [at.join('/')] } } },
+  { name: '', functions: { top: { effect: 'act', call: ({ at }) => [placeText(at)] } } },
+]
+
+const suspension = new BatonError('SUSPENDED', 'waiting for an approval')
+const failing: readonly HostModule[] = [
+  ...modules,
+  {
+    name: 'fails',
+    functions: {
+      now: {
+        effect: 'act',
+        call: () => {
+          throw suspension
+        },
+      },
+      later: { effect: 'act', call: () => Promise.reject(suspension) },
+      otherwise: {
+        effect: 'act',
+        call: () => {
+          throw new Error('broken')
+        },
+      },
+    },
+  },
 ]
 
 function* count(most: LuaValue): Steps<readonly LuaValue[]> {
@@ -30,11 +52,16 @@ function* count(most: LuaValue): Steps<readonly LuaValue[]> {
 
 /** Calls functions of one section by their paths. */
 function boundSection(options: HostSectionOptions = {}): ReturnType<typeof hostSection> & {
+  readonly refuseStopped: () => void
   readonly callPath: (path: string, ...args: readonly LuaValue[]) => unknown
 } {
   const host = hostSection('/work', options)
-  const functions = bindFunctions(createBindings(modules), host.section)
-  return { ...host, callPath: (path, ...args) => functions.find((known) => known.path === path)?.call(args) }
+  const { functions, refuseStopped } = bindFunctions(createBindings(failing), host.section)
+  return {
+    ...host,
+    refuseStopped,
+    callPath: (path, ...args) => functions.find((known) => known.path === path)?.call(args),
+  }
 }
 
 describe('the functions of host modules, bound to a section', () => {
@@ -89,15 +116,35 @@ describe('the functions of host modules, bound to a section', () => {
 
   it('prepare nothing for an observation that is answered from a record', () => {
     const { section } = hostSection('/work')
-    const effects = { ...section.context.effects, answers: () => true, observe: () => ['recorded'] as never }
-    const functions = bindFunctions(createBindings(modules), { ...section, context: { ...section.context, effects } })
+    const effects = { ...section.context.services.effects, answers: () => true, observe: () => ['recorded'] as never }
+    const { functions } = bindFunctions(createBindings(modules), {
+      ...section,
+      context: withServices(section.context, { effects }),
+    })
     expect(functions.find(({ path }) => path === 'aip.some.count')?.call([-1])).toEqual(['recorded'])
+  })
+
+  it.each(['now', 'later'])('do nothing any more once one has thrown %s what stops the run', async (when) => {
+    const { callPath, refuseStopped, records } = boundSection()
+    expect(refuseStopped).not.toThrow()
+    const call = async (): Promise<unknown> => callPath(`fails.${when}`)
+    await expect(call()).rejects.toBe(suspension)
+    for (const path of ['top', 'aip.some.pure', 'aip.some.observe']) expect(() => callPath(path)).toThrow(suspension)
+    expect(refuseStopped).toThrow(suspension)
+    expect(records).toEqual([])
+  })
+
+  it('go on after any other error', () => {
+    const { callPath, refuseStopped } = boundSection()
+    expect(() => callPath('fails.otherwise')).toThrow('broken')
+    expect(refuseStopped).not.toThrow()
+    expect(callPath('top')).toEqual(['pre/0:agent/data#1'])
   })
 
   it('count for each section from 0, from one list of bindings', () => {
     const bindings = createBindings(modules)
-    const [one, other] = [hostSection('/one'), hostSection('/other')].map(({ section }, index) =>
-      bindFunctions(bindings, { ...section, agentName: `agent ${index}` }),
+    const [one, other] = [hostSection('/one'), hostSection('/other')].map(
+      ({ section }, index) => bindFunctions(bindings, { ...section, agentName: `agent ${index}` }).functions,
     )
     const call = (functions: typeof one, path: string): unknown =>
       functions?.find((known) => known.path === path)?.call([])

@@ -210,7 +210,7 @@ describe('the state', () => {
     expect(await runLua(await shared, text)).toEqual([expected])
   })
 
-  it('says that it is over after a limit, and after it was closed', async () => {
+  it('rejects further runs after a limit, and after it was closed', async () => {
     const state = openState(await shared, { limits: { instructions: 10 } })
     const { signal } = new AbortController()
     const chunk = { name: 'x', text: 'while true do end' }

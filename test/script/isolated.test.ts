@@ -17,7 +17,7 @@ const engines = {
 const pathological = '("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40))'
 
 // What crosses the border of the thread is the same for both engines, so that one is enough. Each open state has a thread of
-// its own; a run has 20 at once unless it is told otherwise.
+// its own; a run has 20 at once by default.
 describeLuaEngine('lua54, isolated', async () => engines.lua54, { states: 24 })
 
 describe.each(['lua54', 'fengari'] as const)('threads with %s', (name) => {

@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { LuaEngine } from '../../src/script/engine.ts'
-import { loadLua54 } from '../../src/script/lua54/engine.ts'
-import { createRuntime } from '../../src/script/lua54/runtime.ts'
-import { createState } from '../../src/script/lua54/state.ts'
+import { createState } from '../../src/script/lua/state.ts'
+import { createWasmRuntime, loadLua54 } from '../../src/script/lua54/engine.ts'
 import { webAssembly } from '../../src/script/lua54/webassembly.ts'
 import { describeLuaEngine, failLua, generousLimits, hostFunction, openState, runLua } from '../contract/lua-engine.ts'
 
@@ -105,7 +104,7 @@ describe('memory', () => {
 
   it('is given back by 2,000 states, however they end', async () => {
     const { Module } = webAssembly()
-    const runtime = createRuntime(new Module(readFileSync(wasmFile)))
+    const runtime = createWasmRuntime(new Module(readFileSync(wasmFile)))
     const engine: LuaEngine = { name: 'lua54', createState: (options) => createState(runtime, options) }
     const size = (): number => runtime.wasm.lua.memory.buffer.byteLength
     const functions = [hostFunction('never', async () => new Promise(() => undefined))]

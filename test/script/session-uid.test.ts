@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { uuidTime } from '../../src/base/uuid.ts'
 import { newRunId } from '../../src/journal/run-id.ts'
-import { sessionUid } from '../../src/script/session-uid.ts'
+import { sessionUid } from '../../src/script/run-uid.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/
 

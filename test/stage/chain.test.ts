@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import type { Json, JsonObject } from '../../src/base/json.ts'
 import { normalizeSubAgents } from '../../src/config/agent-config.ts'
-import { emptyResult } from '../../src/agent/result.ts'
-import type { AgentExecutor } from '../../src/event/agent.ts'
 import {
   type ChainAgent,
   type ChainCall,
@@ -12,6 +10,7 @@ import {
   runChain,
 } from '../../src/stage/chain.ts'
 import { testContext, type TestContext } from '../helpers/context.ts'
+import { agentsGiving, scriptDone } from '../helpers/results.ts'
 
 type Behaviour = (input: JsonObject) => Json | undefined
 
@@ -30,15 +29,11 @@ function chain(
   merge?: ChainAgent['merge'],
 ): Chain {
   const inputs: JsonObject[] = []
-  const executor: AgentExecutor = {
-    async run(request) {
-      if (request.agent.kind === 'llm') throw new Error('scripts only')
-      const input = (request as { inputs: readonly Json[] }).inputs[0] as JsonObject
-      inputs.push(structuredClone(input))
-      const output = agents[request.agent.name]?.(input)
-      return { ...emptyResult, outputs: [output ?? null] }
-    },
-  }
+  const executor = agentsGiving(({ agent, inputs: given }) => {
+    const input = given?.[0] as JsonObject
+    inputs.push(structuredClone(input))
+    return scriptDone([agents[agent.name]?.(input) ?? null])
+  })
   const services: ChainServices = {
     findAgent: ({ name }) => {
       if (!(name in agents)) throw new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}"`)
@@ -69,7 +64,7 @@ function chain(
 
 const tv29 = { model: 'm', context_globs: [], structure_globs: [], knowledge_globs: [] }
 
-describe('the merge of an entry that names none (DESIGN 5)', () => {
+describe('the merge of an entry that names none', () => {
   it.each([
     [undefined, undefined, {}],
     ['shallow', undefined, { kept: { a: 1 } }],

@@ -1,33 +1,32 @@
 import { describe, expect, it } from 'vitest'
-import { emptyResult } from '../../src/agent/result.ts'
 import { BatonError } from '../../src/base/error.ts'
 import type { Json, JsonObject } from '../../src/base/json.ts'
 import { normalizeSubAgents } from '../../src/config/agent-config.ts'
-import type { AgentExecutor, AgentRequest, AgentResult } from '../../src/event/agent.ts'
+import type { PromptRequest, PromptResult, ScriptRequest, ScriptResult } from '../../src/event/agent.ts'
 import { type ChainCall, type ChainOutcome, runChain } from '../../src/stage/chain.ts'
 import { testContext, type TestContext } from '../helpers/context.ts'
+import { agentsGiving, promptDone, promptSkipped, scriptDone } from '../helpers/results.ts'
 
 interface Ran {
   readonly outcome: Promise<ChainOutcome>
-  readonly requests: readonly AgentRequest[]
+  readonly requests: readonly (ScriptRequest | PromptRequest)[]
   readonly context: TestContext
 }
 
 /** Runs a chain whose agents are prompt files, except those whose name ends in `.lua`; each gives one result. */
 function chain(
   entries: readonly Json[],
-  results: { readonly [name: string]: Partial<AgentResult> | Error },
+  results: { readonly [name: string]: ScriptResult | PromptResult | Error },
   call: Partial<ChainCall> = {},
 ): Ran {
-  const requests: AgentRequest[] = []
-  const agents: AgentExecutor = {
-    async run(request) {
-      requests.push(request)
-      const result = results[request.agent.name]
-      if (result instanceof Error) throw result
-      return { ...emptyResult, ...result }
-    },
-  }
+  const requests: (ScriptRequest | PromptRequest)[] = []
+  const agents = agentsGiving((request) => {
+    requests.push(request)
+    const result = results[request.agent.name]
+    if (result === undefined) throw new Error(`no result of ${request.agent.name}`)
+    if (result instanceof Error) throw result
+    return result
+  })
   const context = testContext({ agents })
   const outcome = runChain(
     {
@@ -51,11 +50,11 @@ function chain(
   return { outcome, requests, context }
 }
 
-describe('prompt files in a chain (DESIGN 5)', () => {
+describe('prompt files in a chain', () => {
   it('get the instruction as text and their entry’s options, and append their answer', async () => {
     const { outcome, requests, context } = chain([{ name: 'a.md', options: { model: 'fast' } }, 'b.md'], {
-      'a.md': { text: 'A' },
-      'b.md': { text: 'B' },
+      'a.md': promptDone('A'),
+      'b.md': promptDone('B'),
     })
     expect((await outcome).state.prompts).toEqual(['I', 'A', 'B'])
     expect(requests).toMatchObject([
@@ -77,7 +76,7 @@ describe('prompt files in a chain (DESIGN 5)', () => {
         { name: 'b.md', as: 'result' },
         { name: 'c.lua', stage: 'pre' },
       ],
-      { 'a.md': { text: 'A' }, 'b.md': { text: 'B' }, 'c.lua': {} },
+      { 'a.md': promptDone('A'), 'b.md': promptDone('B'), 'c.lua': scriptDone() },
     )
     expect(await outcome).toMatchObject({ state: { prompts: ['A'] }, agentResult: 'B' })
     const [input] = (requests[2] as { readonly inputs: readonly JsonObject[] }).inputs
@@ -90,28 +89,28 @@ describe('prompt files in a chain (DESIGN 5)', () => {
     ['replace', { tone: 'calm' }],
   ])('join params by merge, %s', async (merge, params) => {
     const entry = { name: 'a.md', as: 'params', ...(merge === undefined ? {} : { merge }) }
-    const { outcome } = chain([entry], { 'a.md': { text: '{"tone": "calm"}' } })
+    const { outcome } = chain([entry], { 'a.md': promptDone('{"tone": "calm"}') })
     expect((await outcome).state.params).toEqual(params)
   })
 
   it('may not change the frame by params', async () => {
     const { outcome } = chain(
       [{ name: 'a.md', as: 'params' }],
-      { 'a.md': { text: 'write_mode = true' } },
+      { 'a.md': promptDone('write_mode = true') },
       { state: { params: { write_mode: false }, prompts: ['I'] } },
     )
     await expect(outcome).rejects.toThrow('Sub-agent [a.md] may not change "write_mode"')
   })
 
   it('change nothing when they skip themselves', async () => {
-    const { outcome } = chain([{ name: 'a.md', as: 'replace' }], { 'a.md': { stopReason: 'skipped' } })
+    const { outcome } = chain([{ name: 'a.md', as: 'replace' }], { 'a.md': promptSkipped() })
     expect(await outcome).toMatchObject({ state: { prompts: ['I'] }, agentResult: undefined })
   })
 
   it('see the answer in post_task and leave it as it is', async () => {
     const { outcome, requests } = chain(
       [{ name: 'a.md', stage: 'post_task', as: 'replace' }],
-      { 'a.md': { text: 'Good.' } },
+      { 'a.md': promptDone('Good.') },
       { stage: 'post_task', content: 'zero', extra: { input: null, ai_response: { content: 'zero' } } },
     )
     expect(await outcome).toMatchObject({ content: 'zero', agentResult: 'Good.', state: { prompts: ['I'] } })
@@ -132,19 +131,19 @@ describe('failures', () => {
   })
 
   it('of an answer that is no table are placed in the prompt file', async () => {
-    await expect(chain([{ name: 'a.md', as: 'params' }], { 'a.md': { text: 'No' } }).outcome).rejects.toMatchObject({
+    await expect(chain([{ name: 'a.md', as: 'params' }], { 'a.md': promptDone('No') }).outcome).rejects.toMatchObject({
       code: 'AGENT_FAILED',
       place: { file: '/work/a.md' },
     })
   })
 
   it('of the one input of a script end the step, whatever its options say about tasks', async () => {
-    const { outcome } = chain(['a.lua'], { 'a.lua': { failedInputs: 1, outputs: [{ error: 'boom' }] } })
+    const { outcome } = chain(['a.lua'], { 'a.lua': { ...scriptDone([{ error: 'boom' }]), failedInputs: 1 } as const })
     await expect(outcome).rejects.toMatchObject({ code: 'AGENT_FAILED', message: 'Sub-agent [a.lua] failed: boom' })
   })
 
   it('of an input are forgiven where After All says what to make of it', async () => {
-    const result = { failedInputs: 1, outputs: [{ error: 'boom' }], afterAll: { agent_result: 'without' } }
+    const result = { ...scriptDone([{ error: 'boom' }], { agent_result: 'without' }), failedInputs: 1 } as const
     expect((await chain(['a.lua'], { 'a.lua': result }).outcome).agentResult).toBe('without')
   })
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { emptyResult } from '../../src/agent/result.ts'
 import type { AgentConfig, Stage, TextUse } from '../../src/config/agent-config.ts'
-import type { ChainAnswer } from '../../src/stage/answer.ts'
-import { checkAs, readTextAnswer, type TextAnswer, textAnswerOf } from '../../src/stage/text-answer.ts'
+import { type ChainAnswer, checkAs, readTextAnswer, type TextAnswer, textAnswerOf } from '../../src/stage/answer.ts'
+import { promptDone, promptSkipped } from '../helpers/results.ts'
 
 function config(as?: TextUse): AgentConfig {
   const written = as === undefined ? {} : { as }
@@ -59,9 +58,9 @@ describe('no change', () => {
   })
 
   it('is what a skipped result means', () => {
-    expect(textAnswerOf({ ...emptyResult, stopReason: 'skipped' })).toBeNull()
-    expect(textAnswerOf({ ...emptyResult, text: 'T', afterAll: [] })).toEqual({ text: 'T', value: [] })
-    expect(textAnswerOf({ ...emptyResult, text: 'T' })).toEqual({ text: 'T' })
+    expect(textAnswerOf(promptSkipped())).toBeNull()
+    expect(textAnswerOf(promptDone('T', []))).toEqual({ text: 'T', value: [] })
+    expect(textAnswerOf(promptDone('T'))).toEqual({ text: 'T' })
   })
 })
 

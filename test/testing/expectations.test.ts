@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Expectation } from '../../src/config/schema-test.ts'
+import type { Expectation } from '../../src/config/schema.ts'
 import { expectedExit, type Observed, unmetExpectations } from '../../src/testing/expectations.ts'
 
 const files: Readonly<Record<string, string>> = { 'out/a.txt': 'one\ntwo\n' }
@@ -45,21 +45,21 @@ describe('expectations of a test', () => {
     ],
     [{ file_contains: { 'b.txt': 'x' } }, 'expect.0.file_contains.b.txt: there is no file b.txt'],
     [{ file_equals: { 'b.txt': '' } }, 'expect.0.file_equals.b.txt: there is no file b.txt'],
-    [{ calls: 1 }, 'expect.0.calls: models were asked 2 times, not once'],
-    [{ max_cost_usd: 0.01 }, 'expect.0.max_cost_usd: the calls of models cost $0.02, more than $0.01'],
+    [{ calls: 1 }, 'expect.0.calls: models were called 2 times, not once'],
+    [{ max_cost_usd: 0.01 }, 'expect.0.max_cost_usd: the model calls cost $0.02, more than $0.01'],
   ])('do not hold: %j', (expectation, message) => {
     expect(unmet(expectation)).toEqual([message])
   })
 
   it('say of a file that differs in which lines', () => {
     const [found] = unmetExpectations([{ file_equals: { 'out/a.txt': 'one\n2\n' } }], observed)
-    expect(found?.message).toBe('out/a.txt is not what is expected')
+    expect(found?.message).toBe('out/a.txt differs from what is expected')
     expect(found?.diff).toBe('--- expected\n+++ out/a.txt\n@@ -1,2 +1,2 @@\n one\n-2\n+two\n')
   })
 
   it('do not take a cost that is not known for nothing', () => {
     expect(unmet({ max_cost_usd: 1 }, { costUsd: null })).toEqual([
-      'expect.0.max_cost_usd: what the calls of models cost is not known',
+      'expect.0.max_cost_usd: the cost of the model calls is unknown',
     ])
   })
 

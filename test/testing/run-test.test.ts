@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { realPath } from '../../src/base/files.ts'
-import { writeCassetteFile } from '../../src/cli/commands/record.ts'
+import { writeCassetteFile } from '../../src/cli/cassette-file.ts'
 import { loadTests } from '../../src/testing/load-tests.ts'
 import { runTest, type RunTestOptions, type TestResult } from '../../src/testing/run-test.ts'
 import { type ModelScript, startModelServer } from '../helpers/model-server.ts'
@@ -118,7 +118,7 @@ describe('a test with a cassette', () => {
     await record()
     writeFileSync(join(folder, 'ask.md'), asking.replace('What is it for?', 'What is it good for?'))
     const [failure] = (await test())['asks']?.failures ?? []
-    expect(failure?.message).toContain('task/0/ask')
+    expect(failure?.message).toContain('task/0/agent/ask/turn/0')
     expect(failure?.diff).toMatch(/^-.*What is it for\?$/m)
     expect(failure?.diff).toMatch(/^\+.*What is it good for\?$/m)
     expect(failure?.hint).toContain('baton test --record')
@@ -156,7 +156,7 @@ describe('a test with a cassette', () => {
       'notes/mine.txt': 'dear diary',
     })
     expect(messages(await record())['asks']).toEqual([
-      'notes/mine.txt is there, and is no cassette: it is not overwritten',
+      'notes/mine.txt exists and is not a cassette: it is not overwritten',
     ])
     expect(readFileSync(join(folder, 'notes/mine.txt'), 'utf8')).toBe('dear diary')
     writeFileSync(join(folder, 'ask.md'), asking.replace('cassettes/asks.cassette', '../asks.cassette'))
@@ -182,7 +182,7 @@ describe('a test with a cassette', () => {
   })
 
   it('shares one limit of cost among all that are recorded', async () => {
-    const { createSessionBudget } = await import('../../src/journal/session-budget.ts')
+    const { createSessionBudget } = await import('../../src/journal/placed-budgets.ts')
     const second = asking.slice(asking.indexOf('[[test]]'), asking.lastIndexOf('+++')).replaceAll('asks', 'asks more')
     const { record } = await world(
       { 'ask.md': asking.replace('+++\nWhat', `${second}+++\nWhat`), 'agents/tone.lua': tone },
@@ -276,7 +276,7 @@ expect = [{ answer_contains = "3 days\\n\\nfrom the pack" }]
       'a model',
       'ask.md',
       '+++\nmodel = "m"\n[[test]]\nname = "t"\n+++\nAsk.\n',
-      'this test has no cassette, and its run asks the model m',
+      'this test has no cassette, and its run calls the model m',
     ],
     [
       'a command',

@@ -1,14 +1,15 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Granted, holdTo } from '../../src/tool/capabilities.ts'
-import { guard } from '../../src/tool/guard.ts'
-import { createPathPolicy } from '../../src/tool/policy.ts'
+import { narrow } from '../../src/event/context.ts'
+import { type Action, type Capabilities, passesVariable } from '../../src/event/permission.ts'
+import { allowedPath, allowOf } from '../../src/tool/guard.ts'
+import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-const nothing: Granted = { read: [], write: [], hosts: [], commands: [], env: [], models: [] }
+const nothing: Capabilities = { read: [], write: [], hosts: [], commands: [], env: [], models: [] }
 
-function world(granted: Partial<Granted>) {
+function world(granted: Partial<Capabilities>) {
   const workspace = tempTree({
     'src/a.ts': '',
     'src/deep/b.ts': '',
@@ -17,23 +18,30 @@ function world(granted: Partial<Granted>) {
     'pack/main.aip': '',
     'kept/x.txt': '',
   })
-  const context = { workspace, policy: createPathPolicy({ workspace }) }
   const pack = {
     identity: 'demo@notes',
     granted: { ...nothing, ...granted },
     ownFolders: [join(workspace, 'pack')],
     keptFolders: [join(workspace, 'kept')],
   }
-  const held = { workspace, ...holdTo(pack, context) }
+  const held = narrow(testContext({ workspace }), { pack })
+  const reason = (action: Action): string | undefined => {
+    const verdict = held.services.permission.check(action)
+    return verdict.kind === 'deny' ? verdict.reason : undefined
+  }
   const may = (kind: 'read' | 'write' | 'delete', path: string): boolean => {
     try {
-      guard(kind, join(workspace, path), held)
+      allowedPath(kind, join(workspace, path), { context: held, allow: allowOf(held) })
       return true
     } catch {
       return false
     }
   }
-  return { workspace, pack, held, may }
+  return { workspace, pack, held, may, reason }
+}
+
+function running(program: string): Action {
+  return { kind: 'command', program, caller: 'aip.cmd.exec' }
 }
 
 describe('what a pack is held to', () => {
@@ -113,8 +121,8 @@ describe('what a pack is held to', () => {
     [['*:443'], 'http://anything/', false],
     [[], 'http://anything/', false],
   ])('with hosts %j: %s is %s', (hosts, url, allowed) => {
-    const { rights } = world({ hosts }).held
-    expect(rights.connect(new URL(url)) === undefined).toBe(allowed)
+    const { reason } = world({ hosts })
+    expect(reason({ kind: 'connect', url, caller: 'aip.web.get' }) === undefined).toBe(allowed)
   })
 
   it.each([
@@ -129,33 +137,40 @@ describe('what a pack is held to', () => {
     [['gpt-5-mini*mini'], false],
     [[], false],
   ])('with models %j, openai::gpt-5-mini is %s', (models, allowed) => {
-    const { rights } = world({ models }).held
-    expect(rights.model({ model: 'gpt-5-mini', label: 'openai::gpt-5-mini' }) === undefined).toBe(allowed)
+    const { reason } = world({ models })
+    const action = { kind: 'model', model: 'gpt-5-mini', label: 'openai::gpt-5-mini' } as const
+    expect(reason(action) === undefined).toBe(allowed)
   })
 
   it('runs only programs that are named, as they are named', () => {
-    const { rights } = world({ commands: ['git'] }).held
-    expect(rights.command('git')).toBeUndefined()
-    expect(rights.command('/tmp/git')).toBe('demo@notes may not run /tmp/git: its capabilities do not name it')
-    expect(world({ commands: ['*'] }).held.rights.command('sh')).toBeUndefined()
+    const { reason } = world({ commands: ['git'] })
+    expect(reason(running('git'))).toBeUndefined()
+    expect(reason(running('/tmp/git'))).toBe(
+      'aip.cmd.exec: demo@notes may not run /tmp/git: its capabilities do not name it',
+    )
+    expect(world({ commands: ['*'] }).reason(running('sh'))).toBeUndefined()
   })
 
   it('holds a pack that another one runs to both', () => {
-    const { held, pack } = world({ read: ['src/**', 'secret.md'], commands: ['git', 'npm'], env: ['CI'], hosts: ['*'] })
-    const inner = holdTo(
-      {
-        ...pack,
-        identity: 'b@b',
-        ownFolders: [],
-        keptFolders: [],
-        granted: { ...nothing, read: ['**'], commands: ['npm', 'sh'], env: ['CI', 'CC'] },
-      },
-      held,
-    )
-    const check = (path: string) => inner.policy.check({ kind: 'read', path: join(held.workspace, path) }).kind
+    const { workspace, held, pack } = world({
+      read: ['src/**', 'secret.md'],
+      commands: ['git', 'npm'],
+      env: ['CI'],
+      hosts: ['*'],
+    })
+    const granted = { ...nothing, read: ['**'], commands: ['npm', 'sh'], env: ['CI', 'CC'] }
+    const inner = narrow(held, { pack: { ...pack, identity: 'b@b', ownFolders: [], keptFolders: [], granted } })
+    const { permission } = inner.services
+    const check = (name: string) => {
+      const path = join(workspace, name)
+      return permission.check({ kind: 'read', path, named: path }).kind
+    }
     expect([check('src/a.ts'), check('baton.toml')]).toEqual(['allow', 'deny'])
-    expect(['git', 'npm', 'sh'].map((name) => inner.rights.command(name) === undefined)).toEqual([false, true, false])
-    expect(['CI', 'CC'].map(inner.rights.passes)).toEqual([true, false])
-    expect(inner.rights.connect(new URL('http://x/'))).toContain('b@b may not')
+    const verdicts = ['git', 'npm', 'sh'].map((name) => permission.check(running(name)).kind)
+    expect(verdicts).toEqual(['deny', 'allow', 'deny'])
+    expect(['CI', 'CC'].map((name) => passesVariable(inner.scope.rights, name))).toEqual([true, false])
+    expect(permission.check({ kind: 'connect', url: 'http://x/', caller: 'aip.web.get' })).toMatchObject({
+      reason: expect.stringContaining('b@b may not'),
+    })
   })
 })

@@ -17,6 +17,7 @@ import {
 } from '../../src/tool/workspace-files.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { hostSection } from '../script/host/host-section.ts'
+import { placeAt } from '../helpers/effects.ts'
 
 type Change = (at: (path: string) => string, call: FileCall) => void
 
@@ -44,7 +45,7 @@ function workspace() {
   chmodSync(join(root, 'a.md'), 0o644)
   symlinkSync('nowhere', join(root, 'gone'))
   const { section, records } = hostSection(root)
-  const call: FileCall = { context: section.context, at: ['s#0'] }
+  const call: FileCall = { context: section.context, at: placeAt('s#0') }
   const at = (path: string): string => join(root, path)
   const state = (record: FileChangeRecord) => settleChange(record, root)
   const recorded = (): FileChangeRecord => {

@@ -27,6 +27,7 @@ import { fileStatus, readBytes, readText } from '../../src/tool/workspace-reads.
 import { snapshot } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { hostSection, type HostSection } from '../script/host/host-section.ts'
+import { placeAt } from '../helpers/effects.ts'
 
 interface Workspace extends HostSection {
   readonly root: string
@@ -47,7 +48,7 @@ function workspace(files: { readonly [path: string]: string | Uint8Array } = {})
     root,
     outside,
     at: (path) => join(root, path),
-    files: { context: host.section.context, at: ['run', 'call#0'] },
+    files: { context: host.section.context, at: placeAt('run/call#0') },
   }
 }
 

@@ -235,7 +235,7 @@ describe('a watch session', () => {
     session.key('r')
     await session.rests(2)
     expect(session.seen.slice(4)).toEqual([['noise']])
-    expect(session.causes.at(-1)).toBe('again')
+    expect(session.causes.at(-1)).toBe('requested')
     session.key('q')
     await session.end
   })
@@ -275,7 +275,7 @@ describe('a watch session', () => {
     await session.rests(3)
     session.write('/a', 'once more')
     await session.rests(4)
-    expect(session.causes).toEqual(['first', 'changed', 'changed', 'again', 'changed'])
+    expect(session.causes).toEqual(['first', 'changed', 'changed', 'requested', 'changed'])
     session.key('q')
     await session.end
   })

@@ -1,8 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { lookAt, type WatchPlan } from '../../src/watch/plan.ts'
-import { counts, targetsOf, type WatchTargets } from '../../src/watch/targets.ts'
+import { counts, lookAt, targetsOf, type WatchPlan, type WatchTargets } from '../../src/watch/plan.ts'
 import { openWatcher, type Watcher } from '../../src/watch/watcher.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -108,7 +107,7 @@ describe('a watcher', () => {
     await told(() => writeFileSync(join(root, 'src/new/c.ts'), ''))
   })
 
-  it('watches a folder anew that was removed and made again', async () => {
+  it('watches a folder again that was removed and made again', async () => {
     const root = tempTree({ 'src/a.ts': '' })
     const plan = planOf([join(root, 'src/a.ts')], [join(root, 'src')])
     const { told, follow } = await watching(plan)
@@ -118,7 +117,7 @@ describe('a watcher', () => {
     await told(() => writeFileSync(join(root, 'src/a.ts'), 'again'))
   })
 
-  it('watches a folder anew that was replaced before anybody could tell', async () => {
+  it('watches a folder again that was replaced before anybody could tell', async () => {
     const root = tempTree({ 'src/a.ts': '', 'new/a.ts': '' })
     const plan = planOf([join(root, 'src/a.ts')], [join(root, 'src')])
     const { told, follow } = await watching(plan)

@@ -1,116 +1,180 @@
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { checkFile, createCheckParts, type Problem, problemKey } from '../../check/check.ts'
-import { createMask, type MaskOptions } from '../../journal/secrets.ts'
+import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
-import { createPaint } from '../../render/style.ts'
+import { countOf } from '../../render/format.ts'
 import { version } from '../../version.ts'
-import { githubLine, jsonLine, sarifLog } from '../check-formats.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { CheckFlags } from '../options.ts'
-import { describeReported } from '../report.ts'
+import type { Flags } from '../command-specs.ts'
+import { defined } from '../../base/json.ts'
+import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
+import { describeReported, type ReportOptions } from '../report.ts'
 
-/** `baton check FILE...`: says everything that is wrong before anything runs; 2 when there is an error, else 0. */
-export async function checkCommand(flags: CheckFlags, io: CommandIo): Promise<number> {
-  const around = surroundings(flags, io)
-  const { cwd } = around
-  // each look at the environment of the process is a call into the system
-  const env = { ...around.env }
+/** `baton check FILE...`: reports everything that is wrong before anything runs; 2 when there is an error, else 0. */
+export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promise<number> {
+  const { cwd, env, home, paint } = openWorkplace(flags, io)
   const builtInDir = join(packageRoot(), 'agents')
-  const writer = createWriter(flags, { ...io, env, cwd })
+  const { format = flags.json ? 'json' : 'text', level } = flags
+  const masks = new Map([['', createMask(env)]])
+  const out = (text: string): void => io.out([...masks.values()].reduce((shown, mask) => mask.hide(shown), text))
   const parts = createCheckParts({ builtInDir })
-  const said = new Set<string>()
+  const reported = new Set<string>()
+  const found: Problem[] = []
+  let isWrong = false
+
+  async function check(file: string): Promise<void> {
+    const options = { cwd, env, home, file, builtInDir, flags: { overrides: flags.config } }
+    const { problems: all, secrets } = await checkFile(options, parts)
+    const key = JSON.stringify(secrets)
+    if (!masks.has(key)) masks.set(key, createMask(env, secrets))
+    // a problem of an agent that several files name is reported once
+    const fresh = all.filter((problem) => !reported.has(problemKey(problem)))
+    for (const problem of fresh) reported.add(problemKey(problem))
+    const problems = level === 'quiet' ? fresh.filter(isError) : fresh
+    found.push(...problems)
+    isWrong ||= all.some(isError)
+    const describe = describers[format]
+    for (const problem of problems) out(describe(problem, { cwd, paint }))
+    if (format === 'text') out(verdict(file, { all, problems }, { level, paint }))
+  }
+
   try {
     for (const file of flags.files) {
       io.signal.throwIfAborted()
-      const options = { cwd, env, home: io.home, file, builtInDir, flags: { overrides: flags.config } }
-      const { problems, secrets } = await checkFile(options, parts)
-      writer.hide(secrets)
-      // an agent that several files name is wrong once
-      const fresh = problems.filter((problem) => !said.has(problemKey(problem)))
-      for (const problem of fresh) said.add(problemKey(problem))
-      const isRight = problems.every(({ severity }) => severity === 'warning')
-      writer.file(file, { isRight, problems: flags.level === 'quiet' ? fresh.filter(isError) : fresh })
+      await check(file)
     }
   } finally {
     await parts.close()
   }
-  return writer.end(flags.files.length)
+  if (format === 'sarif') out(`${JSON.stringify(sarifLog(found, { cwd, version }), null, 2)}\n`)
+  if (format === 'text' && found.length > 0 && level !== 'quiet') out(summary(found, flags.files.length))
+  return isWrong ? 2 : 0
 }
 
 function isError({ severity }: Problem): boolean {
   return severity === 'error'
 }
 
-interface Checked {
-  readonly isRight: boolean
-  /** Those that were not said before. */
-  readonly problems: readonly Problem[]
-}
+const describers = {
+  text: describeReported,
+  json: (problem) => jsonLine(problemRecord(problem)),
+  github: (problem) => `${githubLine(problem)}\n`,
+  sarif: () => '',
+} as const satisfies { readonly [format in Format]: (problem: Problem, options: ReportOptions) => string }
 
-/** Writes what was found, file by file or at the end, and gives the exit code. */
-interface Writer {
-  /** Hides these secrets from here on. */
-  readonly hide: (secrets: MaskOptions) => void
-  readonly file: (file: string, checked: Checked) => void
-  readonly end: (files: number) => number
-}
+type Format = NonNullable<Flags<'check'>['format']>
 
-function createWriter(flags: CheckFlags, io: CommandIo): Writer {
-  const masks = new Map([['', createMask(io.env)]])
-  const out = (text: string): void => io.out([...masks.values()].reduce((shown, mask) => mask.hide(shown), text))
-  const counts = { error: 0, warning: 0 }
-  let isWrong = false
-  const all: Problem[] = []
-  const paint = createPaint({ env: io.env, isTerminal: io.outIsTerminal })
-  const { cwd } = io
-
-  function write({ isRight, problems }: Checked, file: string): void {
-    switch (flags.format) {
-      case 'text':
-        for (const problem of problems) out(describeReported(problem, { cwd, paint }))
-        if (isRight && flags.level !== 'quiet') out(`${paint('green', 'ok')} ${file}\n`)
-        if (!isRight && problems.length === 0) out(`${paint('red', 'not ok')} ${file}: what is wrong is said above\n`)
-        return
-      case 'json':
-        for (const problem of problems) out(`${jsonLine(problem)}\n`)
-        return
-      case 'github':
-        for (const problem of problems) out(`${githubLine(problem)}\n`)
-        return
-      case 'sarif':
-        all.push(...problems)
-    }
-  }
-
-  return {
-    hide(secrets) {
-      const key = JSON.stringify(secrets)
-      if (!masks.has(key)) masks.set(key, createMask(io.env, secrets))
-    },
-    file(file, checked) {
-      isWrong ||= !checked.isRight
-      for (const { severity } of checked.problems) counts[severity] += 1
-      write(checked, file)
-    },
-    end(files) {
-      if (flags.format === 'sarif') out(`${JSON.stringify(sarifLog(all, { cwd, version }), null, 2)}\n`)
-      const hasFindings = counts.error + counts.warning > 0
-      if (flags.format === 'text' && hasFindings && flags.level !== 'quiet') out(`${summary(counts, files)}\n`)
-      return isWrong ? 2 : 0
-    },
-  }
+function verdict(
+  file: string,
+  { all, problems }: { readonly all: readonly Problem[]; readonly problems: readonly Problem[] },
+  { level, paint }: Pick<Flags<'check'>, 'level'> & Pick<ReportOptions, 'paint'>,
+): string {
+  if (all.some(isError)) return problems.length > 0 ? '' : `${paint('red', 'not ok')} ${file}: see the problems above\n`
+  return level === 'quiet' ? '' : `${paint('green', 'ok')} ${file}\n`
 }
 
 /** `2 errors, 1 warning in 3 files`. */
-function summary({ error, warning }: { readonly error: number; readonly warning: number }, files: number): string {
-  const counted = [
-    ...(error === 0 ? [] : [count(error, 'error')]),
-    ...(warning === 0 ? [] : [count(warning, 'warning')]),
-  ]
-  return `${counted.join(', ')} in ${count(files, 'file')}`
+function summary(found: readonly Problem[], files: number): string {
+  const errors = found.filter(isError).length
+  const counts = { error: errors, warning: found.length - errors }
+  const counted = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [countOf(count, name)]))
+  return `${counted.join(', ')} in ${countOf(files, 'file')}\n`
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
+/** Where a problem is, as programs get it: JSON leaves out what is not known. */
+function placeRecord({ file, line, column, endLine, endColumn }: Problem['place']) {
+  return column === undefined ? { file, line } : { file, line, column, endLine, endColumn }
+}
+
+/** A problem as programs get it. `chain`: the lines that led there, innermost first. */
+export function problemRecord({ severity, code, message, hint, place, trail }: Problem): object {
+  const chain = trail.length === 0 ? undefined : trail.map(placeRecord)
+  return { ...placeRecord(place), severity, code, message, hint: hint || undefined, chain }
+}
+
+/** One problem as a command of GitHub's workflows, which shows it at the line: `::error file=a.md,line=2::what is wrong`. */
+export function githubLine({ severity, code, message, hint, place }: Problem): string {
+  const { file, line, column, endLine, endColumn } = placeRecord(place)
+  // columns are allowed only where the range is on one line, and its end is the last column of the range
+  const isOneLine = endLine !== undefined && endLine === line
+  const properties = Object.entries({
+    file,
+    line,
+    endLine,
+    col: endLine === undefined || isOneLine ? column : undefined,
+    endColumn: isOneLine && endColumn !== undefined ? Math.max(column ?? 1, endColumn - 1) : undefined,
+    title: code,
+  })
+  const written = properties.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${escapedProperty(String(value))}`],
+  )
+  return `::${severity} ${written.join(',')}::${escapedData(hint === '' ? message : `${message}\n${hint}`)}`
+}
+
+function escapedData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function escapedProperty(text: string): string {
+  return escapedData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}
+
+/** All problems as one SARIF 2.1.0 log. */
+export function sarifLog(
+  problems: readonly Problem[],
+  { cwd, version: toolVersion }: { readonly cwd: string; readonly version: string },
+): object {
+  const codes = [...new Set(problems.map(({ code }) => code))].toSorted()
+  const rules = codes.map((id) => ({ id, shortDescription: { text: ruleTexts[id] ?? id } }))
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: { driver: { name: 'baton', version: toolVersion, rules } },
+        columnKind: 'utf16CodeUnits',
+        originalUriBaseIds: { [workingFolder]: { uri: `${pathToFileURL(cwd).href.replace(/\/$/, '')}/` } },
+        results: problems.map((problem) => sarifResult(problem, codes)),
+      },
+    ],
+  }
+}
+
+const workingFolder = 'WORKINGFOLDER'
+
+function sarifResult({ severity, code, message, hint, place, trail }: Problem, codes: readonly string[]): object {
+  const related = trail.map((step, id) => ({ id, ...sarifLocation(step), message: { text: 'called from here' } }))
+  return {
+    ruleId: code,
+    ruleIndex: codes.indexOf(code),
+    level: severity,
+    message: { text: hint === '' ? message : `${message}\n${hint}` },
+    locations: [sarifLocation(place)],
+    ...(related.length === 0 ? {} : { relatedLocations: related }),
+  }
+}
+
+function sarifLocation(place: Problem['place']): object {
+  const { file, line, column, endLine, endColumn } = placeRecord(place)
+  const artifactLocation = isAbsolute(file)
+    ? { uri: pathToFileURL(file).href }
+    : { uri: file.split('/').map(encodeURIComponent).join('/'), uriBaseId: workingFolder }
+  const region = defined({ startLine: line, startColumn: column, endLine, endColumn })
+  return { physicalLocation: { artifactLocation, ...(line === undefined ? {} : { region }) } }
+}
+
+const ruleTexts: Readonly<Record<string, string>> = {
+  PROMPT_SYNTAX: 'Invalid front matter, options or template',
+  CONFIG_INVALID: 'An unknown key, a wrong type or value, an unknown model, or a setting that has no effect',
+  NOT_AVAILABLE: 'Not available in this version',
+  FILE_UNREADABLE: 'A file that is missing, too large, or not text',
+  OUTSIDE_WORKSPACE: 'A path that leaves the workspace',
+  AGENT_NOT_FOUND: 'An agent that does not exist',
+  AGENT_AMBIGUOUS: 'An ambiguous agent name',
+  AGENT_CYCLE: 'Agents that run each other in a cycle',
+  SCRIPT_FAILED: 'An error in Lua code',
+  MODULE_NOT_FOUND: 'A Lua module that does not exist',
+  KEY_MISSING: 'A model whose key is not set',
+  UNTRUSTED: 'A guarded key in an untrusted file',
+  USAGE: 'Invalid flags or arguments',
 }

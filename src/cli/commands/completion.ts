@@ -1,15 +1,92 @@
 import { join } from 'node:path'
-import { pipelineNames } from '../../authoring/pipelines.ts'
+import { pipelineNames } from '../../authoring/starters.ts'
 import { packageRoot } from '../../package-root.ts'
+import { type Command, type FlagSpecs, globalFlagSpecs } from '../command.ts'
+import type { Flags } from '../command-specs.ts'
 import { commandTable } from '../command-table.ts'
-import { bashCompletion } from '../completion/bash.ts'
-import { completionModel } from '../completion/model.ts'
-import { zshCompletion } from '../completion/zsh.ts'
+import { bashCompletion } from '../completion-bash.ts'
+import { zshCompletion } from '../completion-zsh.ts'
 import type { CommandIo } from '../io.ts'
 
-/** `baton completion bash|zsh`: the script on stdout, made of the command table (DESIGN 13). */
-export async function completionCommand(shell: 'bash' | 'zsh', { out }: Pick<CommandIo, 'out'>): Promise<number> {
+/** `baton completion bash|zsh`: the script on stdout, made from the command table. */
+export async function completionCommand(
+  { shell }: Pick<Flags<'completion'>, 'shell'>,
+  { out }: Pick<CommandIo, 'out'>,
+): Promise<number> {
   const model = completionModel(commandTable, pipelineNames(join(packageRoot(), 'pipelines')))
   out(shell === 'bash' ? bashCompletion(model) : zshCompletion(model))
   return 0
+}
+
+/** What is completed: one of some words, a file that can be run or an agent, a run of the workspace, a file, a folder. */
+export type Values =
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+  | { readonly kind: 'targets' | 'runs' | 'files' | 'folders' | 'unknown' }
+
+export interface CompletedFlag {
+  /** `--model`, `-m`. */
+  readonly spellings: readonly string[]
+  readonly describe: string
+  /** Whether it may be repeated. */
+  readonly isList: boolean
+  /** Undefined for switches. */
+  readonly values: Values | undefined
+}
+
+export interface CompletedCommand extends Pick<Command, 'name' | 'summary'> {
+  readonly flags: readonly CompletedFlag[]
+  readonly words: readonly { readonly name: string; readonly isRepeated: boolean; readonly values: Values }[]
+}
+
+/** What a completion script knows. `withValue`: every spelling of a flag that takes a value. */
+export interface CompletionModel {
+  readonly commands: readonly CompletedCommand[]
+  readonly withValue: readonly string[]
+}
+
+/** The command table as completion scripts need it; `from` completes `baton new --from`. Hidden flags are left out. */
+export function completionModel(table: readonly Command[], from: readonly string[]): CompletionModel {
+  const commands = table.map(({ name, summary, flags, words }) => {
+    const specs: FlagSpecs = { ...flags, ...globalFlagSpecs, help }
+    const pipelines = name === 'new' ? from : []
+    const shown = Object.entries(specs).filter(([, { hidden }]) => hidden !== true)
+    return {
+      name,
+      summary,
+      flags: shown.map(([flag, { kind, short, describe = '', choices }]) => ({
+        spellings: [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])],
+        describe,
+        isList: kind === 'list',
+        values: kind === 'switch' ? undefined : valuesOf(flag, choices, pipelines),
+      })),
+      words: words.map((word) => ({
+        name: word.name,
+        isRepeated: word.count === 'some' || word.count === 'any',
+        values: valuesOf(word.name, word.choices, pipelines),
+      })),
+    }
+  })
+  const valued = commands.flatMap(({ flags }) => flags.filter(({ values }) => values !== undefined))
+  return { commands, withValue: [...new Set(valued.flatMap(({ spellings }) => spellings))] }
+}
+
+const help = { kind: 'switch', short: 'h', describe: 'show help' } as const
+
+const known: { readonly [name: string]: Exclude<Values['kind'], 'words'> } = {
+  file: 'targets',
+  files: 'targets',
+  folder: 'folders',
+  chdir: 'folders',
+  'env-file': 'files',
+  output: 'files',
+  'output-schema': 'files',
+  record: 'files',
+  replay: 'files',
+  run: 'runs',
+}
+
+function valuesOf(name: string, choices: readonly string[] | undefined, pipelines: readonly string[]): Values {
+  if (choices !== undefined) return { kind: 'words', words: choices }
+  if (name === 'from' && pipelines.length > 0) return { kind: 'words', words: pipelines }
+  return { kind: known[name] ?? 'unknown' }
 }

@@ -3,42 +3,34 @@ import { type Group, type Item, takeInventory } from '../../authoring/inventory.
 import { displayPath } from '../../base/files.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import type { PackStatus } from '../../pack/pack-status.ts'
-import { packRoots } from '../../pack/places.ts'
+import { packRoots } from '../../pack/find-pack.ts'
 import { packageRoot } from '../../package-root.ts'
-import { harmless } from '../../render/harmless.ts'
-import { createPaint, type Paint } from '../../render/style.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { GlobalFlags } from '../options.ts'
+import { harmless } from '../../render/format.ts'
+import { cutEnd } from '../../base/width.ts'
+import type { Flags } from '../command-specs.ts'
+import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
 
-export interface ListFlags extends GlobalFlags {
-  readonly word: string | undefined
-  readonly names: boolean
-}
-
-/** `baton list [WORD]`: what can be run or named here, one line each (DESIGN 13). */
-export async function listCommand(flags: ListFlags, io: CommandIo): Promise<number> {
-  const { cwd, env } = surroundings(flags, io)
-  const workspace = findWorkspace({ cwd, home: io.home })
+/** `baton list [WORD]`: what can be run or named here, one line each. */
+export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<number> {
+  const { cwd, env, home, paint, width } = openWorkplace(flags, io)
+  const workspace = findWorkspace({ cwd, home })
   const root = packageRoot()
   const all = await takeInventory({
     workspace,
-    packRoots: packRoots(workspace, { env, home: io.home }),
+    packRoots: packRoots(workspace, { env, home }),
     builtInDir: join(root, 'agents'),
     pipelinesDir: join(root, 'pipelines'),
   })
   const groups = withWord(all, flags.word)
   if (flags.json) {
-    for (const group of groups) for (const item of group.items) io.out(`${JSON.stringify(jsonOf(group, item))}\n`)
+    for (const group of groups) for (const item of group.items) io.out(jsonLine(recordOf(group, item)))
   } else if (flags.names) {
     for (const name of agentNames(groups)) io.out(`${name}\n`)
   } else {
-    const paint = createPaint({ env, isTerminal: io.outIsTerminal })
-    const width = io.outIsTerminal ? io.columns() : Number.POSITIVE_INFINITY
-    io.out(describe(groups, { paint, width, show: (path) => shortPath(path, { workspace, home: io.home }) }))
+    io.out(describe(groups, { paint, width, show: (path) => shortPath(path, { workspace, home }) }))
   }
   if (groups.length === 0 && flags.word !== undefined && flags.level !== 'quiet') {
-    io.err(`nothing has "${flags.word}" in its name or description\n`)
+    io.err(`no name or description contains "${flags.word}"\n`)
   }
   return 0
 }
@@ -56,27 +48,23 @@ function agentNames(groups: readonly Group[]): readonly string[] {
     .flatMap(({ items }) => items.filter(({ shadowedBy }) => shadowedBy === undefined).map(({ name }) => name))
 }
 
-function jsonOf({ kind, pack, status }: Group, { name, description, file, shadowedBy }: Item): object {
+function recordOf({ kind, pack, status }: Group, { name, description, file, shadowedBy }: Item): object {
   return {
     kind: kind === 'pipeline' ? 'pipeline' : 'agent',
     name,
     description,
     source: kind === 'pipeline' ? 'built-in' : kind,
-    ...(pack === undefined ? {} : { pack }),
-    ...(status === undefined ? {} : jsonStatus(status)),
+    pack,
+    version: status?.version,
+    installed_from: status?.source,
+    commit: status?.commit,
+    changed: status?.integrity === 'changed' ? true : undefined,
     file,
-    ...(shadowedBy === undefined ? {} : { shadowed_by: shadowedBy }),
+    shadowed_by: shadowedBy,
   }
 }
 
-function jsonStatus({ version, source, commit, integrity }: PackStatus): object {
-  return { version, installed_from: source, commit, ...(integrity === 'changed' ? { changed: true } : {}) }
-}
-
-interface Drawing {
-  readonly paint: Paint
-  /** Columns of the terminal. */
-  readonly width: number
+interface Drawing extends Pick<Workplace, 'paint' | 'width'> {
   readonly show: (path: string) => string
 }
 
@@ -90,11 +78,11 @@ function describeGroup(group: Group, column: number, { paint, width, show }: Dra
   const isShadowed =
     group.kind === 'pack' && group.items.length > 0 && group.items.every(({ shadowedBy }) => shadowedBy !== undefined)
   const lines = group.items.map(({ name, description, shadowedBy }) => {
-    const note = shadowedBy === undefined || isShadowed ? '' : ` (not used: ${show(shadowedBy)} comes first)`
-    const line = cut(`  ${harmless(name).padEnd(column)}  ${description}${note}`.trimEnd(), width)
+    const note = shadowedBy === undefined || isShadowed ? '' : ` (shadowed by ${show(shadowedBy)})`
+    const line = cutEnd(`  ${harmless(name).padEnd(column)}  ${description}${note}`.trimEnd(), width)
     return shadowedBy === undefined ? line : paint('dim', line)
   })
-  const title = cut(titleOf(group, { isShadowed, show }), width)
+  const title = cutEnd(titleOf(group, { isShadowed, show }), width)
   return `${paint(isShadowed ? 'dim' : 'bold', title)}\n${lines.map((line) => `${line}\n`).join('')}`
 }
 
@@ -109,7 +97,7 @@ function titleOf(
       return 'agents of Baton'
     case 'pack': {
       const first = isShadowed ? items[0]?.shadowedBy : undefined
-      const note = first === undefined ? '' : `, not used: ${show(first)} comes first`
+      const note = first === undefined ? '' : `, shadowed by ${show(first)}`
       return `pack ${pack}${statusText(status)} (${show(folder)}${fromText(status)}${note})`
     }
     case 'pipeline':
@@ -126,10 +114,6 @@ function fromText(status: PackStatus | undefined): string {
   if (status?.source === undefined) return ''
   const commit = status.commit === undefined ? '' : ` at ${status.commit.slice(0, 9)}`
   return `, from ${harmless(status.source)}${harmless(commit)}`
-}
-
-function cut(line: string, width: number): string {
-  return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line
 }
 
 function shortPath(path: string, { workspace, home }: { readonly workspace: string; readonly home: string }): string {

@@ -1,60 +1,53 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { alreadyThere, createFiles } from '../../authoring/create-files.ts'
-import { agentStarter } from '../../authoring/new-agent.ts'
-import { packStarter } from '../../authoring/new-pack.ts'
-import { promptStarter } from '../../authoring/new-prompt.ts'
-import { readPipeline } from '../../authoring/pipelines.ts'
-import type { NextStep, Starter } from '../../authoring/starter.ts'
-import { BatonError } from '../../base/error.ts'
-import { displayPath } from '../../base/files.ts'
-import { findWorkspace } from '../../config/locate.ts'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import {
+  agentStarter,
+  alreadyThere,
+  configText,
+  createFiles,
+  type NextStep,
+  packStarter,
+  promptStarter,
+  readPipeline,
+  type Starter,
+} from '../../authoring/starters.ts'
+import { shellWord } from '../../base/command.ts'
+import { displayPath, realPath } from '../../base/files.ts'
+import { findWorkspace, workspaceConfigFile } from '../../config/locate.ts'
 import { packageRoot } from '../../package-root.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { GlobalFlags } from '../options.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { type CommandIo, openWorkplace, type Surroundings } from '../io.ts'
 
-export interface NewFlags extends GlobalFlags {
-  readonly kind: 'prompt' | 'agent' | 'pack'
-  readonly name: string
-  /** The pipeline to copy. */
-  readonly from: string | undefined
-}
-
-/** `baton new`: makes files to start from; their paths on stdout, what to do next on stderr (DESIGN 13). */
-export async function newCommand(flags: NewFlags, io: CommandIo): Promise<number> {
-  const { cwd } = surroundings(flags, io)
-  const { files, next } = starterOf(flags, { cwd, home: io.home })
+/** `baton new`: creates files to start from; their paths on stdout, what to do next on stderr. */
+export async function newCommand(flags: Flags<'new'>, io: CommandIo): Promise<number> {
+  const { print, note, ...around } = openWorkplace(flags, io)
+  const { files, next } = starterOf(flags, around)
   createFiles(files)
   for (const { path } of files) {
-    const shown = displayPath(cwd, path)
-    io.out(flags.json ? `${JSON.stringify({ created: shown })}\n` : `${shown}\n`)
+    const created = displayPath(around.cwd, path)
+    print({ created }, () => `${created}\n`)
   }
-  if (!flags.json && flags.level !== 'quiet') io.err(describeNext(next))
+  note(describeNext(next))
   return 0
 }
 
-function starterOf(
-  { kind, name, from }: NewFlags,
-  { cwd, home }: { readonly cwd: string; readonly home: string },
-): Starter {
+function starterOf({ kind, name, from }: Flags<'new'>, { cwd, home }: Pick<Surroundings, 'cwd' | 'home'>): Starter {
   if (from !== undefined && kind !== 'prompt') {
-    throw new BatonError('USAGE', `--from does not go with new ${kind}`, {
-      hint: 'It copies a pipeline: baton new prompt NAME --from PIPELINE.',
-    })
+    throw usageError(
+      `--from cannot be combined with new ${kind}`,
+      'It copies a pipeline: baton new prompt NAME --from PIPELINE.',
+    )
   }
-  const workspace = findWorkspace({ cwd, home })
+  const root = packageRoot()
+  const places = { cwd, workspace: findWorkspace({ cwd, home }), starters: join(root, 'starters') }
   switch (kind) {
     case 'prompt':
-      return promptStarter(name, {
-        cwd,
-        workspace,
-        copied: from === undefined ? undefined : readPipeline(from, join(packageRoot(), 'pipelines')),
-      })
+      return promptStarter(name, from === undefined ? undefined : readPipeline(from, join(root, 'pipelines')), places)
     case 'agent':
-      return agentStarter(name, { cwd, workspace })
+      return agentStarter(name, places)
     case 'pack': {
-      const pack = packStarter(name, { cwd, workspace })
+      const pack = packStarter(name, places)
       if (existsSync(pack.folder) && readdirSync(pack.folder).length > 0) throw alreadyThere(pack.folder)
       return pack
     }
@@ -70,4 +63,44 @@ function describeNext(steps: readonly NextStep[]): string {
     return step.note === undefined ? `  ${step.command}` : `  ${step.command.padEnd(width)}  # ${step.note}`
   })
   return `next:\n${lines.join('\n')}\n`
+}
+
+/** `baton init [FOLDER]`: creates `baton.toml`, which makes the folder a workspace. */
+export async function initCommand(flags: Flags<'init'>, io: CommandIo): Promise<number> {
+  const { cwd, home, print, note } = openWorkplace(flags, io)
+  const folder = resolve(cwd, flags.folder ?? '.')
+  if (existsSync(folder) && !statSync(folder).isDirectory()) {
+    throw usageError(`${folder} is not a folder`, 'Name the folder of the project.')
+  }
+  const present = workspaceConfigFile(folder)
+  if (present !== undefined) throw alreadyThere(present)
+  const above = findWorkspace({ cwd: existsSync(folder) ? folder : cwd, home })
+
+  const path = join(folder, 'baton.toml')
+  createFiles([{ path, text: configText({ starters: join(packageRoot(), 'starters') }) }])
+  const created = displayPath(cwd, path)
+  print({ created }, () => `${created}\n`)
+  const place = folder === io.cwd ? '' : ` -C ${shellWord(displayPath(io.cwd, folder))}`
+  note(describeWorkspace({ folder: realPath(folder), above, place }))
+  return 0
+}
+
+interface NewWorkspace {
+  readonly folder: string
+  /** The workspace that the folder belonged to until now. */
+  readonly above: string
+  readonly place: string
+}
+
+function describeWorkspace({ folder, above, place }: NewWorkspace): string {
+  const lines = [`${folder} is a workspace: globs and agent names in prompt files are relative to it`]
+  if (folder !== above && existsSync(join(above, '.git'))) {
+    lines.push(`before, the workspace was ${above}; to keep that, remove the file and run baton init there`)
+  }
+  if (existsSync(join(folder, '.git'))) {
+    lines.push('runs are recorded outside of it; for .gitignore, the folders that agents write to:')
+    lines.push('  .aipack/', '  .cache/', '  workbench-default/')
+  }
+  lines.push('next:', `  baton new prompt ask${place}`, `  baton list${place}`, `  baton doctor${place}`)
+  return `${lines.join('\n')}\n`
 }

@@ -1,30 +1,27 @@
-import { statSync } from 'node:fs'
-import { extname, join, resolve } from 'node:path'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { dirname, extname, join, resolve } from 'node:path'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
-import { contentDigest } from '../../pack/digest.ts'
-import { makeArchive } from '../../pack/make-archive.ts'
-import { leftOutText, secretPackFiles } from '../../pack/pack-files.ts'
-import { folderPack } from '../../pack/unpack.ts'
-import { isInstallable } from '../../pack/version-gate.ts'
-import { harmless } from '../../render/harmless.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { GlobalFlags } from '../options.ts'
+import { findWorkspace } from '../../config/locate.ts'
+import { leftOutText, secretPackFiles, contentDigest, makeArchive } from '../../pack/pack-files.ts'
+import { isThere, putInPlace } from '../../pack/put-in-place.ts'
+import { packageRoot } from '../../package-root.ts'
+import { harmless } from '../../render/format.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { type CommandIo, openWorkplace } from '../io.ts'
+import { folderPack, loosePack } from '../../pack/fetch-pack.ts'
+import { isInstallable } from '../../pack/install.ts'
+import { manifestName } from '../../pack/pack-manifest.ts'
+import { packRoots, workspacePacks } from '../../pack/find-pack.ts'
 
-export interface PackFlags extends GlobalFlags {
-  readonly folder: string
-  /** A file that ends in .aipack, or a folder, which is made when it is missing. */
-  readonly output: string | undefined
-}
-
-/** `baton pack FOLDER [-o FILE]`: an archive that `baton install` and AIPack take (spec/aipack.md 7.2). */
-export async function packCommand(flags: PackFlags, io: CommandIo): Promise<number> {
-  const { cwd } = surroundings(flags, io)
+/** `baton pack FOLDER [-o FILE]`: creates an archive that `baton install` and AIPack accept. */
+export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<number> {
+  const { cwd, print, note } = openWorkplace(flags, io)
   const folder = resolve(cwd, flags.folder)
   const { manifest, files: all } = await folderPack(folder)
   const { identity, version } = manifest
-  // archives of earlier times, where the folder of the pack is the current one
+  // earlier archives of the pack, which are in its folder when that is the current one
   const files = all.filter(({ path }) => !(path.startsWith(`${identity}-v`) && path.endsWith('.aipack')))
   const target = targetFile(flags.output, { cwd, name: `${identity}-v${version}.aipack` })
   const bytes = await makeArchive(files)
@@ -32,22 +29,21 @@ export async function packCommand(flags: PackFlags, io: CommandIo): Promise<numb
   write(target, bytes)
 
   const digest = contentDigest(files)
-  const shown = displayPath(cwd, target)
+  const file = displayPath(cwd, target)
   const secret = secretPackFiles(folder)
-  if (flags.json) {
-    const all = { file: shown, pack: identity, version, digest, files: files.length, bytes: bytes.length }
-    io.out(`${JSON.stringify({ ...all, ...(secret.length === 0 ? {} : { left_out: secret }) })}\n`)
-    return 0
-  }
-  io.out(`${shown}\n`)
+  const left_out = secret.length === 0 ? undefined : secret
+  const facts = { file, pack: identity, version, digest, files: files.length, bytes: bytes.length, left_out }
+  print(facts, () => `${file}\n`)
+  if (flags.json) return 0
   if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)
-  if (flags.level !== 'quiet') io.err(`${identity} ${version}: ${files.length} files, ${digest}\n`)
+  note(`${identity} ${version}: ${files.length} files, ${digest}\n`)
   if (!isInstallable(version)) {
-    io.err(`warning: a pre-release without a number is installed by force only: call it ${version}.1\n`)
+    io.err(`warning: a pre-release without a number can only be installed with --force: name it ${version}.1\n`)
   }
   return 0
 }
 
+/** A file that ends in .aipack, or a folder, which is created when it is missing. */
 function targetFile(
   output: string | undefined,
   { cwd, name }: { readonly cwd: string; readonly name: string },
@@ -58,9 +54,10 @@ function targetFile(
   if (path.endsWith('.aipack')) return path
   // `-o dist` is a folder, as for AIPack; `-o notes.zip` was meant to be a file
   if (status === undefined && extname(path) === '') return join(path, name)
-  throw new BatonError('USAGE', `-o ${output ?? ''} is neither a folder nor a file that ends in .aipack`, {
-    hint: 'Only files with this ending are installed.',
-  })
+  throw usageError(
+    `-o ${output ?? ''} is neither a folder nor a file that ends in .aipack`,
+    'Only files with this ending are installed.',
+  )
 }
 
 function write(target: string, bytes: Uint8Array): void {
@@ -68,8 +65,37 @@ function write(target: string, bytes: Uint8Array): void {
     writeFileAtomic(target, bytes)
   } catch (error) {
     throw new BatonError('FILE_FAILED', `${target} cannot be written: ${messageOf(error)}`, {
-      hint: 'Check the folder, and that you may write there.',
+      hint: 'Check the folder and its permissions.',
       cause: error,
     })
   }
+}
+
+/** `baton unpack FILE|ns@pack [FOLDER]`: a copy to change; in the project it takes precedence over the installed pack. */
+export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Promise<number> {
+  const { cwd, env, home, print, note } = openWorkplace(flags, io)
+  const workspace = findWorkspace({ cwd, home })
+  const places = { packRoots: packRoots(workspace, { env, home }), builtInDir: join(packageRoot(), 'agents') }
+  const { manifest, files } = await loosePack(flags.pack, { cwd, places, signal: io.signal })
+  const { identity, namespace, name, version } = manifest
+  const own = join(workspacePacks(workspace), namespace, name)
+  const target = flags.folder === undefined ? own : resolve(cwd, flags.folder)
+  refuseTaken(target, flags)
+  putInPlace(files, target, { root: flags.folder === undefined ? workspacePacks(workspace) : dirname(target) })
+
+  const folder = displayPath(cwd, target)
+  print({ pack: identity, version, folder, files: files.length }, () => `${folder}\n`)
+  note(target === own ? `in ${workspace} ${identity} now means this copy\n` : `${identity} ${version}\n`)
+  return 0
+}
+
+/** `--force` replaces a pack, never anything else. */
+function refuseTaken(target: string, { force }: Flags<'unpack'>): void {
+  if (!isThere(target)) return
+  const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isFolder && readdirSync(target).length === 0) return
+  const isPack = isFolder && existsSync(join(target, manifestName))
+  if (force && isPack) return
+  const hint = isPack ? '--force replaces the existing pack completely.' : 'Name a folder that does not exist.'
+  throw usageError(`${target} exists already`, hint)
 }

@@ -1,47 +1,125 @@
 import { join } from 'node:path'
-import { BatonError } from '../../base/error.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
+import type { Ask } from '../../plan/ask.ts'
 import { planRun } from '../../plan/plan-run.ts'
-import { createPaint } from '../../render/style.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { RunFlags } from '../options.ts'
-import { planText } from '../plan-text.ts'
-import { costLimit } from '../present-run.ts'
-import { promptSource } from '../prompt-source.ts'
+import type { Limits, Plan, Total } from '../../plan/plan.ts'
+import { countOf, formatCost, formatCount } from '../../render/format.ts'
+import type { Paint } from '../../render/style.ts'
+import type { Flags } from '../command-specs.ts'
+import { defined } from '../../base/json.ts'
+import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
+import { overridesOf } from '../present-run.ts'
+import { planTree, shown } from '../plan-tree.ts'
+import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 
-export type PlanFlags = Omit<RunFlags, 'output' | 'open' | 'watch' | 'dry' | 'noInput'>
-
-/** `baton plan FILE`: what a run will do and cost at most, as text or as one JSON line; 0, or throws what a run would. */
-export async function planCommand(flags: PlanFlags, io: CommandIo): Promise<number> {
-  const { model, outputSchema } = flags
-  if (model?.trim() === '') {
-    throw new BatonError('USAGE', '-m is empty', { hint: 'Name a model, or leave -m out for the default.' })
-  }
-  const around = surroundings(flags, io)
-  const { cwd } = around
-  // each look at the environment of the process is a call into the system
-  const env = { ...around.env }
-  const { file, text } = await promptSource({ ...flags, open: false }, io)
+/** `baton plan FILE`: what a run would do and cost at most, as text or as one JSON line. Throws what the run would throw. */
+export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<number> {
+  refuseEmptyNames(flags)
+  const { cwd, env, home, paint } = openWorkplace(flags, io)
+  const { file, text } = await promptSource(flags, io)
+  const { input: texts, onFiles: globs, var: vars, model, outputSchema } = flags
   const { plan, secrets } = await planRun({
     cwd,
     env,
-    home: io.home,
+    home,
     file,
-    ...(text === undefined ? {} : { text }),
+    ...defined({ text }),
     builtInDir: join(packageRoot(), 'agents'),
-    flags: {
-      overrides: [...flags.config, ...costLimit(flags.maxCost)],
-      vars: flags.vars,
-      ...(model === undefined ? {} : { model }),
-      ...(outputSchema === undefined ? {} : { outputSchema }),
-    },
-    inputs: { texts: flags.inputs, globs: flags.onFiles, cwd },
+    flags: { overrides: overridesOf(flags), vars, ...defined({ model, outputSchema }) },
+    inputs: { texts, globs, cwd },
     signal: io.signal,
   })
   const { hide } = createMask(env, secrets)
-  if (flags.json) io.out(`${hide(JSON.stringify(plan))}\n`)
-  else io.out(hide(planText(plan, createPaint({ env, isTerminal: io.outIsTerminal }))))
+  io.out(hide(flags.json ? jsonLine(plan) : planText(plan, paint)))
   return 0
+}
+
+function planText(plan: Plan, paint: Paint): string {
+  const { file, target, open, notes, limits, asks } = plan
+  const indented = (line: string): string => `  ${line}`
+  const section = (title: string, lines: readonly string[]): readonly string[] =>
+    lines.length === 0 ? [] : [paint('bold', title), ...lines.map(indented)]
+  const decided = open.map(({ by, what }) => `decided by ${shown(by)}: ${shown(what.join(', '))}`)
+  const parts = [
+    [`${paint('bold', `plan of ${shown(file)}`)}: as written; nothing was run or sent`],
+    planTree(target, { paint, limits }),
+    section('limits', limitLines(limits)),
+    section('decided at run time', decided),
+    notes.map((note) => `${paint('yellow', 'note')}: ${shown(note)}`),
+    section('total', totalLines(plan)),
+    asks.length > 1 ? section('by model', asks.map(askLine)) : [],
+  ]
+  const written = parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'))
+  return `${written.join('\n\n')}\n`
+}
+
+function limitLines({ budget, max_attempts: tries, max_files_size_kb: size, redo }: Limits): readonly string[] {
+  return [
+    `budget    ${budgetText(budget) ?? 'none: --max-cost or [budget] sets one'}`,
+    `retries   ${tries === 1 ? 'none' : `up to ${tries} tries of each request; one that fails midway is paid for as well`}`,
+    `files     up to ${formatCount(size)} kB in one request`,
+    ...(redo === 0 ? [] : [`redo      up to ${redo} more rounds`]),
+  ]
+}
+
+function budgetText({ usd, tokens, calls }: Limits['budget']): string | undefined {
+  const limits = [
+    ...(usd === undefined ? [] : [`$${usd}`]),
+    ...(tokens === undefined ? [] : [countOf(tokens, 'token')]),
+    ...(calls === undefined ? [] : [countOf(calls, 'call')]),
+  ]
+  return limits.length === 0 ? undefined : limits.join(', ')
+}
+
+function totalLines({ total, limits, asks, open }: Plan): readonly string[] {
+  const { unpriced } = total
+  const budget = budgetText(limits.budget)
+  const isLimited = total.requests.at_most !== null
+  const most = isLimited
+    ? figures(total, 'at_most')
+    : `no upper limit${budget === undefined ? '' : ` except the budget: ${budget}`}`
+  const isCut = isLimited && budget !== undefined ? `, and never more than the budget: ${budget}` : ''
+  const isSent = limits.budget.usd !== undefined || limits.budget.tokens !== undefined
+  const assumed =
+    !isSent && asks.some(({ output_assumed: isAssumed, requests }) => isAssumed && requests.as_written > 0)
+  const models = unpriced.map(shown).join(', ')
+  return [
+    `as written  ${figures(total, 'as_written')}`,
+    `at least    ${figures(total, 'at_least')}`,
+    `at most     ${most}${isCut}`,
+    ...(assumed ? ['Some requests set no output limit (max_tokens): a typical one is assumed.'] : []),
+    ...(models === '' ? [] : [`No price is known for ${models}: not included in the cost.`]),
+    ...(open.length === 0 ? [] : ['"at least" counts only what no script can change.']),
+  ]
+}
+
+function figures(
+  { requests, input_tokens, output_tokens, usd, unpriced }: Total,
+  row: 'as_written' | 'at_least' | 'at_most',
+): string {
+  const asked = requests[row] ?? 0
+  if (asked === 0) return 'no request'
+  const output = output_tokens[row] ?? 0
+  const cost = usd[row] ?? 0
+  return [
+    countOf(asked, 'request'),
+    `${formatCount(input_tokens[row] ?? 0)} tokens in`,
+    ...(output === 0 ? [] : [`${formatCount(output)} out`]),
+    // what has no known price may be all of it
+    ...(cost === 0 && unpriced.length > 0 ? [] : [usdText(cost)]),
+  ].join(' · ')
+}
+
+/** No one reads an exponent. */
+function usdText(usd: number): string {
+  if (usd === 0) return 'free'
+  return usd < 0.0001 ? 'less than $0.0001' : formatCost(usd)
+}
+
+function askLine({ model, requests, input_tokens, output_tokens, usd }: Ask): string {
+  const asked = requests.as_written
+  if (asked === 0) return `${shown(model)}: only if a script decides so`
+  const price = usd === null ? 'no known price' : usdText(usd.as_written)
+  return `${shown(model)}: ${countOf(asked, 'request')} · ${formatCount(input_tokens.as_written)} tokens in · ${formatCount(output_tokens.as_written)} out · ${price}`
 }

@@ -2,46 +2,46 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { findRun } from '../../journal/find-run.ts'
-import { harmless } from '../../render/harmless.ts'
-import { type Given, type RecordedRun, replayRun, type ReplayReport } from '../../wiring/replay.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { RunFlags } from '../options.ts'
-import { openResult, presentRun } from '../present-run.ts'
-import { promptSource } from '../prompt-source.ts'
-import { runsFolderOf } from '../runs-folder.ts'
+import { countOf, harmless } from '../../render/format.ts'
+import { type RecordedRun, replayRun, type ReplayReport } from '../../wiring/replay.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { defined } from '../../base/json.ts'
+import { type CommandIo, openWorkplace, type Surroundings } from '../io.ts'
+import { presentRun } from '../present-run.ts'
+import { type PromptSource, promptSource } from '../prompt-source.ts'
+import { workspaceRuns } from '../runs-folder.ts'
 
-/** `baton run [FILE] --replay RUN|FILE` (DESIGN 11, 13): runs against a record; gives the exit code. */
-export async function replayCommand(flags: RunFlags, replay: string, io: CommandIo): Promise<number> {
-  refuseTogether(flags)
-  const { cwd, env } = surroundings(flags, io)
-  const record = await recordOf(replay, flags, io)
-  const result = openResult(flags, { ...io, cwd })
-  const isGiven = flags.file !== '' || flags.prompt !== undefined
-  const source = isGiven ? await promptSource(flags, io) : undefined
-  const given = givenOf(flags, source?.text)
-  const options = { record, cwd, env, home: io.home, signal: io.signal, observations: 'recorded', given } as const
-  let report: ReplayReport | undefined
-  await presentRun({ flags, env, result }, io, async (listener) => {
-    report = await replayRun(source?.text === undefined ? source?.file : undefined, options, listener)
-    return report
-  })
-  if (report === undefined) return 1
-  if (!flags.json && flags.level !== 'quiet') for (const line of summaryLines(report)) io.err(`${harmless(line)}\n`)
+/** `baton run [FILE] --replay RUN|FILE`: runs against a record; returns the exit code. */
+export async function replayCommand(flags: Flags<'run'>, replay: string, io: CommandIo): Promise<number> {
+  refuseCombination(flags)
+  const { note, ...workplace } = openWorkplace(flags, io)
+  const { cwd, env, home } = workplace
+  const record = await recordOf(replay, flags, workplace)
+  const isGiven = flags.file !== undefined || flags.prompt !== undefined
+  const { file, text }: Partial<PromptSource> = isGiven ? await promptSource(flags, io) : {}
+  const { input, onFiles, config, var: vars, model, dry, outputSchema } = flags
+  const some = (list: readonly string[]) => (list.length === 0 ? undefined : list)
+  const lists = { inputs: some(input), onFiles: some(onFiles), overrides: some(config), vars: some(vars) }
+  const given = defined({ ...lists, text, model, dry, outputSchema })
+  const options = { record, cwd, env, home, signal: io.signal, observations: 'recorded', given } as const
+  const report = await presentRun({ flags, around: workplace }, io, (listener) =>
+    replayRun(text === undefined ? file : undefined, options, listener),
+  )
+  for (const line of summaryLines(report)) note(`${harmless(line)}\n`)
   return report.exitCode
 }
 
-function refuseTogether({ watch, record }: RunFlags): void {
+function refuseCombination({ watch, record }: Flags<'run'>): void {
   const other = watch ? '--watch' : record === undefined ? undefined : '--record'
   if (other === undefined) return
-  throw new BatonError('USAGE', `--replay and ${other} do not go together`, { hint: 'Leave one of them out.' })
+  throw usageError(`--replay and ${other} cannot be combined`, 'Leave one of them out.')
 }
 
-/** A file is a cassette; anything else names a run of this workspace. */
-async function recordOf(replay: string, flags: RunFlags, io: CommandIo): Promise<RecordedRun> {
-  const file = resolve(surroundings(flags, io).cwd, replay)
+async function recordOf(replay: string, flags: Flags<'run'>, around: Surroundings): Promise<RecordedRun> {
+  const file = resolve(around.cwd, replay)
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return { kind: 'cassette', file }
-  const folder = await runsFolderOf(flags, io)
+  const { folder } = await workspaceRuns(flags, around)
   try {
     return { kind: 'run', folder: findRun(folder, replay) }
   } catch (error) {
@@ -53,52 +53,33 @@ async function recordOf(replay: string, flags: RunFlags, io: CommandIo): Promise
   }
 }
 
-function givenOf(
-  { inputs, onFiles, config, vars, model, dry, outputSchema }: RunFlags,
-  text: string | undefined,
-): Given {
-  return {
-    ...(inputs.length === 0 ? {} : { inputs }),
-    ...(onFiles.length === 0 ? {} : { onFiles }),
-    ...(config.length === 0 ? {} : { overrides: config }),
-    ...(vars.length === 0 ? {} : { vars }),
-    ...(model === undefined ? {} : { model }),
-    ...(dry === undefined ? {} : { dry }),
-    ...(outputSchema === undefined ? {} : { outputSchema }),
-    ...(text === undefined ? {} : { text }),
-  }
+const kindNames: Readonly<Record<string, string>> = {
+  model: 'model call',
+  http: 'HTTP request',
+  command: 'command',
+  file: 'file change',
 }
 
-const kindNames: Readonly<Record<string, readonly [one: string, several: string]>> = {
-  model: ['model call', 'model calls'],
-  http: ['HTTP request', 'HTTP requests'],
-  command: ['command', 'commands'],
-  file: ['file change', 'file changes'],
-}
-
-function summaryLines({ replayed, isSameResult, recordedExit, exitCode, scratch }: ReplayReport): readonly string[] {
-  const counts = Object.entries(replayed).map(([kind, count]) => `${count} ${nameOf(kind, count)}`)
-  const what = counts.length === 0 ? 'nothing had to be answered' : counts.join(', ')
-  const lines = [`replayed: ${what}${exitCode === 5 ? '' : resultText({ isSameResult, recordedExit, exitCode })}`]
+function summaryLines({ replayed, scratch, ...report }: ReplayReport): readonly string[] {
+  const counts = Object.entries(replayed).map(([kind, count]) => {
+    const name = kindNames[kind]
+    return name === undefined ? `${count} ${kind}` : countOf(count, name)
+  })
+  const what = counts.length === 0 ? 'no effects' : counts.join(', ')
+  const lines = [`replayed: ${what}${report.exitCode === 5 ? '' : resultText(report)}`]
   if (scratch === undefined) return lines
   const { folder, files, unlike } = scratch
-  const where = `files are in ${folder}${files.length === 0 ? '' : `: ${files.join(', ')}`}`
-  if (unlike.length === 0) return [...lines, where]
-  return [...lines, where, `not as the recorded run made them: ${unlike.join(', ')}`]
+  return [
+    ...lines,
+    `files written to ${folder}${files.length === 0 ? '' : `: ${files.join(', ')}`}`,
+    ...(unlike.length === 0 ? [] : [`different from the recorded run: ${unlike.join(', ')}`]),
+  ]
 }
 
-function nameOf(kind: string, count: number): string {
-  return kindNames[kind]?.[count === 1 ? 0 : 1] ?? kind
-}
-
-function resultText({
-  isSameResult,
-  recordedExit,
-  exitCode,
-}: Pick<ReplayReport, 'isSameResult' | 'recordedExit' | 'exitCode'>): string {
+function resultText({ isSameResult, recordedExit, exitCode }: Omit<ReplayReport, 'replayed' | 'scratch'>): string {
   if (recordedExit !== undefined && recordedExit !== exitCode) {
-    return `; the recorded run ended with exit code ${recordedExit}, and this one with ${exitCode}`
+    return `; the recorded run ended with exit code ${recordedExit}, this one with ${exitCode}`
   }
   if (isSameResult === undefined) return ''
-  return isSameResult ? '; the result is the recorded one' : '; the result is another one than the recorded'
+  return isSameResult ? '; the result is the same as recorded' : '; the result differs from the recorded one'
 }

@@ -1,36 +1,46 @@
 import { basename } from 'node:path'
-import { BatonError } from '../../base/error.ts'
-import { findRun } from '../../journal/find-run.ts'
-import { omittedIn, viewParts, viewShows } from '../../history/part-view.ts'
-import { pendingEffects } from '../../history/pending.ts'
-import { findPart, viewPlace } from '../../history/place-detail.ts'
+import { unifiedDiff } from '../../base/unified-diff.ts'
+import { omittedIn, pendingEffects, viewParts, viewShows } from '../../history/part-view.ts'
+import { viewPlace } from '../../history/place-detail.ts'
+import { compareRuns, type Difference, openSide } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
-import { readTree } from '../../history/run-tree.ts'
-import { openFileRecords } from '../../journal/file-records.ts'
+import { findPart, readTree } from '../../history/run-tree.ts'
+import { findRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import type { RecordSource } from '../../journal/run-index.ts'
 import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
-import { detailLines, partLines, runHeader, type TreeOptions, uncertainLines } from '../../render/run-tree.ts'
-import { expectWords, type RunsContext, type RunsFlags } from './runs.ts'
+import { harmless } from '../../render/format.ts'
+import {
+  detailLines,
+  omittedLine,
+  partLines,
+  restLine,
+  resumeLine,
+  runHeader,
+  type TreeOptions,
+  uncertainLines,
+} from '../../render/runs.ts'
+import { paintDiff } from '../../render/style.ts'
+import type { Flags } from '../command-specs.ts'
+import type { RunsContext } from './runs.ts'
+import { usageError } from '../command.ts'
+import { openFileRecords, type RecordSource } from '../../journal/source.ts'
 
-/** Parts of one part, and lines of one text, that are shown without `--all`. */
-const usualLines = 40
+/** Without `--all`: parts of one part, and lines of one text, that are shown; lines of one difference. */
+const usualLines = { show: 40, diff: 60 } as const
 
 /** `baton runs show RUN`: the run as a tree; with `--place` one part with its prompts and answers. */
-export async function showRunCommand(flags: RunsFlags, context: RunsContext): Promise<number> {
-  expectWords(flags, { least: 1, most: 1, shape: 'RUN' })
-  const folder = findRun(context.folder, flags.runs[0] ?? '')
+export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
+  const folder = findRun(context.folder, flags.run[0] ?? '')
   const run = await readRunSummary(folder, { known: summaryIn(folder) })
   if (run === undefined) return 0
-  const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines
+  const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.show
   const source = openFileRecords(folder, { mask: noMask })
   try {
     const { paint, workspace } = context
     const shown = { folder, run, source, options: { paint, lines, workspace } }
-    return flags.place === undefined
-      ? await showWhole(shown, flags, context)
-      : await showPlace(shown, { ...flags, place: flags.place }, context)
+    await (flags.place === undefined ? showWhole(shown, context) : showPlace(shown, flags.place, context))
+    return 0
   } finally {
     source.close()
   }
@@ -43,53 +53,96 @@ interface Shown {
   readonly options: TreeOptions
 }
 
-async function showWhole(
-  { folder, run, source, options }: Shown,
-  { json }: RunsFlags,
-  { io, paint, workspace }: RunsContext,
-): Promise<number> {
+async function showWhole({ folder, run, source, options }: Shown, { print, paint }: RunsContext): Promise<void> {
   const { root, damages, breaks } = await readTree(source, { most: options.lines, keepsAnswers: false })
   const isOpen = run.status !== 'done' && run.status !== 'skipped' && run.status !== 'running'
   const uncertain = isOpen ? await pendingEffects(folder) : []
   const parts = viewParts(root, { source, breaks })
-  const shows = viewShows(root.shows, source)
-  if (json) {
-    io.out(`${JSON.stringify({ run, parts, omitted: omittedIn(root), shows, uncertain, damages })}\n`)
-    return 0
-  }
   const omitted = omittedIn(root)
-  const lines = [
-    runHeader(run, { paint, workspace }),
+  const lines = () => [
+    runHeader(run, options),
     ...partLines(parts, '', options),
-    ...(omitted === 0 ? [] : [paint('dim', `… ${omitted} more, all done (--all)`)]),
+    ...omittedLine({ omitted }, options),
     ...uncertainLines(uncertain, options),
     ...(damages === 0 ? [] : [paint('red', `${damages} parts of the journal are damaged and left out`)]),
-    ...(isOpen ? [`${paint('cyan', 'go on')}: baton resume ${run.id}`] : []),
+    ...(isOpen ? [resumeLine(run.id, paint)] : []),
   ]
-  io.out(lines.map((line) => `${line}\n`).join(''))
-  return 0
+  print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, damages }, () => textOf(lines()))
 }
 
 async function showPlace(
   { folder, run, source, options }: Shown,
-  { place, json }: { readonly place: string; readonly json: boolean },
-  { io }: RunsContext,
-): Promise<number> {
+  place: string,
+  { print }: RunsContext,
+): Promise<void> {
   const { root, breaks } = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true, within: place })
   const part = findPart(root, place)
-  if (part === undefined) throw noPart(place, basename(folder))
-  const view = viewPlace(part, { source, breaks })
-  if (json) {
-    io.out(`${JSON.stringify({ run: run.id, ...view })}\n`)
-    return 0
+  if (part === undefined) {
+    throw usageError(
+      `--place ${place}: this run has no such part`,
+      `See baton runs show ${basename(folder)}: the names of nested parts follow each other, with / between them.`,
+    )
   }
-  const lines = [...partLines([view.part], '', options), ...detailLines(view.details, options)]
-  io.out(lines.map((line) => `${line}\n`).join(''))
-  return 0
+  const view = viewPlace(part, { source, breaks })
+  const lines = () => [...partLines([view.part], '', options), ...detailLines(view.details, options)]
+  print({ run: run.id, ...view }, () => textOf(lines()))
 }
 
-function noPart(place: string, id: string): BatonError {
-  return new BatonError('USAGE', `--place ${place}: this run has no such part`, {
-    hint: `See baton runs show ${id}: the names of nested parts follow each other, with / between them.`,
-  })
+function textOf(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+/** `baton runs diff A B`: exit code 1 when sources, prompts, answers, effects or host calls differ, like diff(1). */
+export async function diffRuns(
+  flags: Flags<'runs'>,
+  { io, folder, print, paint, workspace }: RunsContext,
+): Promise<number> {
+  const [first = '', second = ''] = flags.run
+  const folders = [findRun(folder, first), findRun(folder, second)] as const
+  const runs = await Promise.all(folders.map((one) => readRunSummary(one, { known: summaryIn(one) })))
+  const [before, after] = runs as [RunSummary, RunSummary]
+  print({ kind: 'runs', before, after }, () =>
+    textOf([before, after].map((run) => runHeader(run, { paint, workspace }))),
+  )
+
+  const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.diff
+  const sides = [await openSide(folders[0]), await openSide(folders[1])] as const
+  let count = 0
+  try {
+    for (const difference of compareRuns(sides[0], sides[1])) {
+      count += 1
+      print(difference, () => differenceText(difference, { paint, lines }))
+    }
+  } finally {
+    for (const { source } of sides) source.close()
+  }
+  if (count === 0 && !flags.json) io.out('no differences\n')
+  return count === 0 ? 0 : 1
+}
+
+/** One difference of two runs: what it is, then its texts in the unified form. `lines` limits those. Ends with a newline. */
+export function differenceText(
+  { kind, place, before, after }: Difference,
+  { paint, lines }: Pick<TreeOptions, 'paint' | 'lines'>,
+): string {
+  const title = `${paint('bold', kind)} ${harmless(place)}`
+  if (before === null || after === null) {
+    const which = before === null ? 'second' : 'first'
+    const detail = kind === 'part' || kind === 'call' ? `: ${harmless(before ?? after ?? '').split('\n')[0]}` : ''
+    return `${title}: only in the ${which} run${detail}\n`
+  }
+  const all = changesBetween(before, after)
+  return [
+    title,
+    ...paintDiff(all.slice(0, lines), paint),
+    ...restLine(all.length - lines, 'more lines', paint),
+    '',
+  ].join('\n')
+}
+
+function changesBetween(before: string, after: string): readonly string[] {
+  const isShort = !before.includes('\n') && !after.includes('\n')
+  if (isShort) return [`-${before}`, `+${after}`]
+  // the title above names the texts
+  return unifiedDiff(before, after, { from: '', to: '' }).trimEnd().split('\n').slice(2)
 }

@@ -1,98 +1,209 @@
-import { BatonError } from '../../base/error.ts'
-import { loadTargetConfig } from '../../config/target-config.ts'
-import { runsFolder } from '../../journal/run-id.ts'
-import type { RunStatus } from '../../journal/summary.ts'
-import { createPaint, type Paint } from '../../render/style.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { GlobalFlags } from '../options.ts'
+import { existsSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import type { BatonError } from '../../base/error.ts'
+import { displayPath } from '../../base/files.ts'
+import { compileGlobs } from '../../base/glob.ts'
+import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
+import { findRun } from '../../journal/find-run.ts'
+import { summaryIn } from '../../journal/index-file.ts'
+import { lastWork, removeRun } from '../../journal/prune.ts'
+import type { RunStatus, RunSummary } from '../../journal/summary.ts'
+import { runTable } from '../../render/runs.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
+import { type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
+import { parseDuration } from '../../config/settings.ts'
 
-export interface RunsFlags extends GlobalFlags {
-  readonly action: 'list' | 'show' | 'diff' | 'export' | 'rm'
-  /** The words behind the action. */
-  readonly runs: readonly string[]
-  readonly ids: boolean
-  readonly limit: string | undefined
-  readonly file: string | undefined
-  readonly status: RunStatus | undefined
-  readonly place: string | undefined
-  readonly all: boolean
-  readonly older: string | undefined
-  readonly failed: boolean
-  readonly dryRun: boolean
-}
+type Action = NonNullable<Flags<'runs'>['action']>
 
 /** What every action of `baton runs` is given. */
-export interface RunsContext {
+export interface RunsContext extends Workplace, WorkspaceRuns {
   readonly io: CommandIo
-  /** Where the runs are. */
-  readonly folder: string
-  readonly workspace: string
-  readonly cwd: string
-  readonly paint: Paint
 }
 
-/** Flags by the actions they belong to. */
-const owners: { readonly [flag: string]: readonly RunsFlags['action'][] } = {
-  ids: ['list'],
-  limit: ['list'],
-  file: ['list', 'rm'],
-  status: ['list', 'rm'],
-  place: ['show'],
-  all: ['show', 'diff'],
-  older: ['rm'],
-  failed: ['rm'],
-  'dry-run': ['rm'],
+interface ActionSpec {
+  /** How many words the action takes after its name, and what they are. */
+  readonly least: number
+  readonly most: number
+  readonly words: string
+  /** Flags that not every action has. */
+  readonly flags: readonly (keyof Flags<'runs'>)[]
 }
 
-/** `baton runs [list|show|diff|export|rm]` (DESIGN 13): the history of the workspace. Gives the exit code. */
-export async function runsCommand(flags: RunsFlags, io: CommandIo): Promise<number> {
-  refuseForeignFlags(flags)
-  const { cwd, env } = surroundings(flags, io)
-  const { home } = io
-  const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides: flags.config } })
-  const context: RunsContext = {
-    io,
-    cwd,
-    workspace,
-    folder: runsFolder({ env, home, workspace, runsDir: settings.runs.dir }),
-    paint: createPaint({ env, isTerminal: io.outIsTerminal }),
-  }
-  switch (flags.action) {
+const actions: { readonly [action in Action]: ActionSpec } = {
+  list: { least: 0, most: 0, words: '', flags: ['ids', 'limit', 'file', 'status'] },
+  show: { least: 1, most: 1, words: 'RUN', flags: ['place', 'all'] },
+  diff: { least: 2, most: 2, words: 'A B', flags: ['all'] },
+  export: { least: 1, most: 2, words: 'RUN [FILE]', flags: [] },
+  rm: {
+    least: 0,
+    most: Infinity,
+    words: 'RUN…, --older 30d, --failed, --status or --file',
+    flags: ['file', 'status', 'older', 'failed', 'dryRun'],
+  },
+}
+
+/** `baton runs [list|show|diff|export|rm]`: the history of the workspace. Returns the exit code. */
+export async function runsCommand(flags: Flags<'runs'>, io: CommandIo): Promise<number> {
+  const { action = 'list' } = flags
+  refuseForeignFlags(flags, action)
+  const { least, most } = actions[action]
+  if (flags.run.length < least || flags.run.length > most) throw wrongWords(flags, action)
+  const workplace = openWorkplace(flags, io)
+  const context: RunsContext = { io, ...workplace, ...(await workspaceRuns(flags, workplace)) }
+  switch (action) {
     case 'list':
-      return (await import('./runs-list.ts')).listRunsCommand(flags, context)
+      return listAll(flags, context)
     case 'show':
-      return (await import('./runs-show.ts')).showRunCommand(flags, context)
+      return (await import('./runs-show.ts')).showRun(flags, context)
     case 'diff':
-      return (await import('./runs-diff.ts')).diffRunsCommand(flags, context)
+      return (await import('./runs-show.ts')).diffRuns(flags, context)
     case 'export':
-      return (await import('./runs-export.ts')).exportRunCommand(flags, context)
+      return exportRun(flags, context)
     case 'rm':
-      return (await import('./runs-rm.ts')).removeRunsCommand(flags, context)
+      return removeRuns(flags, context)
   }
 }
 
-function refuseForeignFlags(flags: RunsFlags): void {
-  const { ids, limit, file, status, place, all, older, failed, dryRun, action } = flags
-  const given = { ids, limit, file, status, place, all, older, failed, 'dry-run': dryRun }
-  const foreign = Object.entries(given).find(
-    ([name, value]) => value !== undefined && value !== false && owners[name]?.includes(action) !== true,
+function refuseForeignFlags(flags: Flags<'runs'>, action: Action): void {
+  const own = actions[action].flags
+  const foreign = Object.values(actions).flatMap((spec) => spec.flags.filter((flag) => !own.includes(flag)))
+  const given = foreign.find((flag) => flags[flag] !== undefined && flags[flag] !== false)
+  if (given === undefined) return
+  const owners = Object.entries(actions).filter(([, spec]) => spec.flags.includes(given))
+  throw usageError(
+    `baton runs ${action} has no --${given === 'dryRun' ? 'dry-run' : given}`,
+    `It belongs to baton runs ${owners.map(([name]) => name).join(' and ')}.`,
   )
-  if (foreign === undefined) return
-  const [name] = foreign
-  throw new BatonError('USAGE', `baton runs ${action} has no --${name}`, {
-    hint: `It belongs to baton runs ${owners[name]?.join(' and ')}.`,
-  })
 }
 
-/** Refuses another number of words than an action takes. @throws BatonError USAGE */
-export function expectWords(
-  { action, runs }: RunsFlags,
-  { least, most, shape }: { readonly least: number; readonly most: number; readonly shape: string },
-): void {
-  if (runs.length >= least && runs.length <= most) return
-  const what = runs.length < least ? 'something is missing' : 'this is too much'
-  throw new BatonError('USAGE', `${what}: baton runs ${[action, shape].join(' ').trim()}`, {
-    hint: 'See baton runs for the ids.',
+function wrongWords({ run }: Flags<'runs'>, action: Action): BatonError {
+  const { most, words } = actions[action]
+  const what = run.length > most ? 'too many arguments' : 'missing argument'
+  return usageError(`${what}: ${`baton runs ${action} ${words}`.trim()}`, 'See baton runs for the ids.')
+}
+
+const usualLimit = 20
+
+/** A table, the newest first; with `--json` one summary a line, with `--ids` one id. */
+async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
+  const { io, folder, paint, width, workspace } = context
+  const limit = limitOf(flags.limit)
+  const fits = fitsFlags(flags, context)
+  // one more than is shown tells whether there are more
+  const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits })
+  if (flags.json || flags.ids) {
+    for await (const run of listed) io.out(flags.json ? jsonLine(run) : `${run.id}\n`)
+    return 0
+  }
+  const runs: RunSummary[] = []
+  for await (const run of listed) runs.push(run)
+  if (runs.length > 0) io.out(runTable(runs.slice(0, limit), { paint, width, workspace }))
+  else context.note((flags.file ?? flags.status) ? 'no matching run\n' : 'no runs of this workspace yet\n')
+  if (runs.length > limit) context.note('there are more: -n 0 lists all\n')
+  return 0
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return usualLimit
+  if (/^\d{1,9}$/.test(text)) return Number(text) || Number.POSITIVE_INFINITY
+  throw usageError(`--limit ${text} is not a number`, 'Write for example -n 50; 0 lists all.')
+}
+
+/** The runs that `--file` and `--status` let through. A file is meant by its name, its path or a glob. */
+function fitsFlags({ file, status }: Flags<'runs'>, { workspace, cwd }: RunsContext): ListOptions['fits'] {
+  const glob = file === undefined ? undefined : compileGlobs([file])
+  return (run) => {
+    if (status !== undefined && run.status !== status) return false
+    if (file === undefined || glob === undefined) return true
+    const names = [displayPath(workspace, run.file), basename(run.file)]
+    return run.file === resolve(cwd, file) || names.some((name) => name === file || glob.matches(name))
+  }
+}
+
+/** Everything that was recorded as one file, whole or not at all; without a file name on stdout. */
+async function exportRun(
+  { run: [asked = '', name] }: Flags<'runs'>,
+  { io, folder, cwd, print }: RunsContext,
+): Promise<number> {
+  const run = findRun(folder, asked)
+  if (name === undefined) {
+    const { writeCassette } = await import('../../journal/cassette.ts')
+    await writeCassette(run, (text) => {
+      io.signal.throwIfAborted()
+      io.out(text)
+    })
+    return 0
+  }
+  const file = resolve(cwd, name)
+  if (existsSync(file)) throw usageError(`${name} exists`, 'Name another file, or remove it first.')
+  const { writeCassetteFile } = await import('../cassette-file.ts')
+  const bytes = await writeCassetteFile(file, run, io.signal)
+  print({ id: basename(run), file, bytes }, () => '')
+  return 0
+}
+
+interface Candidate {
+  readonly folder: string
+  readonly status: RunStatus
+}
+
+/** Removes the named runs, or all that match every flag given; never one that is running. */
+async function removeRuns(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
+  const { run: named, dryRun, level, json } = flags
+  const { io, print, note } = context
+  const candidates = named.length > 0 ? await namedRuns(flags, context) : await matchingRuns(flags, context)
+  let kept = 0
+  for (const { folder, status } of candidates) {
+    io.signal.throwIfAborted()
+    const id = basename(folder)
+    if (status !== 'running' && (dryRun || (await removeRun(folder)))) {
+      const text = `${dryRun ? 'would remove' : 'removed'} ${id}\n`
+      print({ id, removed: !dryRun }, () => (level === 'quiet' ? '' : text))
+    } else {
+      kept += 1
+      if (json) io.out(jsonLine({ id, removed: false, reason: 'running' }))
+      else io.err(`${id} is running and is kept\n`)
+    }
+  }
+  if (candidates.length === 0) note('no matching run\n')
+  // a run that was named must be gone for the command to succeed
+  return named.length > 0 && kept > 0 ? 1 : 0
+}
+
+async function namedRuns(
+  { run: named, older, failed, file, status }: Flags<'runs'>,
+  { folder }: RunsContext,
+): Promise<readonly Candidate[]> {
+  if (failed || (older ?? file ?? status) !== undefined) {
+    throw usageError('runs and flags that choose runs are both given', 'Leave one of them out.')
+  }
+  const folders = new Set(named.map((run) => findRun(folder, run)))
+  const found = [...folders].map(async (run): Promise<Candidate> => {
+    const summary = await readRunSummary(run, { known: summaryIn(run) })
+    return { folder: run, status: summary?.status ?? 'interrupted' }
   })
+  return Promise.all(found)
+}
+
+async function matchingRuns(flags: Flags<'runs'>, context: RunsContext): Promise<readonly Candidate[]> {
+  const { older, failed, file, status } = flags
+  if (!failed && (older ?? file ?? status) === undefined) throw wrongWords(flags, 'rm')
+  const age = older === undefined ? 0 : parseDuration(older)
+  if (age === undefined) throw usageError(`--older ${older ?? ''} is not a duration`, 'Write for example 30d.')
+  const before = Date.now() - age
+  const fits = fitsFlags(flags, context)
+  const candidates: Candidate[] = []
+  const listed = listRuns(context.folder, {
+    limit: Number.POSITIVE_INFINITY,
+    fits: (run) => fits(run) && !(failed && (run.status === 'done' || run.status === 'skipped')),
+  })
+  for await (const run of listed) {
+    const folder = join(context.folder, run.id)
+    const isOld = older === undefined || lastWork(folder) < before
+    // running ones were not asked for
+    if (isOld && run.status !== 'running') candidates.push({ folder, status: run.status })
+  }
+  return candidates
 }

@@ -1,13 +1,14 @@
+import type { Flags } from '../command-specs.ts'
 import type { CommandIo } from '../io.ts'
 
-/** `baton schema`: a JSON Schema on stdout (DESIGN 13). */
+/** `baton schema`: a JSON Schema on stdout. */
 export async function schemaCommand(
-  subject: 'prompt' | 'config' | 'events',
+  { subject = 'prompt' }: Flags<'schema'>,
   { out }: Pick<CommandIo, 'out'>,
 ): Promise<number> {
   const schema =
     subject === 'events'
-      ? (await import('../../event/event-schema.ts')).eventJsonSchema()
+      ? (await import('../../event/event.ts')).eventJsonSchema()
       : (await import('../../config/json-schema.ts')).configJsonSchema(subject)
   out(`${JSON.stringify(schema, null, 2)}\n`)
   return 0

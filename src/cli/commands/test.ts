@@ -1,127 +1,167 @@
 import { BatonError, isBatonError } from '../../base/error.ts'
+import { displayPath } from '../../base/files.ts'
 import { errorInfo } from '../../event/error-info.ts'
-import { createSessionBudget } from '../../journal/session-budget.ts'
 import { createMask } from '../../journal/secrets.ts'
-import { createPaint } from '../../render/style.ts'
-import { loadTests, type TestedFile } from '../../testing/load-tests.ts'
-import { runTest, type RunTestOptions } from '../../testing/run-test.ts'
-import { surroundings } from '../environment.ts'
-import type { CommandIo } from '../io.ts'
-import type { GlobalFlags } from '../options.ts'
-import { costLimit } from '../present-run.ts'
-import { describeError } from '../report.ts'
-import { createTestWriter, type TestWriter } from '../test-text.ts'
-import { writeCassetteFile } from './record.ts'
+import { countOf, harmless, placeText } from '../../render/format.ts'
+import { createPaint, paintDiff } from '../../render/style.ts'
+import { loadTests, type TestCase, type TestedFile } from '../../testing/load-tests.ts'
+import { runTest, type RunTestOptions, type TestFailure, type TestResult } from '../../testing/run-test.ts'
+import { writeCassetteFile } from '../cassette-file.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { type CommandIo, jsonLine, openWorkplace, type Surroundings, type Workplace } from '../io.ts'
+import { overridesOf } from '../present-run.ts'
+import { describeError, type ReportOptions } from '../report.ts'
+import { createSessionBudget } from '../../journal/placed-budgets.ts'
 
-export interface TestFlags extends GlobalFlags {
-  readonly files: readonly string[]
-  /** Only tests with this in their name. */
-  readonly name: string | undefined
-  readonly record: boolean
-  /** US dollars, as written. */
-  readonly maxCost: string | undefined
-  readonly keep: boolean
-}
-
-/** Exit code when tests failed (DESIGN 12). */
 const testsFailed = 100
 const wrongFile = 2
 
 /**
- * `baton test FILE...` (DESIGN 13): the tests of all files one after the other. 0 when all passed, 100 when one failed, 2
- * when a file is wrong or has no test.
+ * `baton test FILE...`: the tests of all files one after the other. 0 when all passed, 100 when one failed, 2 when a file
+ * is invalid or has no test.
  */
-export async function testCommand(flags: TestFlags, io: CommandIo): Promise<number> {
-  const { cwd, env } = surroundings(flags, io)
+export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<number> {
+  const workplace = openWorkplace(flags, io)
+  const { env, home } = workplace
   if (flags.maxCost !== undefined && !flags.record) {
-    throw new BatonError('USAGE', '--max-cost is for --record: tests cost nothing without it', {
-      hint: 'Leave it out.',
-    })
+    throw usageError('--max-cost needs --record: tests cost nothing without it', 'Leave it out.')
   }
   const options: RunTestOptions = {
     env,
-    home: io.home,
+    home,
     signal: io.signal,
     keeps: flags.keep,
-    overrides: [...flags.config, ...costLimit(flags.maxCost)],
+    overrides: overridesOf(flags),
     openBudget: createSessionBudget(),
     ...(flags.record ? { writeCassette: writeCassetteFile } : {}),
   }
-  const writer = createTestWriter(flags, { ...io, env })
-  const loaded = await loadAll({ flags, cwd, env }, io)
-  const files = loaded.flatMap((file) => (file === undefined ? [] : [picked(file, flags.name)]))
-  if (flags.name !== undefined && files.length > 0 && files.every(({ tests }) => tests.length === 0)) {
-    throw new BatonError('USAGE', `no test has ${JSON.stringify(flags.name)} in its name`, {
-      hint: `Names are: ${names(loaded)}.`,
-    })
+  const loaded = await loadAll(flags, workplace, io)
+  const valid = loaded.filter((file) => file !== undefined)
+  const { name: wanted = '' } = flags
+  const fits = ({ name }: TestCase): boolean => name.toLowerCase().includes(wanted.toLowerCase())
+  const files = valid.map((file) => ({ ...file, tests: file.tests.filter(fits) }))
+  if (files.length > 0 && files.every(({ tests }) => tests.length === 0)) {
+    const names = valid.flatMap(({ tests }) => tests.map(({ name }) => JSON.stringify(name)))
+    throw usageError(`no test has ${JSON.stringify(wanted)} in its name`, `Test names: ${names.join(', ')}.`)
   }
   if (flags.record) refuseShared(files)
-  const hasFailed = await runAll(files, options, writer)
+  const failed = await runAll(files, { options, level: flags.level }, { ...workplace, cwd: io.cwd })
   if (loaded.includes(undefined)) return wrongFile
-  return hasFailed ? testsFailed : 0
+  return failed > 0 ? testsFailed : 0
 }
 
-interface Loading {
-  readonly flags: TestFlags
-  readonly cwd: string
-  readonly env: CommandIo['env']
-}
-
-/** The files in order; undefined in place of one that is wrong, once that was said. */
-async function loadAll({ flags, cwd, env }: Loading, io: CommandIo): Promise<readonly (TestedFile | undefined)[]> {
+/** The files in order; undefined in place of an invalid one, once that was reported. */
+async function loadAll(
+  flags: Flags<'test'>,
+  { cwd, env, home }: Surroundings,
+  io: CommandIo,
+): Promise<readonly (TestedFile | undefined)[]> {
   const paint = createPaint({ env, isTerminal: io.errIsTerminal })
   const mask = createMask(env)
   const files: (TestedFile | undefined)[] = []
   for (const name of flags.files) {
     io.signal.throwIfAborted()
     try {
-      files.push(await loadTests(name, { cwd, env, home: io.home, overrides: flags.config }))
+      files.push(await loadTests(name, { cwd, env, home, overrides: flags.config }))
     } catch (error) {
       if (!isBatonError(error)) throw error
       files.push(undefined)
       io.err(mask.hide(describeError(error, { cwd: io.cwd, paint })))
-      if (flags.json) io.out(mask.hide(`${JSON.stringify({ type: 'error', file: name, error: errorInfo(error) })}\n`))
+      if (flags.json) io.out(mask.hide(jsonLine({ type: 'error', file: name, error: errorInfo(error) })))
     }
   }
   return files
 }
 
-function picked(file: TestedFile, name: string | undefined): TestedFile {
-  const wanted = name?.toLowerCase() ?? ''
-  return { ...file, tests: file.tests.filter((test) => test.name.toLowerCase().includes(wanted)) }
-}
-
-function names(files: readonly (TestedFile | undefined)[]): string {
-  return files
-    .flatMap((file) => file?.tests ?? [])
-    .map((test) => JSON.stringify(test.name))
-    .join(', ')
-}
-
-/** The second test would take away what the first one has recorded. @throws BatonError USAGE */
+/** The second test would overwrite what the first one has recorded. @throws BatonError USAGE */
 function refuseShared(files: readonly TestedFile[]): void {
   const seen = new Set<string>()
   for (const { cassette, name, place } of files.flatMap(({ tests }) => tests)) {
     if (cassette === undefined) continue
     if (seen.has(cassette)) {
-      throw new BatonError('USAGE', `the test ${JSON.stringify(name)} has the cassette of another one`, {
+      throw new BatonError('USAGE', `the test ${JSON.stringify(name)} uses the cassette of another test`, {
         place,
-        hint: 'To record them give each test a cassette of its own, or make one test of them.',
+        hint: 'To record them, give each test its own cassette, or merge the tests.',
       })
     }
     seen.add(cassette)
   }
 }
 
-async function runAll(files: readonly TestedFile[], options: RunTestOptions, writer: TestWriter): Promise<boolean> {
-  let hasFailed = false
-  for (const file of files) {
-    for (const test of file.tests) {
-      const result = await runTest(test, file, options)
-      hasFailed ||= result.failures.length > 0
-      writer.test(file, result)
-    }
+/** Runs and shows all tests: one line for each that passed, the failures of the others. Returns how many failed. */
+async function runAll(
+  files: readonly TestedFile[],
+  { options, level }: { readonly options: RunTestOptions; readonly level: Flags<'test'>['level'] },
+  workplace: Workplace,
+): Promise<number> {
+  const { print } = workplace
+  const counts = { passed: 0, failed: 0 }
+  for (const { test, file } of files.flatMap((one) => one.tests.map((each) => ({ test: each, file: one })))) {
+    const result = await runTest(test, file, options)
+    const hasPassed = result.failures.length === 0
+    counts[hasPassed ? 'passed' : 'failed'] += 1
+    print(testRecord(file.file, result), () =>
+      level === 'quiet' && hasPassed ? '' : describeTest(result, { ...workplace, isVerbose: level === 'verbose' }),
+    )
   }
-  writer.end(files)
-  return hasFailed
+  const tested = files.filter(({ tests }) => tests.length > 0).length
+  print({ type: 'summary', ...counts, files: tested }, () =>
+    level === 'quiet' || tested === 0 ? '' : summary(counts, tested),
+  )
+  return counts.failed
+}
+
+function describeTest(
+  result: TestResult,
+  { cwd, paint, isVerbose }: ReportOptions & { readonly isVerbose: boolean },
+): string {
+  const { test, failures, calls, costUsd, isRecorded, folder } = result
+  const hasPassed = failures.length === 0
+  const cost = costUsd === null ? 'cost unknown' : `$${costUsd.toFixed(4)}`
+  const notes = [
+    ...(hasPassed ? [] : [`${displayPath(cwd, test.place.file)}:${test.place.line ?? 1}`]),
+    ...(isVerbose ? [`${countOf(calls, 'call')}, ${cost}`] : []),
+    ...(isRecorded && test.cassette !== undefined ? [`recorded ${displayPath(cwd, test.cassette)}`] : []),
+    ...(folder === undefined ? [] : [`kept ${folder}`]),
+  ]
+  const behind = notes.length === 0 ? '' : paint('dim', ` (${harmless(notes.join('; '))})`)
+  const mark = hasPassed ? paint('green', '✓') : paint('red', '✗')
+  const title = `${mark} ${harmless(test.name)}${behind}`
+  return `${[title, ...failures.flatMap((failure) => describeFailure(failure, { cwd, paint }))].join('\n')}\n`
+}
+
+function describeFailure(
+  { message, place, hint, diff }: TestFailure,
+  { cwd, paint }: ReportOptions,
+): readonly string[] {
+  const lines = [
+    ...message.split('\n').map(harmless),
+    ...(place === undefined ? [] : [`${paint('dim', 'at')} ${harmless(placeText(place, cwd))}`]),
+    ...(diff === undefined ? [] : paintDiff(diff.trimEnd().split('\n'), paint)),
+    ...(hint === undefined || hint === '' ? [] : [`${paint('cyan', 'hint')}: ${harmless(hint)}`]),
+  ]
+  return lines.map((line) => `  ${line}`)
+}
+
+function summary({ passed, failed }: { readonly passed: number; readonly failed: number }, files: number): string {
+  const counted = [...(passed === 0 ? [] : [`${passed} passed`]), ...(failed === 0 ? [] : [`${failed} failed`])]
+  return `${counted.join(', ')} (${countOf(passed + failed, 'test')}, ${countOf(files, 'file')})\n`
+}
+
+function testRecord(file: string, { test, failures, calls, costUsd, isRecorded, folder }: TestResult): object {
+  return {
+    type: 'test',
+    file,
+    name: test.name,
+    line: test.place.line,
+    status: failures.length === 0 ? 'passed' : 'failed',
+    calls,
+    cost_usd: costUsd,
+    recorded: isRecorded ? test.cassette : undefined,
+    folder,
+    failures: failures.map(({ message, place, hint, diff }) => {
+      return { message, file: place?.file, line: place?.line, hint, diff }
+    }),
+  }
 }

@@ -1,30 +1,25 @@
-import { isBatonError } from '../../base/error.ts'
+import type { Readable } from 'node:stream'
 import { resolve } from 'node:path'
+import { ReadStream } from 'node:tty'
 import { systemClock } from '../../base/clock.ts'
-import { closedPipe, StopSignal } from '../../base/stop.ts'
+import { closedPipe, isBatonError, messageOf, StopSignal } from '../../base/error.ts'
+import { displayPath } from '../../base/files.ts'
 import { possibleConfigFiles } from '../../config/locate.ts'
 import { exitCodeOf } from '../../event/exit-code.ts'
-import { createSessionBudget } from '../../journal/session-budget.ts'
+import { createSessionBudget } from '../../journal/placed-budgets.ts'
 import { hashPrompt } from '../../prompt/document.ts'
-import { createPaint } from '../../render/style.ts'
+import { countOf, harmless } from '../../render/format.ts'
+import { createPaint, type Paint } from '../../render/style.ts'
 import { createReuseSession } from '../../run/reuse.ts'
 import { createSourceLog, type SourceLog } from '../../run/source-log.ts'
-import type { RunReport } from '../../wiring/conduct.ts'
 import type { StartOptions } from '../../runner.ts'
 import { createPrints } from '../../watch/prints.ts'
-import { watch, type WatchedEnd, type WatchEnd, type WatchParts } from '../../watch/session.ts'
+import { watch, type WatchedEnd, type WatchEnd, type WatchMessage, type WatchParts } from '../../watch/session.ts'
 import { openWatcher } from '../../watch/watcher.ts'
-import type { CommandIo } from '../io.ts'
-import { readKeys } from '../keys.ts'
-import type { RunFlags } from '../options.ts'
+import type { RunReport } from '../../wiring/conduct.ts'
+import type { Flags } from '../command-specs.ts'
+import { type CommandIo, surroundings } from '../io.ts'
 import { describeError } from '../report.ts'
-import { describeWatch } from '../watch-text.ts'
-
-export interface WatchedCommand {
-  readonly flags: RunFlags
-  readonly cwd: string
-  readonly env: CommandIo['env']
-}
 
 /** One run, shown as always. */
 export type RunEach = (
@@ -33,12 +28,12 @@ export type RunEach = (
 ) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
 
 /**
- * `baton run FILE --watch` (DESIGN 13 "Watch"): runs, and runs again when something that was read is different. Exit
- * code 0 after `q`, that of the signal after one, and that of the mistake when the command line itself is wrong.
+ * `baton run FILE --watch`: runs, and reruns when something that was read changes. Exit code 0 after `q`, that of the
+ * signal after one, and that of the mistake when the command line itself is wrong.
  */
-export async function watchCommand(command: WatchedCommand, io: CommandIo, runEach: RunEach): Promise<number> {
-  const { flags, cwd, env } = command
-  const paint = createPaint({ env, isTerminal: io.errIsTerminal })
+export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: RunEach): Promise<number> {
+  const around = surroundings(flags, io)
+  const paint = createPaint({ env: around.env, isTerminal: io.errIsTerminal })
   const openBudget = createSessionBudget()
   const session = createReuseSession()
   const prints = createPrints({ hashPrompt, now: () => Date.now() })
@@ -50,9 +45,9 @@ export async function watchCommand(command: WatchedCommand, io: CommandIo, runEa
 
   const run: WatchParts['run'] = async (before, signal, cause) => {
     const log = createSourceLog({ prints, before })
-    const reuse = session.next({ log, repeats: cause === 'again' ? 'everything' : 'what changed' })
-    for (const file of possibleConfigFiles({ cwd, env, home: io.home })) log.file(file)
-    if (flags.output !== undefined) log.changed(resolve(cwd, flags.output))
+    const reuse = session.next({ log, repeats: cause === 'requested' ? 'everything' : 'what changed' })
+    for (const file of possibleConfigFiles(around)) log.file(file)
+    if (flags.output !== undefined) log.changed(resolve(around.cwd, flags.output))
     try {
       return endOf(await runEach({ log, openBudget, reuse }, { ...io, signal }), log)
     } catch (error) {
@@ -66,19 +61,12 @@ export async function watchCommand(command: WatchedCommand, io: CommandIo, runEa
 
   try {
     const end = await watch(
-      {
-        run,
-        open: openWatcher,
-        clock: systemClock,
-        say,
-      },
+      { run, open: openWatcher, clock: systemClock, say },
       {
         signal: io.signal,
         start({ key, interrupt }) {
           endInterrupts = io.onInterrupt(interrupt)
-          if (flags.file === '-') return
-          const { interrupt: onInterrupt, suspend: onSuspend, onContinue } = io
-          endKeys = readKeys(io.input(), { onKey: key, onInterrupt, onSuspend, onContinue })
+          if (flags.file !== '-') endKeys = readKeys(io.input(), { ...io, onKey: key })
         },
       },
     )
@@ -90,7 +78,7 @@ export async function watchCommand(command: WatchedCommand, io: CommandIo, runEa
   }
 }
 
-/** What is wrong with the command line itself stays wrong, whatever is saved. */
+/** A mistake in the command line itself stays, whatever is saved. */
 function endOf({ error, exitCode }: Pick<RunReport, 'error' | 'exitCode'>, log: SourceLog): WatchedEnd {
   if (isBatonError(error) && error.code === 'USAGE' && error.place === undefined) return { kind: 'refused', exitCode }
   return { kind: 'watch', plan: log.plan({ keep: exitCode !== 0 }) }
@@ -105,4 +93,83 @@ function exitCodeFor(end: WatchEnd, { reason }: AbortSignal): number {
     case 'aborted':
       return reason instanceof StopSignal ? reason.exitCode : closedPipe
   }
+}
+
+interface KeyHandlers extends Pick<CommandIo, 'interrupt' | 'suspend' | 'onContinue'> {
+  readonly onKey: (key: string) => void
+}
+
+const controlC = '\u0003'
+const controlZ = '\u001a'
+
+/**
+ * Gives each key as it is pressed; Ctrl-C and Ctrl-Z are keys like others then. Undefined when the stream is no terminal;
+ * else the function that ends it.
+ */
+function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: KeyHandlers): (() => void) | undefined {
+  if (!(input instanceof ReadStream)) return undefined
+  const onData = (bytes: Buffer): void => {
+    for (const key of bytes.toString('utf8')) {
+      if (key === controlC) interrupt()
+      else if (key === controlZ) {
+        input.setRawMode(false)
+        suspend()
+      } else onKey(key)
+    }
+  }
+  // the shell has changed the terminal's mode meanwhile
+  const endContinue = onContinue(() => void input.setRawMode(true))
+  // the loss of the terminal arrives as a signal
+  const onError = (): void => undefined
+  input.setRawMode(true)
+  input.on('data', onData).on('error', onError)
+  return () => {
+    endContinue()
+    input.off('data', onData).off('error', onError)
+    input.setRawMode(false)
+    input.pause()
+  }
+}
+
+interface WatchTextOptions {
+  readonly flags: Pick<Flags<'run'>, 'json' | 'level'>
+  readonly cwd: string
+  readonly paint: Paint
+  readonly hasKeys: boolean
+}
+
+/** What `--watch` prints on stderr, with the line's end; empty where only events or errors are wanted. */
+function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKeys }: WatchTextOptions): string {
+  const quietly = (text: string): string => (flags.json || flags.level === 'quiet' ? '' : `${text}\n`)
+  const withHint = (text: string, hint: string): string => `${text}\n${paint('cyan', 'hint')}: ${hint}\n`
+  switch (message.kind) {
+    case 'changed':
+      return quietly(`${paint('cyan', 'changed')} ${pathList(message.paths, cwd)}`)
+    case 'reused': {
+      const { reused, rerun } = message
+      return reused === 0 ? '' : quietly(paint('dim', `${countOf(reused, 'part')} reused, ${rerun} rerun`))
+    }
+    case 'waiting': {
+      const keys = hasKeys ? '; press r or Enter to rerun, q to quit' : ''
+      return quietly(paint('dim', `watching ${countOf(message.files, 'file')}${keys}`))
+    }
+    case 'paused':
+      return withHint(
+        `${paint('yellow', 'paused')}: consecutive runs were started by changes made during runs: ${pathList(message.paths, cwd)}`,
+        `Stop whatever writes them during a run, or save another file${hasKeys ? ' or press r' : ''} to continue.`,
+      )
+    case 'blind':
+      return withHint(
+        `${paint('yellow', 'warning')}: some changes may go unnoticed: ${messageOf(message.error)}`,
+        'Raise the system limit of watched files, or set CHOKIDAR_USEPOLLING=1.',
+      )
+  }
+}
+
+const mostPaths = 5
+
+function pathList(paths: readonly string[], cwd: string): string {
+  const named = paths.slice(0, mostPaths).map((path) => harmless(displayPath(cwd, path)))
+  const more = paths.length - named.length
+  return `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
 }

@@ -1,61 +1,199 @@
-import type { FinishReason, ModelEvent } from '../provider.ts'
-import { fieldsOf, listOf, textEvents, textOf } from './reading.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
+import type { Usage } from '../../event/message.ts'
+import type { ModelFault } from '../errors.ts'
+import { closedInTheMiddle, faultOfErrorObject } from '../faults.ts'
+import type { FinishReason } from '../provider.ts'
+import type { SseEvent } from '../sse.ts'
+import { type AnswerParser, type Emit, nothingFound } from './format.ts'
+import {
+  countAt,
+  finishReasons,
+  type Fields,
+  garbled,
+  listAt,
+  objectAt,
+  parseJson,
+  readFields,
+  textAt,
+} from './reading.ts'
 
-/** The name of the answer, when the message has one. */
-export function startEvents(message: unknown): readonly ModelEvent[] {
-  const id = textOf(message, 'id')
-  return id === '' ? [] : [{ type: 'start', id }]
+/** A content block that has begun; its place in the list is its block in the answer. */
+interface ContentBlock {
+  readonly index: unknown
+  readonly kind: string
+  /** Arguments of a call, or the signature of a thought, came. */
+  complete: boolean
 }
 
-/** A whole message as the events it would have been streamed as. */
-export function messageEvents(message: unknown): readonly ModelEvent[] {
-  const events = [...startEvents(message)]
-  let calls = 0
-  for (const block of listOf(message, 'content')) {
-    for (const event of blockEvents(block, calls)) {
-      events.push(event.type === 'tool_call' && event.arguments === '' ? { ...event, arguments: '{}' } : event)
+/** Reads one message (R285). Kinds of events and blocks that are not known are passed over. */
+export function parseMessage(emit: Emit): AnswerParser {
+  const found = nothingFound()
+  const blocks: ContentBlock[] = []
+  /** The server's own token counts; later ones replace earlier ones. */
+  const counts: Record<string, unknown> = {}
+
+  function readEvent(fields: Fields, event: SseEvent): ModelFault | undefined {
+    switch (fields['type'] ?? event.name) {
+      case 'content_block_delta':
+        return readDelta(fields)
+      case 'message_start':
+        return start(fields['message'])
+      case 'content_block_start':
+        return startBlock(fields['content_block'], fields['index'])
+      case 'content_block_stop':
+        return stopBlock(fields['index'])
+      case 'message_delta':
+        count(fields)
+        found.finish = stopReason(fields['delta']) ?? found.finish
+        return undefined
+      case 'message_stop':
+        found.done = true
+        return undefined
+      case 'error':
+        return faultOfErrorObject(fields['error'] ?? fields)
+      default:
+        return isObject(fields['error']) ? faultOfErrorObject(fields['error']) : undefined
     }
-    if (textOf(block, 'type') === 'tool_use') calls += 1
   }
-  return events
-}
 
-/** What a block holds, as events. In a stream that is what came when it began. `index`: of a tool call among all. */
-export function blockEvents(block: unknown, index: number): readonly ModelEvent[] {
-  switch (textOf(block, 'type')) {
-    case 'text':
-      return textEvents('text', textOf(block, 'text'))
-    case 'thinking':
-      return textEvents('reasoning', textOf(block, 'thinking'))
-    case 'tool_use': {
-      const input = fieldsOf(block, 'input')
-      const written = Object.keys(input).length === 0 ? '' : JSON.stringify(input)
-      return [{ type: 'tool_call', index, id: textOf(block, 'id'), name: textOf(block, 'name'), arguments: written }]
+  function readBody(body: string): ModelFault | undefined {
+    const message = parseJson(body)
+    if (!isObject(message)) return garbled('answered with JSON that cannot be read', body)
+    if (isObject(message['error'])) return faultOfErrorObject(message['error'])
+    found.finish = stopReason(message)
+    if (found.finish === undefined) return garbled('answered with JSON that is no message', body)
+    start(message)
+    for (const [index, block] of listAt(message, 'content').entries()) {
+      startBlock(block, index)
+      stopBlock(index)
     }
-    default:
-      return []
+    found.done = true
+    return undefined
   }
+
+  function start(message: unknown): undefined {
+    const id = textAt(message, 'id')
+    if (id !== '') emit({ type: 'start', id })
+    if (isObject(message)) count(message)
+  }
+
+  function count(from: Fields): void {
+    if (!isObject(from['usage'])) return
+    for (const [key, value] of Object.entries(from['usage'])) {
+      // some servers send null for what they counted before
+      if (value !== null && value !== undefined) counts[key] = value
+    }
+    found.usage = usageOf(counts)
+  }
+
+  function startBlock(content: unknown, index: unknown): undefined {
+    const kind = textAt(content, 'type')
+    const block = blocks.push({ index, kind, complete: false }) - 1
+    switch (kind) {
+      case 'text':
+        return write('text', index, textAt(content, 'text'))
+      case 'thinking':
+        write('reasoning', index, textAt(content, 'thinking'))
+        return sign(block, textAt(content, 'signature'))
+      case 'redacted_thinking':
+        return seal(block, content as JsonObject)
+      case 'tool_use': {
+        const begun = objectAt(content, 'input')
+        const input = Object.keys(begun).length === 0 ? '' : JSON.stringify(begun)
+        emit({ type: 'tool_call', block, id: textAt(content, 'id'), name: textAt(content, 'name'), input })
+        if (input !== '') complete(block)
+      }
+    }
+  }
+
+  function readDelta(fields: Fields): undefined {
+    const delta = objectAt(fields, 'delta')
+    const { index } = fields
+    switch (delta['type']) {
+      case 'text_delta':
+        return write('text', index, textAt(delta, 'text'))
+      case 'thinking_delta':
+        return write('reasoning', index, textAt(delta, 'thinking'))
+      case 'signature_delta':
+        return sign(blockOf(index), textAt(delta, 'signature'))
+      case 'input_json_delta':
+        return writeInput(blockOf(index), textAt(delta, 'partial_json'))
+    }
+  }
+
+  function blockOf(named: unknown): number {
+    return blocks.findLastIndex(({ index }) => index === named)
+  }
+
+  /** What an API that leaves something out gets instead: an empty object for a call, a thought without signature. */
+  function stopBlock(named: unknown): undefined {
+    const at = blockOf(named)
+    const block = blocks[at]
+    if (block === undefined || block.complete) return
+    if (block.kind === 'tool_use') writeInput(at, '{}')
+    if (block.kind === 'thinking') seal(at, { type: 'thinking' })
+  }
+
+  /** A piece of a block that was not announced begins one. */
+  function write(type: 'text' | 'reasoning', index: unknown, text: string): undefined {
+    if (text === '') return
+    const known = blockOf(index)
+    const block = known === -1 ? blocks.push({ index, kind: type, complete: true }) - 1 : known
+    emit({ type, block, text })
+  }
+
+  function writeInput(at: number, input: string): undefined {
+    if (blocks[at]?.kind !== 'tool_use' || input === '') return
+    complete(at)
+    emit({ type: 'tool_call', block: at, input })
+  }
+
+  function sign(at: number, signature: string): undefined {
+    if (signature !== '') seal(at, { type: 'thinking', signature })
+  }
+
+  function complete(at: number): void {
+    const block = blocks[at]
+    if (block !== undefined) block.complete = true
+  }
+
+  function seal(at: number, data: JsonObject): undefined {
+    if (at === -1) return
+    complete(at)
+    emit({ type: 'provider', block: at, part: 'reasoning', provider: { format: 'anthropic', data } })
+  }
+
+  /** A stream in which neither a stop reason nor the end came is cut: its text is no answer (R288). */
+  function end(): ModelFault | undefined {
+    return found.finish === undefined && !found.done ? closedInTheMiddle : undefined
+  }
+
+  return { found, read: (event) => readFields(event, readEvent), readBody, end }
 }
 
-/** Why the model stopped; undefined while it has not said so. */
-export function stopReason(delta: unknown): FinishReason | undefined {
-  const reason = textOf(delta, 'stop_reason')
-  switch (reason) {
-    case '':
-      return undefined
-    case 'end_turn':
-    case 'stop_sequence':
-      return 'stop'
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return 'length'
-    case 'tool_use':
-      return 'tool_calls'
-    case 'refusal':
-      return 'content_filter'
-    case 'pause_turn':
-      return 'incomplete'
-    default:
-      return 'other'
+const reasonOf = finishReasons({
+  stop: 'end_turn stop_sequence',
+  length: 'max_tokens model_context_window_exceeded',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+  incomplete: 'pause_turn',
+})
+
+function stopReason(delta: unknown): FinishReason | undefined {
+  const reason = textAt(delta, 'stop_reason')
+  return reason === '' ? undefined : reasonOf(reason)
+}
+
+/** Tokens of one call. The API counts what it reads from its cache and writes to it outside of `input_tokens`. */
+function usageOf(counts: Fields): Usage {
+  const cached = countAt(counts, 'cache_read_input_tokens')
+  const written = countAt(counts, 'cache_creation_input_tokens')
+  return {
+    calls: 1,
+    input: countAt(counts, 'input_tokens') + cached + written,
+    output: countAt(counts, 'output_tokens'),
+    cached,
+    reasoning: countAt(objectAt(counts, 'output_tokens_details'), 'thinking_tokens'),
+    ...(written === 0 ? {} : { cache_write: written }),
   }
 }

@@ -1,16 +1,206 @@
-import { chatBody } from './chat-request.ts'
-import { chatStart, endOfChat, readChatBody, readChatEvent, type ChatState } from './chat-stream.ts'
-import type { WireFormat } from './format.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
+import { type Message, type MessagePart, textOf, toolCallsOf, type ToolResultPart } from '../../event/message.ts'
+import type { ModelRequest, ToolDefinition } from '../provider.ts'
+import { type ChatReasoning, parseChat } from './chat-answer.ts'
+import type { Quirks, WireFormat } from './format.ts'
+import {
+  cacheKey,
+  type ContentPart,
+  fitsStrictMode,
+  isContent,
+  providerData,
+  schemaInstruction,
+} from './request-parts.ts'
 
 /** Chat completions of OpenAI and of the many servers that are compatible with it (R276, R281, R282). */
-export const chatFormat: WireFormat<ChatState> = {
+export const chatFormat: WireFormat = {
   name: 'chat',
   path: () => '/chat/completions',
   keyHeaders: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   headers: {},
   body: chatBody,
-  start: chatStart,
-  read: readChatEvent,
-  readBody: readChatBody,
-  end: endOfChat,
+  parser: parseChat,
+}
+
+/**
+ * The body of a streaming chat completion (R281, R282, R284). Settings that are not given are left to the server. This
+ * API has no place for `reasoning_summary`; what a host is known to refuse is left out.
+ */
+function chatBody(request: ModelRequest, quirks: Quirks): JsonObject {
+  const { model, max_tokens: limit, temperature, top_p, seed, tools = [] } = request
+  const key = quirks.cacheKey ? cacheKey(request) : undefined
+  return {
+    model,
+    messages: chatMessages(request, quirks),
+    stream: true,
+    ...(quirks.refusesExtras === true ? {} : { stream_options: { include_usage: true } }),
+    ...defined({ [quirks.outputLimit]: limit, temperature, top_p }),
+    ...defined({ seed: quirks.refusesExtras === true ? undefined : seed }),
+    ...effortSettings(request, quirks),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
+    ...responseFormat(request, quirks),
+    ...defined({ prompt_cache_key: key }),
+  }
+}
+
+function effortSettings({ reasoning_effort: effort }: ModelRequest, quirks: Quirks): JsonObject {
+  if (effort === undefined) return {}
+  switch (quirks.reasoning) {
+    case 'effort':
+      return { reasoning_effort: effort }
+    case 'object':
+      return { reasoning: { effort } }
+    case 'thinking':
+      // hosts of this kind have the switch from early on and the levels since later; older models pass over them
+      if (effort === 'none') return { thinking: { type: 'disabled' } }
+      return { thinking: { type: 'enabled' }, reasoning_effort: effort }
+    case 'enable':
+      return { enable_thinking: effort !== 'none' }
+    case 'none':
+      return {}
+  }
+}
+
+function responseFormat({ output }: ModelRequest, { structured }: Quirks): JsonObject {
+  if (output === undefined || structured === 'none') return {}
+  if (structured === 'json') return { response_format: { type: 'json_object' } }
+  const { name, schema } = output
+  return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: fitsStrictMode(schema) } } }
+}
+
+function toolOf({ name, description, parameters }: ToolDefinition): JsonObject {
+  return { type: 'function', function: { name, description, parameters } }
+}
+
+/** The messages of a chat completion (R282), with what the host cannot be told in another way. */
+function chatMessages({ messages, output }: ModelRequest, quirks: Quirks): readonly JsonObject[] {
+  const marked = quirks.cacheMarks ? marks(messages) : new Set<Message>()
+  const written = messages.flatMap((message, index) => {
+    const writing = { quirks, isMarked: marked.has(message) }
+    if (message.role !== 'tool') return [spokenMessage(message, writing)]
+    const results = toolMessages(message, writing)
+    return messages[index + 1]?.role === 'tool' ? results : [...results, ...filesOfTools(messages.slice(0, index + 1))]
+  })
+  return output === undefined || quirks.structured === 'schema'
+    ? written
+    : instructed(written, schemaInstruction(output))
+}
+
+/** More marks in one request are refused by the models that need them. */
+const mostMarks = 4
+
+/** The messages whose mark is sent: one of the system messages, and of all others the last ones. */
+function marks(messages: readonly Message[]): ReadonlySet<Message> {
+  const found = messages.filter(({ cache, parts }) => cache === true && parts.some(hasContent))
+  const system = found.findLast(({ role }) => role === 'system')
+  const others = found.filter((message) => message !== system)
+  if (system === undefined) return new Set(others.slice(-mostMarks))
+  return new Set([system, ...others.slice(1 - mostMarks)])
+}
+
+function hasContent(part: MessagePart): boolean {
+  if (part.type === 'text') return part.text !== ''
+  return part.type === 'file' || part.type === 'tool_result'
+}
+
+interface Writing {
+  readonly quirks: Quirks
+  readonly isMarked: boolean
+}
+
+function spokenMessage(message: Message, writing: Writing): JsonObject {
+  const { role } = message
+  const content = contentOf(message.parts.filter(isContent), writing)
+  const calls = toolCallsOf(message)
+  const reasoning = role === 'assistant' ? reasoningFields(message, writing.quirks) : {}
+  const spoken = { role, ...speaker(message, writing.quirks) }
+  if (calls.length === 0) return { ...spoken, content, ...reasoning }
+  return {
+    ...spoken,
+    content: content === '' ? null : content,
+    ...(writing.quirks.replaysReasoning === 'text' ? { reasoning_content: '' } : {}),
+    ...reasoning,
+    tool_calls: calls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.input },
+      ...(writing.quirks.refusesExtras === true ? {} : providerData(call, 'chat')),
+    })),
+  }
+}
+
+/** The model's own reasoning in the fields that the host wants it back in, as it came. */
+function reasoningFields({ parts }: Message, { replaysReasoning }: Quirks): JsonObject {
+  if (replaysReasoning === 'none') return {}
+  const own = parts.flatMap((part) => {
+    const data: ChatReasoning | undefined = part.type === 'reasoning' ? providerData(part, 'chat') : undefined
+    return data === undefined || part.type !== 'reasoning' ? [] : [{ ...data, text: part.text }]
+  })
+  const details = own.flatMap((reasoning) => reasoning.details ?? [])
+  const field = own.find((reasoning) => reasoning.field !== undefined)?.field
+  return {
+    ...(replaysReasoning === 'text' && field !== undefined ? { [field]: own.map(({ text }) => text).join('') } : {}),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+  }
+}
+
+/** Text alone stays a string, which every server takes; a mark or a file makes it a list of parts. */
+function contentOf(parts: readonly ContentPart[], { isMarked }: Writing): string | readonly JsonObject[] {
+  if (!isMarked && parts.every(({ type }) => type === 'text')) return textOf({ parts })
+  const written = parts.map(contentPart)
+  // a mark covers what stands before it, so it belongs to the last part
+  const last = written.at(-1)
+  return isMarked && last !== undefined ? written.with(-1, { ...last, cache_control: { type: 'ephemeral' } }) : written
+}
+
+function contentPart(part: ContentPart): JsonObject {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const url = `data:${part.mediaType};base64,${part.data}`
+  if (part.mediaType.startsWith('image/')) return { type: 'image_url', image_url: { url } }
+  return { type: 'file', file: { filename: part.name, file_data: url } }
+}
+
+function toolMessages({ parts }: Message, { quirks, isMarked }: Writing): readonly JsonObject[] {
+  const results = parts.filter((part) => part.type === 'tool_result')
+  return results.map((result, index) => ({
+    role: 'tool',
+    content: contentOf(resultTexts(result), { quirks, isMarked: isMarked && index === results.length - 1 }),
+    tool_call_id: result.id,
+  }))
+}
+
+/** What a tool gave in the only form this API has for it, which is text. */
+function resultTexts({ parts, is_error: isError }: ToolResultPart): readonly ContentPart[] {
+  const files = parts.filter((part) => part.type === 'file')
+  const named = files.map(({ name }) => `(${name}: see the next message)`).join('\n')
+  const text = [textOf({ parts }), named].filter((words) => words !== '').join('\n')
+  return [{ type: 'text', text: isError === true ? `Error: ${text}` : text }]
+}
+
+/** The files that the tools at the end of the conversation gave, as a message behind all of their results. */
+function filesOfTools(messages: readonly Message[]): readonly JsonObject[] {
+  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
+  const files = results
+    .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_result' ? part.parts : [])))
+    .filter((part) => part.type === 'file')
+  return files.length === 0 ? [] : [{ role: 'user', content: files.map(contentPart) }]
+}
+
+/** The name of who speaks, in the characters that the API takes. */
+function speaker({ name }: Message, { refusesExtras }: Quirks): { readonly name?: string } {
+  if (name === undefined || refusesExtras === true) return {}
+  const sendable = name.replaceAll(/[^\w-]+/g, '_').slice(0, 64)
+  return sendable === '' ? {} : { name: sendable }
+}
+
+/** Adds to the first system message, because many servers take no second one. */
+function instructed(messages: readonly JsonObject[], instruction: string): readonly JsonObject[] {
+  const index = messages.findIndex(({ role }) => role === 'system')
+  const found = messages[index]
+  if (found === undefined) return [{ role: 'system', content: instruction }, ...messages]
+  const content = found['content']
+  const extended = Array.isArray(content)
+    ? [...(content as readonly JsonObject[]), { type: 'text', text: instruction }]
+    : `${content as string}\n\n${instruction}`
+  return messages.with(index, { ...found, content: extended })
 }

@@ -1,27 +1,32 @@
 import { isObject } from '../../base/json.ts'
 import type { ModelFault } from '../errors.ts'
-import type { ModelEvent } from '../provider.ts'
+import type { FinishReason } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
-import type { AnswerState, AnswerStep } from './format.ts'
 
 export type Fields = { readonly [key: string]: unknown }
 
-type Opened =
-  | { readonly kind: 'fields'; readonly fields: Fields }
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'fault'; readonly fault: ModelFault }
-
 /**
- * The JSON object an event carries. Nothing: an empty event, a mark of the form `[DONE]`, or a last event that was cut,
- * which the format's `end` finds.
+ * Reads the JSON object of an event. An empty event is passed over, and so are the mark `[DONE]` and a last event that
+ * was cut, which the `end` of the parser finds.
  */
-export function openEvent({ data, complete }: SseEvent): Opened {
+export function readFields(
+  event: SseEvent,
+  read: (fields: Fields, event: SseEvent) => ModelFault | undefined,
+): ModelFault | undefined {
+  const { data, complete } = event
   const text = data.trim()
-  if (text === '' || text === '[DONE]') return { kind: 'nothing' }
-  const value = parseJson(text)
-  if (isObject(value)) return { kind: 'fields', fields: value }
-  if (value === undefined && !complete) return { kind: 'nothing' }
+  if (text === '' || text === '[DONE]') return undefined
+  const value = parseJson(data)
+  if (isObject(value)) return read(value, event)
+  if (value === undefined && !complete) return undefined
   return garbled('sent an event that is not a JSON object', data)
+}
+
+/** Finds our word for a reason to stop, by the words that the wire has for each; `other` for those that are not known. */
+export function finishReasons(words: { readonly [reason in FinishReason]?: string }): (word: string) => FinishReason {
+  const reasons = new Map<string, string>()
+  for (const [reason, known] of Object.entries(words)) for (const word of known.split(' ')) reasons.set(word, reason)
+  return (word) => (reasons.get(word) ?? 'other') as FinishReason
 }
 
 export function parseJson(text: string): unknown {
@@ -32,41 +37,36 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The step of an event that gives these model events. */
-export function said<S extends AnswerState>(state: S, ...events: readonly ModelEvent[]): AnswerStep<S> {
-  return { kind: 'events', state, events }
-}
-
 /** An answer in a form that is not known. `detail` is what came. */
-export function garbled(what: string, detail: string): { readonly kind: 'fault'; readonly fault: ModelFault } {
-  return { kind: 'fault', fault: { class: 'garbled', retryable: false, what, detail } }
+export function garbled(what: string, detail: string): ModelFault {
+  return { class: 'garbled', retryable: false, what, detail }
 }
 
 /** The object under this key, empty when there is none. */
-export function fieldsOf(from: unknown, key: string): Fields {
+export function objectAt(from: unknown, key: string): Fields {
   const value = isObject(from) ? from[key] : undefined
   return isObject(value) ? value : {}
 }
 
 /** The list under this key, empty when there is none. */
-export function listOf(from: unknown, key: string): readonly unknown[] {
+export function listAt(from: unknown, key: string): readonly unknown[] {
   const value = isObject(from) ? from[key] : undefined
   return Array.isArray(value) ? (value as readonly unknown[]) : []
 }
 
 /** The text under this key, empty when there is none. */
-export function textOf(from: unknown, key: string): string {
+export function textAt(from: unknown, key: string): string {
   const value = isObject(from) ? from[key] : undefined
   return typeof value === 'string' ? value : ''
 }
 
 /** The number of tokens under this key: a whole number, 0 when there is none. */
-export function countOf(from: unknown, key: string): number {
+export function countAt(from: unknown, key: string): number {
   const value = isObject(from) ? from[key] : undefined
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.round(value) : 0
 }
 
-/** A piece of text as events: none when it is empty. */
-export function textEvents(type: 'text' | 'reasoning', text: string): readonly ModelEvent[] {
-  return text === '' ? [] : [{ type, text }]
+/** The id of a call that came without one: its result has to name it, in later turns too. */
+export function madeUpId(answer: string, index: number): string {
+  return ['call', ...(answer === '' ? [] : [answer]), index].join('_')
 }

@@ -1,100 +1,271 @@
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Usage } from '../../event/message.ts'
 import type { ModelFault } from '../errors.ts'
-import { faultOfErrorObject } from '../faults.ts'
-import type { FinishReason, ModelEvent } from '../provider.ts'
-import type { AnswerState } from './format.ts'
-import { countOf, fieldsOf, listOf, textEvents, textOf, type Fields } from './reading.ts'
+import { closedInTheMiddle, faultOfErrorObject } from '../faults.ts'
+import type { FinishReason } from '../provider.ts'
+import type { SseEvent } from '../sse.ts'
+import { type AnswerParser, type Emit, nothingFound } from './format.ts'
+import { countAt, type Fields, garbled, listAt, objectAt, parseJson, readFields, textAt } from './reading.ts'
 
-type Ending =
-  | { readonly kind: 'found'; readonly found: Pick<AnswerState, 'finish' | 'usage' | 'costUsd'> }
-  | { readonly kind: 'fault'; readonly fault: ModelFault }
+/** The kinds of items of the output that are read, and the parts they become. */
+const partOfKind = { message: 'text', reasoning: 'reasoning', function_call: 'tool_call' } as const
 
-/** What came of an answer besides its text. */
-interface Came {
-  /** The model asked for a tool. */
-  readonly called: boolean
-  /** Its words are a refusal. */
-  readonly refused: boolean
+type ItemKind = keyof typeof partOfKind
+
+/** An item of the output; its place in the list is its block. */
+interface OutputItem {
+  readonly kind: ItemKind
+  /** How events say that they belong to it; undefined and empty where the server does not say so. */
+  index: number | undefined
+  id: string
+  /** The parts of a message whose text came, in pieces or whole; `*` for pieces that name no part. */
+  readonly written: Set<string>
+  sealed: boolean
 }
 
-/** What a response object says at its end. */
-export function ending(response: Fields, came: Came): Ending {
-  const { status, error } = response
-  if (error !== undefined && error !== null) return { kind: 'fault', fault: faultOfErrorObject(error) }
-  if (status === 'failed' || status === 'cancelled') {
-    return { kind: 'fault', fault: faultOfErrorObject(`the response is ${status}, without a reason`) }
+/** Reads one response (R277, R285). Kinds of events and items that are not known are passed over. */
+export function parseResponse(emit: Emit): AnswerParser {
+  const found = nothingFound()
+  const items: OutputItem[] = []
+  let refused = false
+
+  function readEvent(fields: Fields, event: SseEvent): ModelFault | undefined {
+    switch (fields['type'] ?? event.name) {
+      case 'response.created':
+        return start(fields['response'])
+      case 'response.refusal.delta':
+        refused = true
+        return writeText(fields)
+      case 'response.output_text.delta':
+        return writeText(fields)
+      case 'response.output_text.done':
+      case 'response.refusal.done':
+        return finishText(fields, fields)
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return write('reasoning', fields, textAt(fields, 'delta'))
+      case 'response.reasoning_summary_part.added':
+        // the parts of a summary are paragraphs, and nothing on the wire divides them
+        return write('reasoning', fields, fields['summary_index'] === 0 ? '' : '\n\n')
+      case 'response.output_item.added':
+        return startItem(fields)
+      case 'response.function_call_arguments.delta':
+        return write('function_call', fields, textAt(fields, 'delta'))
+      case 'response.output_item.done':
+        return finishItem(fields)
+      case 'response.completed':
+        return finish({ status: 'completed', ...objectAt(fields, 'response') })
+      case 'response.incomplete':
+        return finish({ status: 'incomplete', ...objectAt(fields, 'response') })
+      case 'response.failed':
+        return finish({ status: 'failed', ...objectAt(fields, 'response') })
+      case 'error':
+        return faultOfErrorObject(fields['error'] ?? fields)
+      default:
+        return isObject(fields['error']) ? faultOfErrorObject(fields['error']) : undefined
+    }
   }
-  const cost = fieldsOf(response, 'usage')['cost']
-  const finish = finishReason(response, came)
-  const usage = usageOf(response['usage'])
-  return { kind: 'found', found: { finish, usage, ...(typeof cost === 'number' ? { costUsd: cost } : {}) } }
-}
 
-function finishReason(response: Fields, { called, refused }: Came): FinishReason | undefined {
-  switch (response['status']) {
-    case 'completed':
-      if (called) return 'tool_calls'
-      return refused ? 'refusal' : 'stop'
-    case 'incomplete':
-      return incompleteReason(textOf(response['incomplete_details'], 'reason'))
-    default:
-      return undefined
+  function readBody(body: string): ModelFault | undefined {
+    const response = parseJson(body)
+    if (!isObject(response)) return garbled('answered with JSON that cannot be read', body)
+    start(response)
+    const fault = finish(response)
+    if (fault !== undefined || found.finish !== undefined) return fault
+    return garbled('answered with JSON that is no response', body)
   }
+
+  function start(response: unknown): undefined {
+    const id = textAt(response, 'id')
+    if (id !== '') emit({ type: 'start', id })
+  }
+
+  /** The item an event belongs to. One that came without any name is taken by the first event of its kind that has one. */
+  function known(kind: ItemKind, fields: Fields): OutputItem | undefined {
+    const { id, index } = nameOf(fields)
+    const last = items.at(-1)
+    if (last?.kind === kind && last.index === index && last.id === id) return last
+    const own = items.filter((item) => item.kind === kind)
+    if (id === '' && index === undefined) return own.at(-1)
+    const item =
+      own.find((other) => id !== '' && other.id === id) ??
+      own.find((other) => index !== undefined && other.index === index && (id === '' || other.id === '')) ??
+      own.find((other) => other.id === '' && other.index === undefined)
+    if (item === undefined) return undefined
+    item.index ??= index
+    item.id ||= id
+    return item
+  }
+
+  function itemFor(kind: ItemKind, fields: Fields): OutputItem {
+    const item = known(kind, fields)
+    if (item !== undefined) return item
+    const added: OutputItem = { kind, ...nameOf(fields), written: new Set(), sealed: false }
+    items.push(added)
+    return added
+  }
+
+  function write(kind: 'reasoning' | 'function_call', fields: Fields, text: string): undefined {
+    // arguments of a call that was not announced belong to nothing
+    const item = kind === 'reasoning' ? itemFor(kind, fields) : known(kind, fields)
+    if (item === undefined || text === '') return
+    item.written.add('*')
+    const block = items.indexOf(item)
+    if (kind === 'reasoning') emit({ type: 'reasoning', block, text })
+    else emit({ type: 'tool_call', block, input: text })
+  }
+
+  function writeText(fields: Fields): undefined {
+    const text = textAt(fields, 'delta')
+    if (text === '') return
+    const item = itemFor('message', fields)
+    item.written.add(partOf(fields))
+    emit({ type: 'text', block: items.indexOf(item), text })
+  }
+
+  /** The end of a part of a message: its text, when no piece of it came. `from`: what holds the text. */
+  function finishText(fields: Fields, from: unknown): undefined {
+    const text = textAt(from, 'text') || textAt(from, 'refusal')
+    if (text === '' || isWritten(fields)) return
+    refused ||= isRefusal(from)
+    const item = itemFor('message', fields)
+    item.written.add(partOf(fields))
+    emit({ type: 'text', block: items.indexOf(item), text })
+  }
+
+  /** An event that does not say which item it belongs to may belong to any of them: nothing is to be said twice. */
+  function isWritten(fields: Fields): boolean {
+    const { id, index } = nameOf(fields)
+    const isNameless = id === '' && index === undefined
+    if (isNameless) return items.some((item) => item.kind === 'message' && item.written.size > 0)
+    const written = known('message', fields)?.written
+    return written !== undefined && (written.has('*') || written.has(partOf(fields)))
+  }
+
+  function startItem(fields: Fields): undefined {
+    const item = objectAt(fields, 'item')
+    const kind = kindOf(item)
+    if (kind === undefined) return
+    const added = itemFor(kind, fields)
+    if (kind !== 'function_call') return
+    const input = textAt(item, 'arguments')
+    if (input !== '') added.written.add('*')
+    const call = { id: textAt(item, 'call_id'), name: textAt(item, 'name'), input }
+    emit({ type: 'tool_call', block: items.indexOf(added), ...call })
+  }
+
+  /** Some servers send an item only when it is finished, or its text only then. */
+  function finishItem(fields: Fields): undefined {
+    const item = objectAt(fields, 'item')
+    const kind = kindOf(item)
+    if (kind === undefined) return
+    if (kind === 'function_call' && known(kind, fields) === undefined) startItem(fields)
+    const finished = itemFor(kind, fields)
+    if (kind === 'message') {
+      for (const [index, part] of listAt(item, 'content').entries())
+        finishText({ ...fields, content_index: index }, part)
+    } else if (finished.written.size === 0) {
+      write(kind, fields, kind === 'reasoning' ? reasoningText(item) : textAt(item, 'arguments'))
+    }
+    if (finished.sealed || !isReplayable(item)) return
+    finished.sealed = true
+    const provider = { format: 'responses', data: withoutText(item as JsonObject) } as const
+    emit({ type: 'provider', block: items.indexOf(finished), part: partOfKind[kind], provider })
+  }
+
+  function finish(response: Fields): ModelFault | undefined {
+    const { status, error, usage } = response
+    if (error !== undefined && error !== null) return faultOfErrorObject(error)
+    if (status === 'failed' || status === 'cancelled') {
+      return faultOfErrorObject(`the response is ${status}, without a reason`)
+    }
+    finishOutput(response)
+    const cost = objectAt(response, 'usage')['cost']
+    found.finish = finishReason(response, { called: items.some(({ kind }) => kind === 'function_call'), refused })
+    found.usage = isObject(usage) ? usageOf(usage) : undefined
+    if (typeof cost === 'number') found.costUsd = cost
+    found.done = true
+    return undefined
+  }
+
+  /** Some servers send items only with the whole response at the end, and there under other names. */
+  function finishOutput(response: Fields): void {
+    const streamed = new Set(items.map(({ kind }) => kind))
+    for (const [index, item] of listAt(response, 'output').entries()) {
+      const kind = kindOf(item)
+      if (kind === undefined) continue
+      refused ||= listAt(item, 'content').some(isRefusal)
+      const fields = { item, output_index: index }
+      if (!streamed.has(kind) || known(kind, fields) !== undefined) finishItem(fields)
+    }
+  }
+
+  /** A stream without its last event is cut: text that came does not make it an answer (R288). */
+  function end(): ModelFault | undefined {
+    return found.done ? undefined : closedInTheMiddle
+  }
+
+  return { found, read: (event) => readFields(event, readEvent), readBody, end }
 }
 
-function incompleteReason(reason: string): FinishReason {
+function nameOf(fields: Fields): { readonly index: number | undefined; readonly id: string } {
+  const { output_index: index, item } = fields
+  return { index: typeof index === 'number' ? index : undefined, id: textAt(fields, 'item_id') || textAt(item, 'id') }
+}
+
+function partOf(fields: Fields): string {
+  const { index, id } = nameOf(fields)
+  const part = fields['content_index']
+  if (index === undefined && id === '') return '*'
+  return typeof part === 'number' ? String(part) : '0'
+}
+
+function kindOf(item: unknown): ItemKind | undefined {
+  const type = textAt(item, 'type')
+  return type === 'message' || type === 'reasoning' || type === 'function_call' ? type : undefined
+}
+
+function reasoningText(item: unknown): string {
+  return [...listAt(item, 'summary'), ...listAt(item, 'content')].map((part) => textAt(part, 'text')).join('\n\n')
+}
+
+function isRefusal(part: unknown): boolean {
+  return textAt(part, 'refusal') !== ''
+}
+
+/** A call without its id cannot be answered. */
+function isReplayable(item: Fields): boolean {
+  return item['type'] !== 'function_call' || (textAt(item, 'call_id') !== '' && textAt(item, 'name') !== '')
+}
+
+/** An item without the text that its part holds, so that a journal does not hold it twice. */
+function withoutText(item: JsonObject): JsonObject {
+  if (item['type'] === 'function_call') return { ...item, arguments: '' }
+  const content = listAt(item, 'content') as readonly JsonObject[]
+  const [only] = content
+  if (item['type'] !== 'message' || content.length !== 1 || typeof only?.['text'] !== 'string') return item
+  return { ...item, content: [{ ...only, text: '' }] }
+}
+
+function finishReason(
+  { status, incomplete_details: details }: Fields,
+  { called, refused }: { readonly called: boolean; readonly refused: boolean },
+): FinishReason | undefined {
+  if (status === 'completed') return called ? 'tool_calls' : refused ? 'refusal' : 'stop'
+  if (status !== 'incomplete') return undefined
+  const reason = textAt(details, 'reason')
   if (reason === 'max_output_tokens') return 'length'
   return reason === 'content_filter' ? 'content_filter' : 'incomplete'
 }
 
-function usageOf(usage: unknown): Usage | undefined {
-  if (typeof usage !== 'object' || usage === null) return undefined
-  const written = countOf(fieldsOf(usage, 'input_tokens_details'), 'cache_write_tokens')
+function usageOf(usage: Fields): Usage {
+  const written = countAt(objectAt(usage, 'input_tokens_details'), 'cache_write_tokens')
   return {
     calls: 1,
-    input: countOf(usage, 'input_tokens'),
-    output: countOf(usage, 'output_tokens'),
-    cached: countOf(fieldsOf(usage, 'input_tokens_details'), 'cached_tokens'),
-    reasoning: countOf(fieldsOf(usage, 'output_tokens_details'), 'reasoning_tokens'),
+    input: countAt(usage, 'input_tokens'),
+    output: countAt(usage, 'output_tokens'),
+    cached: countAt(objectAt(usage, 'input_tokens_details'), 'cached_tokens'),
+    reasoning: countAt(objectAt(usage, 'output_tokens_details'), 'reasoning_tokens'),
     ...(written === 0 ? {} : { cache_write: written }),
   }
-}
-
-/** The output of a whole response as the events it would have been streamed as. */
-export function outputEvents(response: Fields): readonly ModelEvent[] {
-  const events: ModelEvent[] = []
-  let calls = 0
-  for (const item of listOf(response, 'output')) {
-    const kind = textOf(item, 'type')
-    if (kind === 'reasoning') events.push(...textEvents('reasoning', reasoningText(item)))
-    if (kind === 'message') events.push(...textEvents('text', messageText(item)))
-    if (kind !== 'function_call') continue
-    const call = { id: textOf(item, 'call_id'), name: textOf(item, 'name'), arguments: textOf(item, 'arguments') }
-    events.push({ type: 'tool_call', index: calls, ...call })
-    calls += 1
-  }
-  return events
-}
-
-function reasoningText(item: unknown): string {
-  return [...listOf(item, 'summary'), ...listOf(item, 'content')].map((part) => textOf(part, 'text')).join('\n\n')
-}
-
-function messageText(item: unknown): string {
-  return listOf(item, 'content').map(partText).join('')
-}
-
-/** The words of a part of a message. */
-export function partText(part: unknown): string {
-  return textOf(part, 'text') || textOf(part, 'refusal')
-}
-
-/** Whether the model refuses in a message of the whole response. */
-export function holdsRefusal(response: Fields): boolean {
-  return listOf(response, 'output').some((item) => listOf(item, 'content').some(isRefusal))
-}
-
-/** Whether a part of a message is a refusal. */
-export function isRefusal(part: unknown): boolean {
-  return textOf(part, 'refusal') !== ''
 }

@@ -1,9 +1,8 @@
-import { luaType } from '../lua/constants.ts'
-import type { LuaApi, LuaThread, NativeFunction } from './api.ts'
+import { luaType } from '../lua/api.ts'
+import { type Argument, checkInteger, failArgument } from './arguments.ts'
+import { encode, type FengariApi, type NativeFunction } from './library.ts'
 import { fixed, hexadecimal, scientific, shortest } from './number-text.ts'
-import { encode, messageText, pushText } from './text.ts'
 
-/** One `%…` of a format. */
 interface Conversion {
   readonly letter: string
   readonly flags: string
@@ -11,19 +10,13 @@ interface Conversion {
   readonly precision: number | undefined
 }
 
-interface Argument {
-  readonly api: LuaApi
-  readonly thread: LuaThread
-  readonly index: number
-}
-
 /**
  * `string.format`. fengari's own refuses whole numbers outside 32 bits and follows C only roughly. Text is handled with one
  * character per byte.
  */
-export function createFormat(api: LuaApi): NativeFunction {
+export function createFormat(api: FengariApi): NativeFunction {
   return (thread) => {
-    const format = latin1(checkText({ api, thread, index: 1 }))
+    const format = latin1(api.luaL_checklstring(thread, 1))
     let index = 1
     const text = format.replaceAll(/%(?:%|([-+ #0]*)(\d*)(?:(\.)(\d*))?(.?))/gs, (...match: readonly string[]) => {
       const [whole = '', flags = '', width = '', dot, precision = '', letter = ''] = match
@@ -37,7 +30,7 @@ export function createFormat(api: LuaApi): NativeFunction {
         { api, thread, index },
       )
     })
-    pushText(api, thread, Buffer.from(text, 'latin1'))
+    api.lua_pushstring(thread, Buffer.from(text, 'latin1'))
     return 1
   }
 }
@@ -47,13 +40,13 @@ function convert(conversion: Conversion, argument: Argument): string {
   switch (letter) {
     case 'd':
     case 'i':
-      return padNumber(conversion, integerText(checkInteger(argument), conversion))
+      return padNumber(conversion, integerText(BigInt(checkInteger(argument)), conversion))
     case 'x':
     case 'X':
     case 'o':
-      return padNumber(conversion, unsignedText(checkInteger(argument), conversion))
+      return padNumber(conversion, unsignedText(BigInt(checkInteger(argument)), conversion))
     case 'c':
-      return pad(conversion, String.fromCharCode(Number(checkInteger(argument) & 0xffn)))
+      return pad(conversion, String.fromCharCode(checkInteger(argument) & 0xff))
     case 'e':
     case 'E':
       return float(conversion, argument, (value) => scientific(value, precision ?? 6))
@@ -78,7 +71,7 @@ function convert(conversion: Conversion, argument: Argument): string {
 }
 
 function float(conversion: Conversion, argument: Argument, write: (value: number) => string): string {
-  const value = checkNumber(argument)
+  const value = argument.api.luaL_checknumber(argument.thread, argument.index)
   const text = withSign(conversion, write(value))
   const isUpper = conversion.letter >= 'A' && conversion.letter <= 'Z'
   const shown = isUpper ? text.toUpperCase() : text
@@ -130,7 +123,7 @@ function quoted(argument: Argument): string {
       return Number.isFinite(value) ? hexadecimal(value) : `${value < 0 ? '-' : ''}1e9999`
     }
     case luaType.string:
-      return `"${latin1(checkText(argument)).replaceAll(/["\\]|\p{Cc}(?=(\d?))/gu, escaped)}"`
+      return `"${latin1(api.luaL_checklstring(thread, index)).replaceAll(/["\\]|\p{Cc}(?=(\d?))/gu, escaped)}"`
     default:
       return failArgument(argument, 'value has no literal form')
   }
@@ -149,42 +142,9 @@ function anyText({ api, thread, index }: Argument): string {
   return text
 }
 
-function checkInteger(argument: Argument): bigint {
-  const value = checkNumber(argument)
-  if (Number.isInteger(value) && Math.abs(value) <= 2 ** 63) return BigInt(value)
-  return failArgument(argument, 'number has no integer representation')
-}
-
-function checkNumber(argument: Argument): number {
-  const { api, thread, index } = argument
-  const value = api.lua_type(thread, index) === luaType.none ? false : api.lua_tonumberx(thread, index)
-  return value === false ? failType(argument, 'number') : value
-}
-
-function checkText(argument: Argument): Uint8Array {
-  const { api, thread, index } = argument
-  // a number is turned into text in place, so a copy is asked
-  if (api.lua_type(thread, index) === luaType.none) return failType(argument, 'string')
-  api.lua_pushvalue(thread, index)
-  const text = api.lua_tolstring(thread, -1)
-  api.lua_settop(thread, -2)
-  return text ?? failType(argument, 'string')
-}
-
-function failType(argument: Argument, expected: string): never {
-  const { api, thread, index } = argument
-  const type = api.lua_type(thread, index)
-  const found = type === luaType.none ? 'no value' : messageText(api.lua_typename(thread, type))
-  return failArgument(argument, `${expected} expected, got ${found}`)
-}
-
-function failArgument({ api, thread, index }: Argument, message: string): never {
-  return api.luaL_argerror(thread, index, encode(message))
-}
-
 function fail({ api, thread }: Argument, message: string): never {
   api.luaL_where(thread, 1)
-  pushText(api, thread, message)
+  api.lua_pushstring(thread, encode(message))
   api.lua_concat(thread, 2)
   return api.lua_error(thread)
 }

@@ -1,4 +1,4 @@
-import type { Library, LuaApi, NativeFunction } from './api.ts'
+import type { CommonApi, Thread } from '../lua/api.ts'
 import {
   type BufferModule,
   type CallModule,
@@ -10,6 +10,81 @@ import {
   type StringModule,
 } from './patch.ts'
 
+/** A Lua thread (`lua_State`). All threads of a state share their `l_G`. */
+export interface FengariThread {
+  /** `account` is this engine's own addition (patch.ts). */
+  readonly l_G: { account?: StringAccount }
+  /** Thrown at errors of Lua, in place of C's `longjmp`. */
+  readonly errorJmp: unknown
+}
+
+/** Counts the bytes of strings a state makes. */
+export interface StringAccount {
+  /** A single string may not be longer. */
+  readonly longest: number
+  /** Bytes until `check` is called next. */
+  remaining: number
+  /** Called when `remaining` is used up, and for a string that is too long. It may leave by throwing. */
+  readonly check: (thread: FengariThread, length: number) => void
+}
+
+/** `lua_CFunction`: takes its arguments from the stack and returns how many results it has pushed. */
+export type NativeFunction = (thread: FengariThread) => number
+
+interface DebugRecord {
+  readonly currentline: number
+  readonly short_src: Uint8Array | null
+}
+
+/** Functions of Lua's C API (5.3) as fengari has them, besides those that both engines have: strings are bytes. */
+export interface FengariApi extends CommonApi {
+  readonly lua_Debug: new () => DebugRecord
+  lua_atnativeerror(thread: Thread, handler: NativeFunction): void
+  lua_dump(
+    thread: Thread,
+    writer: (thread: Thread, bytes: Uint8Array, size: number) => number,
+    data: null,
+    strip: boolean,
+  ): number
+  lua_error(thread: Thread): never
+  lua_getinfo(thread: Thread, what: Uint8Array, record: DebugRecord): number
+  lua_getstack(thread: Thread, level: number, record: DebugRecord): number
+  lua_pcall(thread: Thread, argumentCount: number, resultCount: number, handler: number): number
+  lua_pushcfunction(thread: Thread, call: NativeFunction): void
+  lua_pushinteger(thread: Thread, value: number): void
+  lua_pushstring(thread: Thread, text: Uint8Array): void
+  lua_rawgeti(thread: Thread, index: number, key: number): number
+  lua_rawlen(thread: Thread, index: number): number
+  lua_rawseti(thread: Thread, index: number, key: number): void
+  lua_resume(thread: Thread, from: Thread | null, argumentCount: number): number
+  lua_sethook(thread: Thread, hook: (thread: FengariThread) => void, mask: number, count: number): void
+  lua_tolstring(thread: Thread, index: number): Uint8Array | null
+  lua_tonumber(thread: Thread, index: number): number
+  lua_typename(thread: Thread, type: number): Uint8Array
+  lua_yieldk(
+    thread: Thread,
+    resultCount: number,
+    context: number,
+    continuation: ((thread: FengariThread, status: number, context: number) => number) | null,
+  ): number
+  luaD_throw(thread: Thread, status: number): never
+  luaL_checklstring(thread: Thread, argument: number): Uint8Array
+  luaL_checknumber(thread: Thread, argument: number): number
+  luaL_argerror(thread: Thread, argument: number, message: Uint8Array): never
+  luaL_loadbufferx(thread: Thread, text: Uint8Array, length: number, name: Uint8Array, mode: Uint8Array): number
+  luaL_newstate(): FengariThread | null
+  luaL_requiref(thread: Thread, name: Uint8Array, open: NativeFunction, global: boolean): void
+  luaL_tolstring(thread: Thread, index: number): Uint8Array
+  luaL_traceback(target: Thread, thread: Thread, message: Uint8Array | null, level: number): void
+}
+
+/** The library once it is loaded and repaired. */
+export interface Library {
+  readonly raw: FengariApi
+  /** Standard libraries that do not reach outside, in the order they are opened. */
+  readonly libraries: readonly { readonly name: string; readonly open: NativeFunction }[]
+}
+
 /**
  * Loads fengari. Its modules copy functions from one another while they load, so each repair comes before the modules that
  * use what it repairs. `fengari-interop`, which would show JavaScript objects to scripts, is never loaded.
@@ -20,10 +95,10 @@ export async function loadLibrary(): Promise<Library> {
   repairOnce((await import('fengari/src/lapi.js')).default as CallModule, repairProtectedCalls)
   const auxiliary = (await import('fengari/src/lauxlib.js')).default as BufferModule
   repairOnce(auxiliary, limitBuffers)
-  const api = (await import('fengari/src/lua.js')).default as LuaApi
-  const { luaD_throw } = (await import('fengari/src/ldo.js')).default as Pick<LuaApi, 'luaD_throw'>
+  const api = (await import('fengari/src/lua.js')).default as FengariApi
+  const { luaD_throw } = (await import('fengari/src/ldo.js')).default as Pick<FengariApi, 'luaD_throw'>
   const standard = (await import('fengari/src/lualib.js')).default as Readonly<Record<string, NativeFunction>>
-  return { api: { ...api, ...auxiliary, luaD_throw }, libraries: librariesOf(standard) }
+  return { raw: { ...api, ...auxiliary, luaD_throw }, libraries: librariesOf(standard) }
 }
 
 const repaired = Symbol.for('baton.fengari.repaired')
@@ -41,4 +116,16 @@ function librariesOf(standard: Readonly<Record<string, NativeFunction>>): Librar
     if (open === undefined) throw new Error(`fengari has no library ${name}`)
     return { name: name === 'base' ? '_G' : name, open }
   })
+}
+
+/** Numbers of this range are integers in Lua 5.3 with 32-bit integers. */
+export function isInteger32(value: number): boolean {
+  return (value | 0) === value && !Object.is(value, -0)
+}
+
+const encoder = new TextEncoder()
+
+/** Text as the bytes of a string of Lua. */
+export function encode(text: string | Uint8Array): Uint8Array {
+  return typeof text === 'string' ? encoder.encode(text) : text
 }

@@ -1,6 +1,6 @@
 /**
  * The text of a float, as `tostring` and `..` make it. It is C's `%.14g` with `.0` for whole numbers, except that whole
- * numbers outside 32 bits, which are integers elsewhere, are written with all their digits (spec/lua-engines.md 5.3).
+ * numbers outside 32 bits, which are integers elsewhere, are written with all their digits.
  */
 export function floatText(value: number): string {
   if (Number.isSafeInteger(value) && !Object.is(value, -0) && (value | 0) !== value) return String(value)
@@ -15,11 +15,11 @@ export function shortest(
 ): string {
   if (!Number.isFinite(value)) return notFinite(value)
   const digits = Math.max(precision, 1)
-  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const sign = signOf(value)
   const size = Math.abs(value)
   const exponent = size === 0 ? 0 : Number(size.toExponential(digits - 1).split('e')[1])
   if (exponent < -4 || exponent >= digits) {
-    const [mantissa = '', power = ''] = exponential(size, digits - 1).split('e')
+    const [mantissa, power] = exponential(size, digits - 1)
     return `${sign}${keepsZeros ? mantissa : withoutZeros(mantissa)}e${exponentText(power)}`
   }
   const text = fixed(size, digits - 1 - exponent)
@@ -29,14 +29,14 @@ export function shortest(
 /** C's `%e`: the exponent has at least two digits. */
 export function scientific(value: number, precision: number): string {
   if (!Number.isFinite(value)) return notFinite(value)
-  const [mantissa = '', power = ''] = exponential(Math.abs(value), precision).split('e')
-  return `${value < 0 || Object.is(value, -0) ? '-' : ''}${mantissa}e${exponentText(power)}`
+  const [mantissa, power] = exponential(Math.abs(value), precision)
+  return `${signOf(value)}${mantissa}e${exponentText(power)}`
 }
 
 /** C's `%f`, also for numbers that JavaScript writes with an exponent. */
 export function fixed(value: number, precision: number): string {
   if (!Number.isFinite(value)) return notFinite(value)
-  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const sign = signOf(value)
   const size = Math.abs(value)
   if (size < 1e21) return sign + decimal(size, precision)
   const zeros = precision === 0 ? '' : `.${'0'.repeat(precision)}`
@@ -46,7 +46,7 @@ export function fixed(value: number, precision: number): string {
 /** C's `%a`: a hexadecimal fraction with a power of two. */
 export function hexadecimal(value: number): string {
   if (!Number.isFinite(value)) return notFinite(value)
-  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const sign = signOf(value)
   if (value === 0) return `${sign}0x0p+0`
   const bits = new DataView(new ArrayBuffer(8))
   bits.setFloat64(0, Math.abs(value))
@@ -67,27 +67,22 @@ function decimal(size: number, precision: number): string {
   return halfToEven(exact, { cut: exact.indexOf('.') + 1 + precision, rounded })
 }
 
-/** `toExponential` with the same rounding. */
-function exponential(size: number, precision: number): string {
-  const rounded = size.toExponential(precision)
-  if (
-    precision >= allDigits ||
-    !size
-      .toExponential(precision + 1)
-      .split('e')[0]
-      ?.endsWith('5')
-  )
-    return rounded
-  const [exact = '', power = ''] = size.toExponential(allDigits).split('e')
-  const [mantissa = ''] = rounded.split('e')
-  const even = halfToEven(exact, { cut: exact.indexOf('.') + 1 + precision, rounded: mantissa })
-  return even === mantissa ? rounded : `${even}e${power}`
+/** `toExponential` with the same rounding, as mantissa and power. */
+function exponential(size: number, precision: number): readonly [string, string] {
+  const [rounded = '', power = ''] = size.toExponential(precision).split('e')
+  if (precision >= allDigits || !size.toExponential(precision + 1).includes('5e')) return [rounded, power]
+  const exact = size.toExponential(allDigits)
+  return [halfToEven(exact.slice(0, exact.indexOf('e')), { cut: exact.indexOf('.') + 1 + precision, rounded }), power]
 }
 
 function halfToEven(exact: string, { cut, rounded }: { readonly cut: number; readonly rounded: string }): string {
   if (!/^50*$/.test(exact.slice(cut))) return rounded
   const shorter = exact.slice(0, cut).replace(/\.$/, '')
   return /[02468]$/.test(shorter) ? shorter : rounded
+}
+
+function signOf(value: number): string {
+  return value < 0 || Object.is(value, -0) ? '-' : ''
 }
 
 function notFinite(value: number): string {

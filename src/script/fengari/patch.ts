@@ -1,18 +1,17 @@
-import type { LuaThread, StringAccount } from './api.ts'
+import type { FengariThread, StringAccount } from './library.ts'
 import { floatText } from './number-text.ts'
 
-/** A string of fengari. */
 interface LuaString {
   hash: string | null
   readonly realstring: Uint8Array
 }
 
 export interface StringModule {
-  readonly TString: new (thread: LuaThread, bytes: Uint8Array) => LuaString
+  readonly TString: new (thread: FengariThread, bytes: Uint8Array) => LuaString
   luaS_hash: (bytes: Uint8Array) => string
   luaS_hashlongstr: (text: LuaString) => string
-  luaS_bless: (thread: LuaThread, bytes: Uint8Array) => LuaString
-  luaS_new: (thread: LuaThread, bytes: Uint8Array) => LuaString
+  luaS_bless: (thread: FengariThread, bytes: Uint8Array) => LuaString
+  luaS_new: (thread: FengariThread, bytes: Uint8Array) => LuaString
 }
 
 export interface NumberModule {
@@ -20,7 +19,7 @@ export interface NumberModule {
   lua_number2str: (value: number) => string
 }
 
-interface CallingThread extends LuaThread {
+interface CallingThread extends FengariThread {
   readonly allowhook: number
   readonly ci: { callstatus: number }
 }
@@ -34,13 +33,13 @@ export interface BufferModule {
 }
 
 /**
- * Repairs strings (spec/lua-engines.md 5.2): fengari compares and hashes them by hexadecimal text that is not padded, so that
+ * Repairs strings: fengari compares and hashes them by hexadecimal text that is not padded, so that
  * different strings can be equal and the order of bytes below 16 is wrong. One character per byte orders as bytes do.
- * Every string is also counted, which is what there is of a memory limit.
+ * Every string is also counted, for the memory limit (backend.ts).
  */
 export function repairStrings(strings: StringModule): void {
   const { TString } = strings
-  const bless = (thread: LuaThread, bytes: Uint8Array): LuaString => {
+  const bless = (thread: FengariThread, bytes: Uint8Array): LuaString => {
     const { account } = thread.l_G
     if (account !== undefined) count(account, thread, bytes.length)
     return new TString(thread, bytes)
@@ -48,13 +47,13 @@ export function repairStrings(strings: StringModule): void {
   strings.luaS_hash = hash
   strings.luaS_hashlongstr = (text) => (text.hash ??= hash(text.realstring))
   strings.luaS_bless = bless
-  // an arrow function would not do: fengari calls it with `new` in one place
+  // no arrow function, because fengari calls it with `new` in one place
   strings.luaS_new = function (thread, bytes) {
     return bless(thread, bytes.slice())
   }
 }
 
-/** Floats as C writes them; the text itself decides about `.0`. */
+/** Floats as C writes them. The switch keeps fengari from adding `.0`, which `floatText` does. */
 export function repairNumbers(numbers: NumberModule): void {
   numbers.LUA_COMPAT_FLOATSTRING = true
   numbers.lua_number2str = floatText
@@ -74,7 +73,7 @@ export function repairProtectedCalls(calls: CallModule): void {
 /** Library functions build strings in these buffers, which have no limit of their own. */
 export function limitBuffers(buffers: BufferModule): void {
   buffers.luaL_Buffer = class {
-    L: LuaThread | null = null
+    L: FengariThread | null = null
     n = 0
     #bytes = new Uint8Array(0)
 
@@ -93,7 +92,7 @@ export function limitBuffers(buffers: BufferModule): void {
   }
 }
 
-function count(account: StringAccount, thread: LuaThread, length: number): void {
+function count(account: StringAccount, thread: FengariThread, length: number): void {
   account.remaining -= length
   if (account.remaining < 0 || length > account.longest) account.check(thread, length)
 }

@@ -1,23 +1,21 @@
-import { luaType } from '../lua/constants.ts'
-import { isInteger32, type LuaApi, type LuaThread, type NativeFunction } from './api.ts'
-import type { Core } from './core.ts'
+import { luaType } from '../lua/api.ts'
+import { checkInteger, failArgument } from './arguments.ts'
 import { createFormat } from './format.ts'
-import { createRandomNumbers } from './random.ts'
-import { encode } from './text.ts'
+import { type FengariApi, type FengariThread, isInteger32, type NativeFunction } from './library.ts'
 
-/** Standard functions that fengari does not have, or has wrong, by their path from the globals. */
-export function standardFunctions({ api }: Core): Readonly<Record<string, NativeFunction>> {
+/** Standard functions that fengari lacks or has faults in, by their path from the globals. */
+export function standardFunctions(api: FengariApi): Readonly<Record<string, NativeFunction>> {
   const random = createRandomNumbers()
   return {
     collectgarbage: (thread) => collectGarbage(api, thread),
     'string.format': createFormat(api),
     'string.rep': (thread) => repeat(api, thread),
     'math.random': (thread) => {
-      pushNumber(api, thread, pick({ api, thread }, random.next()))
+      pushNumber(api, thread, pick(api, thread, random.next()))
       return 1
     },
     'math.randomseed': (thread) => {
-      random.seed(checkNumber({ api, thread }, 1))
+      random.seed(api.luaL_checknumber(thread, 1))
       return 0
     },
     'debug.traceback': (thread) => traceback(api, thread),
@@ -33,8 +31,8 @@ export function standardFunctions({ api }: Core): Readonly<Record<string, Native
   }
 }
 
-/** JavaScript collects garbage when it wants to; `count` is the heap of the whole process in kilobytes. */
-function collectGarbage(api: LuaApi, thread: LuaThread): number {
+/** JavaScript decides when it collects garbage; `count` is the heap of the whole process in kilobytes. */
+function collectGarbage(api: FengariApi, thread: FengariThread): number {
   const option = api.lua_tolstring(thread, 1)?.[0]
   if (option === 'c'.charCodeAt(0) && api.lua_tolstring(thread, 1)?.length === 5) {
     api.lua_pushnumber(thread, process.memoryUsage().heapUsed / 1024)
@@ -43,11 +41,11 @@ function collectGarbage(api: LuaApi, thread: LuaThread): number {
   return 1
 }
 
-/** `string.rep`, which fengari copies piece by piece. A result that is too long is not made at all. */
-function repeat(api: LuaApi, thread: LuaThread): number {
-  const text = checkText({ api, thread }, 1)
-  const times = checkInteger({ api, thread }, 2)
-  const between = api.lua_type(thread, 3) > luaType.nil ? checkText({ api, thread }, 3) : new Uint8Array(0)
+/** `string.rep`, which fengari copies piece by piece. A result that is too long is refused before it is made. */
+function repeat(api: FengariApi, thread: FengariThread): number {
+  const text = api.luaL_checklstring(thread, 1)
+  const times = checkInteger({ api, thread, index: 2 })
+  const between = api.lua_type(thread, 3) > luaType.nil ? api.luaL_checklstring(thread, 3) : new Uint8Array(0)
   const length = times < 1 ? 0 : times * text.length + (times - 1) * between.length
   const { account } = thread.l_G
   if (account !== undefined && length > account.longest) account.check(thread, length)
@@ -55,45 +53,24 @@ function repeat(api: LuaApi, thread: LuaThread): number {
   return 1
 }
 
-interface Arguments {
-  readonly api: LuaApi
-  readonly thread: LuaThread
-}
-
 /** `math.random()` is a float below 1, `(0)` an integer of 32 bits, `(m)` one of 1..m, `(m, n)` one of m..n. */
-function pick(given: Arguments, part: number): number {
-  const { api, thread } = given
+function pick(api: FengariApi, thread: FengariThread, part: number): number {
   const count = api.lua_gettop(thread)
   if (count === 0) return part
-  if (count === 1 && checkInteger(given, 1) === 0) return Math.floor(part * 2 ** 32) | 0
-  const [low, high] = count === 1 ? [1, checkInteger(given, 1)] : [checkInteger(given, 1), checkInteger(given, 2)]
-  if (low > high) return api.luaL_argerror(thread, count === 1 ? 1 : 2, encode('interval is empty'))
+  const first = checkInteger({ api, thread, index: 1 })
+  if (count === 1 && first === 0) return Math.floor(part * 2 ** 32) | 0
+  const [low, high] = count === 1 ? [1, first] : [first, checkInteger({ api, thread, index: 2 })]
+  if (low > high) return failArgument({ api, thread, index: count === 1 ? 1 : 2 }, 'interval is empty')
   return low + Math.floor(part * (high - low + 1))
 }
 
-function pushNumber(api: LuaApi, thread: LuaThread, value: number): void {
+function pushNumber(api: FengariApi, thread: FengariThread, value: number): void {
   if (isInteger32(value) && api.lua_gettop(thread) > 0) api.lua_pushinteger(thread, value)
   else api.lua_pushnumber(thread, value)
 }
 
-function checkInteger(given: Arguments, index: number): number {
-  const value = checkNumber(given, index)
-  if (Number.isSafeInteger(value)) return value
-  return given.api.luaL_argerror(given.thread, index, encode('number has no integer representation'))
-}
-
-function checkText({ api, thread }: Arguments, index: number): Uint8Array {
-  const text = api.lua_type(thread, index) === luaType.none ? null : api.lua_tolstring(thread, index)
-  return text ?? api.luaL_argerror(thread, index, encode('string expected'))
-}
-
-function checkNumber({ api, thread }: Arguments, index: number): number {
-  const value = api.lua_type(thread, index) === luaType.none ? false : api.lua_tonumberx(thread, index)
-  return value === false ? api.luaL_argerror(thread, index, encode('number expected')) : value
-}
-
-/** `traceback([thread,] [message [, level]])`: a message that is neither text nor nil is given back as it is. */
-function traceback(api: LuaApi, thread: LuaThread): number {
+/** `traceback([thread,] [message [, level]])`: a message that is neither text nor nil is returned as it is. */
+function traceback(api: FengariApi, thread: FengariThread): number {
   const other = api.lua_type(thread, 1) === luaType.none ? null : api.lua_tothread(thread, 1)
   const first = other === null ? 1 : 2
   const type = api.lua_type(thread, first)
@@ -111,14 +88,14 @@ function traceback(api: LuaApi, thread: LuaThread): number {
  * `keys(t, border)` of the prelude: the string keys of a table as a list, their number, and whether there are keys other
  * than those and 1..border.
  */
-export function collectKeys(api: LuaApi, thread: LuaThread): number {
+export function collectKeys(api: FengariApi, thread: FengariThread): number {
   const border = api.lua_tonumber(thread, 2)
   let found = 0
   let hasOthers = false
   api.lua_settop(thread, 2)
-  api.lua_newtable(thread)
+  api.lua_createtable(thread, 0, 0)
   api.lua_pushnil(thread)
-  while (api.lua_next(thread, 1) !== 0) {
+  while (api.lua_next(thread, 1)) {
     api.lua_settop(thread, 4)
     if (api.lua_type(thread, 4) === luaType.string) {
       api.lua_pushvalue(thread, 4)
@@ -131,4 +108,28 @@ export function collectKeys(api: LuaApi, thread: LuaThread): number {
   api.lua_pushinteger(thread, found)
   api.lua_pushboolean(thread, hasOthers)
   return 3
+}
+
+/** The generator sfc32 (Chris Doty-Humphrey's Small Fast Counting). `next` is from 0 to 1, without 1, with 53 bits. */
+function createRandomNumbers() {
+  let [a, b, c, counter] = [0, 0, 0, 1]
+
+  const word = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0
+    counter = (counter + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = (((c << 21) | (c >>> 11)) + sum) | 0
+    return sum >>> 0
+  }
+  const seed = (value: number): void => {
+    const bits = new DataView(new ArrayBuffer(8))
+    bits.setFloat64(0, value)
+    a = bits.getInt32(0)
+    b = bits.getInt32(4)
+    c = 0x2f_6e_2b_1
+    counter = 1
+    for (let round = 0; round < 15; round++) word()
+  }
+  return { seed, next: () => ((word() >>> 5) * 0x4_00_00_00 + (word() >>> 6)) / 2 ** 53 }
 }

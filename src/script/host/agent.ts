@@ -1,11 +1,10 @@
-import type { LuaValue } from '../engine.ts'
-import { argumentError, isTable, type LuaTable, luaTypeName, optionsTable, pathText, text } from './arguments.ts'
-import type { AgentCallArguments, HostModule } from './module.ts'
-import { type PathContext, resolvePath } from './resolve-path.ts'
+import { keyedTable, list } from './arguments.ts'
+import { type HostCall, Options } from './call.ts'
+import { acting, type AgentCallArguments, type HostModule, pure } from './module.ts'
 
 const optionKeys = ['model', 'model_aliases', 'input_concurrency', 'temperature', 'top_p', 'allow_run_on_task_fail']
 
-/** `aip.agent` (spec/aipack.md 6.2): `run` waits for another agent, whose name counts from the caller's folder. */
+/** `aip.agent`: `run` waits for another agent, whose name counts from the caller's folder. */
 export const agentModule: HostModule = {
   name: 'aip.agent',
   functions: {
@@ -16,45 +15,33 @@ export const agentModule: HostModule = {
      * Outputs that are null are nil holes. An agent that is not found or fails is an error, and so are options of a wrong
      * type; the text of a failure begins with the line that failed: `fail.aip:4: boom`.
      */
-    run: {
-      effect: 'act',
-      tables: 'data',
-      call: async ([agent, given], section, at) => {
-        const name = text(agent, 'aip.agent.run', 'the agent')
-        const call = callArguments(optionsTable(given, 'aip.agent.run'), section.context)
-        return [await section.runAgent(name, call, at)]
+    run: acting(
+      async (call) => {
+        const name = call.text(0, 'the agent')
+        return call.section.runAgent(name, agentArguments(call), call.at)
       },
-    },
+      { tables: 'data' },
+    ),
     /**
-     * `aip.agent.extract_options(value) → table?`
-     * A new table with `model`, `model_aliases`, `input_concurrency`, `temperature`, `top_p` and
-     * `allow_run_on_task_fail`, as far as the table has them. nil for anything but a table.
+     * `aip.agent.extract_options(value) → table?` A new table with `model`, `model_aliases`, `input_concurrency`,
+     * `temperature`, `top_p` and `allow_run_on_task_fail`, as far as the table has them. nil for anything but a table.
      */
-    extract_options: { effect: 'pure', call: ([value]) => [extractOptions(value)] },
+    extract_options: pure(({ args: [value] }) => {
+      const table = keyedTable(value)
+      if (table === undefined) return undefined
+      return Object.fromEntries(optionKeys.filter((key) => table[key] !== undefined).map((key) => [key, table[key]]))
+    }),
   },
 }
 
-function callArguments(given: LuaTable, context: PathContext): AgentCallArguments {
-  const base = given['agent_base_dir']
-  const inputs = [...(given['input'] === undefined ? [] : [given['input']]), ...inputList(given['inputs'])]
+function agentArguments(call: HostCall): AgentCallArguments {
+  const given = call.options(1)
+  const base = given.path('agent_base_dir')
+  const input = given.table['input']
+  const inputs = [...(input === undefined ? [] : [input]), ...list(given.get('inputs') ?? [], call.name, 'inputs')]
   return {
     inputs: inputs.length === 0 ? null : inputs,
-    options: optionsTable(given['options'], 'aip.agent.run options'),
-    baseDir: base === undefined || base === null ? undefined : resolvePath(pathText(base, 'aip.agent.run'), context),
+    options: new Options(given.get('options'), `${call.name} options`).table,
+    baseDir: base === undefined ? undefined : call.resolve(base),
   }
-}
-
-function inputList(inputs: LuaValue): readonly LuaValue[] {
-  if (inputs === undefined || inputs === null) return []
-  if (Array.isArray(inputs)) return inputs
-  throw argumentError(
-    'aip.agent.run',
-    `inputs must be a list, but was ${isTable(inputs) ? 'a table with keys' : luaTypeName(inputs)}`,
-  )
-}
-
-function extractOptions(value: LuaValue): LuaValue {
-  if (!isTable(value)) return undefined
-  const table = Array.isArray(value) ? {} : (value as LuaTable)
-  return Object.fromEntries(optionKeys.filter((key) => table[key] !== undefined).map((key) => [key, table[key]]))
 }

@@ -1,24 +1,20 @@
 import { BatonError } from '../../base/error.ts'
-import { displayPath } from '../../base/files.ts'
-import { commandEnvironment } from '../../base/process-environment.ts'
+import { commandEnvironment } from '../../base/command.ts'
 import type { ProcessEnd, ProcessResult } from '../../base/process.ts'
 import { emit } from '../../event/context.ts'
-import type { Place } from '../../event/effects.ts'
-import { guard, notGranted } from '../../tool/guard.ts'
+import { passesVariable } from '../../event/permission.ts'
+import { readablePath } from '../../tool/guard.ts'
 import { statusAt } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, optionsTable, textList, textOption, text } from './arguments.ts'
-import type { HostModule, Section } from './module.ts'
-import { sectionPath } from './section-path.ts'
-import { millisecondsOption } from './time-limit.ts'
+import type { ActCall, HostCall } from './call.ts'
+import { acting, type HostModule } from './module.ts'
 
-const name = 'aip.cmd.exec'
 const timeLimitMs = 30 * 60_000
 const maxOutputBytes = 16 * 1024 * 1024
 
 /**
- * `aip.cmd` (spec/aipack.md 6.2). A command runs as the user, without a shell and without input, in a process group of
- * its own, with a part of the environment (DESIGN 9). Ours beyond AIPack: the option `timeout_ms` (30 minutes).
+ * `aip.cmd`. A command runs as the user, without a shell and without input, in a process group of its own, with a part of
+ * the environment. Ours beyond AIPack: the option `timeout_ms` (30 minutes).
  */
 export const cmdModule: HostModule = {
   name: 'aip.cmd',
@@ -29,10 +25,7 @@ export const cmdModule: HostModule = {
      * other than 0 is no error, and -1 stands for a signal. A program that cannot be started is an error, and so is one
      * that takes longer than `timeout_ms` (30 minutes). It gets no keys from the environment.
      */
-    exec: {
-      effect: 'act',
-      call: async (args, section, at) => [await execute(readCommand(args, section), section, at)],
-    },
+    exec: acting(async (call) => execute(readCommand(call), call)),
   },
 }
 
@@ -44,40 +37,39 @@ interface Command {
   readonly timeLimitMs: number
 }
 
-function readCommand([command, args, given]: readonly LuaValue[], section: Section): Command {
-  const options = optionsTable(given, name)
-  const program = text(command, name, 'the command')
-  if (program.trim() === '') throw argumentError(name, 'the command is empty')
-  const list = args === undefined || args === null ? [] : textList(args, name, 'the arguments')
-  if ([program, ...list].some((part) => part.includes('\0'))) {
-    throw argumentError(name, 'a command cannot hold a NUL character')
+function readCommand(call: HostCall): Command {
+  const options = call.options(2)
+  const command = call.text(0, 'the command')
+  if (command.trim() === '') throw call.error('the command is empty')
+  const args = call.has(1) ? call.textList(1, 'the arguments') : []
+  if ([command, ...args].some((part) => part.includes('\0'))) {
+    throw call.error('a command cannot hold a NUL character')
   }
-  const limit = millisecondsOption(options, 'timeout_ms', name) ?? timeLimitMs
-  return { command: program, args: list, cwd: folderOf(textOption(options, 'cwd', name), section), timeLimitMs: limit }
+  const limit = options.milliseconds('timeout_ms') ?? timeLimitMs
+  return { command, args, cwd: folderOf(options.path('cwd'), call), timeLimitMs: limit }
 }
 
 /** The folder of a command: the option `cwd`, else the one that the run was started in. */
-function folderOf(cwd: string | undefined, section: Section): string {
-  const { context } = section
-  if (cwd === undefined || cwd.trim() === '') return context.surroundings?.cwd ?? context.workspace
-  const real = guard('read', sectionPath(cwd, { name, what: 'the option cwd' }, section), context)
+function folderOf(cwd: string | undefined, call: HostCall): string {
+  if (cwd === undefined || cwd.trim() === '') return call.context.scope.folders.cwd
+  const real = readablePath(call.resolve(cwd), call.context)
   if (statusAt(real)?.kind === 'folder') return real
-  throw argumentError(name, `the option cwd must be a folder, and ${cwd} is none`)
+  throw call.error(`the option cwd must be a folder, and ${cwd} is none`)
 }
 
-async function execute(command: Command, section: Section, at: Place): Promise<LuaValue> {
-  const { context } = section
-  const refused = context.rights?.command(command.command)
-  if (refused !== undefined) throw notGranted(name, refused)
-  const request = { command: command.command, args: command.args, cwd: displayPath(context.workspace, command.cwd) }
-  const { lost, ...result } = await context.effects.perform(
-    at,
-    { kind: 'command', request, repeat: 'unsafe', assumed: { stdout: '', stderr: '', exit: 0, lost: 0 } },
+async function execute(command: Command, call: ActCall): Promise<LuaValue> {
+  const { context, name } = call
+  const { scope, services } = context
+  const action = { kind: 'command', program: command.command, caller: name } as const
+  const request = { command: command.command, args: command.args, cwd: call.shown(command.cwd) }
+  const { lost, ...result } = await services.effects.perform(
+    call.at,
+    { kind: 'command', request, action, repeat: 'unsafe', assumed: { stdout: '', stderr: '', exit: 0, lost: 0 } },
     async (stop) => {
       const { runProcess } = await import('../../base/process.ts')
-      const environment = commandEnvironment(context.surroundings?.env ?? {}, context.rights?.passes)
-      const signal = AbortSignal.any([stop, context.signal])
-      return outcomeOf(await runProcess({ ...command, environment, maxOutputBytes }, signal), command)
+      const environment = commandEnvironment(services.env, (variable) => passesVariable(scope.rights, variable))
+      const signal = AbortSignal.any([stop, services.signal])
+      return outcomeOf(await runProcess({ ...command, environment, maxOutputBytes }, signal), command, name)
     },
   )
   if (lost > 0) {
@@ -90,11 +82,12 @@ async function execute(command: Command, section: Section, at: Place): Promise<L
   return result
 }
 
-function outcomeOf({ end, stdout, stderr }: ProcessResult, command: Command) {
-  return { stdout: stdout.text, stderr: stderr.text, exit: exitCode(end, command), lost: stdout.lost + stderr.lost }
+function outcomeOf({ end, stdout, stderr }: ProcessResult, command: Command, name: string) {
+  const exit = exitCode(end, command, name)
+  return { stdout: stdout.text, stderr: stderr.text, exit, lost: stdout.lost + stderr.lost }
 }
 
-function exitCode(end: ProcessEnd, { command, timeLimitMs: limit }: Command): number {
+function exitCode(end: ProcessEnd, { command, timeLimitMs: limit }: Command, name: string): number {
   switch (end.kind) {
     case 'exited':
       return end.code

@@ -1,12 +1,13 @@
 import { basename, dirname, extname, join } from 'node:path'
-import { supportFolder } from '../../pack/pack-path.ts'
-import { runUid } from '../run-uid.ts'
-import { sessionUid } from '../session-uid.ts'
+import { withScope } from '../../event/context.ts'
+import { item } from '../../event/place.ts'
+import { supportFolder } from '../../pack/find-pack.ts'
+import { runUid, sessionUid } from '../run-uid.ts'
 import type { LuaTable } from './arguments.ts'
-import type { HostModule, Section, SectionStage } from './module.ts'
+import { type HostModule, pure, type Section, type SectionStage } from './module.ts'
 import { aipackBase, temporaryFolder } from './resolve-path.ts'
 
-/** The version of AIPack whose packs run here (DESIGN 6). */
+/** The version of AIPack whose packs run here. */
 const aipackVersion = '0.8.34'
 
 const stages: { readonly [stage in SectionStage]: string } = {
@@ -18,7 +19,7 @@ const stages: { readonly [stage in SectionStage]: string } = {
 }
 
 /**
- * The global table `CTX` (spec/aipack.md 3.8): where and in what a script runs. A fresh one for each section; modules
+ * The global table `CTX`: where and in what a script runs. A fresh one for each section; modules
  * see it too. Unlike in AIPack, `RUN_FLOW_REDO_COUNT` is an integer in every stage. Names of runs and tasks are made from
  * their place in the run, so that a resumed run has the same.
  */
@@ -28,20 +29,21 @@ export const ctxModule: HostModule = {
    * `CTX`
    * Where and in what a script runs: a table, described in [lua.md](lua.md#ctx).
    */
-  functions: { CTX: { effect: 'pure', call: (_, section) => [contextTable(section)] } },
+  functions: { CTX: pure(({ section }) => contextTable(section)) },
   lua: { name: 'CTX', text: 'CTX = CTX()' },
 }
 
 function contextTable(section: Section): LuaTable {
   const { context, stage, agentFile, agentName } = section
-  const { workspace, facts, surroundings } = context
+  const { folders, facts, redoCount } = context.scope
+  const { workspace, cwd } = folders
   const name = basename(agentFile)
   return {
-    PWD: surroundings?.cwd ?? workspace,
-    SESSION_UID: sessionUid(context.runId),
+    PWD: cwd,
+    SESSION_UID: sessionUid(context.scope.runId),
     TMP_DIR: temporaryFolder(context),
     AIPACK_VERSION: aipackVersion,
-    BATON_VERSION: context.version,
+    BATON_VERSION: context.scope.version,
     WORKSPACE_DIR: workspace,
     WORKSPACE_AIPACK_DIR: join(workspace, '.aipack'),
     BASE_AIPACK_DIR: aipackBase(context),
@@ -50,7 +52,7 @@ function contextTable(section: Section): LuaTable {
     AGENT_FILE_PATH: agentFile,
     AGENT_FILE_DIR: dirname(agentFile),
     AGENT_FILE_STEM: name.slice(0, name.length - extname(name).length),
-    RUN_FLOW_REDO_COUNT: context.redoCount ?? 0,
+    RUN_FLOW_REDO_COUNT: redoCount,
     RUN_UID: facts?.runUid ?? runUid(context),
     RUN_NUM: facts?.runNum ?? 1,
     PARENT_RUN_UID: facts?.parentRunUid,
@@ -62,14 +64,14 @@ function contextTable(section: Section): LuaTable {
 
 function taskFields({ stage, context }: Section): LuaTable {
   if (stage === 'before_all' || stage === 'after_all') return {}
-  const { facts, at } = context
-  const place = [...at.slice(0, -1), 'task']
-  return { TASK_UID: runUid({ ...context, at: place }), TASK_NUM: facts?.taskNum ?? 1 }
+  const { facts, at } = context.scope
+  const task = withScope(context, { at: [...at.slice(0, -1), item('task')] })
+  return { TASK_UID: runUid(task), TASK_NUM: facts?.taskNum ?? 1 }
 }
 
 function packFields({ pack, context }: Section): LuaTable {
   if (pack === undefined) return {}
-  const around = { workspace: context.workspace, aipackBase: aipackBase(context) }
+  const around = { workspace: context.scope.folders.workspace, aipackBase: aipackBase(context) }
   return {
     PACK_NAMESPACE: pack.namespace,
     PACK_NAME: pack.name,

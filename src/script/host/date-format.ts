@@ -1,25 +1,12 @@
-/** A moment taken apart, in UTC or in the local time zone. */
-export interface DateFields {
-  readonly year: number
-  /** 1 to 12. */
-  readonly month: number
-  readonly day: number
-  readonly hour: number
-  readonly min: number
-  readonly sec: number
-  /** 1 is Sunday. */
-  readonly wday: number
-  /** 1 is the first of January. */
-  readonly yday: number
-  readonly isdst: boolean
-  /** Minutes east of UTC. */
-  readonly offset: number
-  readonly zone: string
-  /** Whole seconds since 1970. */
-  readonly seconds: number
-}
+/** The parts of a time, in UTC or in the local time zone. */
+export type DateFields = Readonly<
+  Record<'year' | 'month' | 'day' | 'hour' | 'min' | 'sec' | 'wday' | 'yday' | 'offset' | 'seconds', number>
+> & { readonly isdst: boolean; readonly zone: string }
 
-/** Takes seconds since 1970 apart. */
+/**
+ * The parts of a time in seconds since 1970. Months, weekdays (from Sunday) and days of the year count from 1, `offset` is
+ * in minutes east of UTC.
+ */
 export function dateFields(seconds: number, { utc }: { readonly utc: boolean }): DateFields {
   const moment = new Date(seconds * 1000)
   const offset = utc ? 0 : -moment.getTimezoneOffset()
@@ -46,7 +33,7 @@ function startOfYear(year: number): number {
   return new Date(Date.UTC(2000, 0, 1)).setUTCFullYear(year)
 }
 
-/** Summer time is what is further east than the other half of the year. */
+/** The offset of winter time: the one that is further west. */
 function standardOffset(year: number): number {
   const winter = -new Date(year, 0, 1).getTimezoneOffset()
   const summer = -new Date(year, 6, 1).getTimezoneOffset()
@@ -58,25 +45,12 @@ function zoneName(moment: Date): string {
   return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
-const months = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
+const weekdays = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
+const months = 'January February March April May June July August September October November December'.split(' ')
 
 type Conversion = (fields: DateFields) => string
 
-/** What `strftime` of C99 knows, in the C locale. */
+/** The conversions of `strftime` in C99, in the C locale. Own code: libraries lack or differ in %g, %G, %V, %j and %E. */
 const conversions: Readonly<Record<string, Conversion | string>> = {
   a: ({ wday }) => (weekdays[wday - 1] ?? '').slice(0, 3),
   A: ({ wday }) => weekdays[wday - 1] ?? '',
@@ -118,10 +92,7 @@ const conversions: Readonly<Record<string, Conversion | string>> = {
   '%': () => '%',
 }
 
-/**
- * Text of a date by a `strftime` format, in the C locale.
- * @throws Error naming a conversion that does not exist
- */
+/** Formats a date as `strftime` does, in the C locale. @throws Error naming an unknown conversion */
 export function formatDate(format: string, fields: DateFields): string {
   return format.replaceAll(/%(?:E(?=[cCxXyY])|O(?=[deHImMSuUVwWy]))?([^]?)/g, (all: string, letter: string) => {
     const conversion = Object.hasOwn(conversions, letter) ? conversions[letter] : undefined
@@ -134,7 +105,7 @@ function pad(value: number, width = 2): string {
   return String(value).padStart(width, '0')
 }
 
-/** ISO 8601: weeks begin on Monday, and the first one holds the first Thursday. */
+/** ISO 8601: weeks start on Monday, and the first one contains the first Thursday. */
 function isoWeek({ year, yday, wday }: DateFields): { readonly year: number; readonly week: number } {
   const thursday = yday - ((wday + 5) % 7) + 3
   if (thursday < 1) return { year: year - 1, week: Math.ceil((thursday + daysIn(year - 1)) / 7) }

@@ -1,120 +1,105 @@
-import type { Place } from '../../event/effects.ts'
-import { trimEnd, trimStart, ensureSingleTrailingNewline } from './text-trim.ts'
-import {
-  appendToFile,
-  copyFile,
-  deleteEntry,
-  makeFolder,
-  moveEntry,
-  saveFile,
-  type FileCall,
-} from '../../tool/workspace-files.ts'
+import { BatonError } from '../../base/error.ts'
+import { part } from '../../event/place.ts'
+import { appendToFile, copyFile, deleteEntry, makeFolder, moveEntry, saveFile } from '../../tool/workspace-files.ts'
 import { fileStatus, readText } from '../../tool/workspace-reads.ts'
-import type { LuaValue } from '../engine.ts'
-import { content, flagOption, type LuaTable, optionsTable, pathText } from './arguments.ts'
-import { fileInfo } from './file-info.ts'
-import type { ModuleFunction, Section } from './module.ts'
-import { resolvePath } from './resolve-path.ts'
+import type { ActCall, Options } from './call.ts'
+import type { LuaTable } from './arguments.ts'
+import { infoOf } from './file-info.ts'
+import { acting, type ModuleFunction, several } from './module.ts'
+import { ensureSingleTrailingNewline, trimEnd, trimStart } from './text-lines.ts'
 
-/** The functions of `aip.file` that change files (spec/aipack.md 6.2, vectors 48 to 50). */
+/** The functions of `aip.file` that change files. */
 export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
-   * `aip.file.save(path, content, {trim_start?, trim_end?, single_trailing_newline?}?) → FileInfo`
-   * Writes a file and makes the folders above it; what was there is replaced. The options shape the content in this
-   * order.
+   * `aip.file.save(path, content, {trim_start?, trim_end?, single_trailing_newline?}?) → FileInfo` Writes a file and
+   * makes the folders above it; what was there is replaced. The options shape the content in this order.
    */
-  save: acting('save', ([path, data, options], call) => {
-    const target = call.resolve(path)
-    saveFile(target, shaped(content(data, call.name, 'the content'), optionsTable(options, call.name), call.name), call)
-    return infoOf(target, call)
+  save: acting((call) => {
+    const target = call.file(0)
+    saveFile(target, shaped(call.content(1, 'the content'), call.options(2)), call)
+    return infoOf(target, target, call.context)
   }),
   /**
    * `aip.file.append(path, content) → FileInfo`
    * Adds to the end of a file, which is made when it is missing, with the folders above it.
    */
-  append: acting('append', ([path, data], call) => {
-    const target = call.resolve(path)
-    appendToFile(target, content(data, call.name, 'the content'), call)
-    return infoOf(target, call)
+  append: acting((call) => {
+    const target = call.file(0)
+    appendToFile(target, call.content(1, 'the content'), call)
+    return infoOf(target, target, call.context)
   }),
   /**
    * `aip.file.copy(source, destination, {overwrite?}?) → FileInfo`
    * Copies a file. A missing source is an error, and so is a destination that exists, unless `overwrite` is true.
    */
-  copy: acting('copy', (args, call) => transfer(args, call, copyFile)),
+  copy: acting((call) => transfer(call, copyFile)),
   /**
-   * `aip.file.move(source, destination, {overwrite?}?) → FileInfo`
-   * Moves a file or folder. A missing source is an error, and so is a destination that exists, unless `overwrite` is
-   * true.
+   * `aip.file.move(source, destination, {overwrite?}?) → FileInfo` Moves a file or folder. A missing source is an
+   * error, and so is a destination that exists, unless `overwrite` is true.
    */
-  move: acting('move', (args, call) => transfer(args, call, moveEntry)),
+  move: acting((call) => transfer(call, moveEntry)),
   /**
    * `aip.file.delete(path) → boolean`
    * Deletes a file, a link or a folder with all in it; it does not go to the trash. false when there is nothing.
    */
-  delete: acting('delete', ([path], call) => deleteEntry(call.resolve(path), call)),
+  delete: acting((call) => deleteEntry(call.file(0), call)),
   /**
    * `aip.file.ensure_exists(path, content?, {content_when_empty?}?) → FileInfo`
    * Writes the content when the file is missing; with `content_when_empty` also when it holds nothing but white space.
    */
-  ensure_exists: acting('ensure_exists', ([path, data, options], call) => {
-    const target = call.resolve(path)
-    const initial = data === undefined || data === null ? '' : content(data, call.name, 'the content')
-    const whenEmpty = flagOption(optionsTable(options, call.name), 'content_when_empty', call.name)
-    if (isMissing(target, call, { whenEmpty })) saveFile(target, initial, call)
-    return fileInfo(pathText(path, call.name), fileStatus(target, call.context))
+  ensure_exists: acting((call) => {
+    const target = call.file(0)
+    const initial = call.has(1) ? call.content(1, 'the content') : ''
+    const whenEmpty = call.options(2).flag('content_when_empty')
+    const status = fileStatus(target, call.context)
+    const isEmpty = status?.kind === 'file' && whenEmpty && trimEnd(readText(target, call.context)) === ''
+    if (status === undefined || isEmpty) saveFile(target, initial, call)
+    return infoOf(call.path(0), target, call.context)
   }),
   /**
    * `aip.file.ensure_dir(path) → boolean`
    * Makes a folder and those above it: true when it was made, false when it was there. A file in its place is an error.
    */
-  ensure_dir: acting('ensure_dir', ([path], call) => makeFolder(call.resolve(path), call)),
+  ensure_dir: acting((call) => makeFolder(call.file(0), call)),
+  /**
+   * `aip.file.save_changes(path, changes) → FileInfo, {changed_count, failed_changes?}`
+   * Changes a file by blocks of `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE` lines, each replacing the first
+   * place where its text is found; without any such line the text is the whole new content. What is not found is
+   * listed in `failed_changes`; blocks that are not well formed are an error.
+   */
+  save_changes: acting(async (call) => {
+    const path = call.path(0)
+    const changes = call.text(1, 'the changes')
+    const target = call.resolve(path)
+    const { applySearchReplace } = await import('../../tool/changes/search-replace.ts')
+    const { effects } = call.context.services
+    const present = effects.observe([...call.at, part('read')], { name: call.name, args: [path] }, () =>
+      fileStatus(target, call.context) === undefined ? undefined : readText(target, call.context),
+    )
+    const { content, changedCount, failures } = applySearchReplace(present ?? '', changes)
+    if (present === undefined && changedCount === 0) {
+      throw new BatonError('FILE_FAILED', `there is no file ${call.shown(target)} to change`)
+    }
+    saveFile(target, content, call)
+    const failed = failures.map(({ search, replace, reason }) => ({ search, replace, reason }))
+    const info = { changed_count: changedCount, ...(failed.length === 0 ? {} : { failed_changes: failed }) }
+    return several(infoOf(path, target, call.context), info)
+  }),
 }
 
-interface ChangeCall extends FileCall {
-  /** The function, for messages. */
-  readonly name: string
-  readonly resolve: (path: LuaValue, what?: string) => string
-}
-
-type Changing = (args: readonly LuaValue[], call: ChangeCall) => LuaValue
-
-function acting(name: string, change: Changing): ModuleFunction {
-  const full = `aip.file.${name}`
-  return { effect: 'act', call: (args, section, at) => [change(args, changeCall(full, section, at))] }
-}
-
-function changeCall(name: string, { context }: Section, at: Place): ChangeCall {
-  return { name, context, at, resolve: (path, what) => resolvePath(pathText(path, name, what), context) }
-}
-
-function infoOf(path: string, { context }: ChangeCall): LuaTable {
-  return fileInfo(path, fileStatus(path, context))
-}
-
-function transfer(
-  [source, destination, options]: readonly LuaValue[],
-  call: ChangeCall,
-  work: typeof copyFile,
-): LuaTable {
-  const target = call.resolve(destination, 'the destination')
-  const overwrite = flagOption(optionsTable(options, call.name), 'overwrite', call.name)
-  work({ source: call.resolve(source, 'the source'), destination: target, overwrite }, call)
-  return fileInfo(pathText(destination, call.name), fileStatus(target, call.context))
+function transfer(call: ActCall, work: typeof copyFile): LuaTable {
+  const destination = call.file(1, 'the destination')
+  const overwrite = call.options(2).flag('overwrite')
+  work({ source: call.file(0, 'the source'), destination, overwrite }, call)
+  return infoOf(call.path(1), destination, call.context)
 }
 
 /** In this order: without white space at the start, at the end, with one newline at the end. Bytes stay as they are. */
-function shaped(data: string | Uint8Array, options: LuaTable, name: string): string | Uint8Array {
+function shaped(data: string | Uint8Array, options: Options): string | Uint8Array {
   if (typeof data !== 'string') return data
   let text = data
-  if (flagOption(options, 'trim_start', name)) text = trimStart(text)
-  if (flagOption(options, 'trim_end', name)) text = trimEnd(text)
-  if (flagOption(options, 'single_trailing_newline', name)) text = ensureSingleTrailingNewline(text)
+  if (options.flag('trim_start')) text = trimStart(text)
+  if (options.flag('trim_end')) text = trimEnd(text)
+  if (options.flag('single_trailing_newline')) text = ensureSingleTrailingNewline(text)
   return text
-}
-
-function isMissing(path: string, { context }: ChangeCall, { whenEmpty }: { readonly whenEmpty: boolean }): boolean {
-  const status = fileStatus(path, context)
-  if (status === undefined) return true
-  return whenEmpty && status.kind === 'file' && trimEnd(readText(path, context)) === ''
 }

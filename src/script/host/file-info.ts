@@ -1,10 +1,10 @@
-import type { FileStatus } from '../../tool/workspace-reads.ts'
+import type { RunContext } from '../../event/context.ts'
+import { type FileStatus, fileStatus } from '../../tool/workspace-reads.ts'
 import type { LuaTable } from './arguments.ts'
-import { pathParts, tidyPath } from './path-parts.ts'
-import { tildePath } from './resolve-path.ts'
+import { pathParts, tidyPath, tildePath } from './resolve-path.ts'
 
 /**
- * A FileInfo table (spec/aipack.md 6.0). `path` is shown as it is given, below the home folder with `~`. Without a
+ * A FileInfo table. `path` is shown as it is given, below the home folder with `~`. Without a
  * status there are no times and no size. `ctime` equals `mtime`, as in AIPack; both are microseconds since 1970.
  */
 export function fileInfo(path: string, status?: FileStatus): LuaTable {
@@ -19,8 +19,14 @@ export function fileInfo(path: string, status?: FileStatus): LuaTable {
     stem,
     ext,
     ...times,
-    is_likely_text: isLikelyText(ext),
+    // what is unknown counts as text
+    is_likely_text: !binaryExtensions.has(ext.toLowerCase()),
   }
+}
+
+/** The FileInfo of a file that was just written: `path` as it was given, `file` where it is (absolute). */
+export function infoOf(path: string, file: string, context: RunContext): LuaTable {
+  return fileInfo(path, fileStatus(file, context))
 }
 
 /** A FileRecord table: a FileInfo with the content. */
@@ -52,8 +58,3 @@ const binaryExtensions = new Set(
     'parquet npy npz onnx pt safetensors gguf'
   ).split(' '),
 )
-
-/** By its extension alone; what is unknown counts as text. */
-function isLikelyText(ext: string): boolean {
-  return !binaryExtensions.has(ext.toLowerCase())
-}

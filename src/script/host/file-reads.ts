@@ -1,14 +1,14 @@
 import { messageOf } from '../../base/error.ts'
-import { parseJsonc } from '../../base/jsonc.ts'
+import { parseJsonc } from '../../base/json-text.ts'
 import { mayRead } from '../../tool/guard.ts'
 import { decodeText, fileStatus, readBytes, readText, statusAt } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, integer, optionalText, optionsTable, pathText, textList } from './arguments.ts'
+import type { HostCall } from './call.ts'
 import { fileInfo, fileRecord } from './file-info.ts'
 import { withoutTopNull } from './json.ts'
-import { headingPattern, markdownSections, splitFirstSection, type MarkdownSection } from './md-sections.ts'
-import type { ModuleFunction, Section } from './module.ts'
-import { baseFolder, resolvePath } from './resolve-path.ts'
+import { headingPattern, type MarkdownSection, markdownSections, splitFirstSection } from './markdown.ts'
+import { type ModuleFunction, observing, readingFile } from './module.ts'
+import { resolvePath } from './resolve-path.ts'
 
 /** The functions of `aip.file` that read one file. */
 export const readFunctions: { readonly [name: string]: ModuleFunction } = {
@@ -16,109 +16,94 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
    * `aip.file.load(path, {base_dir?}?) → FileRecord`
    * Reads a text file; `path` in the result is as it was given. A file that is missing or not UTF-8 is an error.
    */
-  load: observing('load', ([path, options], section, name) => {
-    const given = pathText(path, name)
-    const base = baseFolder(optionsTable(options, name), section.context, name)
-    const absolute = resolvePath(given, section.context, base)
-    const text = readText(absolute, section.context)
-    return fileRecord(given, fileStatus(absolute, section.context), text)
+  load: readingFile((call) => {
+    const given = call.path(0)
+    const absolute = resolvePath(given, call.context, call.baseFolder(call.options(1)))
+    const text = readText(absolute, call.context)
+    return fileRecord(given, fileStatus(absolute, call.context), text)
   }),
   /**
-   * `aip.file.exists(path) → boolean`
-   * Whether something stands at the path; folders count. Never an error for a path: what may not be read or names a
-   * missing pack is not there.
+   * `aip.file.exists(path) → boolean` Whether something stands at the path; folders count. Never an error for a path:
+   * what may not be read or names a missing pack is not there.
    */
-  exists: observing('exists', ([path], section, name) => pathExists(pathText(path, name), section)),
+  exists: observing(pathExists),
   /**
    * `aip.file.info(path?) → FileInfo?`
    * Name, size and times of a file without its content. nil for nil, a blank path, a missing file and a folder.
    */
-  info: observing('info', ([path], section, name) => {
-    const given = optionalText(path, name)
+  info: observing((call) => {
+    const given = call.optionalText(0)
     if (given === undefined || given.trim() === '') return undefined
-    const status = fileStatus(resolvePath(pathText(given, name), section.context), section.context)
+    const status = fileStatus(call.file(0), call.context)
     return status?.kind === 'file' ? fileInfo(given, status) : undefined
   }),
   /**
-   * `aip.file.load_json(path) → any`
-   * Reads a JSON file as `aip.json.parse` reads text: comments and trailing commas are fine, an empty file is nil. What
-   * cannot be read is an error that names the file.
+   * `aip.file.load_json(path) → any` Reads a JSON file as `aip.json.parse` reads text: comments and trailing commas are
+   * fine, an empty file is nil. What cannot be read is an error that names the file.
    */
-  load_json: observing('load_json', ([path], section, name) => {
-    const given = pathText(path, name)
+  load_json: readingFile((call) => {
     try {
-      return withoutTopNull(parseJsonc(readGiven(given, section)))
+      return withoutTopNull(parseJsonc(textOf(call)))
     } catch (error) {
       throw error instanceof Error && error.name === 'JsonSyntaxError'
-        ? argumentError(name, `${given} is not JSON: ${messageOf(error)}`)
+        ? call.error(`${call.path(0)} is not JSON: ${messageOf(error)}`)
         : error
     }
   }),
   /**
-   * `aip.file.load_md_sections(path, headings?) → MdSection[]`
-   * The sections of a Markdown file. Without `headings` each heading is a section of its own. With them (a string or a
-   * list such as `"## Name"`, exact in level and case) a section holds its deeper headings too, and `""` is the text
-   * before the first heading.
+   * `aip.file.load_md_sections(path, headings?) → MdSection[]` The sections of a Markdown file. Without `headings` each
+   * heading is a section of its own. With them (a string or a list such as `"## Name"`, exact in level and case) a
+   * section holds its deeper headings too, and `""` is the text before the first heading.
    */
-  load_md_sections: observing('load_md_sections', ([path, headings], section, name) => {
-    const text = readGiven(pathText(path, name), section)
-    if (headings === undefined || headings === null) return markdownSections(text).map(sectionTable)
-    const patterns = textList(headings, name, 'the headings').map((heading) => {
+  load_md_sections: readingFile((call) => {
+    const text = textOf(call)
+    if (!call.has(1)) return markdownSections(text).map(sectionTable)
+    const patterns = call.textList(1, 'the headings').map((heading) => {
       const pattern = headingPattern(heading)
       if (pattern !== undefined) return pattern
-      throw argumentError(name, `"${heading}" is not a Markdown heading such as "## Name"`)
+      throw call.error(`"${heading}" is not a Markdown heading such as "## Name"`)
     })
     return markdownSections(text, patterns).map(sectionTable)
   }),
   /**
-   * `aip.file.load_md_split_first(path) → {before, first, after}`
-   * Splits a Markdown file at its first heading: `first` is its section (nil when there is none), `after` the rest;
-   * `before` is always `""`.
+   * `aip.file.load_md_split_first(path) → {before, first, after}` Splits a Markdown file at its first heading: `first`
+   * is its section (nil when there is none), `after` the rest; `before` is always `""`.
    */
-  load_md_split_first: observing('load_md_split_first', ([path], section, name) => {
-    const { first, after } = splitFirstSection(readGiven(pathText(path, name), section))
+  load_md_split_first: readingFile((call) => {
+    const { first, after } = splitFirstSection(textOf(call))
     return { before: '', first: first === undefined ? undefined : sectionTable(first), after }
   }),
   /**
    * `aip.file.line_spans(path) → [start, end][]`
    * Where each line begins and ends, as byte offsets from 0 for `read_span`; line breaks are not part of it.
    */
-  line_spans: observing('line_spans', ([path], section, name) =>
-    lineSpans(readBytes(resolvePath(pathText(path, name), section.context), section.context)),
-  ),
+  line_spans: readingFile((call) => lineSpans(readBytes(call.file(0), call.context))),
   /**
-   * `aip.file.read_span(path, start, end) → string`
-   * The text between two byte offsets from 0, the last not included. Offsets that are negative, reversed or behind the
-   * file, and a span that cuts a character, are errors.
+   * `aip.file.read_span(path, start, end) → string` The text between two byte offsets from 0, the last not included.
+   * Offsets that are negative, reversed or behind the file, and a span that cuts a character, are errors.
    */
-  read_span: observing('read_span', ([path, start, end], section, name) => {
-    const given = pathText(path, name)
-    const from = integer(start, name, 'the start')
-    const to = integer(end, name, 'the end')
-    if (from < 0 || to < 0) throw argumentError(name, 'the start and the end must not be negative')
-    if (to < from) throw argumentError(name, `the end ${to} lies before the start ${from}`)
-    const bytes = readBytes(resolvePath(given, section.context), section.context)
-    if (to > bytes.length) throw argumentError(name, `the end ${to} lies behind the ${bytes.length} bytes of ${given}`)
+  read_span: readingFile((call) => {
+    const given = call.path(0)
+    const from = call.integer(1, 'the start')
+    const to = call.integer(2, 'the end')
+    if (from < 0 || to < 0) throw call.error('the start and the end must not be negative')
+    if (to < from) throw call.error(`the end ${to} lies before the start ${from}`)
+    const bytes = readBytes(call.file(0), call.context)
+    if (to > bytes.length) throw call.error(`the end ${to} lies behind the ${bytes.length} bytes of ${given}`)
     return decodeText(bytes.subarray(from, to), `the span ${from} to ${to} of ${given}`)
   }),
 }
 
-type Reading = (args: readonly LuaValue[], section: Section, name: string) => LuaValue
-
-function observing(name: string, read: Reading): ModuleFunction {
-  const full = `aip.file.${name}`
-  return { effect: 'observe', call: (args, section) => [read(args, section, full)] }
-}
-
-function readGiven(path: string, { context }: Section): string {
-  return readText(resolvePath(path, context), context)
+function textOf(call: HostCall): string {
+  return readText(call.file(0), call.context)
 }
 
 /** Never an error: what cannot be resolved or may not be read does not exist for a script. Folders count. */
-export function pathExists(path: string, { context }: Section): boolean {
+export function pathExists(call: HostCall): boolean {
+  const path = call.path(0)
   try {
-    const absolute = resolvePath(path, context)
-    return mayRead(absolute, context) && statusAt(absolute) !== undefined
+    const absolute = call.resolve(path)
+    return mayRead(absolute, call.context) && statusAt(absolute) !== undefined
   } catch {
     return false
   }

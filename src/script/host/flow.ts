@@ -1,7 +1,7 @@
 import type { HostModule } from './module.ts'
 
 /**
- * `aip.flow` (spec/aipack.md 2.3, vectors 19 to 21): marker tables that a stage returns. In Lua, so that what a script
+ * `aip.flow`: marker tables that a stage returns. In Lua, so that what a script
  * puts into them stays what it is; they are checked when the value of the stage is read, not here.
  */
 export const flowModule: HostModule = {
@@ -17,14 +17,8 @@ export const flowModule: HostModule = {
      * `aip.flow.data_response({input?, data?, attachments?, options?}) → table`
      * What Data returns to go on with another input, with attachments or with options for this input alone.
      */
-    /**
-     * `aip.flow.skip(reason?) → table`
-     * What Before All returns to skip the agent, or Data to skip this input.
-     */
-    /**
-     * `aip.flow.redo_run() → table`
-     * What Before All or After All returns to have the agent run once more.
-     */
+    /** `aip.flow.skip(reason?) → table` What Before All returns to skip the agent, or Data to skip this input. */
+    /** `aip.flow.redo_run() → table` What Before All or After All returns to have the agent run once more. */
     text: `
 local function marker(kind, data) return { _aipack_ = { kind = kind, data = data } } end
 aip.flow = {

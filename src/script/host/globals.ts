@@ -1,47 +1,31 @@
 import { emit } from '../../event/context.ts'
-import { text } from './arguments.ts'
-import type { HostModule } from './module.ts'
+import { acting, type HostModule, several } from './module.ts'
 
 /**
- * The global helpers (spec/aipack.md 6.1): null tests, `print`, and `utils` and `aipack` as other names of `aip`.
+ * The global helpers: null tests, `print`, and `utils` and `aipack` as other names of `aip`.
  * `null`, `Null` and `NULL` themselves come from the engine. `print` joins by newline, shows text as it is and all else
  * as `aip.lua.dump` does, and becomes a `print` event with the agent's name.
  */
 export const globalsModule: HostModule = {
   name: '',
   functions: {
-    /**
-     * `print(...)`
-     * Prints its arguments, each on a line of its own; tables are shown as `aip.lua.dump` shows them.
-     */
-    print: {
-      effect: 'act',
-      call: ([line], { context, agentName }) => {
-        emit(context, { type: 'print', name: agentName, text: printable(line) })
-        return []
-      },
-    },
+    /** `print(...)` Prints its arguments, each on a line of its own; tables are shown as `aip.lua.dump` shows them. */
+    print: acting((call) => {
+      const [line] = call.args
+      const text = line instanceof Uint8Array ? Buffer.from(line).toString('utf8') : call.text(0)
+      emit(call.context, { type: 'print', name: call.section.agentName, text })
+      return several()
+    }),
   },
   lua: {
     name: 'globals',
-    /**
-     * `is_null(value) → boolean`
-     * `is_not_null(value) → boolean`
-     * Whether a value is nil or null, or neither of both.
-     */
-    /**
-     * `nil_if_null(value) → any`
-     * nil for null, else the value.
-     */
-    /**
-     * `value_or(...) → any`
-     * The first argument that is neither nil nor null; when there is none, the last.
-     */
+    /** `is_null(value) → boolean` `is_not_null(value) → boolean` Whether a value is nil or null, or neither of both. */
+    /** `nil_if_null(value) → any` nil for null, else the value. */
+    /** `value_or(...) → any` The first argument that is neither nil nor null; when there is none, the last. */
     /**
      * `is_table(value) → boolean`
      * `is_list(value) → boolean`
-     * `is_object(value) → boolean`
-     * Whether a value is a table; one with a first element; one without, as `{}` is.
+     * `is_object(value) → boolean` Whether a value is a table; one with a first element; one without, as `{}` is.
      */
     text: `
 local null, emit, dump = null, print, aip.lua.dump
@@ -77,8 +61,4 @@ utils, aipack = aip, aip
 for name, make in pairs(aip.flow) do aip[name] = make end
 `,
   },
-}
-
-function printable(line: Parameters<typeof text>[0]): string {
-  return line instanceof Uint8Array ? Buffer.from(line).toString('utf8') : text(line, 'print')
 }

@@ -1,17 +1,30 @@
+import { createHash } from 'node:crypto'
+import { base58, loadBlake3Digest } from '../../base/hash.ts'
+import { readBytes } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, luaTypeName } from './arguments.ts'
-import { loadBlake3, shaNames, shaText, type DigestEncoding } from './digest.ts'
-import type { HostModule, ModuleFunction } from './module.ts'
+import { luaTypeName } from './arguments.ts'
+import type { HostCall } from './call.ts'
+import { acting, type HostModule, type ModuleFunction, pure, readingFile, several } from './module.ts'
 
-/** Endings of the function names; `aip.file` has `_b58u` instead of `_b58` (spec/aipack.md 12, 32). */
-const endings: readonly (readonly [string, DigestEncoding])[] = [
-  ['', 'hex'],
-  ['_b58', 'b58'],
-  ['_b64', 'b64'],
-  ['_b64u', 'b64u'],
-]
+/** How bytes are written as text. `b64` is padded; `b64u` is for URLs and is not. */
+export type DigestEncoding = 'hex' | 'b64' | 'b64u' | 'b58'
 
-/** `aip.hash` (spec/aipack.md 6.2, vector 78): the digest of a text, nil for nil. */
+type Digest = (content: string | Uint8Array) => Uint8Array
+/** SHA-2 is there at once; the code of BLAKE3 is loaded at the first use. */
+type Algorithm = { readonly digest: Digest } | { load(): Promise<Digest> }
+
+const algorithms: { readonly [name: string]: Algorithm } = {
+  sha256: { digest: (content) => createHash('sha256').update(content).digest() },
+  sha512: { digest: (content) => createHash('sha512').update(content).digest() },
+  blake3: {
+    async load() {
+      const digest = await loadBlake3Digest()
+      return (content) => digest(typeof content === 'string' ? Buffer.from(content) : content)
+    },
+  },
+}
+
+/** `aip.hash`: the digest of a text, nil for nil. */
 export const hashModule: HostModule = {
   name: 'aip.hash',
   /**
@@ -23,56 +36,91 @@ export const hashModule: HostModule = {
   /**
    * `aip.hash.sha256_b64(text?) → string?`
    * `aip.hash.sha512_b64(text?) → string?`
-   * `aip.hash.blake3_b64(text?) → string?`
-   * The same in Base64, padded.
+   * `aip.hash.blake3_b64(text?) → string?` The same in Base64, padded.
    */
   /**
    * `aip.hash.sha256_b64u(text?) → string?`
    * `aip.hash.sha512_b64u(text?) → string?`
-   * `aip.hash.blake3_b64u(text?) → string?`
-   * The same in Base64 for URLs, not padded.
+   * `aip.hash.blake3_b64u(text?) → string?` The same in Base64 for URLs, not padded.
    */
   /**
    * `aip.hash.sha256_b58(text?) → string?`
    * `aip.hash.sha512_b58(text?) → string?`
-   * `aip.hash.blake3_b58(text?) → string?`
-   * The same in Base58 with the alphabet of Bitcoin.
+   * `aip.hash.blake3_b58(text?) → string?` The same in Base58 with the alphabet of Bitcoin.
    */
-  functions: Object.fromEntries(
-    endings.flatMap(([ending, encoding]) => [
-      ...shaNames.map((name) => shaFunction(name, ending, encoding)),
-      blake3Function(ending, encoding),
-    ]),
+  functions: forAll({ '': 'hex', _b58: 'b58', _b64: 'b64', _b64u: 'b64u' }, (algorithm, encoding) =>
+    pure((call) => {
+      if ('digest' in algorithm) return textDigest(call, algorithm.digest, encoding)
+      return algorithm.load().then((digest) => textDigest(call, digest, encoding))
+    }),
   ),
 }
 
-function shaFunction(
-  name: (typeof shaNames)[number],
-  ending: string,
-  encoding: DigestEncoding,
-): [string, ModuleFunction] {
-  const full = `aip.hash.${name}${ending}`
-  const hash = (content: string | Uint8Array): string => shaText(content, name, encoding)
-  return [name + ending, { effect: 'pure', call: ([value]) => [mapContent(value, full, hash)] }]
+/**
+ * `aip.file.hash_sha256(path) → string`
+ * `aip.file.hash_sha512(path) → string`
+ * `aip.file.hash_blake3(path) → string` The digest of the bytes of a file in hexadecimal. A missing file is an error.
+ */
+/**
+ * `aip.file.hash_sha256_b64(path) → string`
+ * `aip.file.hash_sha512_b64(path) → string`
+ * `aip.file.hash_blake3_b64(path) → string` The same in Base64, padded.
+ */
+/**
+ * `aip.file.hash_sha256_b64u(path) → string`
+ * `aip.file.hash_sha512_b64u(path) → string`
+ * `aip.file.hash_blake3_b64u(path) → string` The same in Base64 for URLs, not padded.
+ */
+/**
+ * `aip.file.hash_sha256_b58u(path) → string`
+ * `aip.file.hash_sha512_b58u(path) → string`
+ * `aip.file.hash_blake3_b58u(path) → string` The same in Base58 with the alphabet of Bitcoin.
+ */
+/** The twelve `hash_…` functions of `aip.file`: the digest of a file's bytes. */
+export const fileHashFunctions: HostModule['functions'] = forAll(
+  { '': 'hex', _b64: 'b64', _b64u: 'b64u', _b58u: 'b58' },
+  (algorithm, encoding) => {
+    const hashFile = (call: HostCall, digest: Digest): string =>
+      encoded(digest(readBytes(call.file(0), call.context)), encoding)
+    if ('digest' in algorithm) return readingFile((call) => hashFile(call, algorithm.digest))
+    return acting(async (call) => {
+      const digest = await algorithm.load()
+      return several(...call.observeFile(() => [hashFile(call, digest)]))
+    })
+  },
+  'hash_',
+)
+
+/** A function for each algorithm and encoding; `endings` and the prefix are those of their names. */
+function forAll(
+  endings: { readonly [ending: string]: DigestEncoding },
+  make: (algorithm: Algorithm, encoding: DigestEncoding) => ModuleFunction,
+  prefix = '',
+): HostModule['functions'] {
+  return Object.fromEntries(
+    Object.entries(endings).flatMap(([ending, encoding]) =>
+      Object.entries(algorithms).map(([name, algorithm]) => [prefix + name + ending, make(algorithm, encoding)]),
+    ),
+  )
 }
 
-/** It changes nothing, but its code is loaded at the first use, and only these calls can wait. */
-function blake3Function(ending: string, encoding: DigestEncoding): [string, ModuleFunction] {
-  const name = `blake3${ending}`
-  return [
-    name,
-    {
-      effect: 'act',
-      call: async ([value]) => {
-        const hash = await loadBlake3()
-        return [mapContent(value, `aip.hash.${name}`, (content) => hash(content, encoding))]
-      },
-    },
-  ]
-}
-
-function mapContent(value: LuaValue, name: string, hash: (content: string | Uint8Array) => string): LuaValue {
+function textDigest(call: HostCall, digest: Digest, encoding: DigestEncoding): LuaValue {
+  const [value] = call.args
   if (value === undefined) return undefined
-  if (typeof value === 'string' || value instanceof Uint8Array) return hash(value)
-  throw argumentError(name, `argument 1 must be a string or nil, but was ${luaTypeName(value)}`)
+  if (typeof value === 'string' || value instanceof Uint8Array) return encoded(digest(value), encoding)
+  throw call.error(`argument 1 must be a string or nil, but was ${luaTypeName(value)}`)
+}
+
+/** Bytes as text. */
+export function encoded(bytes: Uint8Array, encoding: DigestEncoding): string {
+  switch (encoding) {
+    case 'hex':
+      return Buffer.from(bytes).toString('hex')
+    case 'b64':
+      return Buffer.from(bytes).toString('base64')
+    case 'b64u':
+      return Buffer.from(bytes).toString('base64url')
+    case 'b58':
+      return base58(bytes)
+  }
 }

@@ -1,10 +1,10 @@
 import { compareBytes } from '../../base/byte-order.ts'
+import type { Json } from '../../base/json.ts'
 import type { LuaValue } from '../engine.ts'
 import { isTable, luaTypeName, type LuaTable } from './arguments.ts'
-import { isOrderable, ordered } from './json-ordered.ts'
 
 /**
- * JSON text of a Lua value read as `data` (spec/aipack.md 6.0): keys in byte order, nil and null as null, big integers
+ * JSON text of a Lua value read as `data`: keys in byte order, nil and null as null, big integers
  * with all digits. `indent` is the number of spaces per level, up to 10; without it the text is one line.
  * @throws Error for NaN, infinity and text that is not UTF-8, saying where
  */
@@ -51,4 +51,43 @@ function enclose(items: readonly string[], marks: string, { indent, level }: Wri
   if (indent === 0) return marks.charAt(0) + items.join(',') + marks.charAt(1)
   const inside = `\n${' '.repeat(indent * (level + 1))}`
   return `${marks.charAt(0)}${inside}${items.join(`,${inside}`)}\n${' '.repeat(indent * level)}${marks.charAt(1)}`
+}
+
+/**
+ * True when `JSON.stringify` writes the `ordered` value as it should be, many times faster than piece by piece. It has
+ * no big integers, takes NaN for null, and puts keys that are numbers first.
+ */
+export function isOrderable(value: LuaValue): boolean {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value)
+    case 'object':
+      if (value === null) return true
+      if (Array.isArray(value)) return value.every(isOrderable)
+      return (
+        isTable(value) && Object.entries(value as LuaTable).every(([key, item]) => keepsPlace(key) && isOrderable(item))
+      )
+    default:
+      return typeof value !== 'bigint'
+  }
+}
+
+function keepsPlace(key: string): boolean {
+  const first = key.charCodeAt(0)
+  const isDigit = first >= 48 && first <= 57
+  return !isDigit && key !== '__proto__'
+}
+
+/** The value with the keys of its tables in byte order, nil as null, and without keys whose value is nil. */
+export function ordered(value: LuaValue): Json {
+  if (value === undefined) return null
+  if (Array.isArray(value)) return value.map(ordered)
+  if (!isTable(value)) return value as Json
+  const table = value as LuaTable
+  const copy: { [key: string]: Json } = {}
+  for (const key of Object.keys(table).toSorted(compareBytes)) {
+    const item = table[key]
+    if (item !== undefined) copy[key] = ordered(item)
+  }
+  return copy
 }

@@ -1,78 +1,54 @@
 import { messageOf } from '../../base/error.ts'
-import { JsonSyntaxError } from '../../base/jsonc.ts'
+import { type ExactJson, JsonSyntaxError, parseJsonc, parseStrictJson } from '../../base/json-text.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, optionalText } from './arguments.ts'
-import { readRelaxedJson, readStrictJson } from './json-read.ts'
+import { argumentError } from './arguments.ts'
 import { jsonText } from './json-text.ts'
-import type { HostModule, ModuleFunction } from './module.ts'
+import { type HostModule, type ModuleFunction, pure } from './module.ts'
 
-/** `aip.json` (spec/aipack.md 6.2, vectors 74 and 75). */
+/** `aip.json`. */
 export const jsonModule: HostModule = {
   name: 'aip.json',
   functions: {
     /**
-     * `aip.json.parse(text?) → any`
-     * Reads JSON, also with comments, trailing commas and names without quotes. nil for nil, for an empty text and for
-     * `null`; null inside is the `null` value. What cannot be read is an error.
+     * `aip.json.parse(text?) → any` Reads JSON, also with comments, trailing commas and names without quotes. nil for
+     * nil, for an empty text and for `null`; null inside is the `null` value. What cannot be read is an error.
      */
-    parse: { effect: 'pure', call: ([content]) => [parse(optionalText(content, 'aip.json.parse'))] },
+    parse: pure((call) => {
+      const content = call.optionalText(0)
+      if (content === undefined) return undefined
+      try {
+        return withoutTopNull(readRelaxedJson(content))
+      } catch (error) {
+        throw argumentError(`${call.name} failed`, messageOf(error))
+      }
+    }),
     /**
      * `aip.json.parse_ndjson(text?) → list?`
      * One value for each line that is not blank. JSON is strict here, and an error names the line. nil for nil.
      */
-    parse_ndjson: {
-      effect: 'pure',
-      call: ([content]) => [parseLines(optionalText(content, 'aip.json.parse_ndjson'))],
-    },
+    parse_ndjson: pure((call) => {
+      const content = call.optionalText(0)
+      return content === undefined ? undefined : parseJsonLines(content, `${call.name} failed`)
+    }),
     /**
      * `aip.json.stringify(value) → string`
      * The value as JSON on one line, keys sorted; `{}` is an empty list. Functions, NaN and infinities are errors.
      */
-    stringify: writer('stringify', 0),
-    /**
-     * `aip.json.stringify_to_line(value) → string`
-     * Another name of `aip.json.stringify`.
-     */
-    stringify_to_line: writer('stringify_to_line', 0),
-    /**
-     * `aip.json.stringify_pretty(value) → string`
-     * The same on several lines, indented by two blanks.
-     */
-    stringify_pretty: writer('stringify_pretty', 2),
+    stringify: writer(0),
+    /** `aip.json.stringify_to_line(value) → string` Another name of `aip.json.stringify`. */
+    stringify_to_line: writer(0),
+    /** `aip.json.stringify_pretty(value) → string` The same on several lines, indented by two blanks. */
+    stringify_pretty: writer(2),
   },
 }
 
-function writer(name: string, indent: number): ModuleFunction {
-  const full = `aip.json.${name}`
-  return {
-    effect: 'pure',
-    tables: 'data',
-    call: ([value]) => {
-      try {
-        return [jsonText(value, { indent })]
-      } catch (error) {
-        throw argumentError(full, messageOf(error))
-      }
-    },
-  }
+function writer(indent: number): ModuleFunction {
+  return pure((call) => call.attempt(() => jsonText(call.args[0], { indent })), { tables: 'data' })
 }
 
-function parse(content: string | undefined): LuaValue {
-  if (content === undefined) return undefined
-  try {
-    return withoutTopNull(readRelaxedJson(content))
-  } catch (error) {
-    throw argumentError('aip.json.parse failed', messageOf(error))
-  }
-}
-
-/** Null at the top is nil; inside it is the sentinel (spec/aipack.md 2.2). */
+/** Null at the top is nil; inside it is the sentinel. */
 export function withoutTopNull(value: LuaValue): LuaValue {
   return value ?? undefined
-}
-
-function parseLines(content: string | undefined): LuaValue {
-  return content === undefined ? undefined : parseJsonLines(content, 'aip.json.parse_ndjson failed')
 }
 
 /**
@@ -89,4 +65,38 @@ export function parseJsonLines(content: string, what: string): readonly LuaValue
       throw argumentError(what, `line ${index + 1} is not JSON: ${reason}`)
     }
   })
+}
+
+/**
+ * What `parseJsonc` reads, and fails with. Nearly all text is strict JSON, which the engine reads many times faster.
+ * @throws JsonSyntaxError
+ */
+export function readRelaxedJson(text: string): LuaValue {
+  return readExact(text) ?? parseJsonc(text)
+}
+
+/** What `parseStrictJson` reads, and fails with. @throws JsonSyntaxError */
+export function readStrictJson(text: string): LuaValue {
+  return readExact(text) ?? parseStrictJson(text)
+}
+
+/** Undefined, or null, when the slow reader has to look at the text. */
+function readExact(text: string): ExactJson | undefined {
+  try {
+    const value = JSON.parse(text) as ExactJson
+    return isExact(value, 0) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const deepest = 200
+
+/** False where a number may have lost digits or is out of range, and below the depth the slow reader refuses. */
+function isExact(value: ExactJson, depth: number): boolean {
+  if (typeof value === 'number') return !Number.isInteger(value) ? Number.isFinite(value) : Number.isSafeInteger(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth >= deepest) return false
+  if (Array.isArray(value)) return value.every((item: ExactJson) => isExact(item, depth + 1))
+  return Object.values(value).every((item: ExactJson) => isExact(item, depth + 1))
 }

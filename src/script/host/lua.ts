@@ -1,7 +1,7 @@
 import type { HostModule } from './module.ts'
 
 /**
- * `aip.lua` (spec/aipack.md 6.2, vector 83). In Lua, because merging changes the first table in place and shares inner
+ * `aip.lua`. In Lua, because merging changes the first table in place and shares inner
  * tables, and because `dump` shows functions too.
  */
 export const luaModule: HostModule = {
@@ -9,14 +9,10 @@ export const luaModule: HostModule = {
   functions: {},
   lua: {
     name: 'aip.lua',
+    /** `aip.lua.dump(value) → string` The value as Lua would write it, indented; functions and cycles are named. */
     /**
-     * `aip.lua.dump(value) → string`
-     * The value as Lua would write it, indented; functions and cycles are named.
-     */
-    /**
-     * `aip.lua.merge(target, ...tables) → target`
-     * Copies the keys of the other tables into the first, which is changed and given back; later ones win. nil and null
-     * are skipped, other values that are no tables are an error.
+     * `aip.lua.merge(target, ...tables) → target` Copies the keys of the other tables into the first, which is changed
+     * and given back; later ones win. nil and null are skipped, other values that are no tables are an error.
      */
     /**
      * `aip.lua.merge_deep(target, ...tables) → target`

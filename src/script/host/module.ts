@@ -1,11 +1,10 @@
-import type { JsonObject } from '../../base/json.ts'
-import type { Steps } from '../../base/steps.ts'
+import type { Steps } from '../../base/concurrency.ts'
 import type { AgentPack } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
-import type { Place } from '../../event/effects.ts'
+import type { Place } from '../../event/place.ts'
 import type { LuaChunk, LuaValue, TableReading } from '../engine.ts'
-import type { LoadedModules } from '../loaded-modules.ts'
-import type { ModuleReader } from '../module-reader.ts'
+import type { LoadedModules, ModuleReader } from '../module-reader.ts'
+import type { ActCall, HostCall } from './call.ts'
 
 /** Which part of an agent a section is; `chunk` is a whole `.lua` file. Data, Output and chunks run once per task. */
 export type SectionStage = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'
@@ -20,8 +19,6 @@ export interface Section {
   readonly agentName: string
   /** The pack the agent was named through. */
   readonly pack?: AgentPack
-  /** Options in force for this section. */
-  readonly options: JsonObject
   /** Runs another agent and gives `{ outputs, after_all, redo_requested }`; made by agent/. */
   readonly runAgent: (name: string, call: AgentCallArguments, at: Place) => Promise<LuaValue>
   /** Finds what `require` names; shared by the sections of a run. */
@@ -39,27 +36,30 @@ export interface AgentCallArguments {
 type Values = readonly LuaValue[]
 
 /**
- * One function of an `aip.*` module. What it declares decides how resume treats it (DESIGN 7):
- * `pure` gives the same result for the same arguments; `observe` reads something from outside and is recorded and
- * answered by its number; `act` changes something and calls `context.effects` itself, at the place it is given.
+ * One function of an `aip.*` module. What it declares decides how resume treats it: `pure` gives the same result for the
+ * same arguments; `observe` reads something from outside and is recorded and answered by its number; `act` changes
+ * something and calls `context.services.effects` itself, at the place of the call.
  */
 export type ModuleFunction =
   | {
       readonly effect: 'pure'
       readonly tables?: TableReading
-      readonly call: (args: Values, section: Section) => Values
+      /** Waits only for code that is loaded at its first use. */
+      readonly call: (call: HostCall) => Values | Promise<Values>
     }
   | {
       readonly effect: 'observe'
       readonly tables?: TableReading
-      readonly call: (args: Values, section: Section) => Values
-      /** The same for what may take long, as a listing of many folders: then the script waits, and can be stopped. */
-      readonly steps?: (args: Values, section: Section) => Steps<Values>
+      /** Its first argument names the one file that it reads. */
+      readonly readsFile?: true
+      readonly call: (call: HostCall) => Values
     }
+  /** For what may take long, as a listing of many folders: the script waits, and can be stopped. */
+  | { readonly effect: 'observe'; readonly tables?: TableReading; readonly steps: (call: HostCall) => Steps<Values> }
   | {
       readonly effect: 'act'
       readonly tables?: TableReading
-      readonly call: (args: Values, section: Section, at: Place) => Values | Promise<Values>
+      readonly call: (call: ActCall) => Values | Promise<Values>
     }
 
 /** An `aip.<name>` module: functions in TypeScript, and a part in Lua where values must be shared by reference. */
@@ -68,4 +68,61 @@ export interface HostModule {
   readonly functions: { readonly [name: string]: ModuleFunction }
   /** Runs in the globals once the functions are in place. */
   readonly lua?: LuaChunk
+}
+
+/** None or several values as the result of a function. */
+class Several {
+  readonly values: Values
+
+  constructor(values: Values) {
+    this.values = values
+  }
+}
+
+export function several(...values: Values): Several {
+  return new Several(values)
+}
+
+type Result = LuaValue | Several
+
+interface Reading {
+  readonly tables?: TableReading
+}
+
+/** A `pure` function. */
+export function pure(work: (call: HostCall) => Result | Promise<Result>, reading: Reading = {}): ModuleFunction {
+  return { ...reading, effect: 'pure', call: (call) => allValues(work(call)) }
+}
+
+/** A function that observes something. */
+export function observing(work: (call: HostCall) => Result): ModuleFunction {
+  return { effect: 'observe', call: (call) => values(work(call)) }
+}
+
+/** A function that observes the file its first argument names. */
+export function readingFile(work: (call: HostCall) => Result): ModuleFunction {
+  return { effect: 'observe', readsFile: true, call: (call) => values(work(call)) }
+}
+
+/** A function that observes in steps, because it may take long. */
+export function listing(work: (call: HostCall) => Steps<LuaValue>): ModuleFunction {
+  return {
+    effect: 'observe',
+    *steps(call) {
+      return [yield* work(call)]
+    },
+  }
+}
+
+/** A function that acts. */
+export function acting(work: (call: ActCall) => Result | Promise<Result>, reading: Reading = {}): ModuleFunction {
+  return { ...reading, effect: 'act', call: (call) => allValues(work(call)) }
+}
+
+function allValues(result: Result | Promise<Result>): Values | Promise<Values> {
+  return result instanceof Promise ? result.then(values) : values(result)
+}
+
+function values(result: Result): Values {
+  return result instanceof Several ? result.values : [result]
 }

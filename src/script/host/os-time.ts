@@ -1,83 +1,66 @@
 import { messageOf } from '../../base/error.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, integer, isTable, type LuaTable, luaTypeName, text } from './arguments.ts'
+import { integer, keyedTable, luaTypeName } from './arguments.ts'
+import type { HostCall } from './call.ts'
 import { dateFields, formatDate } from './date-format.ts'
-import type { HostModule, Section } from './module.ts'
+import { type HostModule, observing, pure } from './module.ts'
 
 /**
- * The time functions of Lua's `os`; all else of it reaches outside and does not exist. They observe, so that a resumed
- * section sees the times it saw before. Unlike C, `os.time` leaves the table it is given as it is and works out summer
- * time itself.
+ * The time functions of Lua's `os`; the others reach outside and do not exist. They observe, so that a resumed section
+ * sees the same times again. Unlike C, `os.time` does not change its argument and determines summer time itself.
  */
 export const osModule: HostModule = {
   name: 'os',
   functions: {
-    /**
-     * `os.time(table?) → integer`
-     * Now, or a date given by its fields in local time, in seconds since 1970.
-     */
-    time: { effect: 'observe', call: ([table], section) => [timeOf(table, section)] },
-    /**
-     * `os.date(format?, time?) → string`
-     * A time as text, as in C, or with `*t` as a table; `!` in front means UTC.
-     */
-    date: { effect: 'observe', call: ([format, time], section) => [dateOf(format, time, section)] },
-    /**
-     * `os.clock() → number`
-     * Seconds of processor time of the process.
-     */
-    clock: { effect: 'observe', call: () => [processorSeconds()] },
-    /**
-     * `os.difftime(later, earlier) → number`
-     * Seconds between two times.
-     */
-    difftime: {
-      effect: 'pure',
-      call: ([later, earlier]) => [seconds(later, 'os.difftime') - seconds(earlier, 'os.difftime')],
-    },
+    /** `os.time(table?) → integer` Now, or a date given by its fields in local time, in seconds since 1970. */
+    time: observing(timeOf),
+    /** `os.date(format?, time?) → string` A time as text, as in C, or with `*t` as a table; `!` in front means UTC. */
+    date: observing(dateOf),
+    /** `os.clock() → number` Seconds of processor time of the process. */
+    clock: observing(() => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    }),
+    /** `os.difftime(later, earlier) → number` Seconds between two times. */
+    difftime: pure((call) => seconds(call, 0) - seconds(call, 1)),
   },
 }
 
-function now({ context }: Section): number {
-  return Math.floor(context.now().getTime() / 1000)
+function now({ context }: HostCall): number {
+  return Math.floor(context.services.now().getTime() / 1000)
 }
 
-function processorSeconds(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1e6
-}
-
-function seconds(value: LuaValue, name: string): number {
-  if (typeof value === 'number') return value
-  return integer(value, name, 'the time')
+function seconds(call: HostCall, index: number): number {
+  const value = call.args[index]
+  return typeof value === 'number' ? value : call.integer(index, 'the time')
 }
 
 const latest = 8.64e12
 
-function timeOf(value: LuaValue, section: Section): number {
-  const name = 'os.time'
-  if (value === undefined) return now(section)
-  if (!isTable(value)) throw argumentError(name, `argument 1 must be a table, but was ${luaTypeName(value)}`)
-  const table = Array.isArray(value) ? {} : (value as LuaTable)
+function timeOf(call: HostCall): number {
+  const [value] = call.args
+  if (value === undefined) return now(call)
+  const table = keyedTable(value)
+  if (table === undefined) throw call.error(`argument 1 must be a table, but was ${luaTypeName(value)}`)
   const field = (key: string, missing?: number): number => {
     const given = table[key] ?? missing
-    if (given === undefined) throw argumentError(name, `field '${key}' missing in date table`)
-    return integer(given, name, `field '${key}'`)
+    if (given === undefined) throw call.error(`field '${key}' missing in date table`)
+    return integer(given, call.name, `field '${key}'`)
   }
-  // years below 100 mean themselves here; hours, minutes and seconds may run over, as in C
+  // unlike with the constructor, years below 100 are meant literally; as in C, fields may exceed their range
   const date = new Date(2000, 0, 1)
   date.setFullYear(field('year'), field('month') - 1, field('day'))
   const time = date.setHours(field('hour', 12), field('min', 0), field('sec', 0)) / 1000
   if (Number.isFinite(time)) return time
-  throw argumentError(name, 'the date is too far away to be a time')
+  throw call.error('the date is too far away to be a time')
 }
 
-function dateOf(format: LuaValue, time: LuaValue, section: Section): LuaValue {
-  const name = 'os.date'
-  const wanted = format === undefined ? '%c' : text(format, name, 'the format')
+function dateOf(call: HostCall): LuaValue {
+  const [format, time] = call.args
+  const wanted = format === undefined ? '%c' : call.text(0, 'the format')
   const utc = wanted.startsWith('!')
-  const moment = time === undefined ? now(section) : integer(time, name, 'the time')
-  if (Math.abs(moment) > latest) throw argumentError(name, 'the time is too far away to be a date')
+  const moment = time === undefined ? now(call) : call.integer(1, 'the time')
+  if (Math.abs(moment) > latest) throw call.error('the time is too far away to be a date')
   const fields = dateFields(moment, { utc })
   const pattern = wanted.slice(utc ? 1 : 0)
   if (pattern.startsWith('*t')) {
@@ -87,6 +70,6 @@ function dateOf(format: LuaValue, time: LuaValue, section: Section): LuaValue {
   try {
     return formatDate(pattern, fields)
   } catch (error) {
-    throw argumentError(name, `bad argument #1 to 'date' (${messageOf(error)})`)
+    throw call.error(`bad argument #1 to 'date' (${messageOf(error)})`)
   }
 }

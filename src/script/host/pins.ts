@@ -1,56 +1,51 @@
 import { emit } from '../../event/context.ts'
-import type { LuaValue } from '../engine.ts'
-import { argumentError, isTable, luaTypeName, optionsTable, text, textOption } from './arguments.ts'
-import type { ModuleFunction, Section } from './module.ts'
+import { isTable, luaTypeName, text } from './arguments.ts'
+import { type HostCall, Options } from './call.ts'
+import { acting, type HostModule, several } from './module.ts'
+
+/** `aip.run`: what is shown about the run of this agent. */
+export const runModule: HostModule = { name: 'aip.run', functions: pinFunctions('run') }
+
+/** `aip.task`: what is shown about the task that a section works on. */
+export const taskModule: HostModule = { name: 'aip.task', functions: pinFunctions('task') }
 
 type Scope = 'run' | 'task'
 
-/**
- * `pin` and `set_label` of `aip.run` and `aip.task` (spec/aipack.md 6.2). They only send events; in Before All and After
- * All there is no task.
- */
-export function pinFunctions(scope: Scope): { readonly [name: string]: ModuleFunction } {
+/** They only send events. */
+function pinFunctions(scope: Scope): HostModule['functions'] {
   return {
     /**
      * `aip.run.pin(iden, priority?, content)`
-     * `aip.task.pin(iden, priority?, content)`
-     * Shows a line about the run, or about this input, until it is shown anew with the same `iden`. Lower priorities
-     * stand first, nil last. `content` is a text or `{label?, content}`. `aip.task.pin` is an error in Before All and
-     * After All.
+     * `aip.task.pin(iden, priority?, content)` Shows a line about the run, or
+     * about this input, until it is shown anew with the same `iden`. Lower priorities stand first, nil last. `content`
+     * is a text or `{label?, content}`. `aip.task.pin` is an error in Before All and After All.
      */
-    pin: {
-      effect: 'act',
-      call: (args, section) => {
-        const name = `aip.${scope}.pin`
-        refuseOutsideTask(scope, name, section)
-        emit(section.context, { type: 'pin', scope, ...readPin(args, name) })
-        return []
-      },
-    },
+    pin: acting((call) => {
+      refuseOutsideTask(scope, call)
+      emit(call.context, { type: 'pin', scope, ...readPin(call) })
+      return several()
+    }),
     /**
      * `aip.run.set_label(label)`
      * `aip.task.set_label(label)`
      * Names the run, or this input, in what is shown. `aip.task.set_label` is an error in Before All and After All.
      */
-    set_label: {
-      effect: 'act',
-      call: ([label], section) => {
-        const name = `aip.${scope}.set_label`
-        refuseOutsideTask(scope, name, section)
-        if (typeof label !== 'string') {
-          throw argumentError(name, `the label must be a string, but was ${luaTypeName(label)}`)
-        }
-        emit(section.context, { type: 'label', scope, label })
-        return []
-      },
-    },
+    set_label: acting((call) => {
+      const [label] = call.args
+      refuseOutsideTask(scope, call)
+      if (typeof label !== 'string') throw call.error(`the label must be a string, but was ${luaTypeName(label)}`)
+      emit(call.context, { type: 'label', scope, label })
+      return several()
+    }),
   }
 }
 
-function refuseOutsideTask(scope: Scope, name: string, { stage }: Section): void {
+/** In Before All and After All there is no task. */
+function refuseOutsideTask(scope: Scope, call: HostCall): void {
+  const { stage } = call.section
   if (scope === 'run' || (stage !== 'before_all' && stage !== 'after_all')) return
   const where = stage === 'before_all' ? 'Before All' : 'After All'
-  throw argumentError(name, `there is no task in ${where}; call ${name.replace('.task.', '.run.')} there`)
+  throw call.error(`there is no task in ${where}; call ${call.name.replace('.task.', '.run.')} there`)
 }
 
 interface Pin {
@@ -61,28 +56,31 @@ interface Pin {
 }
 
 /** `(iden, content)` or `(iden, priority, content)`; a priority may be nil. */
-function readPin(args: readonly LuaValue[], name: string): Pin {
-  if (args.length < 2 || args.length > 3) {
-    throw argumentError(name, `takes (iden, content) or (iden, priority, content), but got ${args.length} arguments`)
+function readPin(call: HostCall): Pin {
+  const count = call.args.length
+  if (count < 2 || count > 3) {
+    throw call.error(`takes (iden, content) or (iden, priority, content), but got ${count} arguments`)
   }
-  const [id] = args
-  if (typeof id !== 'string') throw argumentError(name, `iden must be a string, but was ${luaTypeName(id)}`)
-  return { id, priority: args.length === 3 ? priorityOf(args[1], name) : null, ...contentOf(args.at(-1), name) }
+  const [id] = call.args
+  if (typeof id !== 'string') throw call.error(`iden must be a string, but was ${luaTypeName(id)}`)
+  return { id, priority: count === 3 ? priorityOf(call) : null, ...contentOf(call) }
 }
 
-function priorityOf(value: LuaValue, name: string): number | null {
-  if (value === undefined || value === null) return null
+function priorityOf(call: HostCall): number | null {
+  if (!call.has(1)) return null
+  const [, value] = call.args
   const priority = typeof value === 'bigint' ? Number(value) : value
   if (typeof priority === 'number' && Number.isFinite(priority)) return priority
-  throw argumentError(name, `the priority must be a number, but was ${luaTypeName(value)}`)
+  throw call.error(`the priority must be a number, but was ${luaTypeName(value)}`)
 }
 
-function contentOf(value: LuaValue, name: string): Pick<Pin, 'label' | 'content'> {
+function contentOf(call: HostCall): Pick<Pin, 'label' | 'content'> {
+  const value = call.args.at(-1)
   if (!isTable(value)) {
-    const shown = typeof value === 'boolean' ? String(value) : text(value, name, 'the content')
-    return { label: 'Pin:', content: shown }
+    const content = typeof value === 'boolean' ? String(value) : text(value, call.name, 'the content')
+    return { label: 'Pin:', content }
   }
-  const table = optionsTable(value, name)
-  const label = textOption(table, 'label', name) ?? 'Pin:'
-  return { label, content: text(table['content'], name, 'content in the table') }
+  const options = new Options(value, call.name)
+  const content = text(options.table['content'], call.name, 'content in the table')
+  return { label: options.text('label') ?? 'Pin:', content }
 }

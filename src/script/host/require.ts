@@ -1,11 +1,11 @@
 import { dirname } from 'node:path'
 import { displayPath } from '../../base/files.ts'
+import { withoutMark } from '../../prompt/lines.ts'
 import { moduleFiles } from '../module-reader.ts'
-import { text } from './arguments.ts'
-import type { HostModule, Section } from './module.ts'
+import { type HostModule, pure, several, type Section } from './module.ts'
 
 /**
- * `require` (spec/aipack.md 3.7): modules are `lua/<name>.lua` and `lua/<name>/init.lua` beside the agent, then in the
+ * `require`: modules are `lua/<name>.lua` and `lua/<name>/init.lua` beside the agent, then in the
  * root of its pack. They run in the real globals, so they never see the variables of the section; each runs once in a
  * Lua state. It is in Lua, because a module may wait while it is loaded. `package.loaded` is the only part of `package`.
  *
@@ -15,11 +15,10 @@ export const requireModule: HostModule = {
   name: '',
   functions: {
     /**
-     * `require(name) → any`
-     * Loads the Lua module `lua/<name>.lua` or `lua/<name>/init.lua` beside the agent or in its pack, once for each
-     * section. A module that is not found, and modules that require each other, are errors.
+     * `require(name) → any` Loads the Lua module `lua/<name>.lua` or `lua/<name>/init.lua` beside the agent or in its
+     * pack, once for each section. A module that is not found, and modules that require each other, are errors.
      */
-    require: { effect: 'pure', call: ([name], section) => findModule(text(name, 'require', 'the module'), section) },
+    require: pure((call) => several(...findModule(call.text(0, 'the module'), call.section))),
   },
   lua: {
     name: 'require',
@@ -68,7 +67,7 @@ function findModule(name: string, section: Section): readonly [string | undefine
   const { agentFile, context, pack, loaded } = section
   const folders = [...new Set([dirname(agentFile), ...(pack === undefined ? [] : [pack.dir])])]
   const found = section.findModule(name, folders, context)
-  const shown = (path: string): string => displayPath(context.workspace, path)
+  const shown = (path: string): string => displayPath(context.scope.folders.workspace, path)
   if (found === undefined) {
     return [undefined, `module '${name}' not found: there is no ${moduleFiles(name, folders).map(shown).join(', no ')}`]
   }
@@ -78,6 +77,6 @@ function findModule(name: string, section: Section): readonly [string | undefine
 
 /** The text of a module as Lua reads it: without a byte order mark, and with a first line for a Unix shell made a comment. */
 export function asLua(source: string): string {
-  const code = source.startsWith('\uFEFF') ? source.slice(1) : source
+  const code = withoutMark(source)
   return code.startsWith('#') ? `--${code}` : code
 }

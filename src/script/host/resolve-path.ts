@@ -1,22 +1,17 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { RunContext } from '../../event/context.ts'
-import { packFolder } from '../../pack/pack-path.ts'
+import { packFolder } from '../../pack/find-pack.ts'
 import { isPackPath, parsePackRef } from '../../pack/pack-ref.ts'
-import type { LuaTable } from './arguments.ts'
-import { pathText } from './arguments.ts'
-
-/** What of a run decides where a path leads. */
-export type PathContext = Pick<RunContext, 'workspace' | 'runId' | 'places'>
 
 /**
- * The absolute path that a script means (spec/aipack.md 3.5): `~/` is the home folder, absolute paths stay, `$tmp` is
+ * The absolute path that a script means: `~/` is the home folder, absolute paths stay, `$tmp` is
  * the run's own folder, `namespace@name` a pack, and all others start from `base`, the workspace when left out. `.` and
  * `..` are worked out as text; whether it exists is not looked at.
  * Unlike AIPack, `logo@2x.png` is a file name: only `namespace@name` before a slash, a `$` or the end is a pack.
  * @throws BatonError AGENT_NOT_FOUND for a pack that is nowhere and a reference that is malformed
  */
-export function resolvePath(path: string, context: PathContext, base = context.workspace): string {
+export function resolvePath(path: string, context: RunContext, base = context.scope.folders.workspace): string {
   const expanded = expandTilde(path)
   if (isAbsolute(expanded)) return resolve(expanded)
   const special = splitSpecial(path, context)
@@ -27,7 +22,7 @@ export function resolvePath(path: string, context: PathContext, base = context.w
  * The same for a glob: what stands behind the pack or `$tmp` stays a glob, and characters of the folder that mean
  * something in globs are taken as they are. A leading `!` stays.
  */
-export function resolveGlob(glob: string, context: PathContext): string {
+export function resolveGlob(glob: string, context: RunContext): string {
   const negated = glob.startsWith('!') ? '!' : ''
   const path = glob.slice(negated.length)
   if (path === '~' || path.startsWith('~/')) return `${negated}${escapeGlob(homedir())}${path.slice(1)}`
@@ -36,33 +31,25 @@ export function resolveGlob(glob: string, context: PathContext): string {
   return `${negated}${escapeGlob(special.folder)}${special.rest === '' ? '' : `/${special.rest}`}`
 }
 
-interface SpecialPath {
-  readonly folder: string
-  /** Below the folder; may be empty. */
-  readonly rest: string
-}
-
 /** Paths whose first name is not that of a file: `$tmp` and packs. */
-function splitSpecial(path: string, context: PathContext): SpecialPath | undefined {
+function splitSpecial(path: string, context: RunContext) {
   if (path === '$tmp' || path.startsWith('$tmp/')) {
     return { folder: temporaryFolder(context), rest: path.slice('$tmp/'.length) }
   }
   if (!isPackPath(path)) return undefined
   const ref = parsePackRef(path)
-  const { workspace, places } = context
-  const known = places ?? { packRoots: [] }
-  const folder = packFolder(ref, { ...known, workspace, aipackBase: aipackBase(context) })
+  const folder = packFolder(ref, { ...context.scope.folders, aipackBase: aipackBase(context) })
   return { folder, rest: ref.subPath ?? '' }
 }
 
 /** AIPack's own folder, which need not exist. */
-export function aipackBase({ places }: Pick<PathContext, 'places'>): string {
-  return places?.aipackBase ?? join(homedir(), '.aipack-base')
+export function aipackBase({ scope }: RunContext): string {
+  return scope.folders.aipackBase ?? join(homedir(), '.aipack-base')
 }
 
 /** Where `$tmp` is: one folder for each run. Made by the first file that is written there. */
-export function temporaryFolder({ workspace, runId }: Pick<PathContext, 'workspace' | 'runId'>): string {
-  return join(workspace, '.aipack', '.session', runId, 'tmp')
+export function temporaryFolder({ scope }: RunContext): string {
+  return join(scope.folders.workspace, '.aipack', '.session', scope.runId, 'tmp')
 }
 
 function escapeGlob(path: string): string {
@@ -74,15 +61,71 @@ export function expandTilde(path: string): string {
   return path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path
 }
 
-/** The folder that relative paths and globs start from: the option `base_dir`, or the workspace. */
-export function baseFolder(options: LuaTable, context: PathContext, name: string): string {
-  const given = options['base_dir']
-  if (given === undefined || given === null) return context.workspace
-  return resolvePath(pathText(given, name, 'the option base_dir'), context)
-}
-
-/** A path for scripts: absolute paths below the home folder begin with `~` (spec/aipack.md 3.5). */
+/** A path for scripts: absolute paths below the home folder begin with `~`. */
 export function tildePath(path: string): string {
   const home = homedir()
   return isAbsolute(path) && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}
+
+/** The parts of a path as text, without looking at the disk. */
+export interface PathParts {
+  /** Undefined when there is nothing above: for `/` and the empty path. */
+  readonly parent: string | undefined
+  /** Last name; empty for `/`, `.` and `..`. */
+  readonly name: string
+  /** Name without its last extension; `.gitignore` has none. */
+  readonly stem: string
+  readonly ext: string
+}
+
+/** Splits a path. Slashes at its end do not count. */
+export function pathParts(path: string): PathParts {
+  const trimmed = withoutTail(path)
+  const slash = trimmed.lastIndexOf('/')
+  const last = trimmed.slice(slash + 1)
+  const isName = last !== '.' && last !== '..'
+  const dot = isName ? last.lastIndexOf('.') : -1
+  return {
+    parent: trimmed === '' || trimmed === '/' ? undefined : withoutTail(trimmed.slice(0, slash + 1)),
+    name: isName ? last : '',
+    stem: isName ? (dot > 0 ? last.slice(0, dot) : last) : '',
+    ext: dot > 0 ? last.slice(dot + 1) : '',
+  }
+}
+
+/** Without slashes and `/.` at the end, as long as something is left. */
+function withoutTail(path: string): string {
+  let end = path.length
+  for (;;) {
+    if (end > 1 && path[end - 1] === '/') end -= 1
+    else if (end > 1 && path[end - 1] === '.' && path[end - 2] === '/') end -= 1
+    else return path.slice(0, end)
+  }
+}
+
+/** With single slashes and without `.` in the middle; `./` in front and a slash at the end stay. */
+export function tidyPath(path: string): string {
+  return path.replaceAll(/\/(?:\.?\/)+/g, '/')
+}
+
+/** `part` below `base`; an absolute part replaces it. */
+export function joinPath(base: string, part: string): string {
+  if (part.startsWith('/') || base === '') return tidyPath(part)
+  return tidyPath(base.endsWith('/') ? base + part : `${base}/${part}`)
+}
+
+/** The way from one path to another; undefined when there is none, from a relative to an absolute one for example. */
+export function pathDifference(path: string, base: string): string | undefined {
+  if (path.startsWith('/') !== base.startsWith('/')) return path.startsWith('/') ? tidyPath(path) : undefined
+  const to = names(path)
+  const from = names(base)
+  const shared = from.findIndex((name, index) => name !== to[index])
+  const common = shared === -1 ? from.length : shared
+  const up = from.slice(common)
+  if (up.includes('..')) return undefined
+  return [...up.map(() => '..'), ...to.slice(common)].join('/')
+}
+
+function names(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.')
 }

@@ -1,82 +1,70 @@
-import { orderVersions, parseVersion, type Version } from '../../base/semver.ts'
+import type * as semverCode from '../../base/semver.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, text } from './arguments.ts'
-import type { HostModule } from './module.ts'
+import type { HostCall } from './call.ts'
+import { type HostModule, type ModuleFunction, pure } from './module.ts'
 
-/** `aip.semver` (spec/aipack.md 6.2, vectors 76 and 77). */
+/** `aip.semver`. Its code is loaded at the first call. */
 export const semverModule: HostModule = {
   name: 'aip.semver',
   functions: {
     /**
-     * `aip.semver.compare(left, operator, right) → boolean`
-     * Compares two versions by `<`, `<=`, `=`, `==`, `>=`, `>`, `!=` or `~=`. Build metadata counts. What is no version
-     * or no operator is an error.
+     * `aip.semver.compare(left, operator, right) → boolean` Compares two versions by `<`, `<=`, `=`, `==`, `>=`, `>`,
+     * `!=` or `~=`. Build metadata counts. What is no version or no operator is an error.
      */
-    compare: {
-      effect: 'pure',
-      call: ([left, operator, right]) => {
-        const name = 'aip.semver.compare'
-        const order = orderVersions(
-          version(left, name, 'the first version'),
-          version(right, name, 'the second version'),
-        )
-        return [holds(order, text(operator, name, 'the operator'))]
-      },
-    },
+    compare: withVersions((call, { orderVersions, parseVersion }) => {
+      const left = version(call, parseVersion, { index: 0, what: 'the first version' })
+      const right = version(call, parseVersion, { index: 2, what: 'the second version' })
+      return holds(orderVersions(left, right), call)
+    }),
     /**
      * `aip.semver.parse(version) → {major, minor, patch, prerelease?, build?}`
      * Takes a version apart. What is no version is an error.
      */
-    parse: {
-      effect: 'pure',
-      call: ([value]) => {
-        const { major, minor, patch, prerelease, build } = version(value, 'aip.semver.parse', 'the version')
-        return [{ major, minor, patch, prerelease: prerelease || undefined, build: build || undefined }]
-      },
-    },
+    parse: withVersions((call, { parseVersion }) => {
+      const { major, minor, patch, prerelease, build } = version(call, parseVersion)
+      return { major, minor, patch, prerelease: prerelease || undefined, build: build || undefined }
+    }),
     /**
      * `aip.semver.is_prerelease(version) → boolean`
      * Whether a version is one before the release, such as `1.0.0-beta.1`. What is no version is an error.
      */
-    is_prerelease: {
-      effect: 'pure',
-      call: ([value]) => [version(value, 'aip.semver.is_prerelease', 'the version').prerelease !== ''],
-    },
-    /**
-     * `aip.semver.valid(version) → boolean`
-     * Whether the text is a version; all three numbers are needed.
-     */
-    valid: {
-      effect: 'pure',
-      call: ([value]) => [parseVersion(text(value, 'aip.semver.valid', 'the version')) !== undefined],
-    },
+    is_prerelease: withVersions((call, { parseVersion }) => version(call, parseVersion).prerelease !== ''),
+    /** `aip.semver.valid(version) → boolean` Whether the text is a version; all three numbers are needed. */
+    valid: withVersions((call, { parseVersion }) => parseVersion(call.text(0, 'the version')) !== undefined),
   },
 }
 
-function version(value: LuaValue, name: string, what: string): Version {
-  const given = text(value, name, what)
-  const parsed = parseVersion(given)
-  if (parsed !== undefined) return parsed
-  throw argumentError(name, `${what} must be like 1.2.3 or 1.2.3-beta.1, but was "${given}"`)
+type SemVer = typeof semverCode
+
+function withVersions(work: (call: HostCall, semver: SemVer) => LuaValue): ModuleFunction {
+  return pure(async (call) => work(call, await import('../../base/semver.ts')))
 }
 
-function holds(order: number, operator: string): boolean {
-  switch (operator) {
-    case '<':
-      return order < 0
-    case '<=':
-      return order <= 0
-    case '=':
-    case '==':
-      return order === 0
-    case '>=':
-      return order >= 0
-    case '>':
-      return order > 0
-    case '!=':
-    case '~=':
-      return order !== 0
-    default:
-      throw argumentError('aip.semver.compare', `there is no operator "${operator}"; use < <= = == >= > != or ~=`)
-  }
+function version(
+  call: HostCall,
+  parse: SemVer['parseVersion'],
+  { index, what } = { index: 0, what: 'the version' },
+): semverCode.Version {
+  const given = call.text(index, what)
+  const parsed = parse(given)
+  if (parsed !== undefined) return parsed
+  throw call.error(`${what} must be like 1.2.3 or 1.2.3-beta.1, but was "${given}"`)
+}
+
+const operators: { readonly [operator: string]: (order: number) => boolean } = {
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '=': (order) => order === 0,
+  '==': (order) => order === 0,
+  '>=': (order) => order >= 0,
+  '>': (order) => order > 0,
+  '!=': (order) => order !== 0,
+  '~=': (order) => order !== 0,
+}
+
+function holds(order: number, call: HostCall): boolean {
+  const operator = call.text(1, 'the operator')
+  const test = Object.hasOwn(operators, operator) ? operators[operator] : undefined
+  if (test !== undefined) return test(order)
+  throw call.error(`there is no operator "${operator}"; use < <= = == >= > != or ~=`)
 }

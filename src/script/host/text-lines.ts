@@ -1,11 +1,33 @@
-/** Two parts of a text; the second is undefined when nothing separates them. */
-export type TextPair = readonly [string, string | undefined]
+const whitespace = /\p{White_Space}/u
+
+/** The text without white space (as Unicode defines it) at its start. */
+export function trimStart(text: string): string {
+  return text.replace(/^\p{White_Space}+/u, '')
+}
+
+/** The text without white space (as Unicode defines it) at its end. */
+export function trimEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && whitespace.test(text.charAt(end - 1))) end -= 1
+  return text.slice(0, end)
+}
+
+/** The text with exactly one newline at its end; an empty text becomes one newline. */
+export function ensureSingleTrailingNewline(text: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === '\n') end -= 1
+  return `${text.slice(0, end)}\n`
+}
 
 /**
- * Splits at the first or last line that is exactly `line`. The line and the line breaks around it belong to no part
- * (spec/aipack.md 6.2, vectors 35 to 37). A text that ends with a line break has no further empty line.
+ * Splits at the first or last line that is exactly `line`. The line and the line breaks around it belong to no part. A
+ * text that ends with a line break has no further empty line.
  */
-export function splitAtLine(text: string, line: string, which: 'first' | 'last'): TextPair {
+export function splitAtLine(
+  text: string,
+  line: string,
+  which: 'first' | 'last',
+): readonly [string, string | undefined] {
   const lines = lineSpans(text).filter(({ start, end }) => text.slice(start, end) === line)
   const found = which === 'first' ? lines[0] : lines.at(-1)
   if (found === undefined) return [text, undefined]
@@ -19,7 +41,8 @@ interface LineSpan {
   readonly next: number
 }
 
-function lineSpans(text: string): LineSpan[] {
+/** Where each line of a text begins and ends, and where the next one begins. */
+export function lineSpans(text: string): LineSpan[] {
   const spans: LineSpan[] = []
   for (let start = 0; start < text.length;) {
     const newline = text.indexOf('\n', start)
@@ -38,40 +61,24 @@ function withoutBreak(text: string): string {
 
 /** The text behind its first `count` line breaks; empty when it has fewer, and for a negative count. */
 export function removeFirstLines(text: string, count: number): string {
-  if (count < 0) return ''
-  let start = 0
-  for (let removed = 0; removed < count; removed += 1) {
-    const newline = text.indexOf('\n', start)
-    if (newline === -1) return ''
-    start = newline + 1
-  }
-  return text.slice(start)
+  return count < 0 ? '' : text.split('\n').slice(count).join('\n')
 }
 
 /** The text before its last `count` line breaks; empty when it has fewer, and for a negative count. */
 export function removeLastLines(text: string, count: number): string {
-  if (count < 0) return ''
-  let end = text.length
-  for (let removed = 0; removed < count; removed += 1) {
-    if (end === 0) return ''
-    const newline = text.lastIndexOf('\n', end - 1)
-    if (newline === -1) return ''
-    end = newline
-  }
-  return text.slice(0, end)
-}
-
-export interface LineBlocks {
-  readonly blocks: readonly string[]
-  /** All other lines. */
-  readonly rest: string
+  const lines = text.split('\n')
+  return count < 0 || count > lines.length ? '' : lines.slice(0, lines.length - count).join('\n')
 }
 
 /**
  * Takes runs of lines that begin with `prefix` out of a text, at most `first` runs; later ones stay in the rest. Every
- * line of the results ends with a newline (spec/aipack.md 6.2 `extract_line_blocks`, vectors 39 and 40).
+ * line of the results ends with a newline.
  */
-export function extractLineBlocks(text: string, prefix: string, first = Number.POSITIVE_INFINITY): LineBlocks {
+export function extractLineBlocks(
+  text: string,
+  prefix: string,
+  first = Number.POSITIVE_INFINITY,
+): { readonly blocks: readonly string[]; readonly rest: string } {
   const blocks: string[] = []
   const rest: string[] = []
   let inBlock = false
@@ -114,4 +121,24 @@ export function replaceMarkers(text: string, sections: readonly string[]): strin
   if (inside) throw new Error('a <<START>> has no <<END>> behind it')
   if (used < sections.length) throw new Error(`there are ${used} regions, but ${sections.length} sections`)
   return result.join('\n')
+}
+
+const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const
+
+/**
+ * A number of bytes as nine characters, right aligned, in steps of 1000 with two decimals above bytes. Negative counts as 0.
+ */
+export function formatSize(bytes: number, lowestUnit = 'B'): string {
+  const wanted = lowestUnit.toUpperCase()
+  let unit = Math.max(
+    0,
+    units.findIndex((name) => name === wanted && name !== 'PB'),
+  )
+  const whole = Math.max(0, Math.round(bytes))
+  let size = whole / 1000 ** unit
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000
+    unit += 1
+  }
+  return unit === 0 ? `${String(whole).padStart(6)} B ` : `${size.toFixed(2).padStart(6)} ${units[unit] ?? ''}`
 }

@@ -1,176 +1,123 @@
 import { decodeHtmlEntities } from '../../base/html-entities.ts'
-import { messageOf } from '../../base/error.ts'
-import type { LuaValue } from '../engine.ts'
+import { keyedTable, luaTypeName, text } from './arguments.ts'
+import { type HostCall, Options } from './call.ts'
+import { type HostModule, type ModuleFunction, pure, several } from './module.ts'
 import {
-  argumentError,
-  extrudeOption,
-  flagOption,
-  integer,
-  isTable,
-  list,
-  luaTypeName,
-  optionalText,
-  optionsTable,
-  text,
-  textOption,
-} from './arguments.ts'
-import { formatSize } from './format-size.ts'
-import type { HostModule, ModuleFunction } from './module.ts'
-import { ensureSingleTrailingNewline, trimEnd, trimStart } from './text-trim.ts'
-import { extractLineBlocks, removeFirstLines, removeLastLines, replaceMarkers, splitAtLine } from './text-lines.ts'
+  ensureSingleTrailingNewline,
+  extractLineBlocks,
+  formatSize,
+  removeFirstLines,
+  removeLastLines,
+  replaceMarkers,
+  splitAtLine,
+  trimEnd,
+  trimStart,
+} from './text-lines.ts'
 
-type Values = readonly LuaValue[]
-type TextWork = (subject: string, rest: Values, name: string) => Values
-
-/** A function of a text and more arguments. Nil as text gives nil (spec/aipack.md 6.0, vector 41). */
-function onText(name: string, work: TextWork): ModuleFunction {
-  const full = `aip.text.${name}`
-  return {
-    effect: 'pure',
-    call: ([subject, ...rest]) => {
-      const found = optionalText(subject, full)
-      return found === undefined ? [undefined] : work(found, rest, full)
-    },
-  }
-}
-
-const works: { readonly [name: string]: TextWork } = {
-  /**
-   * `aip.text.trim(text?) → string?`
-   * Without white space at the start and at the end. As for all of `aip.text`, nil gives nil, and anything but a string
-   * is an error.
-   */
-  trim: (subject) => [trimStart(trimEnd(subject))],
-  /**
-   * `aip.text.trim_start(text?) → string?`
-   * Without white space at the start.
-   */
-  trim_start: (subject) => [trimStart(subject)],
-  /**
-   * `aip.text.trim_end(text?) → string?`
-   * Without white space at the end.
-   */
-  trim_end: (subject) => [trimEnd(subject)],
-  /**
-   * `aip.text.truncate(text?, max, ellipsis?) → string?`
-   * At most `max` characters, the ellipsis included, which stands only where something was cut off.
-   */
-  truncate: (subject, [most, ellipsis], name) => [
-    truncate(subject, integer(most, name, 'the length'), optionalText(ellipsis, name, 'the ellipsis') ?? ''),
-  ],
-  /**
-   * `aip.text.split_first(text?, separator) → string?, string?`
-   * The text before and behind the first separator. Without one: the text and nil.
-   */
-  split_first: (subject, [separator], name) => splitAt(subject, text(separator, name, 'the separator'), 'first'),
-  /**
-   * `aip.text.split_last(text?, separator) → string?, string?`
-   * The same at the last separator.
-   */
-  split_last: (subject, [separator], name) => splitAt(subject, text(separator, name, 'the separator'), 'last'),
-  /**
-   * `aip.text.split_first_line(text?, line) → string?, string?`
-   * Splits at the first line that is equal to `line`; the line breaks around it are dropped. Without one: the text and
-   * nil.
-   */
-  split_first_line: (subject, [line], name) => splitAtLine(subject, text(line, name, 'the separator'), 'first'),
-  /**
-   * `aip.text.split_last_line(text?, line) → string?, string?`
-   * The same at the last such line.
-   */
-  split_last_line: (subject, [line], name) => splitAtLine(subject, text(line, name, 'the separator'), 'last'),
-  /**
-   * `aip.text.remove_first_line(text?) → string?`
-   * Without the first line; `""` when there is but one.
-   */
-  remove_first_line: (subject) => [removeFirstLines(subject, 1)],
-  /**
-   * `aip.text.remove_first_lines(text?, count) → string?`
-   * Without the first lines; `""` when there are not more.
-   */
-  remove_first_lines: (subject, [count], name) => [removeFirstLines(subject, integer(count, name, 'the count'))],
-  /**
-   * `aip.text.remove_last_line(text?) → string?`
-   * Without the last line; `""` when there is but one.
-   */
-  remove_last_line: (subject) => [removeLastLines(subject, 1)],
-  /**
-   * `aip.text.remove_last_lines(text?, count) → string?`
-   * Without the last lines; `""` when there are not more.
-   */
-  remove_last_lines: (subject, [count], name) => [removeLastLines(subject, integer(count, name, 'the count'))],
-  /**
-   * `aip.text.replace_markers(text?, sections) → string?`
-   * Replaces the regions from a line with `<<START>>` to one with `<<END>>` by the sections in turn: texts, or tables
-   * with `content`. Another number of sections than regions is an error.
-   */
-  replace_markers: (subject, [sections], name) => [replaceAll(subject, sections, name)],
-  /**
-   * `aip.text.ensure(text?, {prefix?, suffix?}) → string?`
-   * Adds a prefix and a suffix where the text does not have them yet. Other options are an error.
-   */
-  ensure: (subject, [options], name) => [ensure(subject, options, name)],
-  /**
-   * `aip.text.ensure_single_trailing_newline(text?) → string?`
-   * With one line break at the end, neither none nor several; `""` becomes a line break.
-   */
-  ensure_single_trailing_newline: (subject) => [ensureSingleTrailingNewline(subject)],
-  /**
-   * `aip.text.ensure_single_ending_newline(text?) → string?`
-   * Another name of `ensure_single_trailing_newline`.
-   */
-  ensure_single_ending_newline: (subject) => [ensureSingleTrailingNewline(subject)],
-  /**
-   * `aip.text.escape_decode(text?) → string?`
-   * With HTML entities such as `&lt;` written out.
-   */
-  escape_decode: (subject) => [decodeHtmlEntities(subject)],
-  /**
-   * `aip.text.escape_decode_if_needed(text?) → string?`
-   * The same, but only for a text in which `&lt;` occurs.
-   */
-  escape_decode_if_needed: (subject) => [subject.includes('&lt;') ? decodeHtmlEntities(subject) : subject],
-  /**
-   * `aip.text.extract_line_blocks(text?, {starts_with, extrude?, first?}) → string[]?, string?`
-   * Lines that follow one another and begin with `starts_with` form a block; `first` limits how many are taken. With
-   * `extrude = "content"` the second value is the text without them.
-   */
-  extract_line_blocks: (subject, [options], name) => lineBlocks(subject, options, name),
-}
-
-/**
- * `aip.text.format_size(bytes?, options?) → string?`
- * A size for people, right-aligned in 9 characters, by powers of 1000: `  1.50 KB`. `options` is the lowest unit,
- * `B` (as any other text), `KB`, `MB`, `GB` or `TB`, or `{lowest_unit?, trim?}`. nil for nil.
- */
-const formatSizeFunction: ModuleFunction = {
-  effect: 'pure',
-  call: ([bytes, options]) => {
-    const name = 'aip.text.format_size'
-    if (bytes === undefined) return [undefined]
-    if (typeof bytes !== 'number' && typeof bytes !== 'bigint') {
-      throw argumentError(name, `the size must be a number, but was ${luaTypeName(bytes)}`)
-    }
-    if (typeof options === 'string') return [formatSize(Number(bytes), { lowestUnit: options })]
-    const table = optionsTable(options, name)
-    const lowestUnit = textOption(table, 'lowest_unit', name)
-    const size = formatSize(Number(bytes), lowestUnit === undefined ? {} : { lowestUnit })
-    return [flagOption(table, 'trim', name) ? size.trim() : size]
-  },
-}
-
-/** `aip.text`: 20 functions over text (spec/aipack.md 6.2, vectors 32 to 43). */
+/** `aip.text`. */
 export const textModule: HostModule = {
   name: 'aip.text',
   functions: {
-    ...Object.fromEntries(Object.entries(works).map(([name, work]) => [name, onText(name, work)])),
-    format_size: formatSizeFunction,
+    /**
+     * `aip.text.trim(text?) → string?` Without white space at the start and at the end. As for all of `aip.text`, nil
+     * gives nil, and anything but a string is an error.
+     */
+    trim: onText((subject) => trimStart(trimEnd(subject))),
+    /** `aip.text.trim_start(text?) → string?` Without white space at the start. */
+    trim_start: onText(trimStart),
+    /** `aip.text.trim_end(text?) → string?` Without white space at the end. */
+    trim_end: onText(trimEnd),
+    /**
+     * `aip.text.truncate(text?, max, ellipsis?) → string?`
+     * At most `max` characters, the ellipsis included, which stands only where something was cut off.
+     */
+    truncate: onText((subject, call) =>
+      truncate(subject, call.integer(1, 'the length'), call.optionalText(2, 'the ellipsis') ?? ''),
+    ),
+    /**
+     * `aip.text.split_first(text?, separator) → string?, string?`
+     * The text before and behind the first separator. Without one: the text and nil.
+     */
+    split_first: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'first')),
+    /** `aip.text.split_last(text?, separator) → string?, string?` The same at the last separator. */
+    split_last: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'last')),
+    /**
+     * `aip.text.split_first_line(text?, line) → string?, string?` Splits at the first line that is equal to `line`; the
+     * line breaks around it are dropped. Without one: the text and nil.
+     */
+    split_first_line: onText((subject, call) =>
+      several(...splitAtLine(subject, call.text(1, 'the separator'), 'first')),
+    ),
+    /** `aip.text.split_last_line(text?, line) → string?, string?` The same at the last such line. */
+    split_last_line: onText((subject, call) => several(...splitAtLine(subject, call.text(1, 'the separator'), 'last'))),
+    /** `aip.text.remove_first_line(text?) → string?` Without the first line; `""` when there is but one. */
+    remove_first_line: onText((subject) => removeFirstLines(subject, 1)),
+    /** `aip.text.remove_first_lines(text?, count) → string?` Without the first lines; `""` when there are not more. */
+    remove_first_lines: onText((subject, call) => removeFirstLines(subject, call.integer(1, 'the count'))),
+    /** `aip.text.remove_last_line(text?) → string?` Without the last line; `""` when there is but one. */
+    remove_last_line: onText((subject) => removeLastLines(subject, 1)),
+    /** `aip.text.remove_last_lines(text?, count) → string?` Without the last lines; `""` when there are not more. */
+    remove_last_lines: onText((subject, call) => removeLastLines(subject, call.integer(1, 'the count'))),
+    /**
+     * `aip.text.replace_markers(text?, sections) → string?`
+     * Replaces the regions from a line with `<<START>>` to one with `<<END>>` by the sections in turn: texts, or tables
+     * with `content`. Another number of sections than regions is an error.
+     */
+    replace_markers: onText((subject, call) => {
+      const sections = sectionTexts(call)
+      return call.attempt(() => replaceMarkers(subject, sections))
+    }),
+    /**
+     * `aip.text.ensure(text?, {prefix?, suffix?}) → string?`
+     * Adds a prefix and a suffix where the text does not have them yet. Other options are an error.
+     */
+    ensure: onText(ensure),
+    /**
+     * `aip.text.ensure_single_trailing_newline(text?) → string?`
+     * With one line break at the end, neither none nor several; `""` becomes a line break.
+     */
+    ensure_single_trailing_newline: onText(ensureSingleTrailingNewline),
+    /** `aip.text.ensure_single_ending_newline(text?) → string?` Another name of `ensure_single_trailing_newline`. */
+    ensure_single_ending_newline: onText(ensureSingleTrailingNewline),
+    /** `aip.text.escape_decode(text?) → string?` With HTML entities such as `&lt;` written out. */
+    escape_decode: onText(decodeHtmlEntities),
+    /** `aip.text.escape_decode_if_needed(text?) → string?` The same, but only for a text in which `&lt;` occurs. */
+    escape_decode_if_needed: onText((subject) => (subject.includes('&lt;') ? decodeHtmlEntities(subject) : subject)),
+    /**
+     * `aip.text.extract_line_blocks(text?, {starts_with, extrude?, first?}) → string[]?, string?`
+     * Lines that follow one another and begin with `starts_with` form a block; `first` limits how many are taken. With
+     * `extrude = "content"` the second value is the text without them.
+     */
+    extract_line_blocks: onText(lineBlocks),
+    /**
+     * `aip.text.format_size(bytes?, options?) → string?`
+     * A size for people, right-aligned in 9 characters, by powers of 1000: `  1.50 KB`. `options` is the lowest unit,
+     * `B` (as any other text), `KB`, `MB`, `GB` or `TB`, or `{lowest_unit?, trim?}`. nil for nil.
+     */
+    format_size: pure((call) => {
+      const [bytes, given] = call.args
+      if (bytes === undefined) return undefined
+      if (typeof bytes !== 'number' && typeof bytes !== 'bigint') {
+        throw call.error(`the size must be a number, but was ${luaTypeName(bytes)}`)
+      }
+      const options = new Options(typeof given === 'string' ? { lowest_unit: given } : given, call.name)
+      const size = formatSize(Number(bytes), options.text('lowest_unit'))
+      return options.flag('trim') ? size.trim() : size
+    }),
   },
 }
 
-function splitAt(subject: string, separator: string, which: 'first' | 'last'): Values {
+/** A function of a text and more arguments. nil as text gives nil. */
+function onText(work: (subject: string, call: HostCall) => ReturnType<Parameters<typeof pure>[0]>): ModuleFunction {
+  return pure((call) => {
+    const subject = call.optionalText(0)
+    return subject === undefined ? undefined : work(subject, call)
+  })
+}
+
+function splitAt(subject: string, separator: string, which: 'first' | 'last') {
   const at = which === 'first' ? subject.indexOf(separator) : subject.lastIndexOf(separator)
-  return at === -1 ? [subject, undefined] : [subject.slice(0, at), subject.slice(at + separator.length)]
+  return at === -1 ? several(subject, undefined) : several(subject.slice(0, at), subject.slice(at + separator.length))
 }
 
 /** At most `most` characters including the ellipsis. A character is a code point. */
@@ -183,37 +130,32 @@ function truncate(subject: string, most: number, ellipsis: string): string {
   return [...characters.slice(0, limit - tail.length), ...tail].join('')
 }
 
-function ensure(subject: string, options: LuaValue, name: string): string {
-  if (options === undefined) throw argumentError(name, 'the options must be a table with prefix, suffix or both')
-  const table = optionsTable(options, name)
-  const unknown = Object.keys(table).find((key) => key !== 'prefix' && key !== 'suffix')
-  if (unknown !== undefined) throw argumentError(name, `there is no option "${unknown}"; there are prefix and suffix`)
-  const prefix = textOption(table, 'prefix', name) ?? ''
-  const suffix = textOption(table, 'suffix', name) ?? ''
+function ensure(subject: string, call: HostCall): string {
+  if (call.args[1] === undefined) throw call.error('the options must be a table with prefix, suffix or both')
+  const options = call.options(1)
+  const unknown = Object.keys(options.table).find((key) => key !== 'prefix' && key !== 'suffix')
+  if (unknown !== undefined) throw call.error(`there is no option "${unknown}"; there are prefix and suffix`)
+  const prefix = options.text('prefix') ?? ''
+  const suffix = options.text('suffix') ?? ''
   return (subject.startsWith(prefix) ? '' : prefix) + subject + (subject.endsWith(suffix) ? '' : suffix)
 }
 
 /** Sections are texts or tables with the text as `content`. */
-function replaceAll(subject: string, sections: LuaValue, name: string): string {
-  const items = typeof sections === 'string' ? [sections] : list(sections, name, 'the sections')
-  const texts = items.map((item, index) => {
-    const inner = isTable(item) && !Array.isArray(item) ? optionsTable(item, name)['content'] : item
-    return text(inner, name, `section ${index + 1}`)
+function sectionTexts(call: HostCall): readonly string[] {
+  const [, sections] = call.args
+  const items = typeof sections === 'string' ? [sections] : call.list(1, 'the sections')
+  return items.map((item, index) => {
+    const table = Array.isArray(item) ? undefined : keyedTable(item)
+    return text(table === undefined ? item : table['content'], call.name, `section ${index + 1}`)
   })
-  try {
-    return replaceMarkers(subject, texts)
-  } catch (error) {
-    throw argumentError(name, messageOf(error))
-  }
 }
 
-function lineBlocks(subject: string, options: LuaValue, name: string): Values {
-  const table = optionsTable(options, name)
-  const prefix = textOption(table, 'starts_with', name)
-  if (prefix === undefined) throw argumentError(name, 'the option starts_with is missing')
-  const first = table['first']
-  const most = first === undefined || first === null ? undefined : integer(first, name, 'the option first')
-  const wantsRest = extrudeOption(table, name)
+function lineBlocks(subject: string, call: HostCall) {
+  const options = call.options(1)
+  const prefix = options.text('starts_with')
+  if (prefix === undefined) throw call.error('the option starts_with is missing')
+  const most = options.integer('first')
+  const wantsRest = options.extrude()
   const { blocks, rest } = extractLineBlocks(subject, prefix, most)
-  return [blocks, wantsRest ? rest : undefined]
+  return several(blocks, wantsRest ? rest : undefined)
 }

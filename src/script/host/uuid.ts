@@ -1,16 +1,12 @@
 import { newUuid, uuidText, uuidTime, type UuidVersion } from '../../base/uuid.ts'
-import { optionalText } from './arguments.ts'
-import { encoded, type DigestEncoding } from './digest.ts'
-import type { HostModule, ModuleFunction } from './module.ts'
+import { type DigestEncoding, encoded } from './hash.ts'
+import { type HostModule, type ModuleFunction, observing, pure } from './module.ts'
 
-/** `aip.uuid` (spec/aipack.md 6.2). What makes one observes: a resumed section finds those it had before. */
+/** `aip.uuid`. What makes one observes: a resumed section finds those it had before. */
 export const uuidModule: HostModule = {
   name: 'aip.uuid',
   functions: {
-    /**
-     * `aip.uuid.new() → string`
-     * A random UUID (version 4) as text; another name of `new_v4`.
-     */
+    /** `aip.uuid.new() → string` A random UUID (version 4) as text; another name of `new_v4`. */
     new: making(4),
     /**
      * `aip.uuid.new_v4() → string`
@@ -24,55 +20,36 @@ export const uuidModule: HostModule = {
     new_v7: making(7),
     /**
      * `aip.uuid.new_v4_b64() → string`
-     * The 16 bytes of a UUID of version 4 in Base64, padded: 24 characters.
+     * `aip.uuid.new_v7_b64() → string` The 16 bytes of a UUID of version 4 or 7 in Base64, padded: 24 characters.
      */
     new_v4_b64: making(4, 'b64'),
-    /**
-     * `aip.uuid.new_v4_b64u() → string`
-     * The 16 bytes of a UUID of version 4 in Base64 for URLs, not padded: 22 characters.
-     */
-    new_v4_b64u: making(4, 'b64u'),
-    /**
-     * `aip.uuid.new_v4_b58() → string`
-     * The 16 bytes of a UUID of version 4 in Base58 with the alphabet of Bitcoin: 22 characters at most.
-     */
-    new_v4_b58: making(4, 'b58'),
-    /**
-     * `aip.uuid.new_v7_b64() → string`
-     * The 16 bytes of a UUID of version 7 in Base64, padded: 24 characters.
-     */
     new_v7_b64: making(7, 'b64'),
     /**
-     * `aip.uuid.new_v7_b64u() → string`
-     * The 16 bytes of a UUID of version 7 in Base64 for URLs, not padded: 22 characters.
+     * `aip.uuid.new_v4_b64u() → string`
+     * `aip.uuid.new_v7_b64u() → string` The same in Base64 for URLs, not padded: 22 characters.
      */
+    new_v4_b64u: making(4, 'b64u'),
     new_v7_b64u: making(7, 'b64u'),
     /**
-     * `aip.uuid.new_v7_b58() → string`
-     * The 16 bytes of a UUID of version 7 in Base58 with the alphabet of Bitcoin: 22 characters at most.
+     * `aip.uuid.new_v4_b58() → string`
+     * `aip.uuid.new_v7_b58() → string` The same in Base58 with the alphabet of Bitcoin: 22 characters at most.
      */
+    new_v4_b58: making(4, 'b58'),
     new_v7_b58: making(7, 'b58'),
     /**
-     * `aip.uuid.to_time_epoch_ms(uuid?) → integer?`
-     * When a UUID of version 1, 6 or 7 was made, in milliseconds since 1970. nil for nil, for other versions and for what
-     * is no UUID; anything but a string is an error.
+     * `aip.uuid.to_time_epoch_ms(uuid?) → integer?` When a UUID of version 1, 6 or 7 was made, in milliseconds since
+     * 1970. nil for nil, for other versions and for what is no UUID; anything but a string is an error.
      */
-    to_time_epoch_ms: {
-      effect: 'pure',
-      call: ([value]) => {
-        const uuid = optionalText(value, 'aip.uuid.to_time_epoch_ms')
-        return [uuid === undefined ? undefined : uuidTime(uuid)]
-      },
-    },
+    to_time_epoch_ms: pure((call) => {
+      const uuid = call.optionalText(0)
+      return uuid === undefined ? undefined : uuidTime(uuid)
+    }),
   },
 }
 
 function making(version: UuidVersion, encoding?: DigestEncoding): ModuleFunction {
-  return {
-    effect: 'observe',
-    call: () => {
-      const bytes = newUuid(version)
-      return [encoding === undefined ? uuidText(bytes) : encoded(bytes, encoding)]
-    },
-  }
+  return observing(() => {
+    const bytes = newUuid(version)
+    return encoding === undefined ? uuidText(bytes) : encoded(bytes, encoding)
+  })
 }

@@ -1,20 +1,33 @@
-import { guard } from '../../tool/guard.ts'
-import { readZipEntry } from '../../base/zip.ts'
-import { saveMadeFile } from '../../tool/workspace-files.ts'
-import { decodeText, fileStatus } from '../../tool/workspace-reads.ts'
-import type { Place } from '../../event/effects.ts'
+import { readdirSync, statSync, type Dirent } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type ArchiveEntry, archiveLimits, checkEntries, refusedEntry, type SafeEntry } from '../../base/archive.ts'
+import { compareBytes } from '../../base/byte-order.ts'
+import { BatonError } from '../../base/error.ts'
+import { compileGlobs } from '../../base/glob.ts'
+import { checkArchiveFile, checkZip, openZip, readZipEntry, type ZipArchive } from '../../base/zip.ts'
+import type { ZipEntry } from '../../base/zip-directory.ts'
+import type { ZipInput } from '../../base/zip-write.ts'
+import { item } from '../../event/place.ts'
 import { attemptAsync, passOn } from '../../journal/attempt.ts'
+import { allowedPath, allowOf, readablePath } from '../../tool/guard.ts'
+import { makeFolder, saveMadeFile } from '../../tool/workspace-files.ts'
+import {
+  decodeText,
+  type FileStatus,
+  fileStatus,
+  orUnreadable,
+  readBytes,
+  statusAt,
+} from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
-import { argumentError, pathText, text } from './arguments.ts'
-import { fileInfo } from './file-info.ts'
-import type { HostModule, Section } from './module.ts'
-import { joinPath, pathParts } from './path-parts.ts'
-import { sectionPath } from './section-path.ts'
-import { pathOr, readArchive, wantedPaths } from './zip-arguments.ts'
-import { extractZip } from './zip-extract.ts'
-import { folderEntries } from './zip-folder.ts'
+import { textList } from './arguments.ts'
+import type { ActCall, HostCall } from './call.ts'
+import { infoOf } from './file-info.ts'
+import { acting, type HostModule, observing } from './module.ts'
+import { joinPath, pathParts } from './resolve-path.ts'
 
-/** `aip.zip` (spec/aipack.md 6.2). Unlike AIPack, relative paths start from the workspace, as everywhere else. */
+/** `aip.zip`. Unlike AIPack, relative paths start from the workspace, as everywhere else. */
 export const zipModule: HostModule = {
   name: 'aip.zip',
   functions: {
@@ -24,68 +37,224 @@ export const zipModule: HostModule = {
      * paths in the archive. Equal folders make equal archives. Error when the folder is missing, when a link in it leads
      * out of what may be read, and for names or sizes that `extract` would refuse.
      */
-    create: { effect: 'act', call: async (args, section, at) => [await createZip(args, section, at)] },
+    create: acting(createZip),
     /**
-     * `aip.zip.extract(zip, dest?, {globs?}?) → FileInfo[]`
-     * Unpacks an archive into `dest`, or a folder beside it that is named as it is without `.zip`, and gives the files in
-     * the order of the archive. Everything is checked before the first file is written: error for names that lead out or
-     * are not good everywhere, links, encrypted or damaged entries, and more than 20,000 entries, 256 MiB in one, 512 MiB
-     * in all, or 250 times the packed size.
+     * `aip.zip.extract(zip, dest?, {globs?}?) → FileInfo[]` Unpacks an archive into `dest`, or a folder beside it that
+     * is named as it is without `.zip`, and gives the files in the order of the archive. Everything is checked before
+     * the first file is written: error for names that lead out or are not good everywhere, links, encrypted or damaged
+     * entries, and more than 20,000 entries, 256 MiB in one, 512 MiB in all, or 250 times the packed size.
      */
-    extract: { effect: 'act', call: async (args, section, at) => [await extractZip(args, section, at)] },
+    extract: acting(extractZip),
     /**
-     * `aip.zip.list(zip, {globs?}?) → string[]`
-     * The names of the entries as they are stored, in the order of the archive; those of folders end with `/`. They are
-     * not checked. Error when the archive is missing or damaged.
+     * `aip.zip.list(zip, {globs?}?) → string[]` The names of the entries as they are stored, in the order of the
+     * archive; those of folders end with `/`. They are not checked. Error when the archive is missing or damaged.
      */
-    list: {
-      effect: 'observe',
-      call: ([zip, options], section) => {
-        const name = 'aip.zip.list'
-        const wants = wantedPaths(options, name)
-        const { entries } = readArchive(sectionPath(zip, { name }, section), section)
-        return [entries.map((entry) => entry.name).filter(wants)]
-      },
-    },
+    list: observing((call) => {
+      const wants = wantedPaths(call, 1)
+      return readArchive(call.file(0), call)
+        .entries.map(({ name }) => name)
+        .filter(wants)
+    }),
     /**
-     * `aip.zip.read_text(zip, entry) → string?`
-     * The text of one entry, by its name as `list` gives it; nil when there is none. Error when it is not UTF-8, damaged,
-     * encrypted, too large, or in the archive twice.
+     * `aip.zip.read_text(zip, entry) → string?` The text of one entry, by its name as `list` gives it; nil when there
+     * is none. Error when it is not UTF-8, damaged, encrypted, too large, or in the archive twice.
      */
-    read_text: { effect: 'observe', call: ([zip, entry], section) => [readText(zip, entry, section)] },
+    read_text: observing((call) => {
+      const wanted = call.text(1, 'the entry')
+      const archive = readArchive(call.file(0), call)
+      const [found, second] = archive.entries.filter(({ name }) => name === wanted)
+      if (found === undefined) return undefined
+      if (second !== undefined) throw call.error(`${archive.archive} holds ${wanted} twice`)
+      return decodeText(readZipEntry(archive, found), `${wanted} in ${archive.archive}`)
+    }),
   },
 }
 
-function readText(zip: LuaValue, entry: LuaValue, section: Section): string | undefined {
-  const name = 'aip.zip.read_text'
-  const wanted = text(entry, name, 'the entry')
-  const archive = readArchive(sectionPath(zip, { name }, section), section)
-  const [found, second] = archive.entries.filter((one) => one.name === wanted)
-  if (found === undefined) return undefined
-  if (second !== undefined) throw argumentError(name, `${archive.archive} holds ${wanted} twice`)
-  return decodeText(readZipEntry(archive, found), `${wanted} in ${archive.archive}`)
+/** What the option `globs` picks of the paths in an archive; everything when it is left out or empty. */
+function wantedPaths(call: HostCall, optionsAt: number): (path: string) => boolean {
+  const globs = call.options(optionsAt).get('globs')
+  const given = globs === undefined ? [] : textList(globs, call.name, 'the option globs')
+  return given.length === 0 ? () => true : compileGlobs(given).matches
 }
 
-async function createZip([src, dest, options]: readonly LuaValue[], section: Section, at: Place): Promise<LuaValue> {
-  const name = 'aip.zip.create'
-  const { context } = section
-  const given = pathText(src, name, 'the folder')
-  const path = pathOr(dest, () => defaultArchive(given, name), { name, what: 'the destination' })
-  const source = sectionPath(given, { name, what: 'the folder' }, section)
-  const target = sectionPath(path, { name, what: 'the destination' }, section)
-  const wants = wantedPaths(options, name)
+/** @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
+function readArchive(path: string, call: HostCall): ZipArchive {
+  const { context } = call
+  const archive = call.shown(path)
+  checkArchiveFile(fileStatus(path, context)?.size ?? 0, { archive })
+  return openZip(readBytes(path, context), { archive })
+}
+
+async function createZip(call: ActCall): Promise<LuaValue> {
+  const { context } = call
+  const path = call.has(1) ? call.path(1, 'the destination') : defaultArchive(call)
+  const source = call.file(0, 'the folder')
+  const target = call.resolve(path)
+  const wants = wantedPaths(call, 2)
   const packed = await attemptAsync(async () => {
-    const without = guard('write', target, context)
+    const archive = allowedPath('write', target, { context, allow: allowOf(context) })
     const { writeZip } = await import('../../base/zip-write.ts')
-    return writeZip(folderEntries(source, { context, wants, without }))
+    return writeZip(folderEntries(source, { call, wants, archive }))
   })
-  context.signal.throwIfAborted()
-  saveMadeFile(target, { op: 'pack', source, make: () => passOn(packed) }, { context, at })
-  return fileInfo(path, fileStatus(target, context))
+  context.services.signal.throwIfAborted()
+  saveMadeFile(target, { op: 'pack', source, make: () => passOn(packed) }, call)
+  return infoOf(path, target, context)
 }
 
-function defaultArchive(folder: string, name: string): string {
-  const { parent, name: last } = pathParts(folder)
-  if (last === '') throw argumentError(name, `${folder} has no name to call the archive by: pass a destination`)
-  return joinPath(parent ?? '', `${last}.zip`)
+function defaultArchive(call: HostCall): string {
+  const folder = call.path(0, 'the folder')
+  const { parent, name } = pathParts(folder)
+  if (name === '') throw call.error(`${folder} has no name to call the archive by: pass a destination`)
+  return joinPath(parent ?? '', `${name}.zip`)
+}
+
+interface FolderOptions {
+  readonly call: HostCall
+  /** Picks files by their path in the archive. */
+  readonly wants: (path: string) => boolean
+  /** The archive itself (absolute, links resolved), which may lie in the folder and is left out. */
+  readonly archive: string
+}
+
+interface Found extends ArchiveEntry {
+  readonly kind: 'file' | 'folder'
+  readonly absolute: string
+}
+
+/**
+ * What is in a folder (absolute), for an archive, in byte order of the paths: all folders, and the files that are wanted.
+ * Hidden files count. A link to a file counts as what it leads to, which must be readable; one to a folder as an empty
+ * folder. Names and sizes are checked as when unpacking, before anything is read: what is packed can be unpacked.
+ * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
+ */
+function* folderEntries(folder: string, options: FolderOptions): Generator<ZipInput> {
+  const { context } = options.call
+  const archive = options.call.shown(folder)
+  const root = readablePath(folder, context)
+  const status = statusAt(root)
+  if (status === undefined) throw new BatonError('FILE_FAILED', `there is no folder ${archive}`)
+  if (status.kind !== 'folder') throw new BatonError('FILE_FAILED', `${archive} is not a folder`)
+  const found = limited(entriesBelow(root, '', options), archive).toSorted((a, b) => compareBytes(a.name, b.name))
+  for (const { entry, path } of checkEntries(found, { archive })) {
+    if (entry.kind === 'folder') yield { kind: 'folder', path }
+    else yield { kind: 'file', path, content: readBytes(entry.absolute, context), isExecutable: canRun(entry.absolute) }
+  }
+}
+
+/** The entries, but no more than one too many: a folder may hold all that there is. */
+function limited(entries: Iterable<Found>, archive: string): Found[] {
+  const found: Found[] = []
+  for (const entry of entries) {
+    found.push(entry)
+    if (found.length > archiveLimits.entries) {
+      throw new BatonError('FILE_FAILED', `${archive} holds more than ${archiveLimits.entries} files and folders`, {
+        hint: 'Pick a smaller folder, or files by the option globs.',
+      })
+    }
+  }
+  return found
+}
+
+function* entriesBelow(folder: string, prefix: string, options: FolderOptions): Generator<Found> {
+  for (const entry of entriesOf(folder, options)) {
+    const absolute = join(folder, entry.name)
+    const name = `${prefix}${entry.name}`
+    if (entry.isDirectory()) {
+      yield { name, kind: 'folder', size: 0, packed: 0, absolute }
+      yield* entriesBelow(absolute, `${name}/`, options)
+      continue
+    }
+    const status = statusAt(absolute)
+    if (status?.kind === 'folder') yield { name, kind: 'folder', size: 0, packed: 0, absolute }
+    if (status?.kind !== 'file' || !options.wants(name)) continue
+    if (readablePath(absolute, options.call.context) === options.archive) continue
+    yield { name, kind: 'file', size: status.size, packed: status.size, absolute }
+  }
+}
+
+function entriesOf(folder: string, { call }: FolderOptions): readonly Dirent[] {
+  return orUnreadable(call.shown(folder), () => readdirSync(folder, { withFileTypes: true }))
+}
+
+function canRun(path: string): boolean {
+  return (statSync(path).mode & 0o111) !== 0
+}
+
+/**
+ * Unpacks an archive. Names, sizes and content of all entries, and what stands at their places, are checked before the
+ * first is written; then each is one file effect, so that every file is written whole or not at all.
+ */
+async function extractZip(call: ActCall): Promise<LuaValue> {
+  const { context } = call
+  const { parent = '', stem } = pathParts(call.path(0))
+  const folder = call.has(1) ? call.path(1, 'the destination') : joinPath(parent, stem)
+  const source = call.file(0)
+  const target = call.resolve(folder)
+  const wants = wantedPaths(call, 2)
+
+  const examined = await attemptAsync(() => examine({ source, target }, wants, call))
+  context.services.signal.throwIfAborted()
+  const entries = call.observeBefore(() => passOn(examined).entries.map(({ path, kind }) => ({ path, kind })))
+
+  const infos: LuaValue[] = []
+  for (const [index, { path, kind }] of entries.entries()) {
+    await nextTurn(undefined, { signal: context.services.signal })
+    const absolute = join(target, path)
+    const step = call.below(item(index))
+    if (kind === 'folder') {
+      makeFolder(absolute, step)
+      continue
+    }
+    saveMadeFile(absolute, { op: 'unpack', source, make: () => contentOf(path, passOn(examined)) }, step)
+    infos.push(infoOf(joinPath(folder, path), absolute, context))
+  }
+  return infos
+}
+
+interface Examined {
+  readonly zip: ZipArchive
+  readonly entries: readonly SafeEntry<ZipEntry>[]
+  /** The entries by their paths. */
+  readonly byPath: ReadonlyMap<string, ZipEntry>
+}
+
+async function examine(
+  { source, target }: { readonly source: string; readonly target: string },
+  wants: (path: string) => boolean,
+  call: HostCall,
+): Promise<Examined> {
+  const { context } = call
+  const zip = readArchive(source, call)
+  const entries = await checkZip(zip, context.services.signal, wants)
+  const known = new Map<string, FileStatus['kind'] | undefined>()
+  for (const { entry, path, kind } of entries) {
+    const absolute = join(target, path)
+    // first of all: nothing is said of what lies outside
+    const real = allowedPath('write', absolute, { context, allow: allowOf(context) })
+    const needed: readonly (readonly [string, 'file' | 'folder'])[] = [
+      ...foldersBetween(target, absolute).map((folder) => [folder, 'folder'] as const),
+      [real, kind],
+    ]
+    for (const [place, wanted] of needed) {
+      if (!known.has(place)) known.set(place, statusAt(place)?.kind)
+      const found = known.get(place)
+      if (found === undefined || found === wanted) continue
+      const what = found === 'other' ? 'a device or pipe' : `a ${found}`
+      throw refusedEntry(zip.archive, entry.name, `needs a ${wanted} at ${call.shown(place)}, which is ${what}`)
+    }
+  }
+  return { zip, entries, byPath: new Map(entries.map(({ entry, path }) => [path, entry])) }
+}
+
+/** The folders from `target` down to the one that a path below it lies in. */
+function foldersBetween(target: string, path: string): string[] {
+  const folder = dirname(path)
+  return folder === target ? [target] : [...foldersBetween(target, folder), folder]
+}
+
+/** An archive that was replaced since its entries were recorded may no longer hold one of them. */
+function contentOf(path: string, { zip, byPath }: Examined): Uint8Array {
+  const entry = byPath.get(path)
+  if (entry === undefined) throw refusedEntry(zip.archive, path, 'is no longer in it')
+  return readZipEntry(zip, entry)
 }

@@ -34,31 +34,27 @@ export type ToWorker =
 /** From the worker. */
 export type FromWorker =
   | { readonly kind: 'opened' }
-  /** The worker's thread stands still until this is answered. `target` is the place in the list of functions. */
+  /** The worker blocks until this is answered. `target` is the place in the list of functions. */
   | { readonly kind: 'call'; readonly call: number; readonly target: number; readonly args: Values }
-  | { readonly kind: 'done'; readonly run: number; readonly outcome: RunOutcome }
+  | { readonly kind: 'done'; readonly run: number; readonly outcome: Outcome }
   | { readonly kind: 'closed' }
 
-/** The number of a failed call's error, which stays in the main thread. */
+/** What became of a host call or a run. */
 export type Outcome =
-  | { readonly kind: 'values'; readonly values: Values }
-  | { readonly kind: 'failed'; readonly message: string; readonly error: number }
-
-export type Answer = Outcome | { readonly kind: 'waits' }
-
-export type RunOutcome =
   | { readonly kind: 'values'; readonly values: Values }
   | { readonly kind: 'failed'; readonly message: string; readonly details: SentDetails }
 
-/** `hostError` is the number of the error that caused this one. */
-export type SentDetails = Omit<LuaErrorDetails, 'cause'> & { readonly hostError?: number }
+export type Answer = Outcome | { readonly kind: 'waits' }
+
+/** `hostError` is the number of the host function's own error, which stays in the main thread. */
+export type SentDetails = Omit<LuaErrorDetails, 'cause'> & { readonly hostError?: number | undefined }
 
 /** The place in the list of functions that stands for the seed of `math.random`. */
 export const seedTarget = -1
 
 /**
- * Memory shared with a worker: how many answers there were, on which a waiting worker sleeps; whether it waits at this
- * moment; and for how long it has waited in all.
+ * Memory shared with a worker: the number of answers so far, on which a waiting worker sleeps; whether it waits now; and how
+ * long it has waited in total.
  */
 export interface WorkerClock {
   readonly cells: Int32Array

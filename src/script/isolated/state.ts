@@ -1,14 +1,12 @@
+import { longestTimer } from '../../base/clock.ts'
 import { messageOf } from '../../base/error.ts'
-import { LuaError, type LuaState, type LuaStateOptions, type LuaValue } from '../engine.ts'
-import { limitMessage } from '../lua/limit-message.ts'
-import type { Interrupts } from '../lua/interrupts.ts'
-import { createHostCalls } from './host-calls.ts'
-import type { ThreadPool } from './pool.ts'
-import type { FromWorker, RunOutcome } from './protocol.ts'
-import { createWatchdog } from './watchdog.ts'
+import { manyListeners } from '../../base/concurrency.ts'
+import { closedError, LuaError, limitMessage, type LuaState, type LuaStateOptions, type LuaValue } from '../engine.ts'
+import type { Thread, ThreadPool } from './engine.ts'
+import { type FromWorker, type Outcome, seedTarget } from './protocol.ts'
 
-/** A thread that does not confirm that something has stopped is ended after this time. */
-const obeyMs = 250
+/** A thread that has not confirmed an abort or a close after this time is terminated. */
+const confirmMs = 250
 /** Heap a worker needs besides what the script holds. */
 const engineMb = 64
 
@@ -20,10 +18,7 @@ interface Run {
 }
 
 /** The main thread's side of a state that lives in a worker. */
-export function createIsolatedState(
-  options: LuaStateOptions,
-  { pool, aborts }: { readonly pool: ThreadPool; readonly aborts: Interrupts },
-): LuaState {
+export function createIsolatedState(options: LuaStateOptions, pool: ThreadPool): LuaState {
   const { functions, modules, limits } = options
   const thread = pool.take(Math.ceil(limits.memoryBytes / 2 ** 20) + engineMb)
   const calls = createHostCalls(thread, options)
@@ -40,10 +35,10 @@ export function createIsolatedState(
   const watchdog = createWatchdog(thread, limits.timeMs, () =>
     terminate(new LuaError(limitMessage('time', limits), { limit: 'time' })),
   )
-  const obeySoon = (): void => {
-    deadline ??= setTimeout(() => terminate(closedError()), obeyMs)
+  const expectConfirmation = (): void => {
+    deadline ??= setTimeout(() => terminate(closedError()), confirmMs)
   }
-  const settle = (number: number, outcome: RunOutcome): void => {
+  const settle = (number: number, outcome: Outcome): void => {
     const run = runs.get(number)
     runs.delete(number)
     if (run === undefined) return
@@ -101,17 +96,18 @@ export function createIsolatedState(
       if (failure !== undefined) throw failure
       if (status !== 'open') throw closedError()
       const number = ++lastRun
-      const stopListening = aborts.listen(signal, () => {
+      const onAbort = (): void => {
         thread.post({ kind: 'abort', run: number })
-        obeySoon()
-      })
+        expectConfirmation()
+      }
+      manyListeners(signal).addEventListener('abort', onAbort)
       try {
         return await new Promise<readonly LuaValue[]>((resolve, reject) => {
           runs.set(number, { chunk: chunk.name, signal, resolve, reject })
           thread.post({ kind: 'run', run: number, chunk, variables })
         })
       } finally {
-        stopListening()
+        signal.removeEventListener('abort', onAbort)
       }
     },
     close() {
@@ -119,13 +115,9 @@ export function createIsolatedState(
       status = 'closing'
       calls.close()
       thread.post({ kind: 'close' })
-      obeySoon()
+      expectConfirmation()
     },
   }
-}
-
-function closedError(): LuaError {
-  return new LuaError('the Lua state was closed')
 }
 
 function endError(error: Error, limits: LuaStateOptions['limits']): LuaError {
@@ -137,5 +129,90 @@ function endError(error: Error, limits: LuaStateOptions['limits']): LuaError {
 }
 
 function inChunk({ message, limit, cause }: LuaError, chunk: string): LuaError {
-  return new LuaError(message, { chunk, cause, ...(limit === undefined ? {} : { limit }) })
+  return new LuaError(message, { chunk, cause, limit })
+}
+
+/** Errors kept to find the cause of an uncaught one; the engine in the thread keeps fewer. */
+const keptErrors = 64
+
+/** Answers the host calls of one state that lives in a worker. */
+function createHostCalls(thread: Thread, { functions, seed }: LuaStateOptions) {
+  const errors = new Map<number, unknown>()
+  let lastError = 0
+  let isClosed = false
+
+  const failed = (error: unknown): Outcome => {
+    errors.set(++lastError, error)
+    errors.delete(lastError - keptErrors)
+    return { kind: 'failed', message: messageOf(error), details: { hostError: lastError } }
+  }
+  const call = (target: number, args: readonly LuaValue[]): ReturnType<(typeof functions)[number]['call']> => {
+    if (isClosed) throw closedError()
+    if (target === seedTarget) return [seed()]
+    const definition = functions[target]
+    if (definition === undefined) throw new Error(`there is no host function ${target}`)
+    return definition.call(args)
+  }
+  /** Sends the outcome to the thread, or the reason why it cannot be copied. */
+  const send = (outcome: Outcome, post: (outcome: Outcome) => void): void => {
+    try {
+      post(outcome)
+    } catch (error) {
+      post(failed(error))
+    }
+  }
+  const settleLater = (number: number, result: Promise<readonly LuaValue[]>): void => {
+    const outcome = result.then((values): Outcome => ({ kind: 'values', values }), failed)
+    void outcome.then((settled) => {
+      if (!isClosed) send(settled, (sent) => thread.post({ kind: 'settled', call: number, outcome: sent }))
+    })
+  }
+  return {
+    answer({ call: number, target, args }: Extract<FromWorker, { kind: 'call' }>): void {
+      try {
+        const result = call(target, args)
+        if (!(result instanceof Promise))
+          return send({ kind: 'values', values: result }, (outcome) => thread.answer(outcome))
+        thread.answer({ kind: 'waits' })
+        settleLater(number, result)
+      } catch (error) {
+        thread.answer(failed(error))
+      }
+    },
+    /** The error of a failed run, with the host's own error as its cause. */
+    errorOf({ message, details: { hostError, ...details } }: Extract<Outcome, { kind: 'failed' }>): LuaError {
+      const cause = hostError === undefined ? undefined : errors.get(hostError)
+      return new LuaError(message, { ...details, cause })
+    },
+    /** From now on every call fails, and no late result is sent. */
+    close(): void {
+      isClosed = true
+    },
+  }
+}
+
+/** The engine in the thread checks the limit itself; this is for native calls, where it cannot. */
+const graceMs = 200
+const shortestMs = 20
+
+/** Calls `onLate` when a thread has worked for longer than its time limit, for example in an endless native call. */
+function createWatchdog(thread: Thread, timeMs: number, onLate: () => void) {
+  let timer: NodeJS.Timeout | undefined
+  let workedBefore = 0
+
+  const check = (): void => {
+    const left = timeMs + graceMs - (thread.workedMs() - workedBefore)
+    if (left <= 0 && !thread.isWaiting()) return onLate()
+    timer = setTimeout(check, Math.min(Math.max(left, shortestMs), longestTimer))
+  }
+  return {
+    /** Work of the thread counts from now on. */
+    start(): void {
+      workedBefore = thread.workedMs()
+      check()
+    },
+    stop(): void {
+      clearTimeout(timer)
+    },
+  }
 }

@@ -1,23 +1,81 @@
 // The thread of an isolated engine (engine.ts). It is an entry of its own: nothing imports it.
-import { parentPort, workerData } from 'node:worker_threads'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../base/error.ts'
-import { type LuaEngine, LuaError, type LuaState, type LuaValue } from '../engine.ts'
-import { createHostProxy, RemoteError } from './host-proxy.ts'
+import { type HostFunction, type LuaEngine, LuaError, type LuaState, type LuaValue } from '../engine.ts'
 import {
+  type Answer,
+  clockCells,
   clockOf,
   type FromWorker,
-  type RunOutcome,
+  type Outcome,
   seedTarget,
   type SentDetails,
   type ToWorker,
+  type WorkerClock,
   type WorkerSetup,
 } from './protocol.ts'
+
+type Values = readonly LuaValue[]
+
+/** An error of a host function, whose own error is in the main thread under this number. */
+class RemoteError extends Error {
+  readonly number: number | undefined
+
+  constructor(message: string, number: number | undefined) {
+    super(message)
+    this.number = number
+  }
+}
+
+/**
+ * Host functions of a worker. A result that is available at once is awaited with `Atomics.wait`, so that such functions work
+ * everywhere in Lua; a promise stays a promise, so that the worker continues its other work and agents may run agents. Both
+ * behave as they do in the main thread.
+ */
+function createHostProxy(answers: MessagePort, clock: WorkerClock) {
+  const waiting = new Map<number, (outcome: Outcome) => void>()
+  let calls = 0
+
+  const ask = (call: number, question: Extract<FromWorker, { kind: 'call' }>): Answer => {
+    const seen = Atomics.load(clock.cells, clockCells.answers)
+    const startedAt = performance.now()
+    Atomics.store(clock.cells, clockCells.isWaiting, 1)
+    post(question)
+    Atomics.wait(clock.cells, clockCells.answers, seen)
+    clock.waitedMs[0] = (clock.waitedMs[0] ?? 0) + performance.now() - startedAt
+    Atomics.store(clock.cells, clockCells.isWaiting, 0)
+    const received = receiveMessageOnPort(answers) as { readonly message: Answer } | undefined
+    if (received === undefined) throw new Error(`host call ${call} was not answered`)
+    return received.message
+  }
+  return {
+    /** A function that calls one of the main thread. This thread sleeps until the result or a promise is there. */
+    call(target: number): HostFunction['call'] {
+      return (args) => {
+        const call = ++calls
+        const answer = ask(call, { kind: 'call', call, target, args })
+        if (answer.kind !== 'waits') return valuesOf(answer)
+        return new Promise<Outcome>((resolve) => waiting.set(call, resolve)).then(valuesOf)
+      }
+    },
+    settle(call: number, outcome: Outcome): void {
+      waiting.get(call)?.(outcome)
+      waiting.delete(call)
+    },
+  }
+}
+
+function valuesOf(outcome: Outcome): Values {
+  if (outcome.kind === 'values') return outcome.values
+  throw new RemoteError(outcome.message, outcome.details.hostError)
+}
 
 const parent = parentPort
 if (parent === null) throw new Error('this file is started as a worker thread')
 const { engine: engineName, wasmFile, clock, answers } = workerData as WorkerSetup
 const post = (message: FromWorker): void => parent.postMessage(message)
-const proxy = createHostProxy({ post, answers, clock: clockOf(clock) })
+const proxy = createHostProxy(answers, clockOf(clock))
 const engine = await loadEngine()
 const runs = new Map<number, AbortController>()
 const holder: { state?: LuaState } = {}
@@ -50,14 +108,11 @@ function open({ functions, modules, limits }: Extract<ToWorker, { kind: 'open' }
     functions: functions.map((definition, target) => ({ ...definition, call: proxy.call(target) })),
     modules,
     limits,
-    seed: () => {
-      const [value] = seed([]) as readonly LuaValue[]
-      return Number(value)
-    },
+    seed: () => Number((seed([]) as Values)[0]),
   })
 }
 
-async function run({ run: number, chunk, variables }: Extract<ToWorker, { kind: 'run' }>): Promise<RunOutcome> {
+async function run({ run: number, chunk, variables }: Extract<ToWorker, { kind: 'run' }>): Promise<Outcome> {
   const controller = new AbortController()
   runs.set(number, controller)
   try {
@@ -70,14 +125,10 @@ async function run({ run: number, chunk, variables }: Extract<ToWorker, { kind: 
   }
 }
 
-/** Says so once nothing of the state runs any more; its runs have been rejected and are told about first. */
+/** Confirms the close after the runs of the state, which have been rejected, are reported. */
 async function close(): Promise<void> {
   holder.state?.close()
-  while (runs.size > 0) {
-    await new Promise((resolve) => {
-      setImmediate(resolve)
-    })
-  }
+  while (runs.size > 0) await nextTurn()
   delete holder.state
   post({ kind: 'closed' })
 }
@@ -85,11 +136,5 @@ async function close(): Promise<void> {
 function detailsOf(error: unknown): SentDetails {
   if (!(error instanceof LuaError)) return {}
   const { chunk, line, traceback, limit, cause } = error
-  return {
-    ...(chunk === undefined ? {} : { chunk }),
-    ...(line === undefined ? {} : { line }),
-    ...(traceback === undefined ? {} : { traceback }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(cause instanceof RemoteError ? { hostError: cause.number } : {}),
-  }
+  return { chunk, line, traceback, limit, hostError: cause instanceof RemoteError ? cause.number : undefined }
 }

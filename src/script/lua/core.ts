@@ -1,47 +1,128 @@
-import { type LuaErrorDetails, LuaError, type LuaStateOptions } from '../engine.ts'
-import type { HostError } from './host-errors.ts'
-import { limitMessage } from './limit-message.ts'
-import type { Meter } from './meter.ts'
-import type { ChunkNames } from './names.ts'
-import type { Wait } from './waits.ts'
+import { closedError, LuaError, type LuaErrorDetails, limitMessage, type LuaStateOptions } from '../engine.ts'
+import type { LuaApi, Thread } from './api.ts'
+import type { HostError, Wait } from './calls.ts'
+import type { InstallPlan } from './state.ts'
+import type { ChunkNames, Position } from './positions.ts'
+import type { KnownModules } from './run.ts'
 
 export type Limit = NonNullable<LuaErrorDetails['limit']>
 
-/** What every engine keeps of one Lua state; `Thread` is how the engine refers to a Lua thread. */
-export interface LuaCore<Thread> {
+/** What an engine does besides its C API: opens and closes states, and enforces limits. limits.ts decides when. */
+export interface Backend {
+  readonly api: LuaApi
+  readonly health: Health
+  /** The prelude, compiled when Baton was built. */
+  readonly prelude: Uint8Array | undefined
+  /** A state with the standard libraries that do not reach outside. Only the engine knows what the number `memory` means. */
+  openState(): Pick<LuaCore, 'main' | 'memory'>
+  /** Gives the memory of a state back. */
+  closeState(state: Pick<LuaCore, 'main' | 'memory'>): void
+  /** Called once a state is set up: from here on its own memory use counts. */
+  watchMemory?(core: LuaCore): void
+  /** Runs Lua code of a state with its memory limit in force. */
+  enter<T>(core: LuaCore, body: () => T): T
+  isMemoryUsedUp(core: LuaCore, moment: { readonly isTurnOver: boolean }): boolean
+  /**
+   * Ends the call in a thread that cannot stop because of a limit. Running out of memory is the one error that calls no message
+   * handler: a handler called from here would run with hooks off, and an endless one could not be ended.
+   */
+  raiseLimit(core: LuaCore, thread: Thread): never
+}
+
+export interface Health {
+  /** After a fault the memory of Lua is in an unknown state: nothing may run here any more. */
+  isBroken: boolean
+  /** WebAssembly is left in the middle of its work by traps and an exhausted JavaScript stack; JavaScript is not. */
+  readonly canBreak: boolean
+}
+
+/** What the states of one engine share. */
+export interface Runtime extends Omit<Backend, 'prelude'> {
+  /** The prelude as a binary chunk without line information. */
+  readonly prelude: Uint8Array
+  readonly modules: KnownModules
+  /** Where the host functions of the latest state went. */
+  installed: InstallPlan | undefined
+  /** The state whose Lua code runs at this moment; host functions and hooks belong to it. */
+  running: LuaCore | undefined
+}
+
+/** One Lua state. */
+export interface LuaCore {
+  readonly runtime: Runtime
+  readonly api: LuaApi
   readonly options: LuaStateOptions
   readonly main: Thread
+  readonly memory: number
   readonly names: ChunkNames
   readonly meter: Meter
+  /** Identity of the metatable that marks lists. */
+  readonly listMarker: unknown
   readonly references: References
   readonly waits: Map<number, Wait>
+  nextWait: number
   /** The latest errors of host functions: an uncaught one is found again by its text and becomes the `cause`. */
   readonly hostErrors: HostError[]
   /** Ends every suspended run when the state is closed. */
   readonly interrupts: Set<(reason: unknown) => void>
   /** Threads that the hook has stopped between two instructions: a coroutine, and then the one that resumed it. */
   readonly paused: Set<Thread>
-  /** Registry key of the prelude's `tostring`. */
-  tostring: number
-  nextWait: number
   limit: Limit | undefined
+  /** Where the limit was reached. */
+  limitPlace: { readonly position: Position | undefined; readonly traceback: string | undefined } | undefined
   /** How many times Lua code of this state is entered at this moment; more than one when a host function runs a chunk. */
   depth: number
   status: 'open' | 'closing' | 'closed'
 }
 
 /** Registry keys of values that the engine needs again. */
-export interface References {
+interface References {
   readonly listMarker: number
+  /** The table whose keys are the threads that chunks run in. */
   readonly runs: number
+  /** The prelude's `tostring`. */
+  tostring: number
 }
 
-export function closedError(): LuaError {
-  return new LuaError('the Lua state was closed')
+/** How long and how much the Lua code of a state has run. */
+export interface Meter {
+  usedMs: number
+  /** When the code that runs now was entered, or continued after a host function, in milliseconds. */
+  startedAt: number
+  /** When Lua last came out of the event loop. */
+  resumedAt: number
+  /** Thousands of instructions. */
+  thousands: number
 }
 
-/** Throws `LuaError` when nothing can run in this state any more, because it was closed or a limit has ended it. */
-export function assertOpen<Thread>({ status, limit, options }: LuaCore<Thread>): void {
+export function startClock(meter: Meter): void {
+  meter.startedAt = performance.now()
+}
+
+/** Time from here on does not count: the engine or a host function is at work. */
+export function stopClock(meter: Meter): void {
+  meter.usedMs += performance.now() - meter.startedAt
+}
+
+/** Runs Lua code of a state: its clock runs, its limits hold, and calls and hooks find it as the running one. */
+export function enter<T>(core: LuaCore, body: () => T): T {
+  const { runtime, meter } = core
+  const outer = runtime.running
+  runtime.running = core
+  core.depth++
+  startClock(meter)
+  try {
+    return runtime.enter(core, body)
+  } finally {
+    stopClock(meter)
+    core.depth--
+    runtime.running = outer
+  }
+}
+
+/** Throws `LuaError` when nothing can run in this state any more, because of a fault, a close or a limit. */
+export function assertUsable({ runtime, status, limit, options }: LuaCore): void {
+  if (runtime.health.isBroken) throw new LuaError('the Lua engine has stopped after a fault')
   if (status !== 'open') throw closedError()
   if (limit !== undefined) throw new LuaError(limitMessage(limit, options.limits), { limit })
 }

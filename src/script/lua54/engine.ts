@@ -1,9 +1,14 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { BatonError, messageOf } from '../../base/error.ts'
+import { wasmFlag } from '../../base/wasm-flag.ts'
 import type { LuaEngine } from '../engine.ts'
-import { createRuntime } from './runtime.ts'
-import { createState } from './state.ts'
+import type { Backend, Runtime } from '../lua/core.ts'
+import { createRuntime, createState } from '../lua/state.ts'
+import { createApi } from './api.ts'
+import { accounting } from './bridge.ts'
+import { preludeCode } from './prelude-code.ts'
+import { instantiate, type LuaWasm } from './wasm.ts'
 import { type CompiledModule, webAssembly } from './webassembly.ts'
 
 export interface Lua54Options {
@@ -12,34 +17,32 @@ export interface Lua54Options {
 }
 
 /**
- * Loads the Lua 5.4 engine (DESIGN 7): PUC Lua as WebAssembly, its memory shared by all states of this engine.
+ * Loads the default engine: PUC Lua 5.4 as WebAssembly, its memory shared by all states of this engine.
  * @throws BatonError NOT_AVAILABLE where WebAssembly is missing, FILE_UNREADABLE when the wasm file is
  */
 export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> {
-  setFlagsFromString(tieringBudget)
+  setFlagsFromString(wasmFlag)
   const module = await compile(options.wasmFile)
-  let runtime = createRuntime(module)
+  let runtime = createWasmRuntime(module)
   return {
     name: 'lua54',
     createState(stateOptions) {
       // After a fault the memory of the old instance cannot be trusted; states made from now on get a new one.
-      if (runtime.wasm.health.isBroken) runtime = createRuntime(module)
+      if (runtime.health.isBroken) runtime = createWasmRuntime(module)
       return createState(runtime, stateOptions)
     },
   }
 }
 
-/**
- * V8 starts to optimise Lua's functions after a few milliseconds of use, and a process cannot end before that is done:
- * half the time of a short run (spec/parts.md 0.5). With this budget, in bytes of code run, only scripts that go on for
- * longer pay for it; they were measured to take as long as before. The flag holds for the process.
- */
-const tieringBudget = '--wasm-tiering-budget=100000000'
+/** A fresh instance of the Lua library with its calls into JavaScript in place. */
+export function createWasmRuntime(module: CompiledModule): Runtime & WasmBackend {
+  return createRuntime((callbacks) => createBackend(instantiate(module, callbacks)))
+}
 
 async function compile(wasmFile: string | undefined): Promise<CompiledModule> {
   const { Module } = webAssembly()
   try {
-    return new Module(await readFile(wasmFile ?? (await installedFile())))
+    return new Module(readFileSync(wasmFile ?? (await installedFile())))
   } catch (error) {
     throw new BatonError(
       'FILE_UNREADABLE',
@@ -52,4 +55,59 @@ async function compile(wasmFile: string | undefined): Promise<CompiledModule> {
 async function installedFile(): Promise<string> {
   const { createRequire } = await import('node:module')
   return createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
+}
+
+/** The memory limit while the engine itself works in a state: it must not fail half way. */
+const unlimited = 0x7f_ff_ff_ff
+
+interface WasmBackend extends Backend {
+  readonly wasm: LuaWasm
+}
+
+/** States of Lua in WebAssembly. `memory` is the address of the record that counts the memory of a state (bridge.ts). */
+function createBackend(wasm: LuaWasm): WasmBackend {
+  const { lua, pointers, constant, health, read32, write32 } = wasm
+  return {
+    wasm,
+    api: createApi(wasm),
+    health,
+    prelude: preludeCode === '' ? undefined : Buffer.from(preludeCode, 'base64'),
+    openState() {
+      const memory = lua.malloc(accounting.size)
+      for (const offset of [accounting.used, accounting.refused, accounting.exceeded]) write32(memory + offset, 0)
+      write32(memory + accounting.limit, unlimited)
+      const main = lua.lua_newstate(pointers.allocate, memory)
+      if (main === 0) throw new Error('there is no memory for another Lua state')
+      for (const { name, open } of pointers.libraries) lua.luaL_requiref(main, constant(name).address, open, 1)
+      lua.lua_settop(main, 0)
+      return { main, memory }
+    },
+    closeState({ main, memory }) {
+      lua.lua_close(main)
+      lua.free(memory)
+    },
+    /** An exception that comes out of Lua code is a fault in WebAssembly itself, as Lua errors are status codes. */
+    enter(core, body) {
+      const { memory, options } = core
+      const outerLimit = read32(memory + accounting.limit)
+      write32(memory + accounting.limit, Math.min(options.limits.memoryBytes, unlimited))
+      try {
+        return body()
+      } catch (error) {
+        health.isBroken = true
+        throw error
+      } finally {
+        write32(memory + accounting.limit, outerLimit)
+        // a request that was refused and not repeated by now was final as well
+        const isUsedUp = read32(memory + accounting.exceeded) !== 0 || read32(memory + accounting.refused) !== 0
+        if (isUsedUp) core.limit ??= 'memory'
+      }
+    },
+    isMemoryUsedUp: ({ memory }) => read32(memory + accounting.exceeded) !== 0,
+    raiseLimit({ memory }, thread) {
+      write32(memory + accounting.limit, 0)
+      lua.lua_createtable(thread, 0, 0)
+      throw new Error('Lua did not notice that its memory is used up')
+    },
+  }
 }

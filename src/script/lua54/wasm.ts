@@ -1,40 +1,36 @@
-import { type BridgeCalls, type Bridge, createBridge } from './bridge.ts'
-import type { LuaExports, Pointer } from './exports.ts'
-import { type CompiledModule, type WasmMemory, webAssembly } from './webassembly.ts'
+import { registry } from '../lua/api.ts'
+import type { Health } from '../lua/core.ts'
+import type { LuaCallbacks } from '../lua/state.ts'
+import { type Bridge, type BridgeCalls, createBridge } from './bridge.ts'
+import { type CompiledModule, type LuaExports, type Pointer, type WasmMemory, webAssembly } from './webassembly.ts'
 
-/** Thrown through WebAssembly frames in place of C's `longjmp`. Whoever catches it must throw it again. */
+/** Thrown through WebAssembly frames in place of C's `longjmp`. Every catch must rethrow it. */
 export const longJump: unique symbol = Symbol('longjmp')
 
 /** One instance of the Lua library: its memory holds any number of Lua states. */
 export interface LuaWasm {
   readonly lua: LuaExports
   readonly bridge: Bridge
-  readonly pointers: FunctionPointers
+  /** C function pointers: places in the function table of the instance. */
+  readonly pointers: ReturnType<typeof placeFunctions>
   /** The memory as bytes; ask again after anything that may allocate. */
   readonly bytes: () => Uint8Array<ArrayBuffer>
   /** A 32-bit cell of the memory. */
   readonly read32: (address: Pointer) => number
   readonly write32: (address: Pointer, value: number) => void
-  /** Address of a C string that lives as long as the instance. */
-  readonly constant: (text: string) => Pointer
+  /** A C string that lives as long as the instance. */
+  readonly constant: (text: string) => Constant
   /** A buffer for short strings on their way in, and a cell for results through pointers. */
   readonly scratch: { readonly address: Pointer; readonly size: number }
   readonly cell: Pointer
-  /** Bytes of the function that `lua_dump` is writing; load.ts takes them out. */
+  /** Bytes of the function that `lua_dump` is writing; api.ts takes them out. */
   readonly dumped: number[]
-  /** A fault inside WebAssembly leaves the memory in an unknown state: nothing may run here any more. */
-  readonly health: { isBroken: boolean }
+  readonly health: Health
 }
 
-/** C function pointers: places in the function table of the instance. */
-interface FunctionPointers {
-  readonly call: Pointer
-  readonly resumed: Pointer
-  readonly hook: Pointer
-  readonly write: Pointer
-  readonly allocate: Pointer
-  readonly keys: Pointer
-  readonly libraries: readonly { readonly name: string; readonly open: Pointer }[]
+interface Constant {
+  readonly address: Pointer
+  readonly length: number
 }
 
 const libraries = [
@@ -47,27 +43,33 @@ const libraries = [
   ['debug', 'luaopen_debug'],
 ] as const
 
+/** A C function of ours has its number as its only upvalue. */
+const firstUpvalue = registry - 1
 const pageBytes = 65_536
 const scratchBytes = 16_384
 
 /**
  * Makes a Lua instance from the compiled wasm file of the package `wasmoon`. The library was built with emscripten; the few
- * functions it needs from outside are given here, so the package's own JavaScript (spec/lua-engines.md 0.2) is not used.
+ * functions it needs from outside are given here, so the package's own JavaScript is not used.
  * Operating system functions are absent: the libraries that would call them are never opened.
  */
-export function instantiate(module: CompiledModule, calls: Omit<BridgeCalls, 'write'>): LuaWasm {
-  const health = { isBroken: false }
+export function instantiate(module: CompiledModule, callbacks: LuaCallbacks): LuaWasm {
+  const health = { isBroken: false, canBreak: true }
   const lua = instantiateLua(module, health)
   const dumped: number[] = []
-  const write: BridgeCalls['write'] = (_thread, block, size) => {
-    const written = bytes()
-    for (let address = block; address < block + size; address++) dumped.push(written[address] ?? 0)
-    return 0
+  const calls: BridgeCalls = {
+    call: (thread) => callbacks.call(thread, lua.lua_tonumberx(thread, firstUpvalue, 0)),
+    resumed: (thread, _status, id) => callbacks.continue(thread, id),
+    hook: callbacks.hook,
+    write(_thread, block, size) {
+      for (const byte of bytes().subarray(block, block + size)) dumped.push(byte)
+      return 0
+    },
   }
-  const bridge = createBridge(lua, { ...calls, write })
+  const bridge = createBridge(lua, calls)
   const scratch = { address: lua.malloc(scratchBytes), size: scratchBytes }
   const cell = lua.malloc(8)
-  const constants = new Map<string, Pointer>()
+  const constants = new Map<string, Constant>()
   let view = new Uint8Array(lua.memory.buffer)
   let cells = new Int32Array(lua.memory.buffer)
 
@@ -80,14 +82,14 @@ export function instantiate(module: CompiledModule, calls: Omit<BridgeCalls, 'wr
     refresh()
     return view
   }
-  const constant = (text: string): Pointer => {
+  const constant = (text: string): Constant => {
     const known = constants.get(text)
     if (known !== undefined) return known
     const encoded = Buffer.from(`${text}\0`, 'utf8')
-    const address = lua.malloc(encoded.length)
-    bytes().set(encoded, address)
-    constants.set(text, address)
-    return address
+    const added = { address: lua.malloc(encoded.length), length: encoded.length - 1 }
+    bytes().set(encoded, added.address)
+    constants.set(text, added)
+    return added
   }
   const read32 = (address: Pointer): number => {
     refresh()
@@ -162,7 +164,7 @@ function growMemory(memory: WasmMemory, wanted: number): number {
   return 0
 }
 
-function placeFunctions(lua: LuaExports, bridge: Bridge): FunctionPointers {
+function placeFunctions(lua: LuaExports, bridge: Bridge) {
   const table = lua.__indirect_function_table
   const place = (target: unknown): Pointer => {
     const pointer = table.grow(1)

@@ -1,8 +1,7 @@
-import type { LineIndices } from './blanks.ts'
-import { type Document, Line } from './document.ts'
-import { type Hunk, isBlank } from './hunk.ts'
-import { indentOf, type IndentPair, reindent } from './indent.ts'
-import type { Placement } from './place.ts'
+import { type Document, indentOf, Line } from './document.ts'
+import { hasText } from './fence.ts'
+import { type Hunk } from './hunk.ts'
+import type { LineIndices, Placement } from './place.ts'
 
 export interface HunkResult {
   readonly document: Document
@@ -84,7 +83,7 @@ function rewritten(document: Document, { hunk, at, start, added }: Rewriting): r
 }
 
 function allBlank(lines: readonly Line[]): boolean {
-  return lines.every(({ text }) => isBlank(text))
+  return lines.every(({ text }) => !hasText(text))
 }
 
 /** A blank line that the file does not have, between added lines: its `+` was forgotten. */
@@ -95,7 +94,7 @@ function isMissingPrefix({ lines }: Hunk, number: number): boolean {
 function indentedLines(hunk: Hunk, at: LineIndices, lines: readonly Line[]): readonly string[] {
   const pairs = hunk.lines.map((line, number): IndentPair | undefined => {
     const found = lines[at[number] ?? -1]
-    if (found === undefined || line.kind === 'gap' || isBlank(line.text)) return undefined
+    if (found === undefined || line.kind === 'gap' || !hasText(line.text)) return undefined
     return { written: indentOf(line.text), found: indentOf(found.text) }
   })
   const known = pairs.filter((pair) => pair !== undefined)
@@ -104,4 +103,60 @@ function indentedLines(hunk: Hunk, at: LineIndices, lines: readonly Line[]): rea
     beside = pairs[number] ?? beside
     return reindent(textOf(line), beside, known)
   })
+}
+
+/** Indentation of a line as the hunk writes it and as the file has it. */
+interface IndentPair {
+  readonly written: string
+  readonly found: string
+}
+
+/**
+ * The line (as the hunk writes it) with the indentation it has in the file: moved by as much as the line beside it is
+ * moved, with the file's tabs or blanks. `beside` is the nearest line that is in both, `pairs` are all of them.
+ */
+function reindent(line: string, beside: IndentPair | undefined, pairs: readonly IndentPair[]): string {
+  if (beside === undefined || line.trim() === '') return line
+  const { written, found } = beside
+  const indent = indentOf(line)
+  const content = line.slice(indent.length)
+  if (indent === written) return found + content
+  const convert = converter(pairs)
+  return moved(convert(indent), convert(written), found) + content
+}
+
+function moved(indent: string, from: string, to: string): string {
+  const more = to.length - from.length
+  if (more >= 0) return to.slice(0, more) + indent
+  return indent.slice(Math.min(-more, indent.length))
+}
+
+/** Rewrites blanks of the hunk as tabs of the file or the other way round, when the two differ in that. */
+function converter(pairs: readonly IndentPair[]): (indent: string) => string {
+  const usesTabs = ({ found, written }: IndentPair): boolean => found.includes('\t') && !written.includes('\t')
+  const usesBlanks = ({ found, written }: IndentPair): boolean => written.includes('\t') && !found.includes('\t')
+  if (pairs.some(usesTabs)) {
+    const width = blanksPerTab(pairs.map(({ written, found }) => ({ blanks: written.length, tabs: found.length })))
+    return (indent) => indent.replaceAll(' '.repeat(width), '\t')
+  }
+  if (pairs.some(usesBlanks)) {
+    const width = blanksPerTab(pairs.map(({ written, found }) => ({ blanks: found.length, tabs: written.length })))
+    return (indent) => indent.replaceAll('\t', ' '.repeat(width))
+  }
+  return (indent) => indent
+}
+
+const defaultWidth = 4
+
+/** From how the indentation grows between two lines, else from that of one line. */
+function blanksPerTab(lines: readonly { readonly blanks: number; readonly tabs: number }[]): number {
+  const distinct = lines.toSorted((a, b) => a.tabs - b.tabs)
+  const least = distinct[0]
+  const most = distinct.at(-1)
+  if (least === undefined || most === undefined) return defaultWidth
+  const width =
+    most.tabs > least.tabs
+      ? (most.blanks - least.blanks) / (most.tabs - least.tabs)
+      : most.blanks / Math.max(1, most.tabs)
+  return Number.isInteger(width) && width >= 1 && width <= 8 ? width : defaultWidth
 }

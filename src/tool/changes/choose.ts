@@ -1,9 +1,7 @@
-import type { Line } from './document.ts'
-import { formOf } from './form.ts'
+import { formOf, indentOf, type Line } from './document.ts'
 import type { Hint } from './hunk.ts'
-import { indentOf } from './indent.ts'
 
-export interface ChooseOptions {
+interface ChooseOptions {
   readonly hint: Hint
   /** How many lines of the file the hunk names before the one that is at the places. */
   readonly ahead: number
@@ -12,19 +10,15 @@ export interface ChooseOptions {
   readonly previousEnd: number
 }
 
-export interface Choice {
-  /** One of the places. */
-  readonly place: number
-  /** Nothing says that it is this one. */
-  readonly isGuess: boolean
-}
-
 /**
  * Chooses among places where a hunk fits equally well: indices of lines that ascend. What stands behind its `@@` decides:
  * the heading, then the number of the line; a number that names none of the places takes the nearest, as a guess. Without
  * either it is the first place behind the previous hunk, else the first of all. Undefined when there are no places.
  */
-export function choosePlace(places: readonly number[], options: ChooseOptions): Choice | undefined {
+export function choosePlace(
+  places: readonly number[],
+  options: ChooseOptions,
+): { readonly place: number; readonly isGuess: boolean } | undefined {
   const { hint, ahead, lines, previousEnd } = options
   if (places.length <= 1) return places[0] === undefined ? undefined : { place: places[0], isGuess: false }
   const candidates = hint.heading === undefined ? places : below(hint.heading, places, lines)
@@ -50,7 +44,7 @@ function below(heading: string, places: readonly number[], lines: readonly Line[
     return places.filter((place) => place >= start && place < end)
   })
   const found = inside.length > 0 ? inside : headings.flatMap((start) => places.find((place) => place >= start) ?? [])
-  return found.length > 0 ? inOrder(found) : places
+  return found.length > 0 ? [...new Set(found)].toSorted((one, other) => one - other) : places
 }
 
 /** Headings are often cut. */
@@ -74,8 +68,4 @@ function endOf(heading: number, lines: readonly Line[]): number {
 function nearest(expected: number, places: readonly number[], lines: readonly Line[]): number | undefined {
   const distance = (place: number): number => Math.abs((lines[place]?.number ?? place + 1) - expected)
   return places.toSorted((one, other) => distance(one) - distance(other))[0]
-}
-
-function inOrder(places: readonly number[]): readonly number[] {
-  return [...new Set(places)].toSorted((one, other) => one - other)
 }

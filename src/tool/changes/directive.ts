@@ -7,7 +7,7 @@ export interface HunkFailure {
   readonly cause: string
 }
 
-/** One change that an answer asks for (spec/aipack.md 6.5). Paths are as they were written, relative to a base folder. */
+/** One change that an answer asks for. Paths are as they were written, relative to a base folder. */
 export type Directive = ContentDirective | TransferDirective | DeleteDirective | FailDirective
 
 /** Changes whose result is a text. `content` of a patch holds its hunks, that of SearchReplace its blocks (6.4). */
@@ -36,11 +36,9 @@ export interface FailDirective {
   readonly hunks: readonly HunkFailure[]
 }
 
-/** Stands for the path of a change that names none. */
-const unknownPath = 'unknown'
-
-export function failDirective(reason: string, filePath?: string, hunks: readonly HunkFailure[] = []): FailDirective {
-  return { kind: 'Fail', filePath: filePath ?? unknownPath, reason, hunks }
+/** `unknown` stands for the path of a change that names none. */
+export function failDirective(reason: string, filePath = 'unknown', hunks: readonly HunkFailure[] = []): FailDirective {
+  return { kind: 'Fail', filePath, reason, hunks }
 }
 
 /** The directives with absolute paths below the base folder (absolute) made relative to it; others stay as written. */

@@ -1,8 +1,22 @@
-import { type Form, formOf } from './form.ts'
+/**
+ * How lines are compared, with growing tolerance. `text`: as they are. `whitespace`: white space at both ends does
+ * not count, and runs of it count as one blank. `letters`: nor do case and punctuation; lines of punctuation alone are
+ * compared as they are. Lines with the same form are the same.
+ */
+export type Form = 'text' | 'whitespace' | 'letters'
 
-interface LineOptions {
-  readonly end: string
-  readonly number: number | undefined
+/** A text in one of the forms. */
+export function formOf(text: string, form: Form): string {
+  switch (form) {
+    case 'text':
+      return text
+    case 'whitespace':
+      return text.trim().replaceAll(/\s+/g, ' ')
+    case 'letters': {
+      const letters = text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '')
+      return letters === '' ? formOf(text, 'whitespace') : letters
+    }
+  }
 }
 
 /** A line of a file that is being patched. */
@@ -15,7 +29,7 @@ export class Line {
   #whitespace: string | undefined
   #letters: string | undefined
 
-  constructor(text: string, { end, number }: LineOptions) {
+  constructor(text: string, { end, number }: Pick<Line, 'end' | 'number'>) {
     this.text = text
     this.end = end
     this.number = number
@@ -71,12 +85,11 @@ export function fromDocument({ mark, lines, end, hasFinalNewline }: Document): s
 
 /** The line break that most lines of a text have. */
 export function mainEnd(text: string): '\n' | '\r\n' {
-  const pairs = countOf('\r\n', text)
-  return pairs > 0 && pairs * 2 > countOf('\n', text) ? '\r\n' : '\n'
+  const pairs = text.split('\r\n').length - 1
+  return pairs > 0 && pairs * 2 > text.split('\n').length - 1 ? '\r\n' : '\n'
 }
 
-function countOf(part: string, text: string): number {
-  let count = 0
-  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1
-  return count
+/** The blanks and tabs that a line begins with. */
+export function indentOf(line: string): string {
+  return /^[ \t]*/.exec(line)?.[0] ?? ''
 }

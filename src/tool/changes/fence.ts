@@ -51,6 +51,7 @@ export function outerFenceContent(lines: readonly string[]): readonly string[] |
   return isClosed ? lines.slice(first + 1, last) : undefined
 }
 
-function hasText(line: string): boolean {
+/** Whether a line holds more than white space. */
+export function hasText(line: string): boolean {
   return line.trim() !== ''
 }

@@ -1,4 +1,4 @@
-import { withoutFence } from './fence.ts'
+import { hasText, withoutFence } from './fence.ts'
 
 type HunkLine =
   | { readonly kind: 'context' | 'remove' | 'add'; readonly text: string }
@@ -51,7 +51,7 @@ function isChange(line: string): boolean {
 function readHunk(lines: readonly string[]): Hunk | undefined {
   const body = withoutBlankEnd(lines)
   const content = withoutLooseFence(body.filter((line) => !header.test(line) && !wrapper.test(line)))
-  if (content.every((line) => line.trim() === '')) return undefined
+  if (!content.some(hasText)) return undefined
   const finalNewline = finalNewlineOf(content)
   return {
     body: body.join('\n'),
@@ -123,8 +123,4 @@ export function oldParts(hunk: Hunk): readonly (readonly OldLine[])[] {
     else if (line.kind !== 'add') parts.at(-1)?.push({ kind: line.kind, text: line.text, index })
   }
   return parts
-}
-
-export function isBlank(text: string): boolean {
-  return text.trim() === ''
 }

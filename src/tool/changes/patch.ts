@@ -1,7 +1,8 @@
 import { appendHunk, applyHunk, type HunkResult } from './apply-hunk.ts'
 import type { HunkFailure } from './directive.ts'
 import { fromDocument, toDocument, type Document } from './document.ts'
-import { type Hunk, isBlank, oldParts, parseHunks } from './hunk.ts'
+import { hasText } from './fence.ts'
+import { type Hunk, oldParts, parseHunks } from './hunk.ts'
 import { findPlace, type Misplacement, type PlaceOptions } from './place.ts'
 
 export interface PatchResult {
@@ -14,7 +15,7 @@ export interface PatchResult {
 
 /**
  * Applies the hunks of a patch to a text, each on its own: one that fails changes nothing and is named with its cause,
- * the others still count (P-D8). Line breaks and a missing last one stay as they are in the text.
+ * the others still count. Line breaks and a missing last one stay as they are in the text.
  */
 export function applyPatch(content: string, patch: string): PatchResult {
   const hunks = parseHunks(patch)
@@ -74,7 +75,7 @@ function tryHunk(document: Document, hunk: Hunk, options: PlaceOptions): Applied
 
 /** Nothing to look for: all that is not added is blank. */
 function isAppending({ lines }: Hunk): boolean {
-  return lines.every((line) => line.kind === 'add' || (line.kind === 'context' && isBlank(line.text)))
+  return lines.every((line) => line.kind === 'add' || (line.kind === 'context' && !hasText(line.text)))
 }
 
 const gapNeighbours = 2

@@ -1,11 +1,8 @@
-import { type LineIndices, placeBlanks } from './blanks.ts'
 import { choosePlace } from './choose.ts'
-import type { Line } from './document.ts'
-import { type Form, formOf } from './form.ts'
-import { type Hunk, isBlank, oldParts, type OldLine } from './hunk.ts'
-import { occurrences } from './occurrences.ts'
-import { similarStarts } from './similar.ts'
-import { type Compared, compared, countBefore, fileIndex, oldView, type View, wholeView } from './view.ts'
+import { type Form, formOf, type Line } from './document.ts'
+import { occurrences, similarStarts } from './find-lines.ts'
+import { hasText } from './fence.ts'
+import { type Hunk, oldParts, type OldLine } from './hunk.ts'
 
 /** Where the lines of a hunk stand in a file. */
 export interface Placement {
@@ -33,24 +30,26 @@ export interface PlaceOptions {
 const fuzzyReach = 1000
 
 /**
- * Finds the place of a hunk in three tiers, each tried only when the one before finds nothing (P-D8): exact lines; lines
- * alike but for white space and blank lines; lines alike but for case and punctuation, or similar. In the first two,
- * `choosePlace` says which of several it is. The third takes a place only when it is the one
- * there is within reach. Each looks at the file as it is now, then without the lines that earlier hunks added: hunks
- * may be written against the file as the model saw it.
+ * Finds the place of a hunk in three tiers, each tried only when the one before finds nothing: exact lines; lines alike but
+ * for white space and blank lines; lines alike but for case and punctuation, or similar. In the first two, `choosePlace`
+ * says which of several it is. The third takes a place only when it is the one there is within reach. Each looks at the
+ * file as it is now, then without the lines that earlier hunks added: hunks may be written against the file as the model
+ * saw it.
  */
 export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOptions): Placement | Misplacement {
-  const whole = wholeView(lines)
-  const searching = { ...options, lines }
-  let old: View | undefined | 'not made' = 'not made'
+  const hasAdded = lines.some((line) => !isOld(line))
   for (const pass of passes) {
-    const found = search(hunk, whole, { ...searching, pass })
-    if (found !== undefined) return found
-    if (old === 'not made') old = oldView(lines)
-    const foundInOld = old === undefined ? undefined : search(hunk, old, { ...searching, pass })
-    if (foundInOld !== undefined) return foundInOld
+    for (const without of hasAdded ? (['nothing', 'added'] as const) : (['nothing'] as const)) {
+      const found = search(hunk, { ...options, lines, pass, without })
+      if (found !== undefined) return found
+    }
   }
   return { tier: 'none', cause: 'its context and removed lines are not in the file' }
+}
+
+/** False for a line that an earlier hunk has put there. */
+function isOld({ number }: Line): boolean {
+  return number !== undefined
 }
 
 interface Pass {
@@ -72,17 +71,17 @@ const passes: readonly Pass[] = [
 
 interface SearchOptions extends PlaceOptions {
   readonly pass: Pass
-  /** Of the whole file. */
   readonly lines: readonly Line[]
+  readonly without: 'nothing' | 'added'
 }
 
-function search(hunk: Hunk, view: View, options: SearchOptions): Placement | Misplacement | undefined {
+function search(hunk: Hunk, options: SearchOptions): Placement | Misplacement | undefined {
   const { pass, previousEnd } = options
   const parts = comparedParts(hunk, pass)
   if (parts.some((part) => part.length === 0)) return undefined
   // the pass before has looked for the same
   if (pass.blanks === 'inner' && parts.flat().length === oldParts(hunk).flat().length) return undefined
-  const target = compared(view, { form: pass.form, withBlanks: pass.blanks !== 'none' })
+  const target = compared(options)
   const starts = pass.isSimilar ? similar(parts, target, previousEnd) : startsOf(parts, target.texts, pass.form)
   const chosen =
     pass.tier === 'fuzzy' ? onlyOne(starts, target, previousEnd) : oneOf(starts, { ...options, hunk, parts, target })
@@ -92,12 +91,30 @@ function search(hunk: Hunk, view: View, options: SearchOptions): Placement | Mis
   }
   const at: (number | undefined)[] = hunk.lines.map(() => undefined)
   for (const [number, part] of parts.entries()) {
-    for (const [offset, { index }] of part.entries())
-      at[index] = fileIndex(target, (chosen.starts[number] ?? 0) + offset)
+    for (const [offset, { index }] of part.entries()) at[index] = target.indices[(chosen.starts[number] ?? 0) + offset]
   }
   const alike = chosen.alike === undefined ? {} : { alike: chosen.alike }
-  const start = fileIndex(target, chosen.starts[0] ?? 0)
-  return { tier: pass.tier, at: placeBlanks(at, hunk, view), start, ...alike }
+  const start = target.indices[chosen.starts[0] ?? 0] ?? 0
+  return { tier: pass.tier, at: placeBlanks(at, hunk, options), start, ...alike }
+}
+
+/** Lines of a file as a hunk is compared with them: their texts in one form, and their indices in the file. */
+interface Compared {
+  readonly texts: readonly string[]
+  readonly indices: readonly number[]
+}
+
+function compared({ lines, without, pass: { form, blanks } }: SearchOptions): Compared {
+  const texts: string[] = []
+  const indices: number[] = []
+  for (const [index, line] of lines.entries()) {
+    if (without === 'added' && !isOld(line)) continue
+    // a text of white space alone is empty in this form
+    if (blanks === 'none' && line.as('whitespace') === '') continue
+    texts.push(line.as(form))
+    indices.push(index)
+  }
+  return { texts, indices }
 }
 
 type Part = readonly OldLine[]
@@ -105,31 +122,29 @@ type Part = readonly OldLine[]
 function comparedParts(hunk: Hunk, { blanks }: Pass): readonly Part[] {
   const parts = oldParts(hunk)
   if (blanks === 'all') return parts
-  if (blanks === 'none') return parts.map((part) => part.filter(({ text }) => !isBlank(text)))
-  const counting = parts.flat().filter(({ kind, text }) => kind === 'remove' || !isBlank(text))
+  if (blanks === 'none') return parts.map((part) => part.filter(({ text }) => hasText(text)))
+  const counting = parts.flat().filter(({ kind, text }) => kind === 'remove' || hasText(text))
   const first = counting[0]?.index ?? 0
   const last = counting.at(-1)?.index ?? -1
   return parts.map((part) => part.filter(({ index }) => index >= first && index <= last))
 }
 
-/** Where each part of a hunk begins. */
 type Starts = readonly number[]
 
 /** Parts around a gap are not looked for in this way. */
 function similar(
   [part = [], ...others]: readonly Part[],
-  view: Compared,
+  { texts, indices }: Compared,
   previousEnd: number | undefined,
 ): readonly Starts[] {
   if (others.length > 0) return []
-  const range =
-    previousEnd === undefined
-      ? { start: 0, end: view.texts.length }
-      : {
-          start: countBefore(view, previousEnd - fuzzyReach),
-          end: countBefore(view, previousEnd + fuzzyReach + 1),
-        }
-  return similarStarts(part, view.texts, range).map((start) => [start])
+  const countBefore = (index: number): number => {
+    const found = indices.findIndex((known) => known >= index)
+    return found === -1 ? indices.length : found
+  }
+  const start = previousEnd === undefined ? 0 : countBefore(previousEnd - fuzzyReach)
+  const end = previousEnd === undefined ? texts.length : countBefore(previousEnd + fuzzyReach + 1)
+  return similarStarts(part, texts, { start, end }).map((found) => [found])
 }
 
 function startsOf(parts: readonly Part[], texts: readonly string[], form: Form): readonly Starts[] {
@@ -170,7 +185,7 @@ function oneOf(
   starts: readonly Starts[],
   { hunk, parts, target, lines, previousEnd = 0 }: Choosing,
 ): Chosen | undefined {
-  const places = starts.map(([start = 0]) => fileIndex(target, start))
+  const places = starts.map(([start = 0]) => target.indices[start] ?? 0)
   const first = parts[0]?.[0]?.index
   const ahead = oldParts(hunk)
     .flat()
@@ -183,12 +198,53 @@ function oneOf(
 
 function onlyOne(
   starts: readonly Starts[],
-  view: Compared,
+  { indices }: Compared,
   previousEnd: number | undefined,
 ): Chosen | 'several' | undefined {
   const near = starts.filter(
-    ([start = 0]) => previousEnd === undefined || Math.abs(fileIndex(view, start) - previousEnd) <= fuzzyReach,
+    ([start = 0]) => previousEnd === undefined || Math.abs((indices[start] ?? 0) - previousEnd) <= fuzzyReach,
   )
   if (near.length > 1) return 'several'
   return near[0] === undefined ? undefined : { starts: near[0] }
+}
+
+/** For each line of a hunk the index of the file's line, where it has one. */
+export type LineIndices = readonly (number | undefined)[]
+
+/**
+ * Gives blank context and removed lines that were not compared the blank lines of the file that stand in their place,
+ * where there are any.
+ */
+function placeBlanks(at: LineIndices, hunk: Hunk, options: SearchOptions): LineIndices {
+  const isOpen = hunk.lines.map(
+    (line, number) => (line.kind === 'context' || line.kind === 'remove') && at[number] === undefined,
+  )
+  if (!isOpen.includes(true)) return at
+  const used = new Set(at)
+  const placed = [...at]
+  const first = at.findIndex((index) => index !== undefined)
+
+  const fill = (from: number, step: 1 | -1): void => {
+    let neighbour = at[first]
+    for (let number = from; number >= 0 && number < placed.length; number += step) {
+      if (isOpen[number] === true && neighbour !== undefined) {
+        const next = blankBeside(neighbour, step, options)
+        if (next !== undefined && !used.has(next)) {
+          placed[number] = next
+          used.add(next)
+        }
+      }
+      neighbour = placed[number] ?? neighbour
+    }
+  }
+  fill(first + 1, 1)
+  fill(first - 1, -1)
+  return placed
+}
+
+function blankBeside(index: number, step: 1 | -1, { lines, without }: SearchOptions): number | undefined {
+  let next = index + step
+  while (without === 'added' && lines[next] !== undefined && lines[next]?.number === undefined) next += step
+  const line = lines[next]
+  return line !== undefined && !hasText(line.text) ? next : undefined
 }

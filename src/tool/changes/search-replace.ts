@@ -28,7 +28,7 @@ export function blockText(search: string, replace: string): string {
 }
 
 /**
- * Applies search and replace blocks to a text (spec/aipack.md 6.4, vectors 55 to 59). Text without the marker line
+ * Applies search and replace blocks to a text. Text without the marker line
  * `<<<<<<< SEARCH` takes the place of the whole content and counts as one change. A text that is not found is a failure
  * among the results. Blocks are looked for and put in with the line breaks that most lines of the content have, else as
  * they are written. A block without a search text puts its text at the start. With `unit: 'line'` what is searched must
@@ -49,9 +49,9 @@ export function applySearchReplace(
   const end = mainEnd(content)
   for (const block of blocks) {
     const wanted = block.search === '' && unit === 'line' ? { ...block, replace: `${block.replace}\n` } : block
-    const variants = [withEnds(wanted, end), wanted]
-    const replaced = firstOf(variants, (variant) => replaceFirst(current, variant, unit))
-    if (replaced === undefined) failures.push({ ...block, reason: reasonOf(variants, current) })
+    const withOwnEnds = withEnds(wanted, end)
+    const replaced = replaceFirst(current, withOwnEnds, unit) ?? replaceFirst(current, wanted, unit)
+    if (replaced === undefined) failures.push({ ...block, reason: reasonOf([withOwnEnds, wanted], current) })
     current = replaced ?? current
   }
   return { content: current, changedCount: blocks.length - failures.length, failures }
@@ -59,14 +59,6 @@ export function applySearchReplace(
 
 /** Where a search text is looked for: anywhere, or as whole lines. */
 type Unit = 'text' | 'line'
-
-function firstOf<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
-  for (const item of items) {
-    const found = find(item)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
 
 function reasonOf(variants: readonly Block[], content: string): string {
   const isPart = variants.some(({ search }) => content.includes(search))

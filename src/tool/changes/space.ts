@@ -2,7 +2,19 @@ import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import type { RunContext } from '../../event/context.ts'
-import { guard, guardEntry } from '../guard.ts'
+import { allowedEntry, allowedPath, allowOf } from '../guard.ts'
+import {
+  appendToFile,
+  copyFile,
+  deleteEntry,
+  type FileCall,
+  makeFolder,
+  makeLink,
+  moveEntry,
+  removeEmptyFolder,
+  saveFile,
+  setMode,
+} from '../workspace-files.ts'
 import { fileStatus, readText, type FileStatus } from '../workspace-reads.ts'
 
 /** What planning knows of the files: those on disk, or those on disk after changes that are planned already. */
@@ -13,7 +25,6 @@ export interface Files {
   readonly textAt: (path: string) => string
 }
 
-/** How a change uses a path. */
 type PathUse = 'read' | 'write' | 'delete'
 
 /** Where changes are planned: the files, and the paths that may be used. */
@@ -27,9 +38,9 @@ export interface ChangeSpace {
   readonly resolve: (path: string, use: PathUse) => string
 }
 
-/** The space of files on disk below a base folder (absolute), guarded by the policy of the context (DESIGN 9). */
+/** The space of files on disk below a base folder (absolute), as the permission of the context allows. */
 export function diskSpace(baseDir: string, context: RunContext): ChangeSpace {
-  const shown = displayPath(context.workspace, baseDir)
+  const shown = displayPath(context.scope.folders.workspace, baseDir)
   const folder = shown === '.' ? baseDir : shown
   const leaves = (path: string): BatonError =>
     new BatonError('OUTSIDE_WORKSPACE', `${path} leads out of ${folder}`, {
@@ -44,9 +55,91 @@ export function diskSpace(baseDir: string, context: RunContext): ChangeSpace {
       const absolute = resolve(baseDir, path)
       if (/^~(?:\/|$)/.test(path) || !isInside(baseDir, absolute)) throw leaves(path)
       if (absolute === baseDir) throw new BatonError('FILE_FAILED', `${path} is the base folder itself`)
-      const real = use === 'delete' ? guardEntry(absolute, context) : guard(use, absolute, context)
+      const asking = { context, allow: allowOf(context) }
+      const real = use === 'delete' ? allowedEntry(absolute, asking) : allowedPath(use, absolute, asking)
       if (!isInside(realPath(baseDir), real)) throw leaves(path)
       return absolute
     },
   }
+}
+
+/** A change of files that has been worked out. Paths are absolute. */
+export type ChangeAction =
+  | { readonly op: 'write'; readonly path: string; readonly content: string }
+  /** `content` is what the file holds afterwards, `added` what is new at its end. */
+  | { readonly op: 'append'; readonly path: string; readonly content: string; readonly added: string }
+  | { readonly op: 'copy' | 'move'; readonly from: string; readonly path: string }
+  | { readonly op: 'delete'; readonly path: string }
+
+/** What puts a file back as it was. Paths are absolute. */
+export type UndoStep =
+  | { readonly op: 'move'; readonly from: string; readonly path: string }
+  | { readonly op: 'write'; readonly path: string; readonly content: Uint8Array }
+  | { readonly op: 'chmod'; readonly path: string; readonly mode: number }
+  | { readonly op: 'link'; readonly path: string; readonly to: string }
+  | { readonly op: 'delete' | 'mkdir' | 'rmdir'; readonly path: string }
+
+/** Carries out one change, as one file effect at the place of the call. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
+export function performStep(step: ChangeAction | UndoStep, call: FileCall): void {
+  const { op, path } = step
+  switch (op) {
+    case 'write':
+      return saveFile(path, step.content, call)
+    case 'append':
+      return appendToFile(path, step.added, call)
+    case 'copy':
+      return copyFile({ source: step.from, destination: path, overwrite: true }, call)
+    case 'move':
+      return moveEntry({ source: step.from, destination: path, overwrite: true }, call)
+    case 'chmod':
+      return setMode(path, step.mode, call)
+    case 'link':
+      return makeLink(path, step.to, call)
+    case 'delete':
+      return void deleteEntry(path, call)
+    case 'mkdir':
+      return void makeFolder(path, call)
+    case 'rmdir':
+      return void removeEmptyFolder(path, call)
+  }
+}
+
+/** The files as they will be after the action, without touching any. */
+export function filesAfter(files: Files, action: ChangeAction): Files {
+  switch (action.op) {
+    case 'write':
+    case 'append':
+      return withFile(files, action.path, { kindAt: () => 'file', textAt: () => action.content })
+    case 'copy':
+      return withFile(files, action.path, {
+        kindAt: () => files.kindAt(action.from),
+        textAt: () => files.textAt(action.from),
+      })
+    case 'move': {
+      const { from, path } = action
+      const moved = (asked: string): string => from + asked.slice(path.length)
+      return withFile(without(files, from), path, {
+        kindAt: (asked) => files.kindAt(moved(asked)),
+        textAt: (asked) => files.textAt(moved(asked)),
+      })
+    }
+    case 'delete':
+      return without(files, action.path)
+  }
+}
+
+/** The files with what `inner` says at and below a path; the folders above it exist. */
+function withFile(files: Files, path: string, inner: Files): Files {
+  return {
+    kindAt(asked) {
+      if (isInside(path, asked))
+        return asked === path || inner.kindAt(path) === 'folder' ? inner.kindAt(asked) : undefined
+      return isInside(asked, path) ? 'folder' : files.kindAt(asked)
+    },
+    textAt: (asked) => (isInside(path, asked) ? inner.textAt(asked) : files.textAt(asked)),
+  }
+}
+
+function without(files: Files, path: string): Files {
+  return { ...files, kindAt: (asked) => (isInside(path, asked) ? undefined : files.kindAt(asked)) }
 }

@@ -2,17 +2,15 @@ import { relative } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
-import { type ChangeAction, filesAfter } from './action.ts'
 import type { Directive } from './directive.ts'
 import type { ChangeStep } from './plan.ts'
-import type { Files } from './space.ts'
+import { type ChangeAction, type Files, filesAfter } from './space.ts'
 
 interface StaleOptions {
   /** Absolute: the paths in the result are relative to it. */
   readonly baseDir: string
   /** Absolute paths of files that the model was shown, with the SHA-256 of the content it saw. */
   readonly shown: ReadonlyMap<string, string>
-  /** The files on disk. */
   readonly files: Files
 }
 
@@ -30,7 +28,7 @@ export interface StaleFiles {
 }
 
 /**
- * Finds the files that changes replace unseen: by new content, or by a file that is copied or moved there (DESIGN 4). A
+ * Finds the files that changes replace unseen: by new content, or by a file that is copied or moved there. A
  * file that an earlier change of the set has moved is the one that was shown; one that the set has deleted still counts
  * as the file it was; one that the set has made, a copy too, is new. Nothing is lost where a file of the same content takes the place.
  * A file that was shown and that somebody has deleted since is not made again unseen either.

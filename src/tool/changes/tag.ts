@@ -1,4 +1,4 @@
-/** A tag of the change format at the start of a line: `<NAME a="b">` or `[[[NAME a="b"]]]` (P-D5). */
+/** A tag of the change format at the start of a line: `<NAME a="b">` or `[[[NAME a="b"]]]`. */
 export interface Tag {
   readonly name: string
   readonly form: 'open' | 'close' | 'single'
@@ -19,21 +19,17 @@ const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]{2,}(?=[\s/>
 export function readTag(line: string): Tag | undefined {
   const match = tagPattern.exec(line)
   if (match === null) return undefined
-  const [, indent = '', style, closing, name = '', attributes = '', single, rest = ''] = match
+  const [, indent = '', style, closing, name = '', attributes = '', slash, rest = ''] = match
   return {
     name,
-    form: closing === '/' ? 'close' : single === '/' ? 'single' : 'open',
+    form: closing === '/' ? 'close' : slash === '/' ? 'single' : 'open',
     style: style === '<' ? '<' : '[[[',
-    attributes: readAttributes(attributes),
+    attributes: new Map(
+      [...attributes.matchAll(attributePattern)].map(([, key = '', double, single]) => [key, double ?? single ?? '']),
+    ),
     indent: indent.length,
     rest,
   }
-}
-
-function readAttributes(text: string): ReadonlyMap<string, string> {
-  return new Map(
-    [...text.matchAll(attributePattern)].map(([, name = '', double, single]) => [name, double ?? single ?? '']),
-  )
 }
 
 /** The name in a line that begins like a tag, also when the tag itself cannot be read. */

@@ -1,14 +1,43 @@
+import { item, part } from '../../event/place.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
-import { type ChangeAction, performAction } from './action.ts'
 import { type Directive, relativeTo } from './directive.ts'
-import { type ChangeItem, type ChangeStep, errorItem, planChanges, warnOf } from './plan.ts'
-import { fileChangeReport } from './report.ts'
-import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
-import { diskSpace } from './space.ts'
+import { type ChangeItem, type ChangeStep, errorItem, planChanges, planStep, warnOf } from './plan.ts'
+import { diskSpace, performStep } from './space.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
-import { type Before, beforeAction, undoAction } from './undo.ts'
+import { type Before, beforeAction, measureSnapshot, type SnapshotSize, undoAction } from './undo.ts'
+
+/**
+ * Carries out directives one after the other below a base folder (absolute), each against the files as they then are.
+ * One that fails leaves the others standing. What the n-th makes of the files it finds is an observation,
+ * carrying it out an effect, both below the place of the call.
+ * @throws the reason of the context's signal; what was done until then stays
+ */
+export function applyChanges(
+  directives: readonly Directive[],
+  baseDir: string,
+  { context, at }: FileCall,
+): readonly ChangeItem[] {
+  const space = diskSpace(baseDir, context)
+  return relativeTo(baseDir, directives).map((directive, index) => {
+    context.services.signal.throwIfAborted()
+    const place = [...at, item(index)]
+    const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }
+    const step = context.services.effects.observe([...place, part('plan')], observation, () =>
+      planStep(directive, space),
+    )
+    const { item: planned, action } = step
+    if (action === undefined) return planned
+    try {
+      performStep(action, { context, at: place })
+      warnOf(step, context)
+      return planned
+    } catch (error) {
+      return errorItem(directive, error)
+    }
+  })
+}
 
 export interface TransactionOptions {
   /** Absolute: changes reach only what is below. */
@@ -45,7 +74,7 @@ export type TransactionResult =
     }
 
 /**
- * Carries out the changes of an answer as one (DESIGN 4): all of them are worked out first, then written one by one;
+ * Carries out the changes of an answer as one: all of them are worked out first, then written one by one;
  * when a write fails, the files get back the content and permissions they had. A patch applies to the present content
  * of a file; a whole file, a copy and a renamed file only replace what the model was shown. What the files were is an observation and every write
  * a file effect, those on the way back too, all below the place of the call.
@@ -57,10 +86,10 @@ export function applyTransaction(
   call: FileCall,
 ): TransactionResult {
   const { context, at } = call
-  context.signal.throwIfAborted()
+  context.services.signal.throwIfAborted()
   const directives = relativeTo(options.baseDir, asked)
   const args = directives.map(({ kind, filePath }) => [kind, filePath])
-  const plan = context.effects.observe([...at, 'plan'], { name: 'file_changes', args }, () =>
+  const plan = context.services.effects.observe([...at, part('plan')], { name: 'file_changes', args }, () =>
     planTransaction(directives, options, context),
   )
   return plan.kind === 'ready' ? perform(directives, plan.steps, call) : plan
@@ -78,7 +107,7 @@ function planTransaction(
   const space = diskSpace(baseDir, context)
   const steps = planChanges(directives, space).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
-  const isRefused = partial ? hasFailed && steps.every(isWithoutEffect) : hasFailed
+  const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
   if (isRefused)
     return { kind: 'refused', items: reports(steps, 'not done, because another change of the answer failed') }
 
@@ -97,10 +126,6 @@ function acceptUnchanged(step: ChangeStep): ChangeStep {
   if (step.isUnchanged !== true) return step
   const { filePath, kind } = step.item
   return { item: { filePath, kind, isSuccess: true } }
-}
-
-function isWithoutEffect({ action }: ChangeStep): boolean {
-  return action === undefined
 }
 
 /** The steps, with an error for the first whose present files are too much to be kept for the way back. */
@@ -123,52 +148,44 @@ function reports(steps: readonly ChangeStep[], reason: string): readonly FileCha
   return steps.map(({ item }) => fileChangeReport(item.isSuccess ? { ...item, isSuccess: false, error: reason } : item))
 }
 
-function perform(
-  directives: readonly Directive[],
-  steps: readonly ChangeStep[],
-  { context, at }: FileCall,
-): TransactionResult {
+function perform(directives: readonly Directive[], steps: readonly ChangeStep[], call: FileCall): TransactionResult {
   const done: Before[] = []
   for (const [index, { action }] of steps.entries()) {
     const directive = directives[index]
     if (action === undefined || directive === undefined) continue
-    const failure = tryAction(action, { directive, done }, { context, at: [...at, String(index)] })
-    if (failure !== undefined) {
-      const notRestored = rollBack(done, { context, at: [...at, 'undo'] })
+    try {
+      const at = [...call.at, item(index)]
+      const asked = { name: 'file_before', args: [action.op, directive.filePath] }
+      done.push(call.context.services.effects.observe([...at, part('before')], asked, () => beforeAction(action)))
+      performStep(action, { context: call.context, at })
+    } catch (error) {
+      const failure = errorItem(directive, error)
+      const notRestored = rollBack(done, call)
       const failed = steps.map((step, number) => (number === index ? { item: failure } : step))
       const items = reports(failed, 'undone, because another change of the answer failed')
       return { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }
     }
   }
-  for (const step of steps) warnOf(step, context)
-  return { kind: 'applied', items: steps.map(({ item }) => fileChangeReport(item)) }
-}
-
-interface Doing {
-  readonly directive: Directive
-  /** Gets what the files were before the action. */
-  readonly done: Before[]
-}
-
-function tryAction(
-  action: ChangeAction,
-  { directive, done }: Doing,
-  { context, at }: FileCall,
-): ChangeItem | undefined {
-  try {
-    const observation = { name: 'file_before', args: [action.op, directive.filePath] }
-    done.push(context.effects.observe([...at, 'before'], observation, () => beforeAction(action)))
-    performAction(action, { context, at })
-    return undefined
-  } catch (error) {
-    return errorItem(directive, error)
-  }
+  for (const step of steps) warnOf(step, call.context)
+  return { kind: 'applied', items: steps.map(({ item: one }) => fileChangeReport(one)) }
 }
 
 /** Undoes from the last to the first; the place of each is its number from the start. */
 function rollBack(done: readonly Before[], { context, at }: FileCall): readonly string[] {
   return done
-    .map((before, index) => ({ before, place: [...at, String(index)] }))
+    .map((before, index) => ({ before, place: [...at, part('undo'), item(index)] }))
     .toReversed()
     .flatMap(({ before, place }) => undoAction(before, { context, at: place }))
+}
+
+/** What became of one change, as JSON in the words that agents see as `file_changes`. */
+export function fileChangeReport({ filePath, kind, isSuccess, error, failedHunks }: ChangeItem): FileChange {
+  const hunks = failedHunks?.map(({ body, cause }) => ({ hunk_body: body, cause }))
+  return {
+    file_path: filePath,
+    kind: kind === 'SearchReplace' ? 'Patch' : kind,
+    success: isSuccess,
+    ...(error === undefined ? {} : { error_msg: error }),
+    ...(hunks === undefined ? {} : { error_hunks: hunks }),
+  }
 }

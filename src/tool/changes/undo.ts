@@ -1,19 +1,12 @@
-import { existsSync, lstatSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
-import {
-  deleteEntry,
-  type FileCall,
-  makeFolder,
-  makeLink,
-  moveEntry,
-  removeEmptyFolder,
-  saveFile,
-  setMode,
-} from '../workspace-files.ts'
-import type { ChangeAction } from './action.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import { item, part } from '../../event/place.ts'
+import { entryStatus } from '../file-hash.ts'
+import type { FileCall } from '../workspace-files.ts'
+import { orUnreadable } from '../workspace-reads.ts'
+import { type ChangeAction, performStep, type UndoStep } from './space.ts'
 
 /** How the files were that one action is about to change. Paths are absolute. */
 export interface Before {
@@ -22,14 +15,10 @@ export interface Before {
   readonly present: Snapshot
   /** Folders above it that are missing, the deepest first. */
   readonly missingFolders: readonly string[]
-  /** Only of moves. */
   readonly movedFrom?: string
 }
 
-/**
- * Looks at what an action is about to change.
- * @throws BatonError FILE_FAILED
- */
+/** Looks at what an action is about to change. @throws BatonError FILE_FAILED */
 export function beforeAction(action: ChangeAction): Before {
   const path = action.op === 'delete' ? entryPath(action.path) : realPath(action.path)
   const before = { path, present: takeSnapshot(path), missingFolders: missingAbove(path) }
@@ -46,14 +35,6 @@ function missingAbove(path: string): readonly string[] {
   return existsSync(folder) || folder === path ? [] : [folder, ...missingAbove(folder)]
 }
 
-/** One step on the way back. Paths are absolute. */
-type UndoStep =
-  | { readonly op: 'move'; readonly from: string; readonly path: string }
-  | { readonly op: 'write'; readonly path: string; readonly content: Uint8Array }
-  | { readonly op: 'chmod'; readonly path: string; readonly mode: number }
-  | { readonly op: 'link'; readonly path: string; readonly to: string }
-  | { readonly op: 'delete' | 'mkdir' | 'rmdir'; readonly path: string }
-
 /**
  * Makes the files what they were before one action, whether it was done, done in part or not at all. What it finds is
  * an observation, each step a file effect, both below the place of the call. Gives what could not be put back, in words.
@@ -69,10 +50,12 @@ export function undoAction(before: Before, { context, at }: FileCall): readonly 
     }
   }
   attempt(() => {
-    const path = displayPath(context.workspace, before.path)
-    const steps = context.effects.observe([...at, 'plan'], { name: 'file_undo', args: [path] }, () => undoSteps(before))
+    const path = displayPath(context.scope.folders.workspace, before.path)
+    const steps = context.services.effects.observe([...at, part('plan')], { name: 'file_undo', args: [path] }, () =>
+      undoSteps(before),
+    )
     for (const [index, step] of steps.entries()) {
-      attempt(() => performStep(step, { context, at: [...at, String(index)] }))
+      attempt(() => performStep(step, { context, at: [...at, item(index)] }))
     }
   })
   return failures
@@ -86,14 +69,10 @@ function undoSteps(before: Before): readonly UndoStep[] {
 function entrySteps({ path, present, movedFrom }: Before): readonly UndoStep[] {
   const now = takeSnapshot(path)
   if (movedFrom === undefined || equalSnapshots(now, present)) return stepsTo(path, present, now)
-  if (!isThere(movedFrom)) {
+  if (lstatSync(movedFrom, { throwIfNoEntry: false }) === undefined) {
     return [{ op: 'move', from: path, path: movedFrom }, ...stepsTo(path, present, { kind: 'absent' })]
   }
   throw new BatonError('FILE_FAILED', `a move stopped half-way: parts are at ${movedFrom} and at ${path}`)
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 /** What turns what stands at a path now into what is wanted there. Equal parts are left alone. */
@@ -138,28 +117,66 @@ function equalSnapshots(one: Snapshot, other: Snapshot): boolean {
   return one.kind === other.kind && stepsTo('', one, other).length === 0 && stepsTo('', other, one).length === 0
 }
 
-function performStep(step: UndoStep, call: FileCall): void {
-  switch (step.op) {
-    case 'move':
-      moveEntry({ source: step.from, destination: step.path, overwrite: true }, call)
-      return
-    case 'write':
-      saveFile(step.path, step.content, call)
-      return
-    case 'chmod':
-      setMode(step.path, step.mode, call)
-      return
-    case 'link':
-      makeLink(step.path, step.to, call)
-      return
-    case 'mkdir':
-      makeFolder(step.path, call)
-      return
-    case 'delete':
-      deleteEntry(step.path, call)
-      return
-    case 'rmdir':
-      removeEmptyFolder(step.path, call)
-      return
+/** What stands at a path, whole. `mode` are the permission bits. */
+type Snapshot =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'file'; readonly mode: number; readonly content: Uint8Array }
+  | { readonly kind: 'folder'; readonly mode: number; readonly entries: readonly { name: string; entry: Snapshot }[] }
+  | { readonly kind: 'link'; readonly to: string }
+
+/**
+ * Reads all that stands at a path (absolute), links not followed.
+ * @throws BatonError FILE_FAILED when it cannot be read, or holds devices or pipes
+ */
+function takeSnapshot(path: string): Snapshot {
+  return orUnreadable(path, () => snapshotOf(path))
+}
+
+function snapshotOf(path: string): Snapshot {
+  const status = entryStatus(path)
+  if (status === undefined) return { kind: 'absent' }
+  if (status.isSymbolicLink()) return { kind: 'link', to: readlinkSync(path) }
+  const mode = status.mode & 0o7777
+  if (status.isFile()) return { kind: 'file', mode, content: readFileSync(path) }
+  if (!status.isDirectory()) throw notKept(path)
+  const entries = readdirSync(path).map((name) => ({ name, entry: snapshotOf(join(path, name)) }))
+  return { kind: 'folder', mode, entries }
+}
+
+/** More than this is not kept in memory to be put back. */
+const mostBytes = 128 * 1024 * 1024
+const mostEntries = 20_000
+
+/** What a snapshot would take. */
+export interface SnapshotSize {
+  readonly bytes: number
+  readonly entries: number
+}
+
+/**
+ * Adds up what a snapshot of the path would take.
+ * @throws BatonError FILE_FAILED when that is more than is kept, or it could not be put back
+ */
+export function measureSnapshot(path: string, before: SnapshotSize): SnapshotSize {
+  return orUnreadable(path, () => sizeOf(path, before))
+}
+
+function sizeOf(path: string, before: SnapshotSize): SnapshotSize {
+  const status = entryStatus(path)
+  if (status === undefined) return before
+  const isFolder = status.isDirectory()
+  if (!isFolder && !status.isFile() && !status.isSymbolicLink()) throw notKept(path)
+  const size = { bytes: before.bytes + (status.isFile() ? status.size : 0), entries: before.entries + 1 }
+  if (size.bytes > mostBytes || size.entries > mostEntries) {
+    throw new BatonError(
+      'FILE_FAILED',
+      `the changes would replace or remove more than ${mostBytes / 1024 / 1024} MB or ${mostEntries} files, too much to be put back if one of them fails`,
+      { hint: 'Remove large folders by hand.' },
+    )
   }
+  return isFolder ? readdirSync(path).reduce((sum, name) => sizeOf(join(path, name), sum), size) : size
+}
+
+function notKept(path: string): BatonError {
+  return new BatonError('FILE_FAILED', `${path} is a device or pipe, which could not be put back`)
 }

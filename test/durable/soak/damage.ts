@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openFileRecords } from '../../../src/journal/file-records.ts'
+import { openFileRecords, readRun } from '../../../src/journal/source.ts'
 import { nodeFiles, type FilePort } from '../../../src/journal/file-port.ts'
-import { readRun } from '../../../src/journal/reader.ts'
 import { noMask } from '../../../src/journal/secrets.ts'
 import { violations } from '../../helpers/durable/checker.ts'
 import { finishedIn } from '../../helpers/durable/finished.ts'
@@ -77,31 +76,31 @@ async function killedJournal({ server }: SoakContext): Promise<Buffer> {
 
 interface ReadRecords {
   readonly stream: readonly string[]
-  readonly heads: readonly string[]
+  readonly scanned: readonly string[]
   readonly reported: number
 }
 
-/** The stream of records, and the heads an index is made of. */
+/** The records as a stream, and as an index is made of them. */
 export async function bothReaders(bytes: Buffer): Promise<ReadRecords> {
   const files = oneFile(bytes)
   const stream: string[] = []
-  const heads: string[] = []
+  const scanned: string[] = []
   let reported = 0
   for await (const reading of readRun('/run', files)) {
     if (reading.type === 'corrupt') reported += 1
     else stream.push(JSON.stringify(reading.record))
   }
   const source = openFileRecords('/run', { mask: noMask, files })
-  const damages = await source.scan((head) => heads.push(JSON.stringify([head.e, head.n, head.k, head.p])))
+  const damages = await source.scan((record) => scanned.push(JSON.stringify(record)))
   source.close()
-  return { stream, heads, reported: Math.min(reported, damages.length) }
+  return { stream, scanned, reported: Math.min(reported, damages.length) }
 }
 
 export function readingProblems(
   { at, mayLose }: Damage,
   { whole, found }: { readonly whole: ReadRecords; readonly found: ReadRecords },
 ): readonly string[] {
-  const problems = (['stream', 'heads'] as const).flatMap((kind) => {
+  const problems = (['stream', 'scanned'] as const).flatMap((kind) => {
     const known = new Set(whole[kind])
     const invented = found[kind].filter((record) => !known.has(record))
     const lost = whole[kind].length - found[kind].length

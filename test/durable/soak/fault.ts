@@ -1,7 +1,7 @@
-import { mapLimit } from '../../../src/base/limit.ts'
+import { mapLimit } from '../../../src/base/concurrency.ts'
 import { type Trial, type TrialContext, type Try, tryWith } from '../../helpers/durable/trial.ts'
 
-/** One row of the fault list (spec/engines.md C). */
+/** One row of the table of faults in docs/durability.md. */
 export interface Fault {
   /** `F1` … `F13`. */
   readonly id: string

@@ -6,8 +6,10 @@ import { damagedJournal, resumedDamage } from './damage.ts'
 import { failingDisk, fullDisk } from './disk.ts'
 import type { Fault, Point } from './fault.ts'
 import { everyFilePoint, everyPoint, pairs } from './kills.ts'
+import { conversations, suspendedRun } from './seams.ts'
 import { randomKills, stopSignals } from './signals.ts'
 import { systemCalls } from './strace.ts'
+import { createRandom } from '../../helpers/random.ts'
 
 const faults: readonly Fault[] = [
   everyPoint,
@@ -23,6 +25,8 @@ const faults: readonly Fault[] = [
   contenders,
   resumedAlive,
   stopSignals,
+  suspendedRun,
+  conversations,
 ]
 
 export interface SoakOptions {
@@ -65,15 +69,4 @@ function row(...cells: readonly (string | number)[]): string {
 
 function describe({ at, problems }: Point): string {
   return `  ${at}\n${problems.map((problem) => `    ${problem}\n`).join('')}`
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

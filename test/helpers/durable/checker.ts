@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sha256 } from '../../../src/base/hash.ts'
+import { textOf } from '../../../src/event/message.ts'
 import type { Finished } from './finished.ts'
 import type { JournalState, Noted, Used } from './journal-state.ts'
 import type { PaidCall } from './server.ts'
@@ -26,7 +27,7 @@ export interface Evidence {
   readonly concurrency: number
 }
 
-/** What of I1 to I6 (spec/engines.md C) does not hold, in words; nothing when all is well. */
+/** What of I1 to I6 does not hold, in words; nothing when all is well. */
 export function violations(evidence: Evidence): readonly string[] {
   return [
     ...evidence.stops.flatMap((stop) => recordProblems(stop, evidence.journal)),
@@ -112,23 +113,29 @@ interface EffectTry {
   readonly kind: string
   /** Undefined: it was under way when the process was stopped. */
   readonly status: string | undefined
-  /** What it did cost, where its end tells. */
-  readonly used: Used | undefined
+  /** What its tries did cost, where its end tells. */
+  readonly spent: readonly Used[]
 }
 
 function effectsOf(records: readonly Noted[]): readonly EffectTry[] {
-  const ends = new Map(records.flatMap((record) => (record.k === 'ended' ? [[`${record.e}.${record.s}`, record]] : [])))
+  const ends = new Map(records.flatMap((record) => endIn(record)))
   return records.flatMap((record) => {
     if (record.k !== 'started') return []
     const { e: epoch, n, p: place = '', kind = '' } = record
-    const { status, used } = ends.get(`${epoch}.${n}`) ?? {}
-    return [{ key: keyOf(record), epoch, place, kind, status, used }]
+    const { status, spent = [] } = ends.get(`${epoch}.${n}`) ?? {}
+    return [{ key: keyOf(record), epoch, place, kind, status, spent }]
   })
+}
+
+/** The start that a record is the end of. What was suspended has not happened. */
+function endIn(record: Noted): readonly (readonly [string, Pick<Noted, 'status' | 'spent'>])[] {
+  if (record.s === undefined) return []
+  return [[`${record.e}.${record.s}`, record.k === 'suspended' ? { status: 'suspended' } : record]]
 }
 
 /** The same as the server's key of the request. */
 function keyOf({ request }: Noted): string {
-  return sha256((request?.messages ?? []).map(({ content }) => content).join('\n'))
+  return sha256((request?.messages ?? []).map(textOf).join('\n'))
 }
 
 function groupBy<T, Key>(items: readonly T[], keyOfItem: (item: T) => Key): ReadonlyMap<Key, readonly T[]> {
@@ -160,7 +167,7 @@ function resultProblems({ reference, finished }: Evidence): readonly string[] {
 
 /** I6 tokens and cost are those of the undisturbed run, and of what a stopped process has recorded as paid for nothing. */
 function costProblems({ reference, finished, journal }: Evidence): readonly string[] {
-  const wasted = effectsOf(journal.records).flatMap(({ status, used }) => (status === 'ok' || !used ? [] : [used]))
+  const wasted = effectsOf(journal.records).flatMap(({ status, spent }) => (status === 'ok' ? [] : spent))
   const sum = (first: number | undefined, more: readonly number[]): number => more.reduce((a, b) => a + b, first ?? 0)
   const { usage, cost_usd: usd } = finished.last ?? {}
   const expected = {
@@ -178,7 +185,7 @@ function costProblems({ reference, finished, journal }: Evidence): readonly stri
     ),
     usd: sum(
       reference.last?.cost_usd ?? 0,
-      wasted.map((each) => each.usd ?? 0),
+      wasted.map((each) => each.costUsd ?? 0),
     ),
   }
   const told = { calls: usage?.calls, input: usage?.input, output: usage?.output, usd }

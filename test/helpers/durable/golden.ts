@@ -15,7 +15,7 @@ type Expected = Pick<Finished, 'answers' | 'shown' | 'files'> & { readonly outpu
 
 const kept = join(root, 'test/fixtures/journals')
 
-/** The golden journals there are, by their folder: `v1-chain` … */
+/** The golden journals there are, by their folder: `v2-chain` … */
 export function goldenNames(): readonly string[] {
   return readdirSync(kept)
 }

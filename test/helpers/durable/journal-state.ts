@@ -2,13 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { sha256 } from '../../../src/base/hash.ts'
-import { readRun } from '../../../src/journal/reader.ts'
+import type { Message } from '../../../src/event/message.ts'
+import { readRun } from '../../../src/journal/source.ts'
 import type { World } from './scenario.ts'
 
-/** What the end of a model call says about its cost. */
+/** What the end of a model call says about the cost of one of its tries. */
 export interface Used {
   readonly usage: { readonly calls: number; readonly input: number; readonly output: number }
-  readonly usd: number | null
+  readonly costUsd: number | null
 }
 
 /** A record as it stands in the file: what the checker needs of it. */
@@ -20,8 +21,8 @@ export interface Noted {
   readonly kind?: string
   readonly s?: number
   readonly status?: string
-  readonly used?: Used
-  readonly request?: { readonly messages?: readonly { readonly content: string }[]; readonly [key: string]: unknown }
+  readonly spent?: readonly Used[]
+  readonly request?: { readonly messages?: readonly Message[]; readonly [key: string]: unknown }
   readonly [field: string]: unknown
 }
 
@@ -60,7 +61,7 @@ export async function readJournal({ home }: World): Promise<JournalState | undef
   }
 }
 
-/** The newest run: one that was stopped before it recorded anything is begun anew. */
+/** The newest run: one that was stopped before it recorded anything is started again. */
 function runFolderOf(runs: string): string | undefined {
   if (!existsSync(runs)) return undefined
   const age = (path: string): number => statSync(path).birthtimeMs

@@ -30,6 +30,8 @@ export interface PlayOptions {
   readonly disturb?: Disturbance
   /** Processes that run the command when it is not disturbed: starting one costs more than half of a run. */
   readonly warm?: readonly WarmCommand[]
+  /** A script of this folder that is run in place of the command. */
+  readonly script?: string
   /** A program that starts the command, with its arguments. */
   readonly through?: readonly string[]
   /** Called when the process has started: to send signals. */
@@ -70,7 +72,7 @@ const lean = ['--no-warnings', '--liftoff-only', '--no-opt', '--single-threaded-
 
 /** Runs the built command in a world, disturbed if that is asked for. */
 export async function play(args: readonly string[], options: PlayOptions): Promise<Played> {
-  const { world, url, disturb, through, onStart, onOutput, warm = [] } = options
+  const { world, url, disturb, through, script, onStart, onOutput, warm = [] } = options
   const cwd = world.workspace
   const env = {
     PATH: process.env['PATH'],
@@ -81,7 +83,7 @@ export async function play(args: readonly string[], options: PlayOptions): Promi
     BATON_GATEWAY_KEY: 'key-of-the-gateway',
     NO_COLOR: '1',
   }
-  const isPlain = [disturb, through, onStart, onOutput].every((disturbance) => disturbance === undefined)
+  const isPlain = [disturb, through, script, onStart, onOutput].every((disturbance) => disturbance === undefined)
   for (const command of isPlain ? warm : []) {
     const ended = command.run({ args, cwd, env })
     if (ended !== undefined) return { ...(await ended), operations: [], sizes: {} }
@@ -91,13 +93,14 @@ export async function play(args: readonly string[], options: PlayOptions): Promi
 
 function playAlone(
   args: readonly string[],
-  { world, disturb = {}, through = [], onStart, onOutput }: PlayOptions,
+  { world, disturb = {}, through = [], script, onStart, onOutput }: PlayOptions,
   env: NodeJS.ProcessEnv,
 ): Promise<Played> {
   const report = join(world.outside, `report-${randomUUID()}.json`)
   const { scope: what = 'journal', ...disturbance } = disturb
   const scope = what === 'journal' ? join(world.home, 'state/runs') : world.workspace
-  const [program, ...rest] = [...through, process.execPath, ...lean, '--import', preload, command]
+  const file = script === undefined ? command : join(import.meta.dirname, script)
+  const [program, ...rest] = [...through, process.execPath, ...lean, '--import', preload, file]
   const child = spawn(program, [...rest, ...args], {
     cwd: world.workspace,
     env: {

@@ -73,7 +73,7 @@ export async function tryWith(
     count += 1
     if (start === undefined) problems.push(`I5: ends with exit ${played.code}: ${played.stderr}`)
     else problems.push(...refusalProblems(finished))
-    // what was stopped before it recorded anything is begun anew, as another run
+    // what was stopped before it recorded anything is started again, as another run
     if (isBegun(journal)) stops.push({ journal, written: played.sizes })
     else if (account.calls.length > 0) problems.push('I1: calls were made by a run that cannot be resumed')
   }
@@ -98,8 +98,8 @@ export async function startOver(world: World, { more = [], ...options }: StartOv
   return play([...resume, '--uncertain', `${id}=${commandRuns === 0 ? 'redo' : 'done'}`], options)
 }
 
-/** A run that was stopped before it recorded anything is begun anew: nothing was paid. */
-function isBegun(journal: JournalState | undefined): journal is JournalState {
+/** A run that was stopped before it recorded anything is started again: nothing was paid. */
+export function isBegun(journal: JournalState | undefined): journal is JournalState {
   return journal?.records.some(({ k }) => k === 'run.start') === true
 }
 

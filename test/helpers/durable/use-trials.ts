@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { mapLimit } from '../../../src/base/limit.ts'
+import { mapLimit } from '../../../src/base/concurrency.ts'
 import { createWarmCommand } from '../warm-command.ts'
 import { command } from './play.ts'
 import { type CountingServer, startCountingServer } from './server.ts'

@@ -1,10 +1,11 @@
+import { callOf, messageOf, resultOf } from '../../helpers/messages.ts'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../src/event/message.ts'
+import { type Message, textMessage } from '../../../src/event/message.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
 import { anthropicFormat } from '../../../src/model/wire/anthropic.ts'
-import { commonQuirks } from '../../../src/model/wire/quirks.ts'
+import { commonQuirks } from '../../../src/model/wire/format.ts'
 
-const hello: readonly Message[] = [{ role: 'user', content: 'Hello' }]
+const hello: readonly Message[] = [textMessage('user', 'Hello')]
 
 /** The part of the body that depends on the model's family and the effort. */
 function settings(model: string, request: Partial<ModelRequest> = {}): unknown {
@@ -55,15 +56,11 @@ describe('models that think by a number of tokens', () => {
   })
 
   it('do not think between a tool call and the next answer, where the API would want their signed thinking', () => {
-    const called: Message[] = [
-      ...hello,
-      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', name: 'read', arguments: '{}' }] },
-      { role: 'tool', tool_call_id: 'c1', content: 'text' },
-    ]
+    const called: Message[] = [...hello, messageOf('assistant', '', callOf('c1', 'read', '{}')), resultOf('c1', 'text')]
     const high = { reasoning_effort: 'high' }
     expect(settings('claude-sonnet-4-5', { ...high, messages: called })).not.toHaveProperty('thinking')
     expect(settings('claude-opus-5', { ...high, messages: called })).toHaveProperty('thinking', adaptive())
-    const answered: Message[] = [...called, { role: 'assistant', content: 'Done.' }, ...hello]
+    const answered: Message[] = [...called, textMessage('assistant', 'Done.'), ...hello]
     expect(settings('claude-sonnet-4-5', { ...high, messages: answered })).toHaveProperty('thinking', budget(24_000))
   })
 })

@@ -1,10 +1,11 @@
+import { callOf, fileOf, messageOf, resultOf } from '../../helpers/messages.ts'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../src/event/message.ts'
+import { type Message, textMessage } from '../../../src/event/message.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
 import { anthropicFormat } from '../../../src/model/wire/anthropic.ts'
-import { commonQuirks } from '../../../src/model/wire/quirks.ts'
+import { commonQuirks } from '../../../src/model/wire/format.ts'
 
-const hello: readonly Message[] = [{ role: 'user', content: 'Hello' }]
+const hello: readonly Message[] = [textMessage('user', 'Hello')]
 const schema = { type: 'object', properties: { a: { type: 'string' } } }
 const mark = { cache_control: { type: 'ephemeral' } }
 
@@ -33,7 +34,7 @@ describe('a Messages request', () => {
   })
 
   it('carries every setting that is given, except a seed, which this API does not know', () => {
-    const messages: Message[] = [{ role: 'system', content: 'Be brief.' }, ...hello]
+    const messages: Message[] = [textMessage('system', 'Be brief.'), ...hello]
     const tools = [{ name: 'read', description: 'Reads a file.', parameters: schema }]
     expect(body({ messages, tools, temperature: 0.2, max_tokens: 500, seed: 7 })).toEqual({
       model: 'claude-sonnet-4-5',
@@ -50,7 +51,7 @@ describe('a Messages request', () => {
     const asked = { type: 'text', text: expect.stringContaining(JSON.stringify(schema)) as string }
     const output = { name: 'answer', schema }
     expect(body({ output })).toHaveProperty('system', [asked])
-    const messages: Message[] = [{ role: 'system', content: 'Be brief.', cache: true }, ...hello]
+    const messages: Message[] = [{ ...textMessage('system', 'Be brief.'), cache: true }, ...hello]
     expect(body({ output, messages })).toHaveProperty('system', [{ ...text('Be brief.'), ...mark }, asked])
   })
 })
@@ -58,13 +59,13 @@ describe('a Messages request', () => {
 describe('the messages of a Messages request', () => {
   it('stand by side: neighbours of one side are one message, system messages are above them', () => {
     const messages: Message[] = [
-      { role: 'system', content: 'One' },
-      { role: 'user', content: 'Two' },
-      { role: 'user', name: 'ada', content: 'Three' },
-      { role: 'system', content: 'Four' },
-      { role: 'user', content: 'Five' },
-      { role: 'assistant', content: 'Six' },
-      { role: 'user', content: 'Seven' },
+      textMessage('system', 'One'),
+      textMessage('user', 'Two'),
+      { ...textMessage('user', 'Three'), name: 'ada' },
+      textMessage('system', 'Four'),
+      textMessage('user', 'Five'),
+      textMessage('assistant', 'Six'),
+      textMessage('user', 'Seven'),
     ]
     expect(body({ messages })).toMatchObject({
       system: [text('One'), text('Four')],
@@ -78,19 +79,17 @@ describe('the messages of a Messages request', () => {
 
   it('carry tool calls and the results of parallel calls in one message', () => {
     const messages: Message[] = [
-      {
-        role: 'assistant',
-        content: 'I look.',
-        tool_calls: [
-          { id: 'c1', name: 'read', arguments: '{"a":1}' },
-          { id: 'read:2', name: 'read', arguments: '' },
-          { id: 'c3', name: 'read', arguments: '{"a":' },
-        ],
-      },
-      { role: 'tool', tool_call_id: 'c1', content: 'one' },
-      { role: 'tool', tool_call_id: 'read:2', content: '' },
-      { role: 'tool', tool_call_id: 'c3', content: 'no JSON' },
-      { role: 'user', content: 'Go on' },
+      messageOf(
+        'assistant',
+        'I look.',
+        callOf('c1', 'read', '{"a":1}'),
+        callOf('read:2', 'read', ''),
+        callOf('c3', 'read', '{"a":'),
+      ),
+      resultOf('c1', 'one'),
+      resultOf('read:2', ''),
+      resultOf('c3', 'no JSON'),
+      textMessage('user', 'Go on'),
     ]
     expect(body({ messages })).toHaveProperty('messages', [
       {
@@ -115,16 +114,16 @@ describe('the messages of a Messages request', () => {
   })
 
   it('carry images, documents and files of text as blocks, also as the result of a tool', () => {
-    const image = { name: 'a.png', mediaType: 'image/png', data: 'AAA=' }
-    const pdf = { name: 'a.pdf', mediaType: 'application/pdf', data: 'BBB=' }
-    const note = { name: 'a.md', mediaType: 'text/markdown', data: Buffer.from('# Grüße').toString('base64') }
+    const image = fileOf('a.png', 'image/png', 'AAA=')
+    const pdf = fileOf('a.pdf', 'application/pdf', 'BBB=')
+    const note = fileOf('a.md', 'text/markdown', Buffer.from('# Grüße').toString('base64'))
     const imageBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAA=' } }
     const messages: Message[] = [
-      { role: 'user', content: 'See', attachment: image },
-      { role: 'user', content: '', attachment: pdf, cache: true },
-      { role: 'user', content: '', attachment: note },
-      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
-      { role: 'tool', tool_call_id: 'c1', content: 'Here', attachment: image },
+      messageOf('user', 'See', image),
+      { ...messageOf('user', '', pdf), cache: true },
+      messageOf('user', '', note),
+      messageOf('assistant', '', callOf('c1', 'look', '{}')),
+      resultOf('c1', 'Here', image),
     ]
     expect(body({ messages })).toHaveProperty('messages', [
       {
@@ -148,9 +147,9 @@ describe('the messages of a Messages request', () => {
 
   it('have no blocks without a visible character, and no message without a block', () => {
     const messages: Message[] = [
-      { role: 'user', content: 'One' },
-      { role: 'assistant', content: ' \n' },
-      { role: 'user', content: 'Two' },
+      textMessage('user', 'One'),
+      textMessage('assistant', ' \n'),
+      textMessage('user', 'Two'),
     ]
     expect(body({ messages })).toHaveProperty('messages', [{ role: 'user', content: [text('One'), text('Two')] }])
   })
@@ -167,7 +166,7 @@ describe('the cache marks of a Messages request', () => {
   }
 
   function say(role: 'system' | 'user', content: string): Message {
-    return { role, content, cache: true }
+    return { ...textMessage(role, content), cache: true }
   }
 
   it('are all sent up to four', () => {

@@ -39,6 +39,10 @@ function piece(index: number, partial_json: string): JsonObject {
   return delta(index, { type: 'input_json_delta', partial_json })
 }
 
+function seal(index: number, data: JsonObject): object {
+  return { type: 'provider', block: index, part: 'reasoning', provider: { format: 'anthropic', data } }
+}
+
 describe('a Messages stream', () => {
   it('gives its name, reasoning and text in their order, then usage and finish', () => {
     const stream = sseText(
@@ -58,10 +62,11 @@ describe('a Messages stream', () => {
     expect(readWire(anthropicFormat, stream)).toEqual({
       events: [
         { type: 'start', id: 'msg_1' },
-        { type: 'reasoning', text: 'Hm' },
-        { type: 'text', text: 'Grüße ' },
-        { type: 'text', text: '🙂' },
+        { type: 'reasoning', block: 0, text: 'Hm' },
+        { type: 'text', block: 1, text: 'Grüße ' },
+        { type: 'text', block: 1, text: '🙂' },
       ],
+      sealed: [seal(0, { type: 'thinking', signature: 'EqQB' })],
       finish: 'stop',
       usage: { calls: 1, input: 260, output: 40, cached: 200, reasoning: 0, cache_write: 50 },
     })
@@ -101,11 +106,11 @@ describe('a Messages stream', () => {
       events: [
         { type: 'start' },
         { type: 'text', text: 'I look.' },
-        { type: 'tool_call', index: 0, id: 'toolu_1', name: 'read', arguments: '' },
-        { type: 'tool_call', index: 0, arguments: '{"a"' },
-        { type: 'tool_call', index: 1, id: 'toolu_2', name: 'read', arguments: '' },
-        { type: 'tool_call', index: 0, arguments: ':1}' },
-        { type: 'tool_call', index: 1, arguments: '{}' },
+        { type: 'tool_call', block: 1, id: 'toolu_1', name: 'read', input: '' },
+        { type: 'tool_call', block: 1, input: '{"a"' },
+        { type: 'tool_call', block: 2, id: 'toolu_2', name: 'read', input: '' },
+        { type: 'tool_call', block: 1, input: ':1}' },
+        { type: 'tool_call', block: 2, input: '{}' },
       ],
       finish: 'tool_calls',
     })
@@ -115,7 +120,7 @@ describe('a Messages stream', () => {
     const begun = block(0, { type: 'tool_use', id: 't', name: 'read', input: { a: 1 } })
     const stream = sseText(begun, { type: 'content_block_stop', index: 0 }, ended('tool_use'), stop)
     expect(readWire(anthropicFormat, stream).events).toEqual([
-      { type: 'tool_call', index: 0, id: 't', name: 'read', arguments: '{"a":1}' },
+      { type: 'tool_call', block: 0, id: 't', name: 'read', input: '{"a":1}' },
     ])
   })
 
@@ -201,11 +206,13 @@ describe('a message that is no stream', () => {
     expect(readWireBody(anthropicFormat, message)).toEqual({
       events: [
         { type: 'start', id: 'msg_1' },
-        { type: 'reasoning', text: 'Hm' },
-        { type: 'text', text: 'Yes' },
-        { type: 'tool_call', index: 0, id: 't1', name: 'read', arguments: '{}' },
-        { type: 'tool_call', index: 1, id: 't2', name: 'read', arguments: '{"a":1}' },
+        { type: 'reasoning', block: 0, text: 'Hm' },
+        { type: 'text', block: 2, text: 'Yes' },
+        { type: 'tool_call', block: 3, id: 't1', name: 'read', input: '' },
+        { type: 'tool_call', block: 3, input: '{}' },
+        { type: 'tool_call', block: 4, id: 't2', name: 'read', input: '{"a":1}' },
       ],
+      sealed: [seal(0, { type: 'thinking', signature: 'x' }), seal(1, { type: 'redacted_thinking', data: 'x' })],
       finish: 'tool_calls',
       usage: { calls: 1, input: 3, output: 4, cached: 0, reasoning: 0 },
     })

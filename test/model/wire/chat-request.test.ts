@@ -1,18 +1,20 @@
+import { callOf, fileOf, messageOf, resultOf } from '../../helpers/messages.ts'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../src/event/message.ts'
+import { type Message, textMessage } from '../../../src/event/message.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
-import { chatBody } from '../../../src/model/wire/chat-request.ts'
-import { commonQuirks, type Quirks } from '../../../src/model/wire/quirks.ts'
+import { chatFormat } from '../../../src/model/wire/chat.ts'
+import { commonQuirks, type Quirks } from '../../../src/model/wire/format.ts'
 
-const user: Message = { role: 'user', content: 'Hello' }
+const hello = textMessage('user', 'Hello')
+const user = { role: 'user', content: 'Hello' }
 const shared = { model: 'm', stream: true, stream_options: { include_usage: true } }
 
 function bodyOf(request: Partial<ModelRequest>, quirks: Partial<Quirks> = {}): unknown {
-  return chatBody({ model: 'm', messages: [user], ...request }, { ...commonQuirks, ...quirks })
+  return chatFormat.body({ model: 'm', messages: [hello], ...request }, { ...commonQuirks, ...quirks })
 }
 
 function messagesOf(messages: readonly Message[], quirks: Partial<Quirks> = {}): unknown {
-  return chatBody({ model: 'm', messages }, { ...commonQuirks, ...quirks })['messages']
+  return chatFormat.body({ model: 'm', messages }, { ...commonQuirks, ...quirks })['messages']
 }
 
 describe('settings', () => {
@@ -31,7 +33,7 @@ describe('settings', () => {
   })
 
   it('leave out what a host refuses to know', () => {
-    const request = { seed: 3, temperature: 1, messages: [{ ...user, name: 'ann' }] }
+    const request = { seed: 3, temperature: 1, messages: [{ ...hello, name: 'ann' }] }
     expect(bodyOf(request, { refusesExtras: true })).toEqual({
       model: 'm',
       messages: [user],
@@ -66,12 +68,12 @@ describe('tools', () => {
     expect(bodyOf({ tools: [] })).not.toHaveProperty('tools')
   })
 
-  const call = { id: 'a', name: 'read', arguments: '{"path":"x"}' }
+  const call = callOf('a', 'read', '{"path":"x"}')
   const conversation: readonly Message[] = [
-    user,
-    { role: 'assistant', content: '', tool_calls: [call] },
-    { role: 'tool', content: 'text of x', tool_call_id: 'a' },
-    { role: 'assistant', content: 'It says…' },
+    hello,
+    messageOf('assistant', '', call),
+    resultOf('a', 'text of x'),
+    textMessage('assistant', 'It says…'),
   ]
   const asked = {
     role: 'assistant',
@@ -88,7 +90,7 @@ describe('tools', () => {
   })
 
   it('go with empty reasoning where the host wants it back', () => {
-    expect(messagesOf(conversation, { replaysReasoning: true })).toEqual([
+    expect(messagesOf(conversation, { replaysReasoning: 'text' })).toEqual([
       user,
       { ...asked, reasoning_content: '' },
       ...answered,
@@ -98,19 +100,14 @@ describe('tools', () => {
 
 describe('messages', () => {
   it('name who speaks in the characters the API takes', () => {
-    expect(messagesOf([{ ...user, name: 'Ann B. (lead)' }])).toEqual([{ ...user, name: 'Ann_B_lead_' }])
+    expect(messagesOf([{ ...hello, name: 'Ann B. (lead)' }])).toEqual([{ ...user, name: 'Ann_B_lead_' }])
   })
 
   it('carry images and documents as parts after the text', () => {
-    const image = { name: 'a.png', mediaType: 'image/png', data: 'AAAA' }
-    const document = { name: 'a.pdf', mediaType: 'application/pdf', data: 'BBBB' }
+    const image = fileOf('a.png', 'image/png', 'AAAA')
+    const document = fileOf('a.pdf', 'application/pdf', 'BBBB')
     const text = { type: 'text', text: 'Hello' }
-    expect(
-      messagesOf([
-        { ...user, attachment: image },
-        { ...user, attachment: document },
-      ]),
-    ).toEqual([
+    expect(messagesOf([messageOf('user', 'Hello', image), messageOf('user', 'Hello', document)])).toEqual([
       { role: 'user', content: [text, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
       {
         role: 'user',
@@ -124,12 +121,12 @@ describe('cache marks', () => {
   const control = { cache_control: { type: 'ephemeral' } }
 
   function marked(role: Message['role'], content: string): Message {
-    return { role, content, cache: true }
+    return { ...textMessage(role, content), cache: true }
   }
 
   it('stand on the last part of the message where the host knows them', () => {
-    const attachment = { name: 'a.png', mediaType: 'image/png', data: 'AAAA' }
-    expect(messagesOf([{ ...user, cache: true, attachment }, user], { cacheMarks: true })).toEqual([
+    const image = fileOf('a.png', 'image/png', 'AAAA')
+    expect(messagesOf([{ ...messageOf('user', 'Hello', image), cache: true }, hello], { cacheMarks: true })).toEqual([
       {
         role: 'user',
         content: [
@@ -139,7 +136,7 @@ describe('cache marks', () => {
       },
       user,
     ])
-    expect(messagesOf([{ ...user, cache: true }])).toEqual([user])
+    expect(messagesOf([{ ...hello, cache: true }])).toEqual([user])
   })
 
   it('are four at most: one of the system, and the last ones of the others', () => {
@@ -167,27 +164,27 @@ describe('the cache key', () => {
   const cacheKey = true
 
   function keyOf(messages: readonly Message[], model = 'm'): unknown {
-    return chatBody({ model, messages }, { ...commonQuirks, cacheKey })['prompt_cache_key']
+    return chatFormat.body({ model, messages }, { ...commonQuirks, cacheKey })['prompt_cache_key']
   }
 
-  const system: Message = { role: 'system', content: 'Rules' }
-  const files: Message = { role: 'user', content: 'Files', cache: true }
+  const system = textMessage('system', 'Rules')
+  const files: Message = { ...textMessage('user', 'Files'), cache: true }
 
   it('is the same for requests that begin alike up to the last mark', () => {
-    const key = keyOf([system, files, user])
+    const key = keyOf([system, files, hello])
     expect(key).toMatch(/^[0-9a-f]{32}$/)
-    expect(keyOf([system, files, { role: 'user', content: 'Another' }])).toBe(key)
-    expect(keyOf([system, { ...files, content: 'Other files' }, user])).not.toBe(key)
-    expect(keyOf([system, files, user], 'other')).not.toBe(key)
+    expect(keyOf([system, files, textMessage('user', 'Another')])).toBe(key)
+    expect(keyOf([system, { ...files, ...textMessage('user', 'Other files') }, hello])).not.toBe(key)
+    expect(keyOf([system, files, hello], 'other')).not.toBe(key)
   })
 
   it('is that of the system message when nothing is marked, and none when there is none', () => {
-    expect(keyOf([system, user])).toBe(keyOf([system, { role: 'user', content: 'Another' }]))
-    expect(keyOf([user])).toBeUndefined()
+    expect(keyOf([system, hello])).toBe(keyOf([system, textMessage('user', 'Another')]))
+    expect(keyOf([hello])).toBeUndefined()
   })
 
   it('is not sent to hosts that do not know it', () => {
-    expect(bodyOf({ messages: [system, user] })).not.toHaveProperty('prompt_cache_key')
+    expect(bodyOf({ messages: [system, hello] })).not.toHaveProperty('prompt_cache_key')
   })
 })
 
@@ -218,13 +215,13 @@ describe('an output schema', () => {
   })
 
   it('is asked for at the end of a system message that is there', () => {
-    const system: Message = { role: 'system', content: 'Rules', cache: true }
+    const system: Message = { ...textMessage('system', 'Rules'), cache: true }
     const output = { name: 'answer', schema: open }
     const quirks = { structured: 'none' } as const
-    expect(bodyOf({ messages: [system, user], output }, quirks)).toMatchObject({
+    expect(bodyOf({ messages: [system, hello], output }, quirks)).toMatchObject({
       messages: [{ role: 'system', content: expect.stringMatching(/^Rules\n\n[^]*\{/) as string }, user],
     })
-    expect(bodyOf({ messages: [system, user], output }, { ...quirks, cacheMarks: true })).toMatchObject({
+    expect(bodyOf({ messages: [system, hello], output }, { ...quirks, cacheMarks: true })).toMatchObject({
       messages: [
         {
           role: 'system',

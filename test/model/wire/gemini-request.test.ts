@@ -1,10 +1,11 @@
+import { callOf, fileOf, messageOf, resultOf } from '../../helpers/messages.ts'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../src/event/message.ts'
+import { type Message, textMessage } from '../../../src/event/message.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
 import { geminiFormat } from '../../../src/model/wire/gemini.ts'
-import { commonQuirks, type Quirks } from '../../../src/model/wire/quirks.ts'
+import { commonQuirks, type Quirks } from '../../../src/model/wire/format.ts'
 
-const hello: readonly Message[] = [{ role: 'user', content: 'Hello' }]
+const hello: readonly Message[] = [textMessage('user', 'Hello')]
 const schema = { type: 'object', properties: { a: { type: 'string' } } }
 const tools = [{ name: 'read', description: 'Reads a file.', parameters: schema }]
 const output = { name: 'answer', schema }
@@ -36,7 +37,7 @@ describe('a Gemini request', () => {
 
   it('carries every setting that is given', () => {
     const request = {
-      messages: [{ role: 'system', content: 'Be brief.' } as const, ...hello],
+      messages: [textMessage('system', 'Be brief.'), ...hello],
       temperature: 0.2,
       top_p: 0.9,
       max_tokens: 500,
@@ -83,14 +84,14 @@ describe('a Gemini request', () => {
 describe('the messages of a Gemini request', () => {
   it('stand by side: neighbours of one side are one content, system messages are above them', () => {
     const messages: Message[] = [
-      { role: 'system', content: 'One' },
-      { role: 'user', content: 'Two' },
-      { role: 'user', name: 'ada', content: 'Three' },
-      { role: 'system', content: 'Four' },
-      { role: 'assistant', content: 'Five' },
-      { role: 'assistant', content: '' },
-      { role: 'user', content: 'Six', attachment: { name: 'a.png', mediaType: 'image/png', data: 'AAA=' } },
-      { role: 'user', content: '', attachment: { name: 'a.md', mediaType: 'text/markdown', data: 'BBB=' } },
+      textMessage('system', 'One'),
+      textMessage('user', 'Two'),
+      { ...textMessage('user', 'Three'), name: 'ada' },
+      textMessage('system', 'Four'),
+      textMessage('assistant', 'Five'),
+      textMessage('assistant', ''),
+      messageOf('user', 'Six', fileOf('a.png', 'image/png', 'AAA=')),
+      messageOf('user', '', fileOf('a.md', 'text/markdown', 'BBB=')),
     ]
     expect(body({ messages })).toEqual({
       systemInstruction: { parts: [{ text: 'One' }, { text: 'Four' }] },
@@ -110,16 +111,9 @@ describe('the messages of a Gemini request', () => {
   })
 
   const called: readonly Message[] = [
-    {
-      role: 'assistant',
-      content: '',
-      tool_calls: [
-        { id: 'c1', name: 'read', arguments: '{"a":1}' },
-        { id: 'c2', name: 'list', arguments: '{"a":' },
-      ],
-    },
-    { role: 'tool', tool_call_id: 'c1', content: 'one' },
-    { role: 'tool', tool_call_id: 'c2', content: 'no JSON' },
+    messageOf('assistant', '', callOf('c1', 'read', '{"a":1}'), callOf('c2', 'list', '{"a":')),
+    resultOf('c1', 'one'),
+    resultOf('c2', 'no JSON'),
   ]
   const answered = {
     role: 'user',

@@ -21,6 +21,10 @@ function ended(finishReason: string, parts: readonly JsonObject[] = []): JsonObj
   return { candidates: [{ content: { role: 'model', parts }, finishReason }], responseId: 'r1', usageMetadata }
 }
 
+function seal(block: number, part: string, data: JsonObject): object {
+  return { type: 'provider', block, part, provider: { format: 'gemini', data } }
+}
+
 describe('a Gemini stream', () => {
   it('gives its name, reasoning and text in their order, then usage and finish', () => {
     const early = { usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 1 } }
@@ -33,10 +37,11 @@ describe('a Gemini stream', () => {
     expect(readWire(geminiFormat, stream)).toEqual({
       events: [
         { type: 'start', id: 'r1' },
-        { type: 'reasoning', text: 'Hm' },
-        { type: 'text', text: 'Grüße ' },
-        { type: 'text', text: '🙂' },
+        { type: 'reasoning', block: 0, text: 'Hm' },
+        { type: 'text', block: 1, text: 'Grüße ' },
+        { type: 'text', block: 1, text: '🙂' },
       ],
+      sealed: [seal(0, 'reasoning', { thought: true }), seal(2, 'text', { thoughtSignature: 'x' })],
       finish: 'stop',
       usage: counted,
     })
@@ -71,9 +76,9 @@ describe('a Gemini stream', () => {
       events: [
         { type: 'start', id: 'r1' },
         { type: 'text', text: 'I look.' },
-        { type: 'tool_call', index: 0, id: 'call_r1_0', name: 'read', arguments: '{"a":1}' },
-        { type: 'tool_call', index: 1, id: 'own', name: 'list', arguments: '{}' },
-        { type: 'tool_call', index: 2, id: 'call_r1_2', name: 'read', arguments: '{"a":2}' },
+        { type: 'tool_call', block: 1, id: 'call_r1_0', name: 'read', input: '{"a":1}' },
+        { type: 'tool_call', block: 2, id: 'own', name: 'list', input: '{}' },
+        { type: 'tool_call', block: 3, id: 'call_r1_2', name: 'read', input: '{"a":2}' },
       ],
       finish: 'tool_calls',
     })
@@ -154,15 +159,17 @@ describe('a Gemini stream', () => {
 describe('a Gemini answer that is no stream', () => {
   const events = [
     { type: 'start', id: 'r1' },
-    { type: 'reasoning', text: 'Hm' },
-    { type: 'text', text: 'Yes' },
+    { type: 'reasoning', block: 0, text: 'Hm' },
+    { type: 'text', block: 1, text: 'Yes' },
   ]
+  const sealed = [seal(0, 'reasoning', { thought: true })]
 
   it('gives the same events, as one object or as a list', () => {
     const parts = [{ text: 'Hm', thought: true }, { text: 'Yes' }]
-    expect(readWireBody(geminiFormat, ended('STOP', parts))).toEqual({ events, finish: 'stop', usage: counted })
+    expect(readWireBody(geminiFormat, ended('STOP', parts))).toEqual({ events, sealed, finish: 'stop', usage: counted })
     expect(readWireBody(geminiFormat, [chunk(parts), ended('STOP')])).toEqual({
       events,
+      sealed,
       finish: 'stop',
       usage: counted,
     })

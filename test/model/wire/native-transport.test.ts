@@ -4,9 +4,9 @@ import { defaultTimeouts, type ModelTimeouts } from '../../../src/model/call.ts'
 import { createProvider } from '../../../src/model/create.ts'
 import { modelFailureOf } from '../../../src/model/errors.ts'
 import type { ModelEvent, ModelRequest } from '../../../src/model/provider.ts'
-import type { WireFormatName } from '../../../src/model/wire/format.ts'
-import { commonQuirks } from '../../../src/model/wire/quirks.ts'
-import { startNativeServer, type NativeReply, type NativeServer } from '../../helpers/native-server.ts'
+import { textMessage, type WireFormatName } from '../../../src/event/message.ts'
+import { commonQuirks } from '../../../src/model/wire/format.ts'
+import { type NativeReply, type NativeServer, startNativeServer } from '../../helpers/native-server.ts'
 import { sseText, textOf } from '../../helpers/wire.ts'
 
 const key = 'sk-native-0123456789'
@@ -49,7 +49,7 @@ async function ask(
     },
     { env: { NATIVE_KEY: key }, timeouts: { ...defaultTimeouts, ...call.timeouts } },
   )
-  const request: ModelRequest = { model: 'm-1', messages: [{ role: 'user', content: 'Hello' }], ...call.request }
+  const request: ModelRequest = { model: 'm-1', messages: [textMessage('user', 'Hello')], ...call.request }
   const events: ModelEvent[] = []
   try {
     for await (const event of provider.stream(request, call.signal ?? new AbortController().signal)) {
@@ -139,7 +139,7 @@ describe.each(formats)('a call in the format $format', (format) => {
   it('goes to its path with the key in its own header only, and ends with usage and finish', async () => {
     const { events, error } = await ask(format, { writes: [sseText(...format.said('Yes'), ...format.ended)] })
     expect(error).toBeUndefined()
-    expect(events).toEqual([{ type: 'start', id: 'a1' }, { type: 'text', text: 'Yes' }, ...ends])
+    expect(events).toEqual([{ type: 'start', id: 'a1' }, { type: 'text', block: 0, text: 'Yes' }, ...ends])
     const [request] = server?.requests ?? []
     expect(request).toMatchObject({ method: 'POST', path: format.path })
     const keyed = Object.entries(request?.headers ?? {}).filter(([, value]) => String(value).includes(key))
@@ -156,9 +156,9 @@ describe.each(formats)('a call in the format $format', (format) => {
 
   it('takes an answer that is no stream', async () => {
     const reply = { contentType: 'application/json', writes: [JSON.stringify(format.whole('Yes'))] }
-    expect((await ask(format, reply)).events).toEqual([
+    expect((await ask(format, reply)).events.filter(({ type }) => type !== 'provider')).toEqual([
       { type: 'start', id: 'a1' },
-      { type: 'text', text: 'Yes' },
+      { type: 'text', block: 0, text: 'Yes' },
       ...ends,
     ])
   })

@@ -1,10 +1,11 @@
+import { callOf, fileOf, messageOf, resultOf } from '../../helpers/messages.ts'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../src/event/message.ts'
+import { type Message, textMessage } from '../../../src/event/message.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
-import { commonQuirks, type Quirks } from '../../../src/model/wire/quirks.ts'
+import { commonQuirks, type Quirks } from '../../../src/model/wire/format.ts'
 import { responsesFormat } from '../../../src/model/wire/responses.ts'
 
-const hello: readonly Message[] = [{ role: 'user', content: 'Hello' }]
+const hello: readonly Message[] = [textMessage('user', 'Hello')]
 const open = { type: 'object', properties: { a: { type: 'string' } } }
 const closed = { ...open, required: ['a'], additionalProperties: false }
 
@@ -70,10 +71,10 @@ describe('a Responses request', () => {
     function key(...messages: readonly Message[]): unknown {
       return (body({ messages }, { cacheKey: true }) as { prompt_cache_key?: unknown }).prompt_cache_key
     }
-    const shared: Message = { role: 'user', content: 'Long', cache: true }
+    const shared: Message = { ...textMessage('user', 'Long'), cache: true }
     expect(key(shared, ...hello)).toMatch(/^[0-9a-f]{32}$/)
-    expect(key(shared, { role: 'user', content: 'Other' })).toBe(key(shared, ...hello))
-    expect(key({ ...shared, content: 'Longer' }, ...hello)).not.toBe(key(shared, ...hello))
+    expect(key(shared, textMessage('user', 'Other'))).toBe(key(shared, ...hello))
+    expect(key({ ...shared, ...textMessage('user', 'Longer') }, ...hello)).not.toBe(key(shared, ...hello))
     expect(body({ messages: [shared] })).not.toHaveProperty('prompt_cache_key')
   })
 
@@ -86,9 +87,11 @@ describe('a Responses request', () => {
     const item = { role: 'system', content: expect.stringContaining(JSON.stringify(open)) as string }
     expect(body({ output }, { structured: 'json' })).toMatchObject({
       text: { format: { type: 'json_object' } },
-      input: [hello[0], item],
+      input: [{ role: 'user', content: 'Hello' }, item],
     })
-    expect(body({ output }, { structured: 'none' })).toMatchObject({ input: [hello[0], item] })
+    expect(body({ output }, { structured: 'none' })).toMatchObject({
+      input: [{ role: 'user', content: 'Hello' }, item],
+    })
     expect(body({ output }, { structured: 'none' })).not.toHaveProperty('text')
   })
 })
@@ -96,12 +99,12 @@ describe('a Responses request', () => {
 describe('the messages of a Responses request', () => {
   it('begin with the first system messages as instructions; later ones stay in their place', () => {
     const messages: Message[] = [
-      { role: 'system', content: 'Be brief.' },
-      { role: 'system', content: 'Be kind.' },
-      { role: 'user', content: 'Hi' },
-      { role: 'assistant', content: 'Hello' },
-      { role: 'system', content: 'Be formal.' },
-      { role: 'user', name: 'ada', content: 'Go on' },
+      textMessage('system', 'Be brief.'),
+      textMessage('system', 'Be kind.'),
+      textMessage('user', 'Hi'),
+      textMessage('assistant', 'Hello'),
+      textMessage('system', 'Be formal.'),
+      { ...textMessage('user', 'Go on'), name: 'ada' },
     ]
     expect(body({ messages })).toMatchObject({
       instructions: 'Be brief.\n\nBe kind.',
@@ -116,10 +119,10 @@ describe('the messages of a Responses request', () => {
 
   it('carry tool calls and their results as items of their own', () => {
     const messages: Message[] = [
-      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', name: 'read', arguments: '{"a":1}' }] },
-      { role: 'tool', tool_call_id: 'c1', content: 'text' },
-      { role: 'assistant', content: 'And', tool_calls: [{ id: 'c2', name: 'read', arguments: '{"a":' }] },
-      { role: 'tool', tool_call_id: 'c2', content: 'no JSON' },
+      messageOf('assistant', '', callOf('c1', 'read', '{"a":1}')),
+      resultOf('c1', 'text'),
+      messageOf('assistant', 'And', callOf('c2', 'read', '{"a":')),
+      resultOf('c2', 'no JSON'),
     ]
     expect(body({ messages })).toHaveProperty('input', [
       { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{"a":1}' },
@@ -132,8 +135,8 @@ describe('the messages of a Responses request', () => {
 
   it('carry images and documents beside their text', () => {
     const messages: Message[] = [
-      { role: 'user', content: 'See', attachment: { name: 'a.png', mediaType: 'image/png', data: 'AAA=' } },
-      { role: 'user', content: '', attachment: { name: 'a.pdf', mediaType: 'application/pdf', data: 'BBB=' } },
+      messageOf('user', 'See', fileOf('a.png', 'image/png', 'AAA=')),
+      messageOf('user', '', fileOf('a.pdf', 'application/pdf', 'BBB=')),
     ]
     expect(body({ messages })).toHaveProperty('input', [
       {

@@ -54,12 +54,12 @@ describe('a Responses stream', () => {
     expect(readWire(responsesFormat, stream)).toEqual({
       events: [
         { type: 'start', id: 'resp_1' },
-        { type: 'reasoning', text: 'One' },
-        { type: 'reasoning', text: '\n\n' },
-        { type: 'reasoning', text: 'Two' },
-        { type: 'reasoning', text: '!' },
-        { type: 'text', text: 'Grüße ' },
-        { type: 'text', text: '🙂' },
+        { type: 'reasoning', block: 0, text: 'One' },
+        { type: 'reasoning', block: 0, text: '\n\n' },
+        { type: 'reasoning', block: 0, text: 'Two' },
+        { type: 'reasoning', block: 0, text: '!' },
+        { type: 'text', block: 1, text: 'Grüße ' },
+        { type: 'text', block: 1, text: '🙂' },
       ],
       finish: 'stop',
       usage: read,
@@ -99,11 +99,11 @@ describe('a Responses stream', () => {
     expect(readWire(responsesFormat, stream)).toMatchObject({
       events: [
         { type: 'start' },
-        { type: 'tool_call', index: 0, id: 'call1', name: 'read', arguments: '' },
-        { type: 'tool_call', index: 1, id: 'call2', name: 'read', arguments: '' },
-        { type: 'tool_call', index: 1, arguments: '{"b"' },
-        { type: 'tool_call', index: 0, arguments: '{"a":1}' },
-        { type: 'tool_call', index: 1, arguments: ':2}' },
+        { type: 'tool_call', block: 0, id: 'call1', name: 'read', input: '' },
+        { type: 'tool_call', block: 1, id: 'call2', name: 'read', input: '' },
+        { type: 'tool_call', block: 1, input: '{"b"' },
+        { type: 'tool_call', block: 0, input: '{"a":1}' },
+        { type: 'tool_call', block: 1, input: ':2}' },
       ],
       finish: 'tool_calls',
     })
@@ -117,9 +117,9 @@ describe('a Responses stream', () => {
     })
     const stream = sseText(call(0), done(0, { arguments: '{"a":1}' }), done(1, { arguments: '{}' }), completed)
     expect(readWire(responsesFormat, stream).events).toEqual([
-      { type: 'tool_call', index: 0, id: 'call0', name: 'read', arguments: '' },
-      { type: 'tool_call', index: 0, arguments: '{"a":1}' },
-      { type: 'tool_call', index: 1, id: 'call1', name: 'read', arguments: '{}' },
+      { type: 'tool_call', block: 0, id: 'call0', name: 'read', input: '' },
+      { type: 'tool_call', block: 0, input: '{"a":1}' },
+      { type: 'tool_call', block: 1, id: 'call1', name: 'read', input: '{}' },
     ])
   })
 
@@ -178,7 +178,7 @@ describe('a Responses stream', () => {
       expect(readWire(responsesFormat, sseText({ ...completed, response }))).toMatchObject({
         events: [
           { type: 'reasoning', text: 'Hm' },
-          { type: 'tool_call', index: 0, id: 'c1', name: 'read', arguments: '{}' },
+          { type: 'tool_call', block: 1, id: 'c1', name: 'read', input: '{}' },
         ],
         finish: 'tool_calls',
       })
@@ -259,39 +259,45 @@ describe('a Responses stream', () => {
   })
 })
 
+function seal(block: number, part: string, data: JsonObject | undefined): object {
+  return { type: 'provider', block, part, provider: { format: 'responses', data } }
+}
+
 describe('a response that is no stream', () => {
   it('gives the same events', () => {
-    const response = {
-      id: 'resp_1',
-      status: 'completed',
-      usage,
-      output: [
-        {
-          type: 'reasoning',
-          summary: [
-            { type: 'summary_text', text: 'One' },
-            { type: 'summary_text', text: 'Two' },
-          ],
-        },
-        {
-          type: 'message',
-          content: [
-            { type: 'output_text', text: 'Yes' },
-            { type: 'refusal', refusal: ' no' },
-          ],
-        },
-        { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' },
-        { type: 'function_call', call_id: 'c2', name: 'read', arguments: '{"a":1}' },
-        { type: 'web_search_call' },
-      ],
-    }
+    const output: readonly JsonObject[] = [
+      {
+        type: 'reasoning',
+        summary: [
+          { type: 'summary_text', text: 'One' },
+          { type: 'summary_text', text: 'Two' },
+        ],
+      },
+      {
+        type: 'message',
+        content: [
+          { type: 'output_text', text: 'Yes' },
+          { type: 'refusal', refusal: ' no' },
+        ],
+      },
+      { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' },
+      { type: 'function_call', call_id: 'c2', name: 'read', arguments: '{"a":1}' },
+      { type: 'web_search_call' },
+    ]
+    const response = { id: 'resp_1', status: 'completed', usage, output }
     expect(readWireBody(responsesFormat, response)).toEqual({
       events: [
         { type: 'start', id: 'resp_1' },
-        { type: 'reasoning', text: 'One\n\nTwo' },
-        { type: 'text', text: 'Yes no' },
-        { type: 'tool_call', index: 0, id: 'c1', name: 'read', arguments: '{}' },
-        { type: 'tool_call', index: 1, id: 'c2', name: 'read', arguments: '{"a":1}' },
+        { type: 'reasoning', block: 0, text: 'One\n\nTwo' },
+        { type: 'text', block: 1, text: 'Yes no' },
+        { type: 'tool_call', block: 2, id: 'c1', name: 'read', input: '{}' },
+        { type: 'tool_call', block: 3, id: 'c2', name: 'read', input: '{"a":1}' },
+      ],
+      sealed: [
+        seal(0, 'reasoning', output[0]),
+        seal(1, 'text', output[1]),
+        seal(2, 'tool_call', { ...output[2], arguments: '' }),
+        seal(3, 'tool_call', { ...output[3], arguments: '' }),
       ],
       finish: 'tool_calls',
       usage: read,

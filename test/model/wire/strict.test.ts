@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/base/json.ts'
-import { fitsStrictMode } from '../../../src/model/wire/strict.ts'
+import { fitsStrictMode } from '../../../src/model/wire/request-parts.ts'
 
 const point = {
   type: 'object',

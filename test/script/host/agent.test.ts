@@ -1,14 +1,16 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Place } from '../../../src/event/place.ts'
 import type { LuaValue } from '../../../src/script/engine.ts'
 import { agentModule } from '../../../src/script/host/agent.ts'
 import type { AgentCallArguments } from '../../../src/script/host/module.ts'
 import { tempTree } from '../../helpers/temp.ts'
-import { hostSection, type HostSection } from './host-section.ts'
+import { callFunction, hostSection, type HostSection } from './host-section.ts'
 import { runLua } from './lua-host.ts'
+import { placeAt } from '../../helpers/effects.ts'
 
 interface AgentHost extends HostSection {
-  readonly calls: { readonly name: string; readonly call: AgentCallArguments; readonly at: readonly string[] }[]
+  readonly calls: { readonly name: string; readonly call: AgentCallArguments; readonly at: Place }[]
 }
 
 function agentHost(answer: LuaValue = { outputs: [], redo_requested: false }): AgentHost {
@@ -24,9 +26,7 @@ function agentHost(answer: LuaValue = { outputs: [], redo_requested: false }): A
 }
 
 async function run(host: AgentHost, ...args: readonly LuaValue[]): Promise<LuaValue> {
-  const definition = agentModule.functions['run']
-  if (definition?.effect !== 'act') throw new Error('run cannot wait')
-  return (await definition.call(args, host.section, ['here#3']))[0]
+  return (await callFunction({ module: agentModule, name: 'run' }, args, host.section, placeAt('here#3')))[0]
 }
 
 describe('aip.agent.run', () => {
@@ -37,7 +37,7 @@ describe('aip.agent.run', () => {
       {
         name: 'other.aip',
         call: { inputs: [null, 'b', { c: [] }], options: { model: 'm' }, baseDir: undefined },
-        at: ['here#3'],
+        at: placeAt('here#3'),
       },
     ])
   })
@@ -54,7 +54,7 @@ describe('aip.agent.run', () => {
   it('takes another base folder, counted from the workspace', async () => {
     const host = agentHost()
     await run(host, 'x', { agent_base_dir: 'agents' })
-    expect(host.calls[0]?.call.baseDir).toBe(join(host.section.context.workspace, 'agents'))
+    expect(host.calls[0]?.call.baseDir).toBe(join(host.section.context.scope.folders.workspace, 'agents'))
   })
 
   it('gives what the agent gave', async () => {
@@ -79,7 +79,7 @@ describe('aip.agent.run', () => {
     const code =
       'local r = aip.agent.run("x", { inputs = { 1, { deep = {} } } }) return { r.outputs[1], r.outputs[2] == nil, r.outputs[3], r.after_all == nil, r.redo_requested }'
     expect(await runLua(host, code)).toEqual(['a', true, 'c', true, false])
-    expect(host.calls[0]).toMatchObject({ call: { inputs: [1, { deep: [] }] }, at: ['pre', '0:agent', 'data#0'] })
+    expect(host.calls[0]).toMatchObject({ call: { inputs: [1, { deep: [] }] }, at: placeAt('pre/0:agent/data#0') })
   })
 })
 

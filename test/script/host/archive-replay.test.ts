@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Effects } from '../../../src/event/effects.ts'
 import { createEffects } from '../../../src/journal/effects.ts'
-import { openFileRecords } from '../../../src/journal/file-records.ts'
-import { indexReplay } from '../../../src/journal/replay-index.ts'
+import { openFileRecords } from '../../../src/journal/source.ts'
+import { indexRun } from '../../../src/journal/run-index.ts'
 import { createReplayedEffects } from '../../../src/journal/replayed-effects.ts'
 import { noMask } from '../../../src/journal/secrets.ts'
 import { openRun } from '../../../src/journal/store.ts'
@@ -13,6 +13,8 @@ import { rawZip } from '../../helpers/raw-zip.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { hostSection } from './host-section.ts'
 import { runLua } from './lua-host.ts'
+import { openGate } from '../../helpers/effects.ts'
+import { withServices } from '../../../src/event/context.ts'
 
 const code = `
 local made = aip.zip.create("docs")
@@ -76,7 +78,7 @@ interface Script {
 async function recorded(script: Script): Promise<{ readonly folder: string; readonly value: unknown }> {
   const folder = join(tempTree(), 'run')
   const journal = await openRun({ folder, now: () => new Date(0) })
-  const value = await runWith(script, createEffects({ journal, signal: new AbortController().signal }))
+  const value = await runWith(script, createEffects({ ...openGate, journal, signal: new AbortController().signal }))
   journal.note({ k: 'run.end', exit: 0, stop: 'done' })
   await journal.close()
   return { folder, value }
@@ -84,7 +86,7 @@ async function recorded(script: Script): Promise<{ readonly folder: string; read
 
 /** What the script gives when it is answered from the record of the folder, and the files it would have changed. */
 async function replayed(folder: string, run: (effects: Effects) => Promise<unknown>) {
-  const index = await indexReplay(openFileRecords(folder, { mask: noMask }))
+  const index = await indexRun(openFileRecords(folder, { mask: noMask }), { keeps: 'everything' })
   const changed: string[] = []
   const scratch = { change: (record: { readonly path: string }) => void changed.push(record.path) }
   const { effects, leftOver } = createReplayedEffects({
@@ -99,5 +101,8 @@ async function replayed(folder: string, run: (effects: Effects) => Promise<unkno
 
 function runWith({ root, code: text }: Script, effects: Effects): Promise<unknown> {
   const host = hostSection(root)
-  return runLua({ ...host, section: { ...host.section, context: { ...host.section.context, effects } } }, text)
+  return runLua(
+    { ...host, section: { ...host.section, context: withServices(host.section.context, { effects }) } },
+    text,
+  )
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../../src/base/json.ts'
 import { agentWorld, aip, type AgentWorld } from '../../helpers/agents.ts'
+import { withScope } from '../../../src/event/context.ts'
 
 const all = 'local copy = {} for k, v in pairs(CTX) do copy[k] = v end return copy'
 
@@ -17,12 +18,13 @@ async function ctx(
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/
 
-describe('CTX (spec/aipack.md 3.8)', () => {
+describe('CTX', () => {
   it('says where a script runs', async () => {
     const { ctx: seen, world } = await ctx('dir/my.agent', { 'dir/my.agent.aip': aip({ Output: all }) })
     const { folder } = world
     expect(seen).toEqual({
       PWD: folder,
+      BATON_VERSION: '0.0.0',
       SESSION_UID: expect.stringMatching(/^00000000-0000-7/),
       TMP_DIR: join(folder, '.aipack/.session/test/tmp'),
       AIPACK_VERSION: '0.8.34',
@@ -95,8 +97,11 @@ describe('CTX (spec/aipack.md 3.8)', () => {
       file: join(world.folder, 'a.lua'),
       text: 'return { CTX.RUN_FLOW_REDO_COUNT, aip.agent.run("b").outputs[1] }',
     } as const
-    const result = await context.agents.run({ agent, inputs: null, options: {} }, { ...context, redoCount: 3 })
-    expect(result.outputs).toEqual([[3, 0]])
+    const result = await context.services.agents.run(
+      { kind: 'script', agent, inputs: null, options: {} },
+      withScope(context, { redoCount: 3 }),
+    )
+    expect(result).toMatchObject({ outputs: [[3, 0]] })
   })
 
   it('names the pack of an agent that was named through it', async () => {

@@ -120,7 +120,7 @@ Plain, **bold** and *slanted* 名前 🎉 <b>
     const load = (path: LuaValue): Promise<LuaValue> => file('load_docx_as_md', path)
     await expect(load('text.docx')).rejects.toThrow('text.docx is not a zip archive')
     await expect(load('zip.docx')).rejects.toThrow('zip.docx is a zip archive, but not a Word document')
-    await expect(load('half.docx')).rejects.toThrow('half.docx is not a zip archive, or is cut off')
+    await expect(load('half.docx')).rejects.toThrow('half.docx is not a zip archive, or is truncated')
     await expect(load('bad.docx')).rejects.toThrow('bad.docx cannot be read as a Word document')
     await expect(load('none.docx')).rejects.toThrow('none.docx cannot be read as a Word document')
     await expect(load('bomb.docx')).rejects.toThrow('looks like a zip bomb')

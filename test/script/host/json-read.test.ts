@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseJsonc, parseStrictJson } from '../../../src/base/jsonc.ts'
-import { readRelaxedJson, readStrictJson } from '../../../src/script/host/json-read.ts'
+import { parseJsonc, parseStrictJson } from '../../../src/base/json-text.ts'
+import { readRelaxedJson, readStrictJson } from '../../../src/script/host/json.ts'
 
 const texts = [
   '[1, -0, 2.5, 1e3, 1.0, 0.1e-7, true, false, null]',

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { LuaValue } from '../../../src/script/engine.ts'
 import { mdModule } from '../../../src/script/host/md.ts'
-import { headingPattern, markdownSections, splitFirstSection } from '../../../src/script/host/md-sections.ts'
-import { hostSection } from './host-section.ts'
+import { headingPattern, markdownSections, splitFirstSection } from '../../../src/script/host/markdown.ts'
+import { callFunction, hostSection } from './host-section.ts'
 
 const { call, section } = hostSection('/')
 
@@ -11,9 +11,7 @@ function md(name: string, ...args: readonly LuaValue[]): readonly LuaValue[] {
 }
 
 async function meta(text: LuaValue): Promise<readonly LuaValue[]> {
-  const definition = mdModule.functions['extract_meta']
-  if (definition?.effect !== 'act') throw new Error('extract_meta cannot wait')
-  return definition.call([text], section, ['call'])
+  return callFunction({ module: mdModule, name: 'extract_meta' }, [text], section)
 }
 
 const blocks = 'Intro\n```lua\nprint("x")\n```\nmiddle\n```rust\nfn x() {}\n```\n````\n```\ninner\n```\n````\nend'

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { LuaValue } from '../../../src/script/engine.ts'
 import { hostModules } from '../../../src/script/host/index.ts'
-import { holdTo } from '../../../src/tool/capabilities.ts'
+import { narrow } from '../../../src/event/context.ts'
 import { rawZip } from '../../helpers/raw-zip.ts'
 import { snapshot } from '../../helpers/baton.ts'
 import { tempTree } from '../../helpers/temp.ts'
@@ -169,7 +169,7 @@ describe('a pack with capabilities', () => {
   const host = hostSection(workspace)
   const granted = { read: ['**'], write: [], hosts: [], commands: ['pwd'], env: [], models: [] }
   const pack = { identity: 'demo@notes', granted, ownFolders: [join(outside, 'deep')], keptFolders: [] }
-  const section = { ...host.section, context: { ...host.section.context, ...holdTo(pack, host.section.context) } }
+  const section = { ...host.section, context: narrow(host.section.context, { pack }) }
   const held = (code: string): Promise<unknown> => runLua({ ...host, section }, code, { dir: outside })
 
   it('reads nothing outside but its own folders', async () => {
@@ -192,9 +192,7 @@ describe('a pack with capabilities', () => {
 
 it('all functions that list can be stopped', () => {
   const waiting = hostModules.flatMap(({ name: module, functions }) =>
-    Object.entries(functions).flatMap(([name, definition]) =>
-      definition.effect === 'observe' && definition.steps !== undefined ? [`${module}.${name}`] : [],
-    ),
+    Object.entries(functions).flatMap(([name, definition]) => ('steps' in definition ? [`${module}.${name}`] : [])),
   )
   expect(waiting.toSorted()).toEqual([
     'aip.file.first',

@@ -55,7 +55,7 @@ describe('aip.pdf.page_count', () => {
     await expect(pdf('page_count', 'text.pdf')).rejects.toThrow('text.pdf is not a PDF')
     await expect(pdf('page_count', 'empty.pdf')).rejects.toThrow('empty.pdf is not a PDF')
     await expect(pdf('page_count', 'head.pdf')).rejects.toThrow('head.pdf is damaged')
-    await expect(pdf('page_count', 'half.pdf')).rejects.toThrow('half.pdf is damaged or cut off: its end is missing')
+    await expect(pdf('page_count', 'half.pdf')).rejects.toThrow('half.pdf is damaged or truncated: its end is missing')
     await expect(pdf('page_count', 'hole.pdf')).rejects.toThrow('hole.pdf is damaged')
     await expect(pdf('page_count', 'missing.pdf')).rejects.toThrow('there is no file missing.pdf')
     await expect(pdf('page_count', 'd')).rejects.toThrow('d is a folder, not a file')

@@ -11,7 +11,7 @@ async function run(code: string, modules: { readonly [path: string]: string } = 
   return outputs[0]
 }
 
-describe('require (spec/aipack.md 3.7)', () => {
+describe('require', () => {
   it.each([
     ['demo', 'demo.lua'],
     ['demo', 'demo/init.lua'],
@@ -81,7 +81,7 @@ describe('require (spec/aipack.md 3.7)', () => {
     ).toEqual([true, 1, 2])
   })
 
-  it('each section loads anew', async () => {
+  it('each section loads again', async () => {
     const { run: runAgent } = agentWorld({
       'a.aip': aip({ Data: 'return require("m").add()', Output: 'return { data, require("m").add() }' }),
       'lua/m.lua': 'local n = 0\nreturn { add = function() n = n + 1 return n end }',
@@ -96,7 +96,7 @@ describe('require (spec/aipack.md 3.7)', () => {
     })
     expect((await world.run('a', [1, 2, 3])).outputs).toEqual([4, 4, 4])
     const found = world.context.records.filter((record) => record.k === 'obs' && record['name'] === 'require')
-    expect(found).toMatchObject([{ p: 'module/./m', value: { text: 'return 2' } }])
+    expect(found).toMatchObject([{ p: 'module/. m', value: { text: 'return 2' } }])
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rustModule } from '../../../src/script/host/rust.ts'
+import { rustModule } from '../../../src/script/host/code.ts'
 import { hostSection } from './host-section.ts'
 import { runLua } from './lua-host.ts'
 

@@ -3,10 +3,10 @@ import type { LuaValue } from '../../../src/script/engine.ts'
 import { semverModule } from '../../../src/script/host/semver.ts'
 import { hostSection } from './host-section.ts'
 
-const { call } = hostSection('/')
+const { wait } = hostSection('/')
 
-function semver(name: string, ...args: readonly LuaValue[]): LuaValue {
-  return call(semverModule, name, ...args)[0]
+function semver(name: string, ...args: readonly LuaValue[]): Promise<LuaValue> {
+  return wait(semverModule, name, ...args)
 }
 
 describe('aip.semver', () => {
@@ -26,19 +26,19 @@ describe('aip.semver', () => {
     ['1.2.3', '<=', '1.2.3', true],
     ['1.2.3', '~=', '1.2.3', false],
     ['0.8.34', '>=', '0.8.9', true],
-  ])('compares %s %s %s (vector 76)', (left, operator, right, expected) => {
-    expect(semver('compare', left, operator, right)).toBe(expected)
+  ])('compares %s %s %s (vector 76)', async (left, operator, right, expected) => {
+    expect(await semver('compare', left, operator, right)).toBe(expected)
   })
 
-  it('takes a version apart (vector 77)', () => {
-    expect(semver('parse', '1.2.3-beta.1+build.123')).toEqual({
+  it('takes a version apart (vector 77)', async () => {
+    expect(await semver('parse', '1.2.3-beta.1+build.123')).toEqual({
       major: 1,
       minor: 2,
       patch: 3,
       prerelease: 'beta.1',
       build: 'build.123',
     })
-    expect(semver('parse', '10.0.7')).toEqual({
+    expect(await semver('parse', '10.0.7')).toEqual({
       major: 10,
       minor: 0,
       patch: 7,
@@ -47,12 +47,12 @@ describe('aip.semver', () => {
     })
   })
 
-  it('tells pre-releases by their hyphen, not by build metadata (vector 77)', () => {
-    expect(semver('is_prerelease', '1.0.0-rc.1')).toBe(true)
-    expect(semver('is_prerelease', '1.0.0+build.123')).toBe(false)
+  it('tells pre-releases by their hyphen, not by build metadata (vector 77)', async () => {
+    expect(await semver('is_prerelease', '1.0.0-rc.1')).toBe(true)
+    expect(await semver('is_prerelease', '1.0.0+build.123')).toBe(false)
   })
 
-  it('wants all three numbers and nothing else', () => {
+  it('wants all three numbers and nothing else', async () => {
     const texts = [
       '1.0.0',
       '1.0',
@@ -67,16 +67,17 @@ describe('aip.semver', () => {
       '1.0.0.0',
       'ä',
     ]
-    expect(texts.filter((text) => semver('valid', text))).toEqual(['1.0.0'])
+    const valid = await Promise.all(texts.map((text) => semver('valid', text)))
+    expect(texts.filter((_, index) => valid[index])).toEqual(['1.0.0'])
   })
 
-  it('refuses what is no version, no operator and no text', () => {
-    expect(() => semver('compare', '1.0', '<', '1.0.0')).toThrow(
+  it('refuses what is no version, no operator and no text', async () => {
+    await expect(semver('compare', '1.0', '<', '1.0.0')).rejects.toThrow(
       'aip.semver.compare: the first version must be like 1.2.3 or 1.2.3-beta.1, but was "1.0"',
     )
-    expect(() => semver('compare', '1.0.0', '=>', '1.0.0')).toThrow('there is no operator "=>"')
-    expect(() => semver('parse', 'x')).toThrow('but was "x"')
-    expect(() => semver('is_prerelease', undefined)).toThrow('the version must be a string, but was nil')
-    expect(() => semver('valid', {})).toThrow('but was table')
+    await expect(semver('compare', '1.0.0', '=>', '1.0.0')).rejects.toThrow('there is no operator "=>"')
+    await expect(semver('parse', 'x')).rejects.toThrow('but was "x"')
+    await expect(semver('is_prerelease', undefined)).rejects.toThrow('the version must be a string, but was nil')
+    await expect(semver('valid', {})).rejects.toThrow('but was table')
   })
 })

@@ -5,14 +5,14 @@ import type { LuaValue } from '../../../src/script/engine.ts'
 import { fileModule } from '../../../src/script/host/file.ts'
 import { udiffxModule } from '../../../src/script/host/udiffx.ts'
 import { tempTree } from '../../helpers/temp.ts'
-import { hostSection, type HostSection } from './host-section.ts'
+import { callFunction, hostSection, type HostSection } from './host-section.ts'
 import { runLua } from './lua-host.ts'
 
 interface ChangeHost extends HostSection {
   readonly root: string
-  readonly apply: (...args: readonly LuaValue[]) => readonly LuaValue[]
+  readonly apply: (...args: readonly LuaValue[]) => Promise<readonly LuaValue[]>
   readonly context: (...args: readonly LuaValue[]) => LuaValue
-  readonly save: (...args: readonly LuaValue[]) => readonly LuaValue[]
+  readonly save: (...args: readonly LuaValue[]) => Promise<readonly LuaValue[]>
   readonly read: (path: string) => string
 }
 
@@ -22,9 +22,9 @@ function changeHost(files: { readonly [path: string]: string | Uint8Array } = {}
   return {
     ...host,
     root,
-    apply: (...args) => host.call(udiffxModule, 'apply_file_changes', ...args),
+    apply: async (...args) => callFunction({ module: udiffxModule, name: 'apply_file_changes' }, args, host.section),
     context: (...args) => host.call(udiffxModule, 'load_files_context', ...args)[0],
-    save: (...args) => host.call(fileModule, 'save_changes', ...args),
+    save: async (...args) => callFunction({ module: fileModule, name: 'save_changes' }, args, host.section),
     read: (path) => readFileSync(join(root, path), 'utf8'),
   }
 }
@@ -40,12 +40,12 @@ function directive(name: string, path: string, content: string): string {
 const greet = 'function greet() {\n  return 1;\n}\nmodule.exports = { greet };\n'
 
 describe('aip.udiffx.apply_file_changes', () => {
-  it('applies what a coder answers and gives the rest of the text (P01)', () => {
+  it('applies what a coder answers and gives the rest of the text (P01)', async () => {
     const { apply, read } = changeHost({ 'src/a.js': greet })
     const hunks =
       '@@\n-function greet() {\n+function hello() {\n   return 1;\n@@\n-module.exports = { greet };\n+module.exports = { hello };'
     const answer = `Some explanation.\n\n${container(directive('FILE_PATCH', 'src/a.js', hunks), directive('FILE_NEW', 'CHANGELOG.md', '# Changelog'))}\n\nDone.`
-    expect(apply(answer, undefined, { extrude: 'content' })).toEqual([
+    expect(await apply(answer, undefined, { extrude: 'content' })).toEqual([
       {
         success: true,
         total_count: 2,
@@ -62,12 +62,12 @@ describe('aip.udiffx.apply_file_changes', () => {
     expect(read('CHANGELOG.md')).toBe('# Changelog\n')
   })
 
-  it('reports the hunk that failed and keeps the other changes (P05, P08)', () => {
+  it('reports the hunk that failed and keeps the other changes (P05, P08)', async () => {
     const { apply, read } = changeHost({ 'src/a.js': greet })
     const hunk = '@@\n zzz_no_such_context_alpha\n-  return 7;\n+  return 2;'
     const answer = container(directive('FILE_PATCH', 'src/a.js', hunk), directive('FILE_NEW', 'src/b.js', 'b'))
     const cause = 'its context and removed lines are not in the file'
-    expect(apply(answer)).toEqual([
+    expect(await apply(answer)).toEqual([
       {
         success: false,
         total_count: 2,
@@ -88,16 +88,16 @@ describe('aip.udiffx.apply_file_changes', () => {
     expect([read('src/a.js'), read('src/b.js')]).toEqual([greet, 'b\n'])
   })
 
-  it('appends to a file without final newline as it stands (P06)', () => {
+  it('appends to a file without final newline as it stands (P06)', async () => {
     const { apply, read } = changeHost({ 'src/a.js': 'a' })
-    apply(container(directive('FILE_APPEND', 'src/a.js', '+')))
+    await apply(container(directive('FILE_APPEND', 'src/a.js', '+')))
     expect(read('src/a.js')).toBe('a+\n')
   })
 
-  it('names the new path of copies and renames, and faults of the answer', () => {
+  it('names the new path of copies and renames, and faults of the answer', async () => {
     const { apply } = changeHost({ a: '' })
     const answer = `[[[FILE_CHANGES]]]\n[[[FILE_COPY from_path="a" to_path="b" /]]]\n[[[FILE_RENAME from_path="a" to_path="c" /]]]\n[[[FILE_NEW file_path="d"]]]\n`
-    expect(apply(answer)[0]).toMatchObject({
+    expect((await apply(answer))[0]).toMatchObject({
       total_count: 4,
       fail_count: 2,
       items: [
@@ -109,42 +109,42 @@ describe('aip.udiffx.apply_file_changes', () => {
     })
   })
 
-  it('succeeds with nothing to do', () => {
+  it('succeeds with nothing to do', async () => {
     const nothing = { success: true, total_count: 0, success_count: 0, fail_count: 0, items: [] }
     const { apply } = changeHost()
-    expect(apply('')).toEqual([nothing])
-    expect(apply('Just text.', null, { extrude: 'content' })).toEqual([nothing, 'Just text.'])
-    expect(apply(container(), '', {})).toEqual([nothing])
+    expect(await apply('')).toEqual([nothing])
+    expect(await apply('Just text.', null, { extrude: 'content' })).toEqual([nothing, 'Just text.'])
+    expect(await apply(container(), '', {})).toEqual([nothing])
   })
 
-  it('starts from the base folder, and stays in it', () => {
+  it('starts from the base folder, and stays in it', async () => {
     const { apply, root, read } = changeHost({ 'lib/x': '' })
     const answer = container(directive('FILE_NEW', 'a.txt', 'A'), directive('FILE_NEW', '../b.txt', 'B'))
     for (const base of ['lib', './lib/', join(root, 'lib')]) {
-      apply(container('<FILE_DELETE file_path="a.txt"/>'), base)
-      expect(apply(answer, base)[0]).toMatchObject({
+      await apply(container('<FILE_DELETE file_path="a.txt"/>'), base)
+      expect((await apply(answer, base))[0]).toMatchObject({
         success_count: 1,
         items: [{ success: true }, { kind: 'Fail', error_msg: '../b.txt leads out of lib' }],
       })
     }
     expect([read('lib/a.txt'), existsSync(join(root, 'b.txt'))]).toEqual(['A\n', false])
-    expect(apply(answer, '..')[0]).toMatchObject({ success_count: 0 })
+    expect((await apply(answer, '..'))[0]).toMatchObject({ success_count: 0 })
   })
 
-  it('refuses wrong arguments', () => {
+  it('refuses wrong arguments', async () => {
     const { apply } = changeHost()
-    expect(() => apply()).toThrow('aip.udiffx.apply_file_changes: the content must be a string, but was nil')
-    expect(() => apply({})).toThrow('the content must be a string or nil, but was table')
-    expect(() => apply('', {})).toThrow('the base folder must be a string or nil, but was table')
-    expect(() => apply('', undefined, 'content')).toThrow('the options must be a table, but were string')
-    expect(() => apply('', undefined, { extrude: 'all' })).toThrow(
+    await expect(apply()).rejects.toThrow('aip.udiffx.apply_file_changes: the content must be a string, but was nil')
+    await expect(apply({})).rejects.toThrow('the content must be a string or nil, but was table')
+    await expect(apply('', {})).rejects.toThrow('the base folder must be a string or nil, but was table')
+    await expect(apply('', undefined, 'content')).rejects.toThrow('the options must be a table, but were string')
+    await expect(apply('', undefined, { extrude: 'all' })).rejects.toThrow(
       'the option extrude must be "content", but was "all"',
     )
   })
 
-  it('records what it found and what it did below the place of the call', () => {
+  it('records what it found and what it did below the place of the call', async () => {
     const { apply, records } = changeHost({ a: 'x\n' })
-    apply(container(directive('FILE_PATCH', 'a', '@@\n-x\n+y'), '<FILE_DELETE file_path="none"/>'))
+    await apply(container(directive('FILE_PATCH', 'a', '@@\n-x\n+y'), '<FILE_DELETE file_path="none"/>'))
     expect(records.map((record) => [record.k, 'p' in record ? record.p : ''])).toEqual([
       ['obs', 'call/0/plan'],
       ['started', 'call/0'],
@@ -153,11 +153,13 @@ describe('aip.udiffx.apply_file_changes', () => {
     ])
   })
 
-  it('works on unicode and large files', () => {
+  it('works on unicode and large files', async () => {
     const lines = Array.from({ length: 50_000 }, (_, n) => `Zeile ${n} ü\n`)
     const { apply, read } = changeHost({ 'große datei.txt': lines.join('') })
     const patch = '@@\n Zeile 49998 ü\n-Zeile 49999 ü\n+Ende 👋'
-    expect(apply(container(directive('FILE_PATCH', 'große datei.txt', patch)))[0]).toMatchObject({ success: true })
+    expect((await apply(container(directive('FILE_PATCH', 'große datei.txt', patch))))[0]).toMatchObject({
+      success: true,
+    })
     expect(read('große datei.txt').endsWith('Zeile 49998 ü\nEnde 👋\n')).toBe(true)
   })
 
@@ -204,18 +206,18 @@ describe('aip.udiffx.load_files_context', () => {
 })
 
 describe('aip.udiffx.file_changes_instruction', () => {
-  it('gives the text that tells a model the form of changes', () => {
-    const { call } = changeHost()
-    expect(call(udiffxModule, 'file_changes_instruction')[0]).toContain('<FILE_CHANGES>')
+  it('gives the text that tells a model the form of changes', async () => {
+    const { wait } = changeHost()
+    expect(await wait(udiffxModule, 'file_changes_instruction')).toContain('<FILE_CHANGES>')
   })
 })
 
 describe('aip.file.save_changes', () => {
   const two = '<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n<<<<<<< SEARCH\nfour\n=======\n4\n>>>>>>> REPLACE\n'
 
-  it('saves what the blocks make of a file, and tells what failed (vector 58)', () => {
+  it('saves what the blocks make of a file, and tells what failed (vector 58)', async () => {
     const { save, read } = changeHost({ 'a.txt': 'one two three' })
-    expect(save('a.txt', two)).toEqual([
+    expect(await save('a.txt', two)).toEqual([
       expect.objectContaining({ _type: 'FileInfo', path: 'a.txt', size: 11 }),
       {
         changed_count: 1,
@@ -225,34 +227,34 @@ describe('aip.file.save_changes', () => {
     expect(read('a.txt')).toBe('one 2 three')
   })
 
-  it('leaves failed_changes out when all were made', () => {
+  it('leaves failed_changes out when all were made', async () => {
     const { save } = changeHost({ 'a.txt': 'two four' })
-    expect(save('a.txt', two)[1]).toEqual({ changed_count: 2 })
+    expect((await save('a.txt', two))[1]).toEqual({ changed_count: 2 })
   })
 
-  it('saves text without blocks as the whole file, which may be new (vector 56)', () => {
+  it('saves text without blocks as the whole file, which may be new (vector 56)', async () => {
     const { save, read } = changeHost({ 'a.txt': 'old' })
-    expect(save('a.txt', 'new ü')[1]).toEqual({ changed_count: 1 })
-    save('deep/b.txt', 'b')
+    expect((await save('a.txt', 'new ü'))[1]).toEqual({ changed_count: 1 })
+    await save('deep/b.txt', 'b')
     expect([read('a.txt'), read('deep/b.txt')]).toEqual(['new ü', 'b'])
   })
 
-  it('starts a new file from blocks with an empty search, and refuses others', () => {
+  it('starts a new file from blocks with an empty search, and refuses others', async () => {
     const { save, read, root } = changeHost()
-    save('new.txt', '<<<<<<< SEARCH\n=======\nhello\n>>>>>>> REPLACE\n')
+    await save('new.txt', '<<<<<<< SEARCH\n=======\nhello\n>>>>>>> REPLACE\n')
     expect(read('new.txt')).toBe('hello')
-    expect(() => save('none.txt', two)).toThrow('there is no file none.txt to change')
+    await expect(save('none.txt', two)).rejects.toThrow('there is no file none.txt to change')
     expect(existsSync(join(root, 'none.txt'))).toBe(false)
   })
 
-  it('changes nothing when the blocks cannot be read, or the path is refused', () => {
+  it('changes nothing when the blocks cannot be read, or the path is refused', async () => {
     const { save, read } = changeHost({ 'a.txt': 'two', 'dir/x': '' })
-    expect(() => save('a.txt', `text\n${two}`)).toThrow('line 1 stands outside of a block: text')
+    await expect(save('a.txt', `text\n${two}`)).rejects.toThrow('line 1 stands outside of a block: text')
     expect(read('a.txt')).toBe('two')
-    expect(() => save('../a.txt', 'x')).toThrow('is outside the workspace')
-    expect(() => save('dir', 'x')).toThrow('dir is a folder, not a file')
-    expect(() => save(undefined, 'x')).toThrow('aip.file.save_changes: the path must be a string, but was nil')
-    expect(() => save('a.txt')).toThrow('aip.file.save_changes: the changes must be a string, but was nil')
-    expect(() => save('a.txt', {})).toThrow('the changes must be a string or nil, but was table')
+    await expect(save('../a.txt', 'x')).rejects.toThrow('is outside the workspace')
+    await expect(save('dir', 'x')).rejects.toThrow('dir is a folder, not a file')
+    await expect(save(undefined, 'x')).rejects.toThrow('aip.file.save_changes: the path must be a string, but was nil')
+    await expect(save('a.txt')).rejects.toThrow('aip.file.save_changes: the changes must be a string, but was nil')
+    await expect(save('a.txt', {})).rejects.toThrow('the changes must be a string or nil, but was table')
   })
 })

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { applyChanges } from '../../../src/tool/changes/apply.ts'
+import { applyChanges } from '../../../src/tool/changes/transaction.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
 import type { ChangeItem } from '../../../src/tool/changes/plan.ts'
 import { testContext, type TestContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
+import { placeAt } from '../../helpers/effects.ts'
 
 interface Applied {
   readonly root: string
@@ -20,7 +21,7 @@ function workspace(files: { readonly [path: string]: string | Uint8Array }, base
   return {
     root,
     context,
-    apply: (...directives) => applyChanges(directives, join(root, base), { context, at: ['call#0'] }),
+    apply: (...directives) => applyChanges(directives, join(root, base), { context, at: placeAt('call#0') }),
     read: (path) => readFileSync(join(root, path), 'utf8'),
   }
 }
@@ -166,9 +167,9 @@ describe('applyChanges', () => {
   it('stops when the run is aborted', () => {
     const root = tempTree({})
     const context = testContext({ workspace: root, signal: AbortSignal.abort(new Error('stop')) })
-    expect(() => applyChanges([{ kind: 'New', filePath: 'x', content: 'y' }], root, { context, at: ['call'] })).toThrow(
-      'stop',
-    )
+    expect(() =>
+      applyChanges([{ kind: 'New', filePath: 'x', content: 'y' }], root, { context, at: placeAt('call') }),
+    ).toThrow('stop')
     expect(existsSync(join(root, 'x'))).toBe(false)
   })
 })

@@ -10,6 +10,7 @@ import type { ChangeSet } from './change-set.ts'
 import { patchSets } from './patch-sets.ts'
 import { pathSets } from './path-sets.ts'
 import { makeTree, readModes, readTree } from './tree.ts'
+import { placeAt } from '../../helpers/effects.ts'
 
 interface Outcome {
   readonly root: string
@@ -34,7 +35,10 @@ function run({
   )
   const { directives, text } = readFileChanges(answer.replaceAll('{root}', root), mode)
   const options = { baseDir: join(root, base), partial, shown: new Map(hashes) }
-  const result = applyTransaction(directives, options, { context: testContext({ workspace: root }), at: ['apply'] })
+  const result = applyTransaction(directives, options, {
+    context: testContext({ workspace: root }),
+    at: placeAt('apply'),
+  })
   return { root, result, text, modesBefore }
 }
 

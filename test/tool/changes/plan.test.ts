@@ -1,13 +1,12 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { performAction } from '../../../src/tool/changes/action.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
-import { planChange } from '../../../src/tool/changes/plan-content.ts'
-import { planChanges } from '../../../src/tool/changes/plan.ts'
-import { diskSpace } from '../../../src/tool/changes/space.ts'
+import { planChange, planChanges } from '../../../src/tool/changes/plan.ts'
+import { diskSpace, performStep } from '../../../src/tool/changes/space.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
+import { placeAt } from '../../helpers/effects.ts'
 
 describe('planChange', () => {
   it('gives the content of a new file, and refuses what a file holds already', () => {
@@ -79,7 +78,7 @@ describe('planChanges', () => {
     expect(readdirSync(root).toSorted()).toEqual(['a', 'dir', 'gone'])
     expect(context.records).toEqual([])
 
-    for (const { action } of steps) if (action !== undefined) performAction(action, { context, at: ['x'] })
+    for (const { action } of steps) if (action !== undefined) performStep(action, { context, at: placeAt('x') })
     expect(readFileSync(join(root, 'made/new.txt'), 'utf8')).toBe('new\n')
     expect(readFileSync(join(root, 'copy'), 'utf8')).toBe('new\nmore\n')
     expect(readFileSync(join(root, 'moved/b'), 'utf8')).toBe('new\n')

@@ -4,37 +4,34 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
 import { sha256 } from '../../../src/base/hash.ts'
-import type { RunContext } from '../../../src/event/context.ts'
-import { placeText } from '../../../src/event/effects.ts'
+import { type RunContext, withServices } from '../../../src/event/context.ts'
+import { placeText, type Place } from '../../../src/event/place.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
 import { applyTransaction, type TransactionResult } from '../../../src/tool/changes/transaction.ts'
 import { testContext } from '../../helpers/context.ts'
 import { makeTree, readModes, readTree, type Tree } from './tree.ts'
+import { placeAt } from '../../helpers/effects.ts'
+import type { Effects } from '../../../src/event/effects.ts'
 
 /** Happens before a file effect at a path; what it throws is how that effect ends. */
 type Meddling = (path: string) => void
 
 function meddled(context: RunContext, meddle: Meddling): RunContext {
-  const { effects } = context
-  return {
-    ...context,
-    effects: {
-      ...effects,
-      changeFile: (at, asked, plan) =>
-        effects.changeFile(at, asked, () => {
-          const planned = plan()
-          if (planned === undefined) return undefined
-          const { record, act } = planned
-          return {
-            record,
-            act: (disk) => {
-              meddle(record.path)
-              act(disk)
-            },
-          }
-        }),
-    },
-  }
+  const { effects } = context.services
+  const changeFile: Effects['changeFile'] = (at, asked, plan) =>
+    effects.changeFile(at, asked, (allow) => {
+      const planned = plan(allow)
+      if (planned === undefined) return undefined
+      const { record, act } = planned
+      return {
+        record,
+        act: (disk) => {
+          meddle(record.path)
+          act(disk)
+        },
+      }
+    })
+  return withServices(context, { effects: { ...effects, changeFile } })
 }
 
 function failsAt(failing: string): Meddling {
@@ -56,7 +53,7 @@ function failsHalfWay(failing: string, half: () => void): Meddling {
 
 function apply(root: string, directives: readonly Directive[], context: RunContext): TransactionResult {
   const shown = new Map(['a', 'over'].map((name) => [join(root, name), sha256(`${name}\n`)]))
-  return applyTransaction(directives, { baseDir: root, partial: false, shown }, { context, at: ['apply'] })
+  return applyTransaction(directives, { baseDir: root, partial: false, shown }, { context, at: placeAt('apply') })
 }
 
 const write = (filePath: string, content = 'new\n'): Directive => ({ kind: 'New', filePath, content })
@@ -229,20 +226,19 @@ describe('a write that fails', () => {
     const known = new Map<string, unknown>()
     const call = (meddle: Meddling): TransactionResult => {
       const context = meddled(testContext({ workspace: root }), meddle)
-      const recall = <T>(at: readonly string[], work: () => T): T => {
+      const recall = <T>(at: Place, work: () => T): T => {
         const place = placeText(at)
         if (!known.has(place)) known.set(place, work())
         return known.get(place) as T
       }
-      const { effects } = context
-      return apply(root, [write('a'), { kind: 'Delete', filePath: 'b' }, write('c')], {
-        ...context,
-        effects: {
-          ...effects,
-          observe: (at, observation, read) => recall(at, () => effects.observe(at, observation, read)),
-          changeFile: (at, asked, plan) => recall(at, () => effects.changeFile(at, asked, plan)),
-        },
-      })
+      const { effects } = context.services
+      const recalling: Effects = {
+        ...effects,
+        observe: (at, observation, read) => recall(at, () => effects.observe(at, observation, read)),
+        changeFile: (at, asked, plan) => recall(at, () => effects.changeFile(at, asked, plan)),
+      }
+      const set: readonly Directive[] = [write('a'), { kind: 'Delete', filePath: 'b' }, write('c')]
+      return apply(root, set, withServices(context, { effects: recalling }))
     }
     expect(() =>
       call((path) => {
@@ -322,7 +318,7 @@ describe('applyTransaction', () => {
     const context = testContext({ workspace: root })
     expect(apply(root, [], context)).toEqual({ kind: 'applied', items: [] })
     const signal = AbortSignal.abort(new Error('stopped'))
-    expect(() => apply(root, [write('a')], { ...context, signal })).toThrow('stopped')
+    expect(() => apply(root, [write('a')], withServices(context, { signal }))).toThrow('stopped')
     expect(readTree(root)).toEqual({ a: 'a\n' })
   })
 

@@ -1,0 +1,205 @@
+import { setMaxListeners } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** Lets one signal have any number of listeners, where Node would warn of a leak above ten. */
+export function manyListeners(signal: AbortSignal): AbortSignal {
+  setMaxListeners(0, signal)
+  return signal
+}
+
+export interface MapLimitOptions {
+  /** Maximum number in progress at once; at least 1. */
+  readonly limit: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Runs `work` for every item, at most `limit` at once, with results in input order. The first rejection aborts the signal
+ * of the others and starts no more; it is rethrown when all started work has settled. Items are pulled one by one, so an
+ * endless or lazy iterable is never read ahead.
+ */
+export async function mapLimit<T, R>(
+  items: Iterable<T>,
+  { limit, signal }: MapLimitOptions,
+  work: (item: T, index: number, signal: AbortSignal) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = []
+  const queue = items[Symbol.iterator]()
+  const stop = new AbortController()
+  const inner = manyListeners(AbortSignal.any([signal, stop.signal]))
+  let next = 0
+  let failure: { readonly error: unknown } | undefined
+
+  async function worker(): Promise<void> {
+    while (!inner.aborted) {
+      const item = queue.next()
+      if (item.done === true) return
+      const index = next++
+      try {
+        results[index] = await work(item.value, index, inner)
+      } catch (error) {
+        failure ??= { error }
+        stop.abort(new DOMException('stopped because another one failed', 'AbortError'))
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: Math.max(1, Math.floor(limit)) }, worker))
+  if (failure !== undefined) throw failure.error
+  signal.throwIfAborted()
+  return results
+}
+
+/** A number of slots shared by many callers, first come first served. */
+export interface Pool {
+  /** Runs `work` when a slot is free. Rejects with the signal's reason when aborted while waiting. */
+  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>
+}
+
+export function createPool(size: number): Pool {
+  let free = size
+  const waiting = new Set<() => void>()
+
+  function turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        waiting.delete(start)
+        signal.removeEventListener('abort', abort)
+      }
+      const start = (): void => {
+        leave()
+        resolve()
+      }
+      const abort = (): void => {
+        leave()
+        reject(signal.reason as Error)
+      }
+      waiting.add(start)
+      manyListeners(signal).addEventListener('abort', abort)
+    })
+  }
+
+  return {
+    async run(work, signal) {
+      signal.throwIfAborted()
+      if (free === 0) await turn(signal)
+      else free -= 1
+      try {
+        return await work()
+      } finally {
+        const [next] = waiting
+        if (next === undefined) free += 1
+        else next()
+      }
+    },
+  }
+}
+
+export interface InOrder<T> {
+  /** Adds the value with this index, from 0; each index once. */
+  add(index: number, value: T): void
+  /** Delivers everything that waits, in order, also after an index that is missing, and stops holding values back. */
+  release(): void
+}
+
+/** Delivers values in the order of their index, whatever order they arrive in. `held`: not before `release`. */
+export function createInOrder<T>(
+  deliver: (value: T) => void,
+  { held }: { readonly held: boolean } = { held: false },
+): InOrder<T> {
+  const waiting = new Map<number, T>()
+  let next = 0
+  let open = !held
+
+  return {
+    add(index, value) {
+      waiting.set(index, value)
+      if (!open) return
+      while (waiting.has(next)) {
+        const ready = waiting.get(next) as T
+        waiting.delete(next)
+        next += 1
+        deliver(ready)
+      }
+    },
+    release() {
+      open = true
+      const rest = [...waiting.entries()].toSorted(([left], [right]) => left - right)
+      waiting.clear()
+      for (const [, value] of rest) deliver(value)
+    },
+  }
+}
+
+/** Pushed items, read as an async iterable. Reading ends after `end()`, when everything pushed has been read. */
+export interface Queue<T> extends AsyncIterable<T> {
+  readonly push: (item: T) => void
+  readonly end: () => void
+}
+
+export function createQueue<T>(): Queue<T> {
+  const items: T[] = []
+  let ended = false
+  let wake = (): void => {}
+
+  async function* read(): AsyncGenerator<T> {
+    for (;;) {
+      while (items.length > 0) yield items.shift() as T
+      if (ended) return
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+
+  return {
+    push(item) {
+      items.push(item)
+      wake()
+    },
+    end() {
+      ended = true
+      wake()
+    },
+    [Symbol.asyncIterator]: read,
+  }
+}
+
+/** Work in small pieces, which can be interrupted between them. Returns the result. */
+export type Steps<T> = Generator<void, T, void>
+
+/** Pieces that are done without a pause: about a tenth of a second of reading folders. */
+const stepsAtOnce = 10_000
+const turnMs = 20
+
+/** Does all of the work now. */
+export function finishSteps<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+/**
+ * Does short work now, and long work in turns, between which other work of the process continues and the signal is
+ * checked. Whether the result is a promise depends on the number of pieces alone, not on speed.
+ * @throws the reason of the signal, as a rejection
+ */
+export function finishInTurns<T>(steps: Steps<T>, signal: AbortSignal): T | Promise<T> {
+  for (let count = 0; count < stepsAtOnce; count += 1) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+  return inTurns(steps, signal)
+}
+
+async function inTurns<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    await nextTurn(undefined, { signal })
+    const end = performance.now() + turnMs
+    while (performance.now() < end) {
+      const { done, value } = steps.next()
+      if (done === true) return value
+    }
+  }
+}

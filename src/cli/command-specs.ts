@@ -1,0 +1,215 @@
+import { runStatuses } from '../journal/summary.ts'
+import type { CommandSpec, FlagSpecs, Given } from './command.ts'
+
+const requestFlags = {
+  prompt: { kind: 'text', short: 'p', describe: 'run this text as the prompt, without a file' },
+  input: { kind: 'list', short: 'i', describe: 'input text; one task for each' },
+  'on-files': { kind: 'list', short: 'f', describe: 'glob; one task for each matching file' },
+  var: { kind: 'list', describe: 'set a variable of [input]: name=value' },
+  model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
+  'output-schema': { kind: 'text', describe: 'require JSON that matches the JSON Schema in this file' },
+  'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
+} as const satisfies FlagSpecs
+
+const output = { kind: 'text', describe: 'write the result to this file, once the run has succeeded' } as const
+const noInput = { kind: 'switch', describe: 'never prompt' } as const
+
+const target = {
+  name: 'file',
+  count: 'optional',
+  describe: 'prompt file (.md), agent (.aip, .lua), ns@pack/agent, or - for standard input',
+} as const
+
+/** Every command as data. What runs it is in `command-table.ts`, so that help and parsing load no command. */
+export const commandSpecs = {
+  run: {
+    summary: 'run a prompt file or an agent',
+    words: [target],
+    flags: {
+      ...requestFlags,
+      dry: {
+        kind: 'text',
+        choices: ['req', 'res'],
+        describe: 'req: call no model; res: call models, but skip Output sections',
+      },
+      output,
+      watch: { kind: 'switch', short: 'w', describe: 'rerun whenever something the run has read changes' },
+      record: { kind: 'text', describe: 'record all requests and results in this file, for --replay' },
+      replay: { kind: 'text', describe: 'answer everything from a run or a --record file, without side effects' },
+      'no-input': noInput,
+      'single-shot': { kind: 'switch', short: 's', hidden: true },
+      open: { kind: 'switch', short: 'o', hidden: true, describe: 'open the file in the editor, then run' },
+    },
+  },
+  resume: {
+    summary: 'resume a run that was interrupted or failed',
+    words: [{ name: 'run', count: 'optional', describe: 'run id, or a prefix of it; last is the same as --last' }],
+    flags: {
+      last: { kind: 'switch', describe: 'the newest run of this workspace that has not succeeded' },
+      from: { kind: 'text', describe: 'rerun this part; baton runs show lists the parts' },
+      'use-current': {
+        kind: 'switch',
+        describe: 'use the prompt file, agents and config as they are now, and rerun what they affect',
+      },
+      uncertain: { kind: 'list', describe: 'decide about an effect whose outcome is unknown: 1.17=redo, done or fail' },
+      repair: { kind: 'switch', describe: 'resume despite damaged records, and rerun what they held' },
+      'max-cost': { kind: 'text', describe: 'stop before the whole run costs more than this many US dollars' },
+      output,
+      'no-input': { kind: 'switch', describe: 'never prompt; resume does not prompt in this version' },
+    },
+  },
+  runs: {
+    summary: 'list, show, compare, export and remove the runs of this workspace',
+    words: [
+      {
+        name: 'action',
+        count: 'optional',
+        choices: ['list', 'show', 'diff', 'export', 'rm'],
+        describe: 'list (the default), show RUN, diff A B, export RUN [FILE], rm RUN…',
+      },
+      { name: 'run', count: 'any', describe: 'run ids, or prefixes of them; last is the newest run' },
+    ],
+    flags: {
+      ids: { kind: 'switch', describe: 'list: print ids only' },
+      limit: { kind: 'text', short: 'n', describe: 'list: at most this many runs (default 20; 0: all)' },
+      file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
+      status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
+      place: { kind: 'text', describe: 'show: only this part, with its prompts and answers' },
+      all: { kind: 'switch', describe: 'show, diff: do not truncate' },
+      older: { kind: 'text', describe: 'rm: runs that have been inactive for this long, for example 30d' },
+      failed: { kind: 'switch', describe: 'rm: runs that failed, were cancelled or were interrupted' },
+      'dry-run': { kind: 'switch', describe: 'rm: only print what would be removed' },
+    },
+    examples: [
+      ['baton runs --status failed', 'the newest runs that failed'],
+      ['baton runs show last', 'the newest run as a tree: tasks, agents, calls, pins, errors'],
+      ['baton runs show 20261122 --place task/0', 'one part of a run, with its prompts and answers'],
+      ['baton runs diff 20261121 last', 'compare sources, prompts, answers and calls; exit code 1 if any differ'],
+      ['baton runs export last run.cassette', 'the whole run as one file, for --replay'],
+      ['baton runs rm --older 30d --dry-run', 'which runs would be removed'],
+    ],
+  },
+  check: {
+    summary: 'parse, validate and resolve without running',
+    words: [{ name: 'files', count: 'some', describe: 'prompt files and agents' }],
+    flags: {
+      format: {
+        kind: 'text',
+        choices: ['text', 'json', 'github', 'sarif'],
+        describe: 'output format: text, JSON lines, GitHub annotations or SARIF',
+      },
+    },
+  },
+  test: {
+    summary: 'run the tests of prompt files offline',
+    words: [{ name: 'files', count: 'some', describe: 'prompt files with [[test]] in their front matter' }],
+    flags: {
+      name: { kind: 'text', describe: 'only tests whose name contains this text' },
+      record: { kind: 'switch', describe: 'call models, commands and HTTP, and record the cassettes again' },
+      'max-cost': {
+        kind: 'text',
+        describe: 'with --record: stop before all tests cost more than this many US dollars',
+      },
+      keep: { kind: 'switch', describe: 'keep the folders the tests ran in, and print their paths' },
+    },
+    examples: [
+      ['baton test ask.md', 'every test of ask.md, offline; exit code 100 if any fails'],
+      ['baton test prompts/*.md --name empty', 'tests with "empty" in their name'],
+      ['baton test ask.md --record', 'call the models once, and record their answers for the tests'],
+    ],
+  },
+  plan: {
+    summary: 'show what a run would do and its maximum cost, without running it',
+    words: [target],
+    flags: requestFlags,
+  },
+  new: {
+    summary: 'create a prompt file, an agent or a pack',
+    words: [
+      { name: 'kind', count: 'one', choices: ['prompt', 'agent', 'pack'], describe: 'what to create' },
+      { name: 'name', count: 'one', describe: 'name or path; for a pack namespace@name' },
+    ],
+    flags: { from: { kind: 'text', describe: 'new prompt: copy this pipeline (see baton list)' } },
+  },
+  init: {
+    summary: 'create baton.toml, the settings of a project',
+    words: [{ name: 'folder', count: 'optional', describe: 'project folder; default: the current folder' }],
+    flags: {},
+  },
+  list: {
+    summary: 'list agents, packs and pipelines',
+    words: [{ name: 'word', count: 'optional', describe: 'only those whose name or description contains this word' }],
+    flags: { names: { kind: 'switch', describe: 'print agent names only' } },
+  },
+  install: {
+    summary: 'install a pack, or everything in packs.lock',
+    words: [
+      {
+        name: 'source',
+        count: 'optional',
+        describe: 'folder, .aipack file, http(s) URL of one, git URL[@REF][#FOLDER], or an installed ns@pack',
+      },
+    ],
+    flags: {
+      workspace: { kind: 'switch', describe: 'install into .baton/packs of this project; default: for all projects' },
+      force: { kind: 'switch', describe: 'allow downgrades, and overwrite local changes' },
+      yes: { kind: 'switch', short: 'y', describe: 'grant what the pack asks for without prompting' },
+      'no-input': noInput,
+    },
+    examples: [
+      ['baton install ./tools/notes', 'a folder with a pack.toml'],
+      ['baton install git+https://host.example/packs@v1#notes', 'the folder notes of a repository, at a tag'],
+      ['baton install', 'everything in .baton/packs.lock of this project, with the same content'],
+    ],
+  },
+  pack: {
+    summary: 'create an .aipack file from a pack',
+    words: [{ name: 'folder', count: 'one', describe: 'folder with a pack.toml' }],
+    flags: { output: { kind: 'text', short: 'o', describe: 'output file, or the folder for it' } },
+  },
+  unpack: {
+    summary: 'copy a pack into a folder, to change it',
+    words: [
+      { name: 'pack', count: 'one', describe: '.aipack file or ns@pack' },
+      { name: 'folder', count: 'optional', describe: 'new folder; default: its place in .baton/packs of this project' },
+    ],
+    flags: { force: { kind: 'switch', describe: 'replace an existing pack' } },
+  },
+  trust: {
+    summary: 'allow files to set guarded keys; without a file: list trusted files',
+    words: [{ name: 'files', count: 'any', describe: 'baton.toml, .baton/config.toml or a prompt file' }],
+    flags: { remove: { kind: 'switch', describe: 'revoke trust' } },
+  },
+  config: {
+    summary: 'print the effective settings, here or of a prompt file',
+    words: [{ name: 'file', count: 'optional', describe: 'prompt file' }],
+    flags: { origin: { kind: 'switch', describe: 'also print where each value comes from' } },
+  },
+  schema: {
+    summary: 'print a JSON Schema, for editors and programs',
+    words: [
+      {
+        name: 'subject',
+        count: 'optional',
+        choices: ['prompt', 'config', 'events'],
+        describe: 'front matter (the default), config files, or the lines of --json',
+      },
+    ],
+    flags: {},
+  },
+  doctor: {
+    summary: 'find problems with this machine and its setup',
+    words: [],
+    flags: {},
+  },
+  completion: {
+    summary: 'print a script that completes commands, flags and files',
+    words: [{ name: 'shell', count: 'one', choices: ['bash', 'zsh'], describe: 'the shell' }],
+    flags: {},
+  },
+} as const satisfies { readonly [name: string]: CommandSpec }
+
+export type CommandName = keyof typeof commandSpecs
+
+/** What the command line gave a command. */
+export type Flags<Name extends CommandName> = Given<(typeof commandSpecs)[Name]>

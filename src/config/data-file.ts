@@ -1,0 +1,57 @@
+import { compareBytes } from '../base/byte-order.ts'
+import { BatonError, messageOf } from '../base/error.ts'
+import { writeFileAtomic } from '../base/files.ts'
+import { isJsonObject, type Json } from '../base/json.ts'
+import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
+
+/** A JSON file that Baton writes itself: `{ "version": 1, "KEY": { "NAME": entry, … } }`. */
+export interface DataFile<T> {
+  readonly key: string
+  /** What the file is, in messages: `a lock of packs`. */
+  readonly what: string
+  readonly hint: string
+  /** Undefined for a value that is not an entry. */
+  readonly parse: (value: Json) => T | undefined
+}
+
+const version = 1
+
+/**
+ * The entries by name; none when there is no such file.
+ * @throws BatonError CONFIG_INVALID for a file that Baton did not write, FILE_UNREADABLE
+ */
+export function readDataFile<T>(
+  file: string,
+  { key, what, hint, parse }: DataFile<T>,
+  reads?: ReadLog,
+): ReadonlyMap<string, T> {
+  if (!sourceExists(file, reads)) return new Map()
+  const data = parseJson(readSource(file, reads))
+  const entries = isJsonObject(data) && data['version'] === version ? data[key] : undefined
+  if (!isJsonObject(entries)) throw damaged(`it has no "${key}" of version ${version}`)
+  return new Map(
+    Object.entries(entries).map(([name, value]) => {
+      const entry = parse(value)
+      if (entry === undefined) throw damaged(`its entry "${name}" is invalid`)
+      return [name, entry]
+    }),
+  )
+
+  function parseJson(text: string): Json {
+    try {
+      return JSON.parse(text) as Json
+    } catch (error) {
+      throw damaged(messageOf(error))
+    }
+  }
+
+  function damaged(reason: string): BatonError {
+    return new BatonError('CONFIG_INVALID', `${file} is not ${what}: ${reason}`, { place: { file }, hint })
+  }
+}
+
+/** Replaces the whole file; entries are sorted by name. */
+export function writeDataFile(file: string, key: string, entries: ReadonlyMap<string, unknown>): void {
+  const sorted = [...entries].toSorted(([left], [right]) => compareBytes(left, right))
+  writeFileAtomic(file, `${JSON.stringify({ version, [key]: Object.fromEntries(sorted) }, null, 2)}\n`)
+}

@@ -1,0 +1,76 @@
+import type { ErrorCode } from '../base/error.ts'
+
+/** Something a script or a model wants to do that has to be allowed. */
+export type Action =
+  /** `path`: absolute, with links resolved. `named`: as it was asked for, absolute, for messages. */
+  | { readonly kind: 'read' | 'write' | 'delete'; readonly path: string; readonly named: string }
+  /** A program by its name; `caller` is the function that starts it, for messages. */
+  | { readonly kind: 'command'; readonly program: string; readonly caller: string }
+  | { readonly kind: 'connect'; readonly url: string; readonly caller: string }
+  /** `label` is the model as people know it, for example `openai::gpt-5-mini`. */
+  | { readonly kind: 'model'; readonly model: string; readonly label: string }
+
+export type Verdict =
+  | { readonly kind: 'allow' }
+  | { readonly kind: 'ask' }
+  /** The last three are what the refusal is thrown as. */
+  | { readonly kind: 'deny'; readonly reason: string; readonly code: ErrorCode; readonly hint?: string }
+
+/** Decides before anything happens. Made of `Rights` in tool/permission.ts. */
+export interface Permission {
+  check(action: Action): Verdict
+}
+
+/** What a person has allowed: it stands in for a verdict `ask`. */
+export interface Permit {
+  readonly action: Action
+}
+
+/** What a pack may do, in the words of its `[capabilities]`. */
+export interface Capabilities {
+  readonly read: readonly string[]
+  readonly write: readonly string[]
+  readonly hosts: readonly string[]
+  readonly commands: readonly string[]
+  readonly env: readonly string[]
+  readonly models: readonly string[]
+}
+
+/** A pack whose agents are held to what it was granted. */
+export interface HeldPack {
+  /** For messages. */
+  readonly identity: string
+  readonly granted: Capabilities
+  /** Absolute folders of its own that it may always read. */
+  readonly ownFolders: readonly string[]
+  /** Absolute folders of its own that it may always change. */
+  readonly keptFolders: readonly string[]
+}
+
+/** What nobody changes who holds these rights. */
+export interface Protection {
+  /** Absolute paths of files and folders. */
+  readonly paths: readonly string[]
+  /** Names of files and folders at any depth, in lower case. */
+  readonly names: readonly string[]
+  /** Who is refused, for messages: `a model`. */
+  readonly whom: string
+}
+
+/** What an agent may do, as plain data. Children have at most the rights of their parent: see `narrow`. */
+export interface Rights {
+  /** Whether file changes of answers are applied; scripts are not concerned. */
+  readonly write: boolean
+  /** Names of the tools that may be offered to models; left out: all. */
+  readonly tools?: readonly string[]
+  /** The packs whose capabilities hold, outermost first; none: programs, hosts and models are not limited. */
+  readonly packs: readonly HeldPack[]
+  readonly protections: readonly Protection[]
+}
+
+export const allRights: Rights = { write: true, packs: [], protections: [] }
+
+/** Whether programs get this variable of the environment. */
+export function passesVariable({ packs }: Rights, variable: string): boolean {
+  return packs.every(({ granted }) => granted.env.includes(variable))
+}

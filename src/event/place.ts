@@ -1,0 +1,236 @@
+/** When in a run a chain is called. */
+type Stage = 'pre' | 'pre_task' | 'post_task' | 'post'
+
+/** A part of an agent file that runs by itself. */
+type SectionName = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'
+
+/** One step of the way from the run down to where something happens. Indices count from 0. */
+export type Segment =
+  | { readonly kind: 'redo'; readonly round: number }
+  | { readonly kind: 'task'; readonly index: number }
+  | { readonly kind: 'stage'; readonly stage: Stage }
+  /** A sub-agent of a chain. */
+  | { readonly kind: 'step'; readonly index: number; readonly name: string }
+  | { readonly kind: 'section'; readonly name: SectionName }
+  /** The n-th call of a section that observes or acts, or the n-th model that a turn asks. */
+  | { readonly kind: 'call'; readonly number: number }
+  /** An agent that a call runs. */
+  | { readonly kind: 'agent'; readonly name: string }
+  /** A conversation; `opened` is where, below the task or round it belongs to. */
+  | { readonly kind: 'conversation'; readonly opened: Place }
+  | { readonly kind: 'turn'; readonly index: number }
+  | { readonly kind: 'tool'; readonly index: number; readonly name: string }
+  /** A fixed word for one thing that is done at a place. */
+  | { readonly kind: 'part'; readonly name: PartName }
+  /** One of several things of a part: its number, or its name. */
+  | { readonly kind: 'item'; readonly key: number | string }
+
+/**
+ * Where in a run something happens: the segments from the run down, with no counter shared by siblings that run at
+ * once, for example `task/5/pre_task/0:lint/data#3`. Code works with segments; journal, events and messages have the text.
+ */
+export type Place = readonly Segment[]
+
+const partNames = [
+  'after',
+  'approval',
+  'ask',
+  'attachments',
+  'before',
+  'changes',
+  'context',
+  'files',
+  'inputs',
+  'knowledge',
+  'main',
+  'model-choice',
+  'module',
+  'plan',
+  'present',
+  'read',
+  'repeated',
+  'run',
+  'seed',
+  'structure',
+  'time',
+  'transcript',
+  'undo',
+  'working',
+] as const
+
+export type PartName = (typeof partNames)[number]
+
+/** Parts whose items have names, which may be anything. */
+const named: ReadonlySet<string> = new Set<PartName>(['files', 'model-choice', 'module', 'read', 'transcript'])
+
+export function part(name: PartName): Segment {
+  return { kind: 'part', name }
+}
+
+export function item(key: number | string): Segment {
+  return { kind: 'item', key }
+}
+
+export function task(index: number): Segment {
+  return { kind: 'task', index }
+}
+
+/** The place of the n-th call of a section or turn, counted from 0. */
+export function callPlace(section: Place, number: number): Place {
+  return [...section, { kind: 'call', number }]
+}
+
+/** A place without the number of a call at its end. */
+export function withoutCall(place: Place): Place {
+  return place.at(-1)?.kind === 'call' ? place.slice(0, -1) : place
+}
+
+/**
+ * Where a conversation is kept that is opened at a place: below the nearest task or round, which is not over before its
+ * conversations are closed. What is opened within another conversation counts as opened where that one was.
+ */
+export function conversationPlace(opener: Place): Place {
+  const path = originOf(opener)
+  const end = path.findLastIndex(({ kind }) => kind === 'task' || kind === 'redo') + 1
+  return [...path.slice(0, end), { kind: 'conversation', opened: path.slice(end) }]
+}
+
+/** The place with each conversation put where it was opened: what lies below a boundary in this form belongs to it. */
+export function originOf(place: Place): Place {
+  if (!place.some(({ kind }) => kind === 'conversation')) return place
+  return place.flatMap((segment) => (segment.kind === 'conversation' ? segment.opened : [segment]))
+}
+
+/** Where the innermost conversation of a place was opened; a place that is in none stays. Events are sent from there. */
+export function openerOf(place: Place): Place {
+  const index = place.findLastIndex(({ kind }) => kind === 'conversation')
+  return index === -1 ? place : originOf(place.slice(0, index + 1))
+}
+
+/** Whether a place is another one or lies within it, as their texts in origin form. */
+export function isWithin(text: string, outerText: string): boolean {
+  return text.startsWith(outerText) && ['', '/', '#'].includes(text.charAt(outerText.length))
+}
+
+/** How the tokens of a place are joined: in its text, and in the name of a conversation, which is one token. */
+interface Joints {
+  readonly token: string
+  readonly call: string
+}
+
+const outer: Joints = { token: '/', call: '#' }
+const inner: Joints = { token: '+', call: '~' }
+
+/** The place as one string: `redo/1/task/5/pre_task/0:lint/data#3`. Joining characters inside names are percent-encoded. */
+export function placeText(place: Place): string {
+  return textWith(place, outer)
+}
+
+/** The name of a conversation by where it was opened: one token of the text of its place. */
+export function conversationName(opened: Place): string {
+  return textWith(opened, inner)
+}
+
+function textWith(place: Place, joints: Joints): string {
+  let text = ''
+  for (const segment of place) {
+    if (segment.kind === 'call') text += `${joints.call}${segment.number}`
+    else text += `${text === '' ? '' : joints.token}${segmentText(segment, joints)}`
+  }
+  return text
+}
+
+function segmentText(segment: Exclude<Segment, { kind: 'call' }>, { token }: Joints): string {
+  switch (segment.kind) {
+    case 'redo':
+      return `redo${token}${segment.round}`
+    case 'task':
+    case 'turn':
+      return `${segment.kind}${token}${segment.index}`
+    case 'stage':
+      return segment.stage
+    case 'step':
+      return `${segment.index}:${encoded(segment.name)}`
+    case 'section':
+    case 'part':
+      return segment.name
+    case 'agent':
+      return `agent${token}${encoded(segment.name)}`
+    case 'conversation':
+      return `agent${token}${conversationName(segment.opened)}`
+    case 'tool':
+      return `tool${token}${segment.index}:${encoded(segment.name)}`
+    case 'item':
+      return encoded(String(segment.key))
+  }
+}
+
+function encoded(name: string): string {
+  return /[%/#+~]/.test(name)
+    ? name.replaceAll(/[%/#+~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+    : name
+}
+
+function decoded(token: string): string {
+  return token.replaceAll(/%([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+}
+
+/** The place that a text stands for; undoes `placeText`. Words that are not known become items. */
+export function parsePlace(text: string): Place {
+  return text === '' ? [] : parseTokens(text, outer)
+}
+
+const stages: ReadonlySet<string> = new Set<Stage>(['pre', 'pre_task', 'post_task', 'post'])
+const sections: ReadonlySet<string> = new Set<SectionName>(['before_all', 'data', 'output', 'after_all', 'chunk'])
+const parts: ReadonlySet<string> = new Set(partNames)
+
+function parseTokens(text: string, joints: Joints): Place {
+  const place: Segment[] = []
+  const tokens = text.split(joints.token)
+  for (let index = 0; index < tokens.length; index += 1) {
+    const [token = '', ...calls] = (tokens[index] ?? '').split(joints.call)
+    const previous = place.at(-1)
+    if (previous?.kind === 'part' && named.has(previous.name)) place.push(itemOf(token))
+    else if (takesArgument.has(token)) {
+      const [argument = '', ...more] = (tokens[(index += 1)] ?? '').split(joints.call)
+      place.push(withArgument(token, argument, previous))
+      calls.push(...more)
+    } else place.push(plainSegment(token))
+    for (const number of calls) place.push({ kind: 'call', number: Number(number) })
+  }
+  return place
+}
+
+const takesArgument: ReadonlySet<string> = new Set(['redo', 'task', 'turn', 'agent', 'tool'])
+
+function withArgument(word: string, argument: string, previous: Segment | undefined): Segment {
+  switch (word) {
+    case 'redo':
+      return { kind: 'redo', round: Number(argument) }
+    case 'task':
+    case 'turn':
+      return { kind: word, index: Number(argument) }
+    case 'tool':
+      return { kind: 'tool', ...numbered(argument) }
+    default:
+      return previous?.kind === 'call' || previous?.kind === 'tool'
+        ? { kind: 'agent', name: decoded(argument) }
+        : { kind: 'conversation', opened: argument === '' ? [] : parseTokens(argument, inner) }
+  }
+}
+
+function plainSegment(token: string): Segment {
+  if (stages.has(token)) return { kind: 'stage', stage: token as Stage }
+  if (sections.has(token)) return { kind: 'section', name: token as SectionName }
+  if (parts.has(token)) return { kind: 'part', name: token as PartName }
+  return /^\d+:/.test(token) ? { kind: 'step', ...numbered(token) } : itemOf(token)
+}
+
+function itemOf(token: string): Segment {
+  return { kind: 'item', key: /^(?:0|[1-9]\d{0,14})$/.test(token) ? Number(token) : decoded(token) }
+}
+
+function numbered(token: string): { readonly index: number; readonly name: string } {
+  const colon = token.indexOf(':')
+  return { index: Number(token.slice(0, colon)), name: decoded(token.slice(colon + 1)) }
+}

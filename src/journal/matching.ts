@@ -1,0 +1,176 @@
+import { sha256 } from '../base/hash.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
+import type { AskedCall, AskedChange, FileChangeRecord } from '../event/effects.ts'
+import type { Attempt } from './attempt.ts'
+import { isBlobReference } from './blobs.ts'
+import type { JournalRecord, Outcome } from './record.ts'
+import { revivedFrom } from './recorded-error.ts'
+import type { RunIndex } from './run-index.ts'
+import type { SecretMask } from './secrets.ts'
+import type { Location, PlaceNode } from './tree.ts'
+import { encodeValue } from './value.ts'
+
+/** A call as it is compared and shown: its name, or the kind of an effect, and what it is given. */
+export interface ComparedCall {
+  readonly name: string
+  readonly request: Json
+}
+
+export type StartedRecord = Extract<JournalRecord, { readonly k: 'started' }>
+
+/** What a record says of a call that is made now; see docs/design/matching.md. */
+export type Match =
+  /** Nothing that could be an answer is recorded at the place. */
+  | { readonly kind: 'none' }
+  /** The record has another call there. */
+  | { readonly kind: 'other'; readonly at: Location }
+  /** The same call, and how it ended. `started`: of an effect. */
+  | {
+      readonly kind: 'ended'
+      readonly outcome: Outcome<Json>
+      readonly started?: StartedRecord
+      readonly choice?: PlaceNode['choice']
+    }
+  /**
+   * The same effect: it began, and its end is not recorded. `choice`: what is known of it all the same. `waits`: nothing
+   * of it has happened.
+   */
+  | {
+      readonly kind: 'open'
+      readonly started: StartedRecord
+      readonly choice?: PlaceNode['choice']
+      readonly waits: boolean
+    }
+
+/** How what is asked now is compared with what is recorded. */
+export interface Comparison {
+  /** Whether a value is the one that a field holds. */
+  readonly isSameValue: (value: unknown, field: Json) => boolean
+  readonly isSameRequest: (request: Json, started: StartedRecord) => boolean
+  readonly isSameChange: (asked: AskedChange, started: StartedRecord) => boolean
+}
+
+/** Answers from the records of a run. All who answer from a record use it; what they make of the match differs. */
+export interface Matcher {
+  /** An observation. */
+  observation(node: PlaceNode | undefined, asked: AskedCall): Match
+  /** A call of a script that acts, once it has returned. */
+  returned(node: PlaceNode | undefined, asked: AskedCall): Match
+  effect(node: PlaceNode | undefined, asked: { readonly kind: string; readonly request: Json }): Match
+  /** A file change: one that changed nothing ended with a value. */
+  change(node: PlaceNode | undefined, asked: AskedChange): Match
+  /** The value or error of a match. */
+  recall(outcome: Outcome<Json>): Attempt<unknown>
+  /** The call that a record holds, secrets put back. */
+  callAt(location: Location): ComparedCall | undefined
+}
+
+/** The name that file changes are observed by that change nothing, or fail before they begin. */
+export const changeName = 'file.change'
+
+export function createMatcher(
+  { source }: Pick<RunIndex, 'source'>,
+  { isSameValue, isSameRequest, isSameChange }: Comparison,
+): Matcher {
+  function call(location: Location, { name, args }: AskedCall): Match {
+    const record = source.at(location)
+    if (record.k !== 'obs' && record.k !== 'call') return { kind: 'other', at: location }
+    return record.name === name && isSameValue(args, record.args)
+      ? { kind: 'ended', outcome: record }
+      : { kind: 'other', at: location }
+  }
+
+  function started(node: PlaceNode, location: Location, isSame: (record: StartedRecord) => boolean): Match {
+    const record = source.at(location) as StartedRecord
+    if (!isSame(record)) return { kind: 'other', at: location }
+    const choice = node.choice === undefined ? {} : { choice: node.choice }
+    const ended = node.ended === undefined ? undefined : source.at(node.ended)
+    return ended?.k === 'ended'
+      ? { kind: 'ended', outcome: ended, started: record, ...choice }
+      : { kind: 'open', started: record, ...choice, waits: node.waits === true }
+  }
+
+  return {
+    observation(node, asked) {
+      if (node?.answer !== undefined) return call(node.answer, asked)
+      const other = node?.started ?? node?.returned
+      return other === undefined ? { kind: 'none' } : { kind: 'other', at: other }
+    },
+    returned: (node, asked) => (node?.returned === undefined ? { kind: 'none' } : call(node.returned, asked)),
+    effect(node, { kind, request }) {
+      if (node?.started !== undefined) {
+        return started(node, node.started, (record) => record.kind === kind && isSameRequest(request, record))
+      }
+      return node?.answer === undefined ? { kind: 'none' } : { kind: 'other', at: node.answer }
+    },
+    change(node, asked) {
+      if (node?.answer !== undefined) return call(node.answer, { name: changeName, args: asked })
+      if (node?.started === undefined) return { kind: 'none' }
+      return started(node, node.started, (record) => record.kind === 'file' && isSameChange(asked, record))
+    },
+    recall: (outcome) =>
+      outcome.status === 'ok'
+        ? { status: 'ok', value: source.value(outcome.value) }
+        : { status: 'failed', error: revivedFrom(source, outcome.error) },
+    callAt(location) {
+      const record = source.at(location)
+      if (record.k === 'started') return { name: record.kind, request: source.value(record.request) as Json }
+      if (record.k !== 'obs' && record.k !== 'call') return undefined
+      return { name: record.name, request: source.value(record.args) as Json }
+    },
+  }
+}
+
+/** Compares in the form that is recorded, with secrets masked: for the run that wrote the record. */
+export function maskedComparison({ source }: Pick<RunIndex, 'source'>, mask: SecretMask): Comparison {
+  return {
+    isSameValue(value, field) {
+      const encoded = encodeValue(value, mask.mask)
+      if (!isBlobReference(field)) return canonicalJson(encoded) === canonicalJson(field)
+      // the hash is of the text as it was written, in which fields may stand in another order
+      const isSameText = sha256(JSON.stringify(encoded)) === field.$blob
+      return isSameText || canonicalJson(encoded) === canonicalJson(encodeValue(source.value(field), mask.mask))
+    },
+    isSameRequest: (request, { fp }) => fp === fingerprint(request, mask),
+    isSameChange: (asked, { fp }) => fp === fingerprint(asked, mask),
+  }
+}
+
+/** Compares what the record stands for, with paths and secrets of this machine: for replays. */
+export function decodedComparison({ source }: Pick<RunIndex, 'source'>, noMask: SecretMask): Comparison {
+  const isSame = (now: unknown, then: unknown): boolean =>
+    canonicalJson(encodeValue(now, noMask.mask)) === canonicalJson(encodeValue(then, noMask.mask))
+  return {
+    isSameValue: (value, field) => isSame(value, source.value(field)),
+    isSameRequest: (request, { request: field }) => isSame(request, source.value(field)),
+    isSameChange(asked, { fp, request }) {
+      if (fp === fingerprint(asked, noMask)) return true
+      // paths inside the workspace are recorded relative to it
+      const change = source.value(request) as FileChangeRecord
+      return asked.op === change.op && asked.path === change.path && asked['from'] === change['from']
+    },
+  }
+}
+
+/** SHA-256 of a request in canonical form and without secrets: equal requests give equal text. */
+export function fingerprint(request: Json, mask: SecretMask): string {
+  return sha256(canonicalJson(encodeValue(request, mask.mask)))
+}
+
+/** The name of each input of a boundary with a short hash of its value: what is compared before it is reused. */
+export function boundaryKey(
+  inputs: { readonly [name: string]: unknown },
+  mask: SecretMask,
+): Readonly<Record<string, string>> {
+  const present = Object.entries(inputs).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(
+    present.map(([name, value]) => [name, sha256(canonicalJson(encodeValue(value, mask.mask))).slice(0, 16)]),
+  )
+}
+
+/** Whether a boundary was begun with these inputs. */
+export function isSameKey(begin: JournalRecord, key: Readonly<Record<string, string>>): boolean {
+  if (begin.k !== 'begin') return false
+  const names = new Set([...Object.keys(begin.key), ...Object.keys(key)])
+  return [...names].every((name) => begin.key[name] === key[name])
+}

@@ -1,0 +1,146 @@
+import { BatonError } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
+import { isBlobReference, readBlob } from './blobs.ts'
+import { nodeFiles, type FilePort } from './file-port.ts'
+import { lineAt, readLineBatches } from './lines.ts'
+import { assertReadable, decodeLine, isKnownRecord, type JournalRecord, type UnknownRecord } from './record.ts'
+import type { SecretMask } from './secrets.ts'
+import { epochsIn, segmentFile } from './segment.ts'
+import type { Location } from './tree.ts'
+import { decodeValue } from './value.ts'
+
+/** The records of a run as an index needs them: all in the order of (epoch, number), single ones on demand. */
+export interface RecordSource {
+  /** Visits each record of a known kind; `isLast` says that no later writer has added to the run. Gives the damaged parts. */
+  scan(visit: (record: JournalRecord, location: Location, isLast: boolean) => void): Promise<readonly Damage[]>
+  /** One record. Synchronous, because observations are. */
+  at(location: Location): JournalRecord
+  /** The value a field stands for: blobs fetched, secrets put back. */
+  value(field: Json | undefined): unknown
+  close(): void
+}
+
+/** A damaged part with good records behind it. */
+export interface Damage {
+  readonly file: string
+  readonly offset: number
+  readonly bytes: number
+  readonly reason: string
+}
+
+/** What reading a journal gives, in the order of writing. */
+export type Reading =
+  | { readonly type: 'record'; readonly record: JournalRecord }
+  | { readonly type: 'unknown'; readonly record: UnknownRecord }
+  /** A damaged part with good records behind it. `offset` and `bytes` tell where in the file. */
+  | ({ readonly type: 'corrupt' } & Damage)
+
+/** One epoch's file has at most this many bytes. */
+const epochSpan = 2 ** 40
+
+export interface FileRecordsOptions {
+  readonly mask: SecretMask
+  /** Only epochs before this one. */
+  readonly before?: number
+  readonly files?: FilePort
+}
+
+/** The records of a run folder. Holds the files open until it is closed. */
+export function openFileRecords(
+  folder: string,
+  { mask, before = Infinity, files = nodeFiles }: FileRecordsOptions,
+): RecordSource {
+  const epochs = epochsIn(folder, files).filter((epoch) => epoch < before)
+  const descriptors = new Map<number, number>()
+
+  function descriptorOf(epoch: number): number {
+    const known = descriptors.get(epoch)
+    if (known !== undefined) return known
+    const descriptor = files.openToRead(segmentFile(folder, epoch))
+    descriptors.set(epoch, descriptor)
+    return descriptor
+  }
+
+  return {
+    async scan(visit) {
+      const damages: Damage[] = []
+      for (const epoch of epochs) {
+        const isLast = epoch === epochs.at(-1)
+        for await (const batch of readSegment(folder, epoch, files)) {
+          for (const { reading, offset } of batch) {
+            if (reading.type === 'record') visit(reading.record, epoch * epochSpan + offset, isLast)
+            else if (reading.type === 'corrupt') {
+              const { type: _, ...damage } = reading
+              damages.push(damage)
+            }
+          }
+        }
+      }
+      return damages
+    },
+    at(location) {
+      const epoch = Math.floor(location / epochSpan)
+      const record = decodeLine(lineAt(descriptorOf(epoch), location % epochSpan, files))
+      if (record === undefined || !isKnownRecord(record)) throw changed(segmentFile(folder, epoch))
+      return record
+    },
+    value(field) {
+      if (field === undefined) return undefined
+      return decodeValue(isBlobReference(field) ? readBlob(folder, field, files) : field, mask.unmask)
+    },
+    close() {
+      for (const descriptor of descriptors.values()) files.close(descriptor)
+      descriptors.clear()
+    },
+  }
+}
+
+function changed(file: string): BatonError {
+  return new BatonError('JOURNAL_FAILED', `${file} was changed while it was read`, { place: { file } })
+}
+
+/**
+ * All records of a run folder, epoch by epoch, as a stream. A damaged end of a file is a torn write, never acknowledged,
+ * and dropped; damage with good records behind it is reported.
+ * @throws BatonError JOURNAL_FAILED when a file was written by a newer version in a format this one cannot read
+ */
+export async function* readRun(folder: string, files: FilePort = nodeFiles): AsyncGenerator<Reading> {
+  for (const epoch of epochsIn(folder, files)) {
+    for await (const batch of readSegment(folder, epoch, files)) for (const { reading } of batch) yield reading
+  }
+}
+
+interface Located {
+  readonly reading: Reading
+  readonly offset: number
+}
+
+async function* readSegment(folder: string, epoch: number, files: FilePort): AsyncGenerator<readonly Located[]> {
+  const file = segmentFile(folder, epoch)
+  let expected = 0
+  let damage: Damage | undefined
+  for await (const lines of readLineBatches(file, files)) {
+    const batch: Located[] = []
+    for (const { bytes, offset, size } of lines) {
+      const record = decodeLine(bytes)
+      if (record === undefined || record.e !== epoch || record.n < expected) {
+        damage ??= { file, offset, bytes: 0, reason: 'not as it was written' }
+        damage = { ...damage, bytes: offset + size - damage.offset }
+        continue
+      }
+      if (damage === undefined && record.n > expected) {
+        damage = { file, offset, bytes: 0, reason: `records ${expected} to ${record.n - 1} are missing` }
+      }
+      if (damage !== undefined) batch.push({ reading: { type: 'corrupt', ...damage }, offset })
+      damage = undefined
+      expected = record.n + 1
+      if (!isKnownRecord(record)) {
+        batch.push({ reading: { type: 'unknown', record }, offset })
+        continue
+      }
+      if (record.k === 'seg') assertReadable(record, file)
+      batch.push({ reading: { type: 'record', record }, offset })
+    }
+    yield batch
+  }
+}

@@ -1,0 +1,89 @@
+import { addUsage, noUsage, type MessagePart, type ProviderData, type Usage } from '../event/message.ts'
+import type { FinishReason, ModelEvent } from './provider.ts'
+
+/** What a model answered, put together from the events of its stream. */
+export interface ModelAnswer {
+  /** The parts of the assistant's message, in the order of their blocks. */
+  readonly parts: readonly MessagePart[]
+  readonly usage: Usage
+  /** `other` when the stream gave none. */
+  readonly finish: FinishReason
+  /** The provider's own figure, when it sent one. */
+  readonly costUsd?: number
+}
+
+/** An answer that is on its way. */
+export interface Assembly {
+  add(event: ModelEvent): void
+  size(): number
+  answer(): ModelAnswer
+}
+
+interface Draft {
+  readonly type: 'text' | 'reasoning' | 'tool_call'
+  id: string
+  name: string
+  text: string
+  provider: ProviderData | undefined
+}
+
+/** Puts an answer together. A block of which neither text nor anything to send back came is no part of it. */
+export function assembleAnswer(): Assembly {
+  const drafts = new Map<number, Draft>()
+  let size = 0
+  let usage = noUsage
+  let finish: FinishReason = 'other'
+  let costUsd: number | undefined
+
+  function draftOf(block: number, type: Draft['type']): Draft {
+    const known = drafts.get(block)
+    if (known !== undefined) return known
+    const draft: Draft = { type, id: '', name: '', text: '', provider: undefined }
+    drafts.set(block, draft)
+    return draft
+  }
+
+  function write(draft: Draft, text: string): void {
+    draft.text += text
+    size += text.length
+  }
+
+  function add(event: ModelEvent): void {
+    switch (event.type) {
+      case 'start':
+        return
+      case 'text':
+      case 'reasoning':
+        return write(draftOf(event.block, event.type), event.text)
+      case 'tool_call': {
+        const draft = draftOf(event.block, event.type)
+        draft.id = event.id ?? draft.id
+        draft.name = event.name ?? draft.name
+        return write(draft, event.input)
+      }
+      case 'provider':
+        draftOf(event.block, event.part).provider = event.provider
+        return
+      case 'usage':
+        usage = addUsage(usage, event.usage)
+        costUsd = event.costUsd
+        return
+      case 'finish':
+        finish = event.reason
+    }
+  }
+
+  function answer(): ModelAnswer {
+    const inOrder = [...drafts].toSorted(([left], [right]) => left - right)
+    const parts = inOrder.flatMap(([, draft]) => partOf(draft))
+    return { parts, usage, finish, ...(costUsd === undefined ? {} : { costUsd }) }
+  }
+
+  return { add, size: () => size, answer }
+}
+
+function partOf({ type, id, name, text, provider }: Draft): readonly MessagePart[] {
+  const given = provider === undefined ? {} : { provider }
+  if (type === 'tool_call') return [{ type, id, name, input: text, ...given }]
+  return text === '' && provider === undefined ? [] : [{ type, text, ...given }]
+}

@@ -1,0 +1,256 @@
+import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
+import type { Usage } from '../../event/message.ts'
+import type { ModelFault } from '../errors.ts'
+import { closedInTheMiddle, faultOfErrorObject } from '../faults.ts'
+import type { SseEvent } from '../sse.ts'
+import { type AnswerParser, type Emit, nothingFound } from './format.ts'
+import {
+  countAt,
+  finishReasons,
+  type Fields,
+  garbled,
+  listAt,
+  madeUpId,
+  objectAt,
+  parseJson,
+  readFields,
+  textAt,
+} from './reading.ts'
+
+/** What is kept of the reasoning of a chat completion: the field it came in, and what hosts sign of it. */
+export interface ChatReasoning extends JsonObject {
+  readonly field?: string
+  readonly details?: readonly JsonObject[]
+}
+
+/** Reads one chat completion (R285): text, reasoning and tool calls become events at once. */
+export function parseChat(emit: Emit): AnswerParser {
+  const found = nothingFound()
+  const reasoned: number[] = []
+  const details: JsonObject[] = []
+  const calls: number[] = []
+  let blocks = 0
+  let open: 'text' | 'reasoning' | undefined
+  let field: string | undefined
+  let id = ''
+  let refused = false
+
+  function read(event: SseEvent): ModelFault | undefined {
+    found.done ||= event.data.trim() === '[DONE]'
+    return readFields(event, readChunk)
+  }
+
+  function readChunk(fields: Fields, { name }: SseEvent): ModelFault | undefined {
+    const error = fields['error'] ?? (name === 'error' ? fields : undefined)
+    return isPresent(error) ? faultOfErrorObject(error) : readChoice(fields, 'delta')
+  }
+
+  function readBody(body: string): ModelFault | undefined {
+    const completion = parseJson(body)
+    if (!isObject(completion)) return garbled('answered with JSON that cannot be read', body)
+    const error = completion['error']
+    if (isPresent(error)) return faultOfErrorObject(error)
+    const fault = readChoice(completion, 'message')
+    if (fault !== undefined) return fault
+    return end() === undefined ? undefined : garbled('answered with JSON that is no chat completion', body)
+  }
+
+  function readChoice(chunk: Fields, part: 'delta' | 'message'): ModelFault | undefined {
+    const choice = listAt(chunk, 'choices')[0]
+    const stopped = textAt(choice, 'finish_reason')
+    if (stopped === 'error') return faultOfErrorObject('it gave no reason')
+    if (id === '' && textAt(chunk, 'id') !== '') {
+      id = textAt(chunk, 'id')
+      emit({ type: 'start', id })
+    }
+    const delta = objectAt(choice, part)
+    const fault = readWords(delta)
+    if (fault !== undefined) return fault
+    if (isPresent(delta['tool_calls'])) readCalls(delta)
+    if (stopped !== '') found.finish = finishReason(stopped.toLowerCase())
+    if (isObject(chunk['usage'])) {
+      found.usage = usageOf(chunk['usage'])
+      found.costUsd = costOf(chunk['usage']) ?? found.costUsd
+    }
+    return undefined
+  }
+
+  function readWords(delta: Fields): ModelFault | undefined {
+    readReasoning(delta)
+    const content = delta['content'] ?? ''
+    const refusal = textAt(delta, 'refusal')
+    refused ||= refusal !== ''
+    if (typeof content === 'string') {
+      piece('text', content || refusal)
+      return undefined
+    }
+    const parts: readonly unknown[] = Array.isArray(content) ? content : [content]
+    for (const part of parts) {
+      if (textAt(part, 'type') === 'text' && isObject(part) && typeof part['text'] === 'string') {
+        piece('text', part['text'])
+      } else if (textAt(part, 'type') === 'thinking') {
+        // what Mistral sends when a model thinks: `{ type: 'thinking', thinking: [{ type: 'text', text }] }`
+        piece(
+          'reasoning',
+          listAt(part, 'thinking')
+            .map((thought) => textAt(thought, 'text'))
+            .join(''),
+        )
+      } else {
+        return garbled('sent answer text in a form that is not known', JSON.stringify(content))
+      }
+    }
+    return undefined
+  }
+
+  function readReasoning(delta: Fields): void {
+    const name = typeof delta['reasoning_content'] === 'string' ? 'reasoning_content' : 'reasoning'
+    const text = delta[name]
+    if (typeof text === 'string' && text !== '') {
+      field ??= name
+      piece('reasoning', text)
+    }
+    if (!Array.isArray(delta['reasoning_details'])) return
+    for (const detail of listAt(delta, 'reasoning_details')) addDetail(details, detail)
+    if (details.length > 0 && reasoned.length === 0) reasoned.push(begin('reasoning'))
+  }
+
+  function piece(type: 'text' | 'reasoning', text: string): void {
+    if (text === '') return
+    if (open !== type) {
+      const block = begin(type)
+      if (type === 'reasoning') reasoned.push(block)
+    }
+    emit({ type, block: blocks - 1, text })
+  }
+
+  function begin(type: 'text' | 'reasoning' | undefined): number {
+    open = type
+    blocks += 1
+    return blocks - 1
+  }
+
+  /**
+   * Pieces without an index, which some servers send, belong to the last call, or begin one when they have an id. A call
+   * that is given no id gets one, because its result has to name it.
+   */
+  function readCalls(delta: Fields): void {
+    for (const given of listAt(delta, 'tool_calls')) {
+      const call: Fields = isObject(given) ? given : {}
+      const index = indexOf(call, calls.length)
+      const known = calls[index]
+      const input = inputOf(call)
+      if (known !== undefined) {
+        emit({ type: 'tool_call', block: known, input })
+        continue
+      }
+      const block = begin(undefined)
+      calls[index] = block
+      const callId = textAt(call, 'id') || madeUpId(id, index)
+      emit({ type: 'tool_call', block, id: callId, name: textAt(call['function'], 'name'), input })
+      const extras = extrasOf(call)
+      if (extras !== undefined) {
+        emit({ type: 'provider', block, part: 'tool_call', provider: { format: 'chat', data: extras } })
+      }
+    }
+  }
+
+  /**
+   * Without a finish reason or an end mark it is a fault: text that came does not make a cut stream an answer (R288).
+   * Some servers end a call of tools with `stop`.
+   */
+  function end(): ModelFault | undefined {
+    if (found.finish === undefined && !found.done) return closedInTheMiddle
+    if (found.finish === 'stop' && calls.length > 0) found.finish = 'tool_calls'
+    else if (refused && (found.finish === 'stop' || found.finish === undefined)) found.finish = 'refusal'
+    for (const [index, block] of reasoned.entries()) {
+      const signed = index === 0 && details.length > 0
+      if (field === undefined && !signed) continue
+      const data: ChatReasoning = defined({ field, details: signed ? details : undefined })
+      emit({ type: 'provider', block, part: 'reasoning', provider: { format: 'chat', data } })
+    }
+    return undefined
+  }
+
+  return { found, read, readBody, end }
+}
+
+/** Adds a piece of `reasoning_details`: text and summary come in pieces, which have the same type, index and id. */
+function addDetail(details: JsonObject[], given: unknown): void {
+  if (!isObject(given)) return
+  const detail = given as JsonObject
+  const { type, index, id } = detail
+  const at = details.findLastIndex((other) => {
+    return other['type'] === type && other['index'] === index && (other['id'] ?? id) === (id ?? other['id'])
+  })
+  const before = details[at]
+  if (before === undefined || typeof index !== 'number') return void details.push(detail)
+  const merged: Record<string, Json> = { ...before }
+  for (const [key, value] of Object.entries(detail)) {
+    const text = before[key]
+    const grows = (key === 'text' || key === 'summary') && typeof text === 'string' && typeof value === 'string'
+    if (grows) merged[key] = text + value
+    else if (value !== null) merged[key] = value
+  }
+  details[at] = merged
+}
+
+function indexOf(call: Fields, begun: number): number {
+  const { index } = call
+  if (typeof index === 'number' && Number.isInteger(index) && index >= 0) return index
+  return textAt(call, 'id') === '' ? Math.max(begun - 1, 0) : begun
+}
+
+/** JSON as text; a few servers send the object itself. */
+function inputOf(call: Fields): string {
+  const { arguments: written } = objectAt(call, 'function')
+  if (typeof written === 'string') return written
+  return isPresent(written) ? JSON.stringify(written) : ''
+}
+
+/** What a host says of a call besides OpenAI's own fields, for example the signature of a thought. */
+function extrasOf(call: Fields): JsonObject | undefined {
+  const own = ['index', 'id', 'type', 'function']
+  const extras = Object.entries(call as JsonObject).filter(([key, value]) => !own.includes(key) && value !== null)
+  return extras.length === 0 ? undefined : Object.fromEntries(extras)
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+const finishReason = finishReasons({
+  stop: 'stop eos end_turn stop_sequence',
+  length: 'length max_tokens model_length',
+  tool_calls: 'tool_calls function_call tool_use',
+  content_filter: 'content_filter sensitive',
+  refusal: 'refusal',
+  incomplete: 'insufficient_system_resource network_error pause_turn',
+})
+
+/**
+ * Some hosts count reasoning beside the completion; their total tells. The tokens of a cache stand in other places at
+ * DeepSeek and Moonshot.
+ */
+function usageOf(usage: Fields): Usage {
+  const details = objectAt(usage, 'prompt_tokens_details')
+  const input = countAt(usage, 'prompt_tokens')
+  const completion = countAt(usage, 'completion_tokens')
+  const reasoning = countAt(usage['completion_tokens_details'], 'reasoning_tokens')
+  const isBeside = countAt(usage, 'total_tokens') >= input + completion + reasoning
+  const written = countAt(details, 'cache_write_tokens')
+  const cached =
+    countAt(details, 'cached_tokens') || countAt(usage, 'prompt_cache_hit_tokens') || countAt(usage, 'cached_tokens')
+  return {
+    calls: 1,
+    input,
+    output: isBeside ? completion + reasoning : completion,
+    cached,
+    reasoning,
+    ...(written === 0 ? {} : { cache_write: written }),
+  }
+}
+
+function costOf({ cost }: Fields): number | undefined {
+  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : undefined
+}

@@ -1,0 +1,141 @@
+import { BatonError } from '../base/error.ts'
+import { isBlank, linesOf, type MarkdownFence, nextMarkdownFence } from './lines.ts'
+
+/** The text of a prompt file. Lines are counted from 0 here, from 1 in errors. */
+export interface PromptText {
+  readonly file: string
+  /** Without a byte order mark. */
+  readonly text: string
+  readonly lines: readonly string[]
+}
+
+/** A block of front matter: its first and its closing line, marks included. */
+export interface MetaBlock {
+  readonly language: 'toml' | 'yaml'
+  readonly start: number
+  readonly end: number
+  /** Number of leading lines that are not data: the opening mark, and `#!meta` in fences. */
+  readonly head: number
+}
+
+/** A fenced `#!meta` block; without `end` it is not closed. */
+interface MetaFence {
+  readonly language: string
+  readonly start: number
+  readonly end?: number
+}
+
+export interface Layout {
+  /** Line of the `====` that begins the transcript; undefined when there is none. */
+  readonly transcript: number | undefined
+  readonly leading: MetaBlock | undefined
+  /** Fenced `#!meta` blocks above the transcript, in order. */
+  readonly fences: readonly MetaFence[]
+}
+
+/**
+ * Finds the parts of a prompt file. Front matter is a block between `+++` (TOML) or `---` (YAML) lines at the start,
+ * after empty lines or none, or a fenced `#!meta` block. The transcript begins at a line exactly `====`, outside
+ * fences, after an empty line or nothing; below a `#!meta` block the empty line is not needed, and a Setext heading is
+ * not cut. Nothing below that line is read.
+ * @throws BatonError PROMPT_SYNTAX when the block at the start is not closed, or too long
+ */
+export function findLayout(prompt: PromptText): Layout {
+  const leading = findLeadingBlock(prompt)
+  const { lines } = prompt
+  const first = leading === undefined ? 0 : leading.end + 1
+  const fences: MetaFence[] = []
+  let fence: MarkdownFence | undefined
+  let open: MetaFence | undefined
+  for (let index = first; index < lines.length; index += 1) {
+    const line = lines[index] ?? ''
+    const before = fence
+    fence = nextMarkdownFence(fence, line)
+    if (before === undefined && fence === undefined) {
+      const isFree = index === first || isBlank(lines[index - 1]) || fences.length > 0
+      if (line === '====' && isFree) return { leading, transcript: index, fences }
+      continue
+    }
+    if (before === undefined && fence !== undefined && /^(?:#|\/\/)!meta\b/.test(lines[index + 1] ?? ''))
+      open = { start: index, language: fence.language }
+    if (fence === undefined && open !== undefined) {
+      fences.push({ ...open, end: index })
+      open = undefined
+    }
+  }
+  return { leading, transcript: undefined, fences: open === undefined ? fences : [...fences, open] }
+}
+
+/**
+ * Offset of the `====` line in a text without byte order mark; undefined when there is none.
+ * @throws BatonError as `findLayout`
+ */
+export function transcriptOffset({ file, text }: Pick<PromptText, 'file' | 'text'>): number | undefined {
+  const { transcript } = findLayout({ file, text, lines: linesOf(text) })
+  return transcript === undefined ? undefined : lineOffset(text, transcript)
+}
+
+/** Offset of the first character of a line. */
+export function lineOffset(text: string, line: number): number {
+  let offset = 0
+  for (let index = 0; index < line; index += 1) offset = text.indexOf('\n', offset) + 1
+  return offset
+}
+
+/** Front matter is settings, not data: this is far above any real one and bounds the work of the YAML reader. */
+const maxBlockCharacters = 1_000_000
+
+function findLeadingBlock(prompt: PromptText): MetaBlock | undefined {
+  const { lines } = prompt
+  const start = lines.findIndex((line) => !isBlank(line))
+  const mark = lines[start]?.trimEnd()
+  if (mark !== '+++' && mark !== '---') return undefined
+  const end = lines.findIndex((line, index) => index > start && line.trimEnd() === mark)
+  if (end !== -1) return checkSize({ language: mark === '+++' ? 'toml' : 'yaml', start, end, head: 1 }, prompt)
+  throw syntaxError(
+    `the front matter begins with ${mark} but is not closed`,
+    mark === '+++' ? 'End it with a line +++.' : 'End it with a line ---; a rule at the start is written ***.',
+    { prompt, line: start },
+  )
+}
+
+/**
+ * The one block that is front matter; undefined when there is none.
+ * @throws BatonError PROMPT_SYNTAX for two blocks, a block that is not closed, or one in another language
+ */
+export function metaBlock(prompt: PromptText, { leading, fences: [first, second] }: Layout): MetaBlock | undefined {
+  if (first === undefined) return leading
+  const { start, end } = first
+  const other = leading === undefined ? second?.start : start
+  if (other !== undefined) {
+    const message = `the file has front matter twice: on line ${(leading?.start ?? start) + 1} and on line ${other + 1}`
+    throw syntaxError(message, 'Put all keys into one block.', { prompt, line: other })
+  }
+  const language = first.language === 'yml' ? 'yaml' : first.language
+  if (language !== 'toml' && language !== 'yaml') {
+    const named = first.language === '' ? 'no language' : `the language "${first.language}"`
+    const message = `the #!meta block has ${named}`
+    throw syntaxError(message, 'Begin it with ```toml or ```yaml.', { prompt, line: start })
+  }
+  if (end === undefined) {
+    const hint = 'End it with the same marks it begins with.'
+    throw syntaxError('the #!meta block is not closed', hint, { prompt, line: start })
+  }
+  return checkSize({ language, start, end, head: 2 }, prompt)
+}
+
+function checkSize(block: MetaBlock, prompt: PromptText): MetaBlock {
+  let size = 0
+  for (let index = block.start; index < block.end; index += 1) size += (prompt.lines[index]?.length ?? 0) + 1
+  if (size <= maxBlockCharacters) return block
+  const hint = 'Close it earlier, or move the data into files.'
+  throw syntaxError('the front matter is longer than 1 MB', hint, { prompt, line: block.start })
+}
+
+function syntaxError(
+  message: string,
+  hint: string,
+  { prompt: { file, text }, line }: { readonly prompt: PromptText; readonly line: number },
+): BatonError {
+  return new BatonError('PROMPT_SYNTAX', message, { hint, place: { file, text, line: line + 1, column: 1 } })
+}

@@ -1,0 +1,232 @@
+import { nearest } from '../base/suggest.ts'
+
+/** Something wrong with a template. Offsets count from 0, in the template as it is written. */
+export interface TemplateProblem {
+  /** Completes the sentence "the template cannot be rendered: …". */
+  readonly message: string
+  readonly hint?: string
+  readonly start?: number
+  readonly end?: number
+}
+
+/**
+ * Rewrites a template of handlebars-rust without escaping so that Handlebars 4 reads it the same way: `{{{x}}}` is
+ * `{{x}}`, `{{x}}}` is an expression and a literal `}`, and `a.0` is `a.[0]`. Comments, raw blocks and escaped braces
+ * stay as they are.
+ */
+export function adaptTemplate(template: string): string {
+  let result = ''
+  let position = 0
+  for (const { start, end, adapted } of templateTags(template)) {
+    result += template.slice(position, start) + adapted
+    position = end
+  }
+  return result + template.slice(position)
+}
+
+/** A tag of a template; comments, raw blocks and escaped braces are `verbatim`. */
+interface TemplateTag {
+  readonly kind: 'expression' | 'verbatim' | 'open-ended'
+  readonly start: number
+  /** Where the text after the tag begins. */
+  readonly end: number
+  /** As Handlebars 4 reads it. */
+  readonly adapted: string
+}
+
+function* templateTags(template: string): Generator<TemplateTag> {
+  for (let open = template.indexOf('{{'); open !== -1;) {
+    const tag = readTag(template, open)
+    yield tag
+    open = template.indexOf('{{', tag.end)
+  }
+}
+
+function readTag(template: string, start: number): TemplateTag {
+  const verbatim = verbatimEnd(template, start)
+  if (verbatim !== undefined) {
+    return { kind: 'verbatim', start, end: verbatim, adapted: template.slice(start, verbatim) }
+  }
+  const triple = template.startsWith('{{{', start)
+  const inner = start + (triple ? 3 : 2)
+  const close = closingBraces(template, inner)
+  if (close === -1) return { kind: 'open-ended', start, end: template.length, adapted: template.slice(start) }
+
+  const body = adaptPaths(template.slice(inner, close))
+  const end = close + (triple && template.startsWith('}}}', close) ? 3 : 2)
+  const isFollowed = template[end] === '}'
+  const adapted = `{{${body}}}${isFollowed ? `{{${closingBrace}}}` : ''}`
+  return { kind: 'expression', start, end: isFollowed ? end + 1 : end, adapted }
+}
+
+/** Name of the helper that prints the `}` which Handlebars cannot parse after an expression. */
+export const closingBrace = '__closing_brace'
+
+/** The end of a part that is kept as it is: an escaped mustache, a raw block, a comment. */
+function verbatimEnd(template: string, open: number): number | undefined {
+  if (template[open - 1] === '\\') return open + 2
+  if (template.startsWith('{{{{', open)) return endAfter(template, '}}}}', template.indexOf('{{{{/', open + 4))
+  const comment = /^\{\{~?!(--)?/.exec(template.slice(open, open + 6))
+  if (comment === null) return undefined
+  return endAfter(template, comment[1] === undefined ? '}}' : '--}}', open)
+}
+
+function endAfter(template: string, mark: string, from: number): number {
+  const at = from === -1 ? -1 : template.indexOf(mark, from)
+  return at === -1 ? template.length : at + mark.length
+}
+
+/** The `}}` that closes an expression, which may contain strings. */
+function closingBraces(template: string, from: number): number {
+  let quote: string | undefined
+  for (let at = from; at < template.length; at += 1) {
+    const character = template[at]
+    if (quote !== undefined) quote = character === quote ? undefined : quote
+    else if (character === '"' || character === "'") quote = character
+    else if (template.startsWith('}}', at)) return at
+  }
+  return template.indexOf('}}', from)
+}
+
+/** `items.0.path` → `items.[0].path`, outside strings. */
+function adaptPaths(body: string): string {
+  return body.replaceAll(/"[^"]*"|'[^']*'|(?<=[\w\])@])\.(\d+)(?=[.\s)}~|=]|$)/g, (found, index: string | undefined) =>
+    index === undefined ? found : `.[${index}]`,
+  )
+}
+
+interface Expression extends TemplateTag {
+  readonly sign: 'value' | 'open' | 'close' | 'inverse' | 'partial'
+  /** The words in it, without its sign. */
+  readonly body: string
+  /** The first word. */
+  readonly name: string
+}
+
+/**
+ * What is wrong with how the tags of a template fit together, in their order: braces and blocks that are not closed,
+ * and ends of blocks that were not opened. The parser reports such things without a place.
+ */
+export function tagProblems(template: string): readonly TemplateProblem[] {
+  const problems: TemplateProblem[] = []
+  const open: Expression[] = []
+  for (const tag of templateTags(template)) {
+    const { start } = tag
+    if (tag.kind === 'open-ended') {
+      const hint = 'Close it with }}; text with braces is written \\{{.'
+      const [line = ''] = template.slice(start).split('\n', 1)
+      problems.push({ message: 'the {{ is not closed', hint, start, end: start + line.length })
+    }
+    if (tag.kind !== 'expression') continue
+    const expression = readExpression(template, tag)
+    const at = { start, end: tag.end }
+    if (expression.sign === 'partial')
+      problems.push({ message: 'partials are not supported', hint: 'Write the text here, or put it into data.', ...at })
+    if (expression.sign === 'open') open.push(expression)
+    if (expression.sign === 'close') problems.push(...closeProblems(expression, open.pop()))
+  }
+  const unclosed = open.map(({ name, start, end }) => {
+    return { message: `{{#${name}}} is not closed`, hint: `End the block with {{/${name}}}.`, start, end }
+  })
+  return [...problems, ...unclosed].toSorted((left, right) => (left.start ?? 0) - (right.start ?? 0))
+}
+
+function closeProblems({ name, start, end }: Expression, opened: Expression | undefined): readonly TemplateProblem[] {
+  if (opened === undefined) {
+    const hint = `Begin the block with {{#${name} …}}, or remove it.`
+    return [{ message: `{{/${name}}} closes nothing`, hint, start, end }]
+  }
+  if (opened.name === name) return []
+  const hint = `Write {{/${opened.name}}} here, or close the inner block first.`
+  return [{ message: `{{/${name}}} closes {{#${opened.name}}}`, hint, start, end }]
+}
+
+function readExpression(template: string, tag: TemplateTag): Expression {
+  const written = template.slice(tag.start, tag.end)
+  const [, mark = '', inside = ''] = /^\{{2,3}~?\s*([#/^>&*]*)([^]*?)~?\}{2,4}$/.exec(written) ?? []
+  const body = inside.trim()
+  const name = /^[^\s}|]+/.exec(body)?.[0] ?? ''
+  return { ...tag, body, name, sign: signOf(mark, name) }
+}
+
+function signOf(mark: string, name: string): Expression['sign'] {
+  if (mark.endsWith('>')) return 'partial'
+  if (mark.startsWith('#')) return 'open'
+  if (mark.startsWith('/')) return 'close'
+  // {{^}} is {{else}}, {{^name}} begins a block
+  if (mark.startsWith('^')) return name === '' ? 'inverse' : 'open'
+  return name === 'else' ? 'inverse' : 'value'
+}
+
+/** Adds to a problem that the parser or renderer reports by line only the tag it is about, if that is certain. */
+export function atTag(
+  template: string,
+  { message, line }: { readonly message: string; readonly line: number | undefined },
+  fails: (text: string) => boolean,
+): TemplateProblem {
+  const expressions = [...templateTags(template)].filter((tag) => tag.kind === 'expression')
+  const alone = expressions.filter((tag) => {
+    const { sign, name } = readExpression(template, tag)
+    if (sign === 'value') return fails(tag.adapted)
+    return sign === 'open' && fails(`${tag.adapted}{{/${name}}}`)
+  })
+  const onLine = expressions.filter(({ start }) => template.slice(0, start).split('\n').length === line)
+  const culprit = alone[0] ?? (onLine.length === 1 ? onLine[0] : undefined)
+  if (culprit !== undefined) return { message, start: culprit.start, end: culprit.end }
+  return line === undefined ? { message } : { message, ...lineRange(template, line) }
+}
+
+function lineRange(text: string, line: number): { readonly start: number; readonly end: number } {
+  const lines = text.split('\n')
+  const before = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0)
+  const whole = lines[line - 1] ?? ''
+  return { start: before + whole.length - whole.trimStart().length, end: before + whole.trimEnd().length }
+}
+
+const needValue: ReadonlySet<string> = new Set(['if', 'unless', 'each', 'with'])
+
+/**
+ * Unknown helpers in a template, and blocks without the value they need. An expression with values after its name is a
+ * call, everywhere; others are values of the data.
+ */
+export function helperProblems(template: string, helpers: readonly string[]): readonly TemplateProblem[] {
+  return [...templateTags(template)].flatMap((tag): readonly TemplateProblem[] => {
+    if (tag.kind !== 'expression') return []
+    const { sign, body, start, end } = readExpression(template, tag)
+    const words = sign === 'inverse' ? wordsOf(body).slice(1) : wordsOf(body)
+    const problem = sign === 'close' ? undefined : (callProblem(words, helpers) ?? valueProblem(sign, words))
+    return problem === undefined ? [] : [{ ...problem, start, end }]
+  })
+}
+
+function callProblem(words: readonly string[], helpers: readonly string[]): TemplateProblem | undefined {
+  const unknown = calledIn(words).find((called) => !helpers.includes(called))
+  if (unknown === undefined) return undefined
+  const similar = nearest(unknown, helpers)
+  const shown = helpers.filter((helper) => !helper.startsWith('__')).toSorted()
+  const hint = similar === undefined ? `Helpers: ${shown.join(', ')}.` : `Did you mean "${similar}"?`
+  return { message: `unknown helper "${unknown}"`, hint }
+}
+
+function valueProblem(sign: Expression['sign'], [name = '', ...given]: readonly string[]): TemplateProblem | undefined {
+  if (sign === 'value' || !needValue.has(name) || given.includes('(')) return undefined
+  const values = given.filter((word) => !word.includes('='))
+  if (values.length === 1) return undefined
+  const message = values.length === 0 ? 'needs a value' : 'takes one value'
+  return { message: `{{#${name}}} ${message}`, hint: `Write {{#${name} data.name}}.` }
+}
+
+/** Words, strings and brackets; `as |x|` and what follows are left out. */
+function wordsOf(body: string): readonly string[] {
+  const words: readonly string[] = body.match(/"[^"]*"|'[^']*'|[()]|[^\s()"']+/g) ?? []
+  const block = words.indexOf('as')
+  return block === -1 ? words : words.slice(0, block)
+}
+
+/** Names that are called: the first word when others follow, and the word after each opening bracket. */
+function calledIn(words: readonly string[]): readonly string[] {
+  const isCall = words.length > 1 && words[0] !== '('
+  const first = isCall ? words.slice(0, 1) : []
+  const inner = words.flatMap((word, index) => (words[index - 1] === '(' ? [word] : []))
+  return [...first, ...inner].filter((word) => /^[^"'\d]/.test(word))
+}

@@ -1,0 +1,260 @@
+import { displayPath } from '../base/files.ts'
+import type { PartStatus, PartView, PendingView } from '../history/part-view.ts'
+import type { DetailView } from '../history/place-detail.ts'
+import type { ErrorView, RunStatus, RunSummary } from '../journal/summary.ts'
+import {
+  countOf,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatUsage,
+  harmless,
+  oneLine,
+  placeText,
+} from './format.ts'
+import type { Paint } from './style.ts'
+import { cutMiddle, widthOf } from '../base/width.ts'
+
+type Format = Parameters<Paint>[0]
+
+export interface RunsOptions {
+  readonly paint: Paint
+  /** Paths below it are shown relative to it. */
+  readonly workspace: string
+}
+
+export interface TreeOptions extends RunsOptions {
+  /** Lines of one part, or of one text, that are shown. */
+  readonly lines: number
+}
+
+const statusFormats: { readonly [status in RunStatus]: Format } = {
+  done: 'green',
+  running: 'cyan',
+  skipped: 'yellow',
+  cancelled: 'yellow',
+  interrupted: 'yellow',
+  suspended: 'yellow',
+  failed: 'red',
+  budget: 'red',
+  limit: 'red',
+}
+
+const titles = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'file'] as const
+
+/**
+ * Runs as a table, one line each; an interrupted or suspended run has the command that resumes it below it. `width`: columns of the
+ * terminal, infinite for a pipe.
+ */
+export function runTable(
+  runs: readonly RunSummary[],
+  { paint, width, workspace }: RunsOptions & { readonly width: number },
+): string {
+  const rows = runs.map((run) => cellsOf(run, workspace))
+  const widths = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ''))))
+  const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
+  const line = (cells: readonly string[], colour: (column: number, text: string) => string): string =>
+    cells
+      .map((cell, column) => {
+        if (column === cells.length - 1) return colour(column, cutMiddle(cell, Math.max(8, width - before)))
+        return colour(column, cell) + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2)
+      })
+      .join('')
+      .trimEnd()
+  const lines = [line(titles, (_, text) => paint('dim', text))]
+  for (const [index, run] of runs.entries()) {
+    const format = statusFormats[run.status]
+    lines.push(line(rows[index] ?? [], (column, text) => (column === 2 ? paint(format, text) : text)))
+    if (run.status === 'interrupted' || run.status === 'suspended') lines.push(`  ${resumeLine(run.id, paint)}`)
+  }
+  return lines.map((text) => `${text}\n`).join('')
+}
+
+/** The command that resumes a run. */
+export function resumeLine(id: string, paint: Paint): string {
+  return `${paint('cyan', 'resume')}: baton resume ${id}`
+}
+
+function cellsOf(run: RunSummary, workspace: string): readonly string[] {
+  const { id, started, status, duration_ms, tokens, cost_usd, calls, file } = run
+  const count = tokens.input + tokens.output
+  return [
+    id,
+    localTime(started),
+    status,
+    formatDuration(duration_ms),
+    tasksText(run),
+    count === 0 ? '' : formatCount(count),
+    cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
+    oneLine(displayPath(workspace, file)),
+  ]
+}
+
+/** `3`, or `3/4` when one is not done. */
+function tasksText({ tasks: { done, failed, skipped } }: RunSummary): string {
+  const all = done + failed + skipped
+  if (all === 0) return ''
+  return done === all ? formatCount(all) : `${formatCount(done)}/${formatCount(all)}`
+}
+
+/** `2026-11-22 05:48`, in the time zone of the reader. */
+function localTime(iso: string): string {
+  const date = new Date(iso)
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 16).replace('T', ' ')
+}
+
+/** The summary of a run, a line for each known fact. */
+export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): string {
+  const { id, status, exit, file, started, duration_ms, calls, models, epochs, repeated, tasks } = run
+  const counts = Object.entries({ done: tasks.done, failed: tasks.failed, skipped: tasks.skipped })
+  const taskTexts = counts
+    .filter(([word, count]) => count > 0 || word === 'done')
+    .map(([word, count]) => `${count} ${word}`)
+  const facts: readonly (readonly [string, string])[] = [
+    ['file', harmless(displayPath(workspace, file))],
+    [
+      'started',
+      `${localTime(started)}, active for ${formatDuration(duration_ms)}${epochs > 1 ? `, in ${epochs} sessions` : ''}`,
+    ],
+    ['tasks', tasks.done + tasks.failed + tasks.skipped === 0 ? '' : taskTexts.join(', ')],
+    ['models', calls === 0 ? '' : joined([countOf(calls, 'call'), paidText(run), ...models])],
+    ['error', run.error === null ? '' : errorText(run, workspace)],
+    ['repeated', repeated === 0 ? '' : `${countOf(repeated, 'effect')} with an unknown outcome`],
+  ]
+  const title = `${paint('bold', id)}  ${paint(statusFormats[status], status)}${exit === null ? '' : `, exit code ${exit}`}`
+  const lines = facts
+    .filter(([, text]) => text !== '')
+    .map(([name, text]) => `  ${paint('dim', name.padEnd(8))} ${text}`)
+  return [title, ...lines, ''].join('\n')
+}
+
+function paidText({ calls, tokens, cost_usd }: Pick<PartView, 'calls' | 'tokens' | 'cost_usd'>): string {
+  if (calls === 0) return ''
+  return joined([formatUsage(tokens), cost_usd === null ? 'price unknown' : formatCost(cost_usd)])
+}
+
+function joined(parts: readonly string[], separator = ' · '): string {
+  return parts.filter((part) => part !== '').join(separator)
+}
+
+/** Parts as an indented tree. Names are relative to the part around them. */
+export function partLines(parts: readonly PartView[], around: string, options: TreeOptions): readonly string[] {
+  return parts.flatMap((part) => [
+    lineOf(part, around, options),
+    ...[...factLines(part, options), ...partLines(part.parts, part.place, options), ...omittedLine(part, options)].map(
+      (line) => `  ${line}`,
+    ),
+  ])
+}
+
+const marks: { readonly [status in PartStatus]: readonly [format: Format, text: string] } = {
+  done: ['green', 'done'],
+  skipped: ['yellow', 'skipped'],
+  failed: ['red', 'failed'],
+  suspended: ['yellow', 'suspended'],
+  unfinished: ['yellow', 'unfinished'],
+}
+
+function lineOf(part: PartView, around: string, { paint }: TreeOptions): string {
+  const { place, kind, text, status, duration_ms } = part
+  const name = around !== '' && place.startsWith(around) ? place.slice(around.length).replace(/^\//, '') : place
+  const [format, word] = marks[status]
+  const isOrdinary = kind === 'agent' || kind === 'section' || kind === 'task'
+  const paid = paidText(part)
+  const facts = [
+    paint('bold', harmless(name)),
+    isOrdinary ? '' : kind,
+    firstLine(text),
+    paint(format, word),
+    duration_ms === null ? '' : formatDuration(duration_ms),
+    paid === '' ? '' : paint('dim', paid),
+  ]
+  return joined(facts, '  ')
+}
+
+function firstLine(text: string, longest = 100): string {
+  const line = harmless(text).split('\n')[0] ?? ''
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
+}
+
+const longestError = 400
+
+function errorText({ error, error_place }: ErrorView, workspace: string): string {
+  const text = firstLine(error ?? '', longestError)
+  return error_place ? `${text} (${firstLine(placeText(error_place, workspace), longestError)})` : text
+}
+
+function factLines(part: PartView, { paint, lines, workspace }: TreeOptions): readonly string[] {
+  const { shows, uses } = part
+  const shown = shows.map(({ type, label, text }) => {
+    if (type === 'label') return `${paint('dim', 'label')} ${firstLine(text)}`
+    return `${paint('dim', type)} ${type === 'pin' ? `${firstLine(label)} ` : ''}${firstLine(text)}`
+  })
+  const calls = Object.entries(uses).map(([name, count]) => (count === 1 ? name : `${name} × ${formatCount(count)}`))
+  return [
+    ...shown.slice(0, lines),
+    ...restLine(shown.length - lines, 'more', paint),
+    ...(calls.length === 0 ? [] : [`${paint('dim', 'calls')} ${harmless(calls.join(', '))}`]),
+    ...(part.error === null ? [] : [`${paint('red', 'error')} ${errorText(part, workspace)}`]),
+  ]
+}
+
+/** Counts the finished parts of a part, or of a whole run, that are not shown. */
+export function omittedLine({ omitted }: Pick<PartView, 'omitted'>, { paint }: RunsOptions): readonly string[] {
+  return restLine(omitted, 'more, all done', paint)
+}
+
+/** Counts what is left out without `--all`; nothing when nothing is. */
+export function restLine(count: number, what: string, paint: Paint): readonly string[] {
+  return count > 0 ? [paint('dim', `… ${formatCount(count)} ${what} (--all)`)] : []
+}
+
+/** Texts of a part, each below its title. */
+export function detailLines(details: readonly DetailView[], { paint, lines }: TreeOptions): readonly string[] {
+  return details.flatMap(({ place, title, text }) => {
+    const all = harmless(text).replace(/\n$/, '').split('\n')
+    return [
+      '',
+      `${paint('bold', `── ${firstLine(title)}`)} ${paint('dim', harmless(place))}`,
+      ...all.slice(0, lines),
+      ...restLine(all.length - lines, 'more lines', paint),
+    ]
+  })
+}
+
+const resumes: { readonly [how in PendingView['resume']]: string } = {
+  again: 'resume repeats it',
+  files: 'resume checks whether the file was changed',
+  choice: 'resume needs your decision',
+  waits: 'resume asks for it again',
+}
+
+/** Effects of an interrupted run that wait or have an unknown outcome, each kind below its title. */
+export function uncertainLines(
+  uncertain: readonly PendingView[],
+  { paint }: Pick<RunsOptions, 'paint'>,
+): readonly string[] {
+  const [stopped, failed] = ['in progress when the run stopped', 'failed with an unknown effect']
+  const titleOf = ({ error, resume }: PendingView): string => {
+    if (resume === 'waits') return 'waiting'
+    return error === null || resume !== 'choice' ? stopped : failed
+  }
+  const groups = ['waiting', stopped, failed].map((title) => ({
+    title,
+    pending: uncertain.filter((one) => titleOf(one) === title),
+  }))
+  return groups.flatMap(({ title, pending }) =>
+    pending.length === 0 ? [] : ['', paint('bold', title), ...pending.flatMap((one) => pendingLines(one, paint))],
+  )
+}
+
+function pendingLines({ id, place, kind, text, resume, error }: PendingView, paint: Paint): readonly string[] {
+  const choice = resume === 'choice' ? `: --uncertain ${id}=redo, =done or =fail` : ''
+  const unknown = resume === 'waits' ? 'nothing of it has happened' : 'outcome unknown'
+  const end = error === null ? unknown : `failed with: ${firstLine(error, longestError)}`
+  return [
+    `${paint('yellow', id)}  ${kind} ${firstLine(text)}  ${paint('dim', harmless(place))}`,
+    `  ${end}; ${resumes[resume]}${choice}`,
+  ]
+}

@@ -1,0 +1,148 @@
+import { part } from '../../event/place.ts'
+import { appendToFile, saveFile } from '../../tool/workspace-files.ts'
+import { readBytes, readText } from '../../tool/workspace-reads.ts'
+import { attemptAsync, passOn } from '../../journal/attempt.ts'
+import type { LuaValue } from '../engine.ts'
+import { isTable } from './arguments.ts'
+import { type ActCall, type HostCall, Options } from './call.ts'
+import { readToml, readYaml, type TextSource } from './data.ts'
+import { infoOf } from './file-info.ts'
+import { markdownText, slimText } from './html.ts'
+import { parseJsonLines } from './json.ts'
+import { jsonText } from './json-text.ts'
+import { acting, type ModuleFunction, readingFile } from './module.ts'
+import { joinPath, pathParts } from './resolve-path.ts'
+
+/** The functions of `aip.file` for TOML, YAML, lines of JSON, HTML and Word documents. */
+export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
+  /**
+   * `aip.file.load_toml(path) → table`
+   * Reads a TOML file; dates are text. What cannot be read is an error that names file and line.
+   */
+  load_toml: loadingData(readToml),
+  /**
+   * `aip.file.load_yaml(path) → list` Reads a YAML file as the list of its documents, also when there is one. What
+   * cannot be read is an error that names file and line.
+   */
+  load_yaml: loadingData(readYaml),
+  /**
+   * `aip.file.load_ndjson(path) → list` Reads a file with one JSON value on each line; blank lines are skipped. JSON is
+   * strict here, and an error names the line.
+   */
+  load_ndjson: readingFile((call) =>
+    parseJsonLines(readText(call.file(0), call.context), `${call.name}: ${call.path(0)}`),
+  ),
+  /**
+   * `aip.file.append_json_line(path, value) → FileInfo`
+   * Adds one line with the value as JSON, its keys sorted; the file is made when it is missing.
+   */
+  append_json_line: appendingJson(({ args }) => [args[1]]),
+  /**
+   * `aip.file.append_json_lines(path, values) → FileInfo`
+   * Adds one line for each value of a list; an empty list still makes the file.
+   */
+  append_json_lines: appendingJson((call) => call.list(1, 'the values')),
+  /**
+   * `aip.file.load_html_as_slim(path) → string`
+   * Reads an HTML file and leaves out what is not seen, as `aip.html.slim` does.
+   */
+  load_html_as_slim: acting(async (call) => slimText(observedText(call))),
+  /**
+   * `aip.file.load_html_as_md(path, {slim?}?) → string`
+   * Reads an HTML file as Markdown. It is slimmed first, unless `slim` (or `trim`) is false.
+   */
+  load_html_as_md: acting(async (call) => {
+    const options = call.options(1)
+    const isSlim = options.flag(options.get('trim') === undefined ? 'slim' : 'trim', 'on')
+    return markdownOf(observedText(call), { isSlim })
+  }),
+  /**
+   * `aip.file.save_html_to_slim(path, dest?) → FileInfo` Saves an HTML file without what is not seen, as
+   * `<stem>-slim.html` beside it. `dest` is another path, or a table with `base_dir`, `file_name` and `suffix`.
+   */
+  save_html_to_slim: converting({ extension: 'html', suffix: '-slim' }, (read) => slimText(observedText(read))),
+  /**
+   * `aip.file.save_html_to_md(path, dest?) → FileInfo` Saves an HTML file as Markdown, as `<stem>.md` beside it. `dest`
+   * is another path, or a table with `base_dir`, `file_name`, `suffix` and `slim`.
+   */
+  save_html_to_md: converting({ extension: 'md', suffix: '' }, (read, options) => {
+    const html = observedText(read)
+    return markdownOf(html, { isSlim: options.flag('slim', 'on') })
+  }),
+  /**
+   * `aip.file.load_docx_as_md(path) → string`
+   * The text of a Word document as Markdown: headings (one level lower, the title is the first), lists, tables, links and
+   * emphasis; pictures are left out. Error when the file is missing, no `.docx` file, damaged or too large.
+   */
+  load_docx_as_md: acting(docxMarkdown),
+  /**
+   * `aip.file.save_docx_to_md(path, dest?) → FileInfo` Writes the same into a file: beside the document with the
+   * extension `md`, to the path `dest`, or as `{base_dir?, file_name?, suffix?}` says.
+   */
+  save_docx_to_md: converting({ extension: 'md', suffix: '' }, docxMarkdown),
+}
+
+function loadingData(read: (source: TextSource) => Promise<LuaValue>): ModuleFunction {
+  return acting(async (call) => read({ text: observedText(call), what: call.path(0), name: call.name }))
+}
+
+function appendingJson(valuesOf: (call: HostCall) => readonly LuaValue[]): ModuleFunction {
+  return acting(
+    (call) => {
+      const target = call.file(0)
+      const lines = valuesOf(call).map((value) => `${call.attempt(() => jsonText(value))}\n`)
+      appendToFile(target, lines.join(''), call)
+      return infoOf(target, target, call.context)
+    },
+    { tables: 'data' },
+  )
+}
+
+function observedText(call: ActCall): string {
+  return call.observeFile(() => readText(call.file(0), call.context))
+}
+
+async function markdownOf(html: string, { isSlim }: { readonly isSlim: boolean }): Promise<string> {
+  return markdownText(isSlim ? await slimText(html) : html)
+}
+
+/** What is observed is the Markdown: the document need not be there for a replay. */
+async function docxMarkdown(call: ActCall): Promise<string> {
+  const path = call.file(0)
+  const read = await attemptAsync(async () => {
+    const bytes = readBytes(path, call.context)
+    const { htmlFromDocx } = await import('../../base/docx.ts')
+    return markdownText(await htmlFromDocx(bytes, call.shown(path)))
+  })
+  return call.observeFile(() => passOn(read))
+}
+
+/** What a file is called that is made of another one. */
+interface Target {
+  readonly extension: string
+  /** Stands behind the stem when the caller names no file, no suffix and no folder. */
+  readonly suffix: string
+}
+
+/** Reading has a place below the call, so that writing can have the place of the call. */
+function converting(target: Target, convert: (read: ActCall, options: Options) => Promise<string>): ModuleFunction {
+  return acting(async (call) => {
+    const options = new Options(isTable(call.args[1]) ? call.args[1] : undefined, call.name)
+    const path = destination(call, options, target)
+    const file = call.resolve(path)
+    saveFile(file, await convert(call.below(part('read')), options), call)
+    return infoOf(path, file, call.context)
+  })
+}
+
+/** Where to save, as the caller would write it: next to the source unless the second argument says otherwise. */
+function destination(call: HostCall, options: Options, target: Target): string {
+  const source = call.path(0)
+  if (call.has(1) && !isTable(call.args[1])) return call.path(1, 'the destination')
+  const { parent, stem } = pathParts(source)
+  if (stem === '') throw call.error(`${source} is not the path of a file`)
+  const folder = options.path('base_dir')
+  const suffix = options.path('suffix') ?? (folder === undefined ? target.suffix : '')
+  const file = options.path('file_name') ?? `${stem}${suffix}.${target.extension}`
+  return joinPath(folder ?? parent ?? '', file)
+}

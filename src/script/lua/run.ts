@@ -1,0 +1,256 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { messageOf } from '../../base/error.ts'
+import { manyListeners } from '../../base/concurrency.ts'
+import { closedError, type LuaChunk, LuaError, type LuaValue } from '../engine.ts'
+import { luaStatus, luaType, registry, registryGlobals, type Thread } from './api.ts'
+import { assertUsable, enter, type LuaCore } from './core.ts'
+import { errorAt, errorOf, limitError } from './errors.ts'
+import { pushValue, readSource, readValue } from './values.ts'
+
+interface RunOptions {
+  readonly variables: { readonly [name: string]: LuaValue }
+  readonly signal: AbortSignal
+}
+
+/**
+ * Runs a chunk in a thread of its own until it ends, going back to the event loop whenever a host function waits and every
+ * few milliseconds. Rejects with `LuaError`, or with the signal's reason.
+ */
+export async function runChunk(core: LuaCore, chunk: LuaChunk, options: RunOptions): Promise<readonly LuaValue[]> {
+  const { signal } = options
+  signal.throwIfAborted()
+  assertUsable(core)
+  // Before the try: what fails in takeTurns is caught in a later turn with all of the stack, what fails here is not.
+  const turns = createTurns(core, signal)
+  try {
+    return await takeTurns({ core, turns }, chunk, options)
+  } catch (error) {
+    const { health } = core.runtime
+    // Noted before anything is called: there may be no stack left for a call.
+    if (health.canBreak && error instanceof RangeError) health.isBroken = true
+    signal.throwIfAborted()
+    throw faultOf(core, error)
+  } finally {
+    turns.end()
+  }
+}
+
+/** Results are read and the thread ends in the same turn as the last step: nothing comes between. */
+async function takeTurns(
+  { core, turns }: { readonly core: LuaCore; readonly turns: Turns },
+  chunk: LuaChunk,
+  { variables, signal }: RunOptions,
+): Promise<readonly LuaValue[]> {
+  const thread = openThread(core, chunk, loadScript)
+  try {
+    setEnvironment(core, thread, variables)
+    for (;;) {
+      signal.throwIfAborted()
+      const step = resume(core, thread)
+      if (step.kind === 'done') return readResults(core, thread)
+      await turns.take(step.kind === 'pause' ? nextTurn() : step.until)
+    }
+  } finally {
+    closeThread(core, thread)
+  }
+}
+
+/** Runs a module in the globals at once. Throws `LuaError`, also when it has to wait for a host function. */
+export function runModule(core: LuaCore, chunk: LuaChunk): void {
+  const thread = openThread(core, chunk, loadModule)
+  try {
+    for (;;) {
+      const step = resume(core, thread)
+      if (step.kind === 'done') return
+      if (step.kind === 'wait') throw new LuaError('a module cannot wait while it is loaded', { chunk: chunk.name })
+    }
+  } finally {
+    closeThread(core, thread)
+  }
+}
+
+/** A fault of the engine as a `LuaError`, after which nothing may run in it; every other error as it is. */
+export function faultOf({ runtime: { health } }: LuaCore, error: unknown): unknown {
+  if (error instanceof LuaError) return error
+  if (health.canBreak && (error instanceof RangeError || isTrap(error))) health.isBroken = true
+  return health.isBroken ? new LuaError(`the Lua engine failed: ${messageOf(error)}`, { cause: error }) : error
+}
+
+function isTrap(error: unknown): boolean {
+  return error instanceof Error && error.name === 'RuntimeError'
+}
+
+type Turns = ReturnType<typeof createTurns>
+
+function createTurns({ interrupts }: LuaCore, signal: AbortSignal) {
+  let reject: (reason: unknown) => void = () => undefined
+  const interrupt = (reason: unknown): void => reject(reason)
+  const onAbort = (): void => interrupt(signal.reason)
+  interrupts.add(interrupt)
+  manyListeners(signal).addEventListener('abort', onAbort)
+  return {
+    /** Waits for a promise that never rejects. Rejects at once when the run is aborted or its state is closed. */
+    take(until: Promise<void>): Promise<void> {
+      return new Promise((resolve, fail) => {
+        if (signal.aborted) fail(signal.reason)
+        reject = fail
+        void until.then(resolve)
+      })
+    },
+    end(): void {
+      interrupts.delete(interrupt)
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+/** Why a chunk stopped: it is done, gives the event loop a turn, or waits for a promise that never rejects. */
+type Step =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'pause' }
+  | { readonly kind: 'wait'; readonly until: Promise<void> }
+
+function resume(core: LuaCore, chunk: ChunkThread): Step {
+  assertUsable(core)
+  core.meter.resumedAt = performance.now()
+  const status = enter(core, () => core.api.lua_resume(chunk.thread))
+  if (core.status !== 'open') throw closedError()
+  if (core.limit !== undefined) throw limitError(core, chunk)
+  if (status === luaStatus.ok) return { kind: 'done' }
+  if (status === luaStatus.yield) return yielded(core, chunk)
+  throw errorOf(core, chunk, status)
+}
+
+/** A thread yields nothing when the hook has stopped it, and the marker with a number when a host function waits. */
+function yielded(core: LuaCore, chunk: ChunkThread): Step {
+  const { api, paused, waits } = core
+  const { thread } = chunk
+  if (paused.delete(thread)) return { kind: 'pause' }
+  const isWait =
+    api.lua_gettop(thread) >= 2 &&
+    api.lua_type(thread, -2) === luaType.lightUserdata &&
+    api.lua_touserdata(thread, -2) === api.waitMarker
+  if (!isWait) throw errorAt(core, chunk, 'attempt to yield from outside a coroutine')
+  const id = api.lua_tonumber(thread, -1)
+  api.lua_settop(thread, -3)
+  const pending = waits.get(id)
+  return pending === undefined ? { kind: 'pause' } : { kind: 'wait', until: pending.settled }
+}
+
+function readResults(core: LuaCore, { thread, name }: ChunkThread): readonly LuaValue[] {
+  const source = readSource(core, thread, 'border')
+  try {
+    return Array.from({ length: core.api.lua_gettop(thread) }, (_, index) => readValue(source, index + 1))
+  } catch (error) {
+    throw new LuaError(messageOf(error), { chunk: name })
+  }
+}
+
+/** A Lua coroutine of the engine's own: every chunk runs in one, so that it can wait. */
+interface ChunkThread {
+  readonly thread: Thread
+  /** Name of the chunk. */
+  readonly name: string
+  /** Its key in the registry, which keeps it alive. */
+  readonly reference: number
+}
+
+/** Pushes the main function of a chunk, or the error. Returns `luaStatus`. */
+type Loader = (core: LuaCore, thread: Thread, chunk: LuaChunk) => number
+
+/** Makes a thread and loads a chunk into it with `load`. Throws `LuaError` for a syntax error. */
+function openThread(core: LuaCore, chunk: LuaChunk, load: Loader): ChunkThread {
+  const { api, main } = core
+  api.lua_checkstack(main, 8)
+  const thread = api.lua_newthread(main)
+  markAsRun(core, true)
+  const opened = { thread, name: chunk.name, reference: api.luaL_ref(main, registry) }
+  const status = load(core, thread, chunk)
+  if (status === luaStatus.ok) return opened
+  const error = errorOf(core, opened, status)
+  closeThread(core, opened)
+  throw error
+}
+
+function closeThread(core: LuaCore, { thread, reference }: ChunkThread): void {
+  const { api, main, paused, status, runtime } = core
+  if (status === 'closed' || runtime.health.isBroken) return
+  paused.delete(thread)
+  api.lua_rawgeti(main, registry, reference)
+  markAsRun(core, false)
+  api.lua_settop(main, -2)
+  api.luaL_unref(main, registry, reference)
+}
+
+/** Records whether the thread on top of the main stack runs a chunk: to scripts it is the main thread, not a coroutine. */
+function markAsRun({ api, main, references }: LuaCore, isRun: boolean): void {
+  api.lua_rawgeti(main, registry, references.runs)
+  api.lua_pushvalue(main, -2)
+  if (isRun) api.lua_pushboolean(main, true)
+  else api.lua_pushnil(main)
+  api.lua_rawset(main, -3)
+  api.lua_settop(main, -2)
+}
+
+/** Compiles a chunk of a script: always as text, because crafted binary chunks can corrupt the memory of Lua. */
+function loadScript({ api, names }: LuaCore, thread: Thread, { name, text }: LuaChunk): number {
+  return api.loadText(thread, { name: `@${names.alias(name)}`, text })
+}
+
+/**
+ * The Lua parts of host modules that a runtime has loaded. They are the same in every state, and loading a compiled one takes
+ * a tenth of compiling it. Keys are the texts, because a worker gets a copy of its modules for every state.
+ */
+export type KnownModules = Map<string, KnownModule>
+
+interface KnownModule {
+  /** Lua's name of the chunk; it is part of the code. */
+  readonly alias: string
+  /** Its binary chunk, from the second use on: a run with one section would only lose by dumping. */
+  readonly code: Uint8Array | undefined
+}
+
+/** More than there are host modules. Beyond it all are forgotten, so that it cannot grow without end. */
+const mostKnown = 100
+
+/** Loads one of `options.modules`, which are our own text. */
+function loadModule({ api, names, runtime }: LuaCore, thread: Thread, { name, text }: LuaChunk): number {
+  const { modules } = runtime
+  const alias = names.alias(name)
+  const found = modules.get(text)
+  const known = found?.alias === alias ? found : undefined
+  if (known?.code !== undefined) return api.loadDumped(thread, known.code)
+  const status = api.loadText(thread, { name: `@${alias}`, text })
+  if (status !== luaStatus.ok) return status
+  if (modules.size >= mostKnown) modules.clear()
+  modules.set(text, { alias, code: known && api.dump(thread, { lines: 'keep' }) })
+  return status
+}
+
+/**
+ * Gives the loaded chunk its private environment: a copy of the globals, and the variables. A variable that is null is nil;
+ * only nulls inside values are the sentinel.
+ */
+function setEnvironment(core: LuaCore, { thread }: ChunkThread, variables: RunOptions['variables']): void {
+  const { api } = core
+  api.lua_createtable(thread, 0, 64)
+  const environment = api.lua_gettop(thread)
+  copyGlobals(core, thread, environment)
+  for (const [name, value] of Object.entries(variables)) {
+    api.pushText(thread, name)
+    pushValue(core, thread, value ?? undefined)
+    api.lua_rawset(thread, environment)
+  }
+  api.lua_setupvalue(thread, environment - 1, 1)
+}
+
+function copyGlobals({ api }: LuaCore, thread: Thread, environment: number): void {
+  api.lua_rawgeti(thread, registry, registryGlobals)
+  api.lua_pushnil(thread)
+  while (api.lua_next(thread, environment + 1)) {
+    api.lua_pushvalue(thread, -2)
+    api.lua_rotate(thread, -2, 1)
+    api.lua_rawset(thread, environment)
+  }
+  api.lua_settop(thread, environment)
+}

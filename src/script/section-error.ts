@@ -1,0 +1,119 @@
+import { BatonError, isBatonError, messageOf, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
+import { type LuaChunk, LuaError, type LuaValue } from './engine.ts'
+import { codeOf, withRange } from './error-range.ts'
+import type { Section } from './host/module.ts'
+import type { SectionSource } from './section.ts'
+import { untoldText } from './told-error.ts'
+import { luaToJson } from './values.ts'
+
+/** The error of a section as a BatonError with its place; errors that are one already, and no error of Lua, stay. */
+export function scriptError(error: unknown, { chunk, fileText }: SectionSource, section: Section): unknown {
+  if (!(error instanceof LuaError)) {
+    if (isBatonError(error)) return error
+    return new BatonError('SCRIPT_FAILED', messageOf(error), {
+      place: { file: section.agentFile },
+      cause: error,
+    })
+  }
+  if (isOfReturn(error, chunk)) return returnError(error, chunk, { file: section.agentFile, text: fileText })
+  const inModule = section.loaded?.locate(error)
+  const calls = callLines(error, (name) =>
+    name === chunk.name ? { file: section.agentFile, text: fileText } : section.loaded?.find(name),
+  )
+  const child = placeOfChild(error.cause)
+  const own = error.chunk === undefined || error.chunk === chunk.name
+  const place =
+    own && error.line !== undefined
+      ? { file: section.agentFile, line: error.line, text: fileText }
+      : { file: section.agentFile }
+  if (isBatonError(error.cause) && stopsRun(error.cause))
+    return rewordError(error.cause, { place: child ?? inModule?.place ?? place })
+  const cause = isBatonError(error.cause) ? error.cause : error
+  const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
+  const message = untoldText(inModule?.message ?? error.message, error.cause, section.context.scope.folders.workspace)
+  const raised = withRange(inModule?.place ?? place, message)
+  const above = isBatonError(error.cause) && child !== undefined ? error.cause.trail : []
+  return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', message, {
+    place: child ?? raised,
+    trail: child === undefined ? trailTo(raised, calls, section.agentFile) : [...above, ...calls],
+    cause,
+    hint,
+  })
+}
+
+/** A module may have been called in a `return`, of which Lua keeps no line: then the agent's file is named. */
+function trailTo(raised: SourcePlace, calls: readonly SourcePlace[], agentFile: string): readonly SourcePlace[] {
+  const above = calls.filter((call) => !isSameLine(call, raised))
+  return [raised, ...above].some(({ file }) => file === agentFile) ? above : [...above, { file: agentFile }]
+}
+
+/** Where an agent that was run from here has failed. A cycle has no such line: it is shown where it is entered. */
+function placeOfChild(cause: unknown): SourcePlace | undefined {
+  if (!isBatonError(cause) || cause.place?.line === undefined) return undefined
+  for (let root: unknown = cause; isBatonError(root); root = root.cause) {
+    if (root.code === 'AGENT_CYCLE') return undefined
+  }
+  return cause.place
+}
+
+const hints: Readonly<Record<'time' | 'instructions' | 'memory' | 'none', string>> = {
+  time: 'Raise it with [lua] timeout = "5m" if the script really needs longer.',
+  instructions: 'Raise it with [lua] instructions = … if the script really needs more.',
+  memory: 'Raise it with [lua] memory_mb = … if the script really needs more.',
+  none: 'Fix this line of the agent, or catch the error with pcall.',
+}
+
+/** The file of a section. */
+type SectionFile = Required<Pick<SourcePlace, 'file' | 'text'>>
+
+/** What a section returned, as JSON; undefined for nil. @throws BatonError of `returnError` */
+export function returnedJson(value: LuaValue, chunk: LuaChunk, file: SectionFile): Json | undefined {
+  try {
+    return value === undefined ? undefined : luaToJson(value)
+  } catch (error) {
+    throw returnError(error, chunk, file)
+  }
+}
+
+/** An engine knows a line of everything but the values that a chunk returned, which it reads when the chunk is over. */
+function isOfReturn({ chunk, line, limit, cause }: LuaError, { name }: LuaChunk): boolean {
+  return chunk === name && line === undefined && limit === undefined && cause === undefined
+}
+
+/** SCRIPT_FAILED for a value that cannot leave its section: at the only `return`, else without a line. */
+function returnError(error: unknown, { text }: LuaChunk, file: SectionFile): BatonError {
+  const line = onlyReturn(text)
+  return new BatonError('SCRIPT_FAILED', messageOf(error), {
+    cause: error,
+    hint: 'Return texts, finite numbers, true, false, nil, null, or tables of these.',
+    ...(line === undefined ? {} : { place: { ...file, line } }),
+  })
+}
+
+function onlyReturn(text: string): number | undefined {
+  const [line, second] = text.split('\n').flatMap((code, index) => (/\breturn\b/.test(codeOf(code)) ? [index + 1] : []))
+  return second === undefined ? line : undefined
+}
+
+/** Lua's own traceback leaves out the middle of deep recursion; so many lines of it are enough. */
+const mostLines = 20
+
+/**
+ * The lines of files that an uncaught error came through, innermost first and each once in a row: those of Lua's
+ * traceback whose chunk `fileOf` knows.
+ */
+function callLines(
+  { traceback = '' }: Pick<LuaError, 'traceback'>,
+  fileOf: (chunk: string) => SectionFile | undefined,
+): readonly SourcePlace[] {
+  const lines = [...traceback.matchAll(/^\t(.+?):(\d+): in /gm)].flatMap(([, chunk = '', line]): SourcePlace[] => {
+    const source = fileOf(chunk)
+    return source === undefined ? [] : [{ file: source.file, line: Number(line), text: source.text }]
+  })
+  return lines.filter((place, index) => !isSameLine(place, lines[index - 1])).slice(0, mostLines)
+}
+
+function isSameLine(left: SourcePlace, right: SourcePlace | undefined): boolean {
+  return right !== undefined && left.file === right.file && left.line === right.line
+}

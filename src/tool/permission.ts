@@ -1,0 +1,75 @@
+import { displayPath, isInside, leavingLink } from '../base/files.ts'
+import type { RunFolders } from '../event/context.ts'
+import type { Permission, Rights, Verdict } from '../event/permission.ts'
+import { packPathRule, packProtection, packRule } from './capabilities.ts'
+import { type PathAction, protectionRule, workspaceRule } from './path-rules.ts'
+
+/** The permission that rights stand for: all rules must allow an action. */
+export function createPermission(
+  { packs, protections }: Rights,
+  folders: Pick<RunFolders, 'workspace' | 'aipackBase'>,
+): Permission {
+  const { workspace } = folders
+  const pathRules = [
+    workspaceRule(folders),
+    ...packs.flatMap((pack) => [
+      packPathRule(pack, workspace),
+      protectionRule(packProtection(pack, workspace), workspace),
+    ]),
+    ...protections.map((protection) => protectionRule(protection, workspace)),
+  ]
+  const otherRules = packs.map(packRule)
+
+  function reasonAgainst(action: PathAction): string | undefined {
+    for (const rule of pathRules) {
+      const reason = rule(action)
+      if (reason !== undefined) return reason
+    }
+    return undefined
+  }
+
+  function deniedPath(action: PathAction, reason: string): Verdict {
+    const { kind, path, named } = action
+    if (isInside(workspace, path)) return { kind: 'deny', reason, code: 'FILE_FAILED', hint: 'Use another path.' }
+
+    const isOwn = (real: string): boolean => kind !== 'read' && isInside(workspace, real)
+    const isAllowed = (real: string): boolean => reasonAgainst({ ...action, path: real }) === undefined
+    const link = leavingLink(named, (real) => isOwn(real) || isAllowed(real))
+    const shown = displayPath(workspace, named)
+    return {
+      kind: 'deny',
+      reason:
+        link === undefined
+          ? reason
+          : `${shown} leads outside the workspace through the link ${displayPath(workspace, link)}`,
+      code: 'OUTSIDE_WORKSPACE',
+      hint: kind === 'read' ? capabilityHint : `Agents change files only below ${workspace}.`,
+    }
+  }
+
+  return {
+    check(action) {
+      switch (action.kind) {
+        case 'read':
+        case 'write':
+        case 'delete': {
+          const reason = reasonAgainst(action)
+          return reason === undefined ? { kind: 'allow' } : deniedPath(action, reason)
+        }
+        case 'command':
+        case 'connect':
+        case 'model': {
+          const reason = otherRules.map((rule) => rule(action)).find((one) => one !== undefined)
+          if (reason === undefined) return { kind: 'allow' }
+          return action.kind === 'model'
+            ? { kind: 'deny', reason, code: 'UNTRUSTED', hint: modelHint }
+            : { kind: 'deny', reason: `${action.caller}: ${reason}`, code: 'UNTRUSTED', hint: capabilityHint }
+        }
+      }
+    },
+  }
+}
+
+const capabilityHint =
+  'What its agents may do is declared in [capabilities] of its pack.toml, and is agreed to when it is installed.'
+const modelHint = 'Name a model that [capabilities] of its pack.toml names.'

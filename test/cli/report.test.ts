@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { describeReported, trailLines } from '../../src/cli/report.ts'
+import { placeText } from '../../src/render/format.ts'
+
+const plain = (_: unknown, text: string): string => text
+
+it('names places from the current folder', () => {
+  expect(placeText({ file: '/work/a/b.md', line: 3, column: 4 }, '/work/a')).toBe('b.md:3:4')
+  expect(placeText({ file: '/other/b.md', line: 3 }, '/work/a')).toBe('/other/b.md:3')
+})
+
+it('leaves out the middle of a long trail', () => {
+  const trail = (length: number): readonly { readonly file: string }[] =>
+    Array.from({ length }, (_, index) => ({ file: `${index}.lua` }))
+  expect(trailLines(trail(7), '/')).toHaveLength(7)
+  expect(trailLines(trail(20), '/')).toEqual([
+    'called from 0.lua',
+    'called from 1.lua',
+    'called from 2.lua',
+    'called from 3.lua',
+    '… 14 more …',
+    'called from 18.lua',
+    'called from 19.lua',
+  ])
+})
+
+it('shows the trail between the frame and the hint', () => {
+  const place = { file: 'a.lua', line: 1, column: 1, endLine: 1, endColumn: 6, text: 'error()' }
+  const reported = {
+    severity: 'error',
+    message: 'boom',
+    place,
+    trail: [{ file: 'b.lua', line: 2 }],
+    hint: 'Mend it.',
+  } as const
+  expect(describeReported(reported, { cwd: '/', paint: plain })).toBe(
+    'error: boom\n  at a.lua:1:1\n> 1 | error()\n    | ^^^^^\n  called from b.lua:2\nhint: Mend it.\n',
+  )
+  expect(describeReported({ severity: 'warning', message: 'hm', hint: '' }, { cwd: '/', paint: plain })).toBe(
+    'warning: hm\n',
+  )
+})

@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tempTree } from './helpers/temp.ts'
+
+const source = join(import.meta.dirname, '../src/code-cache.ts')
+
+/** A command of two files in a folder of its own, and what it prints: the code cache is in its process only. */
+function createCommand(): { readonly folder: string; readonly run: (env?: Record<string, string>) => string } {
+  const folder = tempTree({
+    'bin/package.json': '{"type":"commonjs"}',
+    'bin/part.js': 'const twice = (n) => n * 2; module.exports = { answer: () => twice(21) }',
+    'main.mjs': [
+      `import { createRequire } from 'node:module'`,
+      `import { useCodeCache } from ${JSON.stringify(source)}`,
+      `const entry = import.meta.dirname + '/bin/entry.js'`,
+      `useCodeCache({ env: process.env, home: process.env.HOME, entry, build: 'b1' })`,
+      `console.log(createRequire(entry)('./part.js').answer())`,
+    ].join('\n'),
+  })
+  // options of node would keep the cache from being written
+  writeFileSync(
+    join(folder, 'start.mjs'),
+    `import { register } from ${JSON.stringify(import.meta.resolve('tsx/esm/api'))}\nregister()\nawait import('./main.mjs')\n`,
+  )
+  return {
+    folder,
+    run(env = {}) {
+      const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'start.mjs')], {
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'], HOME: folder, ...env },
+      })
+      return stdout + stderr
+    },
+  }
+}
+
+const below = 'baton/code/b1'
+
+function filesIn(folder: string): readonly string[] {
+  return existsSync(folder)
+    ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
+    : []
+}
+
+describe('the cache of compiled code', () => {
+  it('is not used when a single byte of it is not as it was written, and is written again', () => {
+    const { folder, run } = createCommand()
+    run()
+    const cache = join(folder, '.cache', below)
+    const [name = ''] = filesIn(cache)
+    const whole = readFileSync(join(cache, name))
+    const damaged = Buffer.from(whole)
+    damaged.writeUInt8(damaged.readUInt8(whole.length - 40) ^ 1, whole.length - 40)
+    writeFileSync(join(cache, name), damaged)
+    expect(run()).toBe('42\n')
+    expect(readFileSync(join(cache, name)).equals(damaged)).toBe(false)
+  })
+
+  it('is written below the cache folder of the user, for this user only, and used by the next process', () => {
+    const { folder, run } = createCommand()
+    expect(run()).toBe('42\n')
+    const cache = join(folder, '.cache', below)
+    expect(filesIn(cache)).toEqual([`${process.version}-${process.arch}/part.js`])
+    expect(statSync(cache).mode & 0o777).toBe(0o700)
+
+    const file = join(cache, filesIn(cache)[0] ?? '')
+    utimesSync(file, 1_000, 1_000)
+    expect(run()).toBe('42\n')
+    // what was accepted is not written again
+    expect(statSync(file).mtimeMs).toBe(1_000_000)
+  })
+
+  it.each([
+    ['BATON_HOME', (folder: string) => ({ BATON_HOME: join(folder, 'own') }), 'own/cache/code/b1'],
+    ['XDG_CACHE_HOME', (folder: string) => ({ XDG_CACHE_HOME: join(folder, 'xdg') }), `xdg/${below}`],
+    ['NODE_COMPILE_CACHE', (folder: string) => ({ NODE_COMPILE_CACHE: join(folder, 'node') }), 'node/baton-b1'],
+  ])('is where %s says', (_, env, place) => {
+    const { folder, run } = createCommand()
+    expect(run(env(folder))).toBe('42\n')
+    expect(filesIn(join(folder, place))).toHaveLength(1)
+    expect(existsSync(join(folder, '.cache'))).toBe(false)
+  })
+
+  it('is not there when NODE_DISABLE_COMPILE_CACHE says so', () => {
+    const { folder, run } = createCommand()
+    expect(run({ NODE_DISABLE_COMPILE_CACHE: '1' })).toBe('42\n')
+    expect(existsSync(join(folder, '.cache'))).toBe(false)
+  })
+
+  it('does nothing in a folder that others may write, or where none can be made', () => {
+    const { folder, run } = createCommand()
+    const cache = join(folder, '.cache', below)
+    mkdirSync(cache, { recursive: true })
+    chmodSync(cache, 0o777)
+    expect(run()).toBe('42\n')
+    expect(filesIn(cache)).toEqual([])
+
+    writeFileSync(join(folder, 'file'), '')
+    expect(run({ XDG_CACHE_HOME: join(folder, 'file') })).toBe('42\n')
+  })
+
+  it('is replaced when it is damaged, and old ones of other builds are removed', () => {
+    const { folder, run } = createCommand()
+    const old = join(folder, '.cache/baton/code/b0')
+    mkdirSync(old, { recursive: true })
+    utimesSync(old, 1_000, 1_000)
+    run()
+    expect(existsSync(old)).toBe(false)
+
+    const cache = join(folder, '.cache', below)
+    const file = join(cache, filesIn(cache)[0] ?? '')
+    const good = readFileSync(file)
+    writeFileSync(file, good.subarray(0, good.length / 2))
+    expect(run()).toBe('42\n')
+    expect(readFileSync(file).length).toBeGreaterThan(good.length / 2)
+  })
+})

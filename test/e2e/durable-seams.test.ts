@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { WireFormatName } from '../../src/event/message.ts'
+import type { Disturbance } from '../helpers/durable/play.ts'
+import { type CountingServer, startCountingServer } from '../helpers/durable/server.ts'
+import { trySuspended } from '../helpers/durable/suspended-trial.ts'
+import { tryTalking } from '../helpers/durable/talking-trial.ts'
+import { type Reference, uninterrupted } from '../helpers/durable/trial.ts'
+
+// A small part of what scripts/soak.mjs tries in full: a run that is suspended and conversations are killed by SIGKILL at
+// an operation on their journals, and resumed. test/agent/conversation-kills.test.ts has every wire format and record.
+
+const kill = (at: number, when: 'before' | 'half' | 'after'): Disturbance => ({ at, when })
+
+describe('a run that is suspended', () => {
+  let server: CountingServer
+  let reference: Reference
+  beforeAll(async () => {
+    server = await startCountingServer()
+    reference = await uninterrupted(server)
+  })
+  afterAll(() => server.close())
+
+  it.each([
+    ['killed where an effect was suspended', [{ match: '"k":"suspended"', at: 1, when: 'after' }], []],
+    ['killed before and after it was approved', [kill(25, 'half')], [kill(20, 'after')]],
+  ] as const)('pays for nothing twice when it is %s', async (at, before, after) => {
+    const { problems, stops } = await trySuspended({ at, before, after }, { server, reference })
+    expect({ problems, stops }).toEqual({ problems: [], stops: before.length + after.length })
+  })
+})
+
+describe('a conversation', () => {
+  it.each([
+    ['responses', kill(17, 'half')],
+    ['gemini', kill(27, 'half')],
+  ] as const satisfies readonly (readonly [WireFormatName, Disturbance])[])(
+    'over %s that is killed goes on, and pays for nothing twice',
+    async (format, disturb) => {
+      const { problems, stops } = await tryTalking({ at: '', format, turns: 8, disturb: [disturb] })
+      expect({ problems, stops }).toEqual({ problems: [], stops: 1 })
+    },
+  )
+})

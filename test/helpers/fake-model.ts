@@ -1,0 +1,69 @@
+import { BatonError } from '../../src/base/error.ts'
+import type { Usage } from '../../src/event/message.ts'
+import type { FinishReason, ModelEvent, ModelProvider, ModelRequest } from '../../src/model/provider.ts'
+
+/** One scripted answer. With `failure` the text comes first and then the error, as when a stream is cut. */
+export interface FakeTurn {
+  readonly text: readonly string[]
+  readonly reasoning?: readonly string[]
+  /** Names of the tools it calls, without arguments. */
+  readonly toolCalls?: readonly string[]
+  /** Zero tokens when left out. */
+  readonly usage?: Omit<Usage, 'calls'>
+  /** `stop` when left out. */
+  readonly finish?: FinishReason
+  /** Nothing is answered before this settles. */
+  readonly gate?: Promise<void>
+  readonly failure?: Error
+}
+
+/** Answers in the order of the requests, or made from each request and its number, counted from 0. */
+export type FakeScript = readonly FakeTurn[] | ((request: ModelRequest, index: number) => FakeTurn)
+
+export interface FakeProvider extends ModelProvider {
+  /** Every request so far, in the order they came. */
+  readonly requests: readonly ModelRequest[]
+}
+
+/** A provider that plays a script, for tests of everything above it. A list that is used up fails the call. */
+export function createFakeProvider(script: FakeScript): FakeProvider {
+  const requests: ModelRequest[] = []
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    signal.throwIfAborted()
+    const index = requests.push(request) - 1
+    const turn = typeof script === 'function' ? script(request, index) : script[index]
+    if (turn === undefined) {
+      throw new BatonError('MODEL_FAILED', `the scripted model has ${requests.length - 1} answers and was asked again`)
+    }
+    if (turn.gate !== undefined) await settled(turn.gate, signal)
+    for (const text of turn.reasoning ?? []) yield* unlessAborted({ type: 'reasoning', block: 0, text }, signal)
+    for (const text of turn.text) yield* unlessAborted({ type: 'text', block: 1, text }, signal)
+    for (const [index, name] of (turn.toolCalls ?? []).entries()) {
+      yield* unlessAborted({ type: 'tool_call', block: index + 2, id: `call_${index}`, name, input: '{}' }, signal)
+    }
+    signal.throwIfAborted()
+    if (turn.failure !== undefined) throw turn.failure
+    yield { type: 'usage', usage: { input: 0, output: 0, cached: 0, reasoning: 0, ...turn.usage, calls: 1 } }
+    yield { type: 'finish', reason: turn.finish ?? 'stop' }
+  }
+
+  return { name: 'fake', requests, stream }
+}
+
+function* unlessAborted(event: ModelEvent, signal: AbortSignal): Generator<ModelEvent> {
+  signal.throwIfAborted()
+  yield event
+}
+
+async function settled(gate: Promise<void>, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController()
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: stop.signal })
+  })
+  try {
+    await Promise.race([gate, aborted])
+  } finally {
+    stop.abort()
+  }
+}

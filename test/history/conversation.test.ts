@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import type { Tool } from '../../src/event/agent.ts'
+import { textMessage } from '../../src/event/message.ts'
+import { viewPlace } from '../../src/history/place-detail.ts'
+import { compareRuns, openSide } from '../../src/history/run-diff.ts'
+import { findPart, readTree } from '../../src/history/run-tree.ts'
+import { noMask } from '../../src/journal/secrets.ts'
+import { openFileRecords } from '../../src/journal/source.ts'
+import { createFakeProvider } from '../helpers/fake-model.ts'
+import { sessionWorld } from '../helpers/session-world.ts'
+import { makeRun } from './fixtures.ts'
+
+const look: readonly Tool[] = [
+  { name: 'look', description: 'Looks.', parameters: { type: 'object' }, run: async () => ({ text: 'a red door' }) },
+]
+
+/** A run with a conversation of three turns, whose first answer calls a tool. */
+async function talk(color: string): Promise<string> {
+  const run = await makeRun()
+  const provider = createFakeProvider([
+    { text: [`I look for ${color}.`], toolCalls: ['look'], finish: 'tool_calls' },
+    { text: ['It is red.'] },
+    { text: ['Yes.'] },
+  ])
+  const world = await sessionWorld({ provider, journal: run.journal })
+  const session = await world.open({ kind: 'llm', name: 'helper', settings: { model: 'small' }, tools: look })
+  for (const text of ['What is it?', 'Sure?']) {
+    await session.answer(await session.send([textMessage('user', text)]))
+  }
+  await session.close()
+  await run.end()
+  return run.folder
+}
+
+it('shows of each turn what is new, and how much was said before', async () => {
+  const source = openFileRecords(await talk('red'), { mask: noMask })
+  const { root, breaks } = await readTree(source, { most: 10, keepsAnswers: true })
+  const part = findPart(root, 'task/0')
+  const details = part === undefined ? [] : viewPlace(part, { source, breaks }).details
+  source.close()
+  const turns = [0, 1, 2].map((turn) => `task/0/agent/ask/turn/${turn}#0`)
+  expect(details.map(({ place, title }) => [place, title])).toEqual(
+    turns.flatMap((place) => [
+      [place, 'prompt'],
+      [place, 'answer'],
+    ]),
+  )
+  const prompts = details.filter(({ title }) => title === 'prompt').map(({ text }) => text.split('\n\n[parameters]')[0])
+  expect(prompts).toEqual([
+    '[model]\nfake::small\n\n[user]\nWhat is it?',
+    '[model]\nfake::small\n\n(2 earlier messages: see the turns before)\n\n[tool]\n(result of call_0)\na red door',
+    '[model]\nfake::small\n\n(4 earlier messages: see the turns before)\n\n[user]\nSure?',
+  ])
+  expect(details.some(({ text }) => text.includes('hash'))).toBe(false)
+})
+
+it('finds in two conversations what differs, once: later turns that say the same are the same', async () => {
+  const sides = [await openSide(await talk('red')), await openSide(await talk('blue'))] as const
+  const found = [...compareRuns(...sides)]
+  for (const { source } of sides) source.close()
+  expect(found.map(({ kind, place }) => [kind, place])).toEqual([['answer', 'task/0/agent/ask/turn/0#0']])
+})

@@ -1,0 +1,327 @@
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import type { EffectRequest, Effects } from '../../src/event/effects.ts'
+import type { Action, Verdict } from '../../src/event/permission.ts'
+import { placeText } from '../../src/event/place.ts'
+import { createBudget } from '../../src/journal/budget.ts'
+import { createEffects, type EffectsOptions } from '../../src/journal/effects.ts'
+import { createMemoryJournal } from '../../src/journal/memory.ts'
+import { openMemoryRecords } from '../helpers/memory-journal.ts'
+import type { JournalRecord } from '../../src/journal/record.ts'
+import { createReplayedEffects } from '../../src/journal/replayed-effects.ts'
+import { createResumedEffects } from '../../src/journal/resumed-effects.ts'
+import { indexRun, type RunIndex } from '../../src/journal/run-index.ts'
+import { noMask } from '../../src/journal/secrets.ts'
+import { openGate, placeAt, spentOf } from '../helpers/effects.ts'
+
+const at = placeAt('task/0/agent/ask/turn/0/tool/0:bash')
+const action: Action = { kind: 'command', program: 'git', caller: 'bash' }
+const spent = spentOf({ model: 'x::m', input: 3, output: 2, costUsd: 0.25 })
+const model: EffectRequest<string> = {
+  kind: 'model',
+  request: { ask: 1 },
+  action: { kind: 'model', model: 'm', label: 'x::m' },
+  repeat: 'safe',
+  estimate: { calls: 1, tokens: 5 },
+  costOf: () => spent,
+}
+const command: EffectRequest<string> = { kind: 'command', request: ['git', 'push'], action, repeat: 'unsafe' }
+const change = { op: 'write', path: 'a.md', before: null, after: 'ff' }
+const write: Action = { kind: 'write', path: '/w/a.md', named: '/w/a.md' }
+
+const denied: Verdict = { kind: 'deny', reason: 'not here', code: 'UNTRUSTED' }
+
+interface Gate {
+  readonly effects: Effects
+  /** Everybody who was asked or told, in order. */
+  readonly log: string[]
+  readonly records: JournalRecord[]
+  readonly index: () => Promise<RunIndex>
+}
+
+interface GateOptions extends Pick<Partial<EffectsOptions>, 'approver'> {
+  readonly verdict?: Verdict
+  readonly budget?: 'full'
+}
+
+function openLoggedGate({ verdict = { kind: 'allow' }, budget, ...more }: GateOptions = {}): Gate {
+  const log: string[] = []
+  const records: JournalRecord[] = []
+  const journal = createMemoryJournal({
+    keep(record) {
+      log.push(`journal ${record.k}`)
+      records.push(record)
+    },
+  })
+  const effects = createEffects({
+    journal,
+    signal: new AbortController().signal,
+    permission: {
+      check({ kind }) {
+        log.push(`permission ${kind}`)
+        return verdict
+      },
+    },
+    budget: {
+      async reserve() {
+        log.push('budget')
+        if (budget === 'full') throw new BatonError('BUDGET', 'nothing is left')
+        return { grant: {}, settle: (cost) => void log.push(`settled ${cost?.tokens ?? 'unknown'}`) }
+      },
+    },
+    onSpent: (_, { model: name }) => log.push(`spent ${name}`),
+    onEffect: (place, { kind, phase }) => log.push(`event ${kind} ${phase} ${placeText(place).length > 0}`),
+    ...more,
+  })
+  return {
+    effects,
+    log,
+    records,
+    index: () => indexRun(openMemoryRecords(records, noMask), { keeps: 'everything' }),
+  }
+}
+
+const acting =
+  ({ log }: Gate) =>
+  async () => {
+    log.push('act')
+    return 'done'
+  }
+
+describe('the gate asks permission, then budget, then journal, then tells of it', () => {
+  it('for an effect', async () => {
+    const gate = openLoggedGate()
+    await gate.effects.perform(at, model, acting(gate))
+    expect(gate.log).toEqual([
+      'permission model',
+      'budget',
+      'journal started',
+      'event model started true',
+      'act',
+      'settled 5',
+      'spent x::m',
+      'journal ended',
+      'event model ok true',
+    ])
+  })
+
+  it('for a file change, which costs nothing', () => {
+    const gate = openLoggedGate()
+    gate.effects.changeFile(at, change, (allow) => {
+      allow(write)
+      return { record: change, act: () => void gate.log.push('act') }
+    })
+    expect(gate.log).toEqual([
+      'permission write',
+      'journal started',
+      'event file started true',
+      'act',
+      'journal ended',
+      'event file ok true',
+    ])
+  })
+
+  it('for what is read, which costs nothing and which nobody is told of', async () => {
+    const gate = openLoggedGate()
+    const permit = await gate.effects.permit(at, { kind: 'read', path: '/w', named: '/w' })
+    expect(permit.action).toMatchObject({ kind: 'read' })
+    await gate.effects.observeAsync(at, { name: 'grep', args: ['x'] }, acting(gate))
+    expect(gate.log).toEqual(['permission read', 'act', 'journal obs'])
+  })
+})
+
+describe('what is refused by the permission', () => {
+  it.each([
+    ['denied', denied, { code: 'UNTRUSTED', message: 'not here' }],
+    ['asked, and nobody can be asked', { kind: 'ask' }, { code: 'NEEDS_INPUT' }],
+  ] as const)('is not begun, recorded or paid: %s', async (_, verdict, error) => {
+    const gate = openLoggedGate({ verdict })
+    for (const effect of [model, command]) {
+      await expect(gate.effects.perform(at, effect, acting(gate))).rejects.toMatchObject(error)
+    }
+    await expect(gate.effects.permit(at, action)).rejects.toMatchObject(error)
+    expect(gate.log.filter((one) => !one.startsWith('permission'))).toEqual([])
+    expect(gate.records).toEqual([])
+  })
+
+  it.each([denied, { kind: 'ask' } as const])('changes no file: %j', (verdict) => {
+    const gate = openLoggedGate({ verdict })
+    const planned = (): unknown =>
+      gate.effects.changeFile(at, change, (allow) => {
+        allow(write)
+        return { record: change, act: () => void gate.log.push('act') }
+      })
+    expect(planned).toThrow(verdict.kind === 'ask' ? 'needs an approval' : 'not here')
+    // a script sees the same refusal again when the run is resumed
+    expect(gate.log).toEqual(['permission write', 'journal obs'])
+    expect(gate.records).toMatchObject([{ k: 'obs', name: 'file.change', status: 'error' }])
+  })
+})
+
+it('begins and records nothing that a budget has no room for', async () => {
+  const gate = openLoggedGate({ budget: 'full' })
+  await expect(gate.effects.perform(at, model, acting(gate))).rejects.toMatchObject({ code: 'BUDGET' })
+  expect(gate.log).toEqual(['permission model', 'budget'])
+  expect(gate.records).toEqual([])
+})
+
+describe('the cost of an effect', () => {
+  it('is counted once, where it is done, by what it gave', async () => {
+    const costs: number[] = []
+    const budget = createBudget({ tokens: 100, unpriced: 'allow' })
+    const records: JournalRecord[] = []
+    const told: unknown[] = []
+    const effects = createEffects({
+      ...openGate,
+      journal: createMemoryJournal({ keep: (record) => records.push(record) }),
+      signal: new AbortController().signal,
+      budget,
+      onSpent: (place, one) => told.push([placeText(place), one]),
+    })
+    const effect = {
+      ...model,
+      costOf: (value: string) => {
+        costs.push(value.length)
+        return spent
+      },
+    }
+    expect(await effects.perform(at, effect, async () => 'four')).toBe('four')
+    expect(costs).toEqual([4])
+    expect(told).toEqual([[placeText(at), spent]])
+    expect(budget.spent()).toEqual({ calls: 1, tokens: 5, usd: 0.25 })
+    expect(records.at(-1)).toMatchObject({ k: 'ended', cost: { calls: 1, tokens: 5, usd: 0.25 }, spent: [spent] })
+  })
+
+  it('is not counted again when a record answers', async () => {
+    const gate = openLoggedGate()
+    await gate.effects.perform(at, model, acting(gate))
+    const recalled: unknown[] = []
+    const later = openLoggedGate()
+    const resumed = createResumedEffects({
+      index: await gate.index(),
+      journal: createMemoryJournal({ epoch: 2 }),
+      live: later.effects,
+      stateOf: () => 'before',
+      onRepeat: () => {},
+      onRecall: (place, one) => recalled.push([placeText(place), one]),
+      onShow: () => {},
+      usesCurrent: false,
+    })
+    expect(await resumed.perform(at, model, acting(later))).toBe('done')
+    expect(recalled).toEqual([[placeText(at), spent]])
+    expect(later.log).toEqual([])
+  })
+})
+
+describe('what a person has to allow', () => {
+  const ask = { kind: 'ask' } as const
+
+  it('is asked for where it is done: the answer is an effect of its own, recorded before', async () => {
+    const asked: unknown[] = []
+    const gate = openLoggedGate({
+      verdict: ask,
+      approver: async (what, place) => {
+        asked.push([what, placeText(place)])
+        return 'allow'
+      },
+    })
+    expect(await gate.effects.perform(at, command, acting(gate))).toBe('done')
+    expect(asked).toEqual([[action, placeText(at)]])
+    expect(gate.records.map((record) => 'p' in record && [record.k, record.p])).toEqual([
+      ['started', `${placeText(at)}/approval`],
+      ['ended', `${placeText(at)}/approval`],
+      ['started', placeText(at)],
+      ['ended', placeText(at)],
+    ])
+  })
+
+  it('is not done when it is rejected', async () => {
+    const gate = openLoggedGate({ verdict: ask, approver: async () => 'deny' })
+    await expect(gate.effects.perform(at, command, acting(gate))).rejects.toMatchObject({ code: 'UNTRUSTED' })
+    expect(gate.records.map((record) => 'p' in record && record.p)).toEqual(Array(2).fill(`${placeText(at)}/approval`))
+    expect(gate.log).not.toContain('act')
+  })
+
+  it('may be allowed before, also where nobody can be asked at once', async () => {
+    const gate = openLoggedGate({ verdict: ask, approver: async () => 'allow' })
+    const permit = await gate.effects.permit(at, write)
+    const hasChanged = gate.effects.changeFile(
+      at,
+      change,
+      (allow) => {
+        allow(write)
+        return { record: change, act: () => {} }
+      },
+      permit,
+    )
+    expect(hasChanged).toBe(true)
+    expect(await gate.effects.perform(at, command, acting(gate), permit)).toBe('done')
+    expect(gate.records.filter((record) => record.k === 'started' && record.kind === 'approval')).toHaveLength(1)
+  })
+
+  it('is never allowed by a permit where the permission says no', async () => {
+    const gate = openLoggedGate({ verdict: denied })
+    await expect(gate.effects.perform(at, command, acting(gate), { action })).rejects.toMatchObject({
+      code: 'UNTRUSTED',
+      message: 'not here',
+    })
+  })
+
+  it('waits for another day without an end, and a resume asks again; what was allowed then holds', async () => {
+    const suspension = new BatonError('SUSPENDED', 'waiting for an approval')
+    const gate = openLoggedGate({ verdict: ask, approver: () => Promise.reject(suspension) })
+    await expect(gate.effects.perform(at, command, acting(gate))).rejects.toBe(suspension)
+    expect(gate.log.filter((one) => /^(?:journal|event)/.test(one))).toEqual([
+      'journal started',
+      'event approval started true',
+      'journal suspended',
+      'event approval suspended true',
+    ])
+    expect(gate.records).toMatchObject([
+      { k: 'started', n: 1, kind: 'approval' },
+      { k: 'suspended', s: 1, error: { code: 'SUSPENDED' } },
+    ])
+
+    const asked: string[] = []
+    const resumeOf = async (index: RunIndex): Promise<Gate> => {
+      const live = openLoggedGate({ verdict: ask, approver: async () => (asked.push('asked'), 'allow') })
+      const resumed = createResumedEffects({
+        index,
+        journal: createMemoryJournal({ epoch: 2 }),
+        live: live.effects,
+        stateOf: () => 'before',
+        onRepeat: () => {},
+        onRecall: () => {},
+        onShow: () => {},
+        usesCurrent: false,
+      })
+      return { ...live, effects: resumed }
+    }
+    const second = await resumeOf(await gate.index())
+    const failing = second.effects.perform(at, { ...command, repeat: 'safe' }, () => Promise.reject(new Error('cut')))
+    await expect(failing).rejects.toThrow('cut')
+    expect(asked).toEqual(['asked'])
+
+    const third = await resumeOf(await second.index())
+    expect(await third.effects.perform(at, { ...command, repeat: 'safe' }, acting(third))).toBe('done')
+    expect(asked).toEqual(['asked'])
+    expect(third.records.map((record) => 'p' in record && record.p)).toEqual(Array(2).fill(placeText(at)))
+  })
+
+  it('is answered by the record in a replay', async () => {
+    const gate = openLoggedGate({ verdict: ask, approver: async () => 'allow' })
+    await gate.effects.perform(at, command, acting(gate))
+    const { effects, counts, leftOver } = createReplayedEffects({
+      index: await gate.index(),
+      signal: undefined,
+      files: { kind: 'recorded', scratch: { change: () => {} } },
+    })
+    const asking = effects.under({ check: () => ask })
+    expect(await asking.perform(at, command, () => Promise.reject(new Error('done again')))).toBe('done')
+    expect(counts).toEqual({ approval: 1, command: 1 })
+    expect(leftOver()).toBe(undefined)
+    await expect(asking.perform(placeAt('task/1'), command, acting(gate))).rejects.toMatchObject({
+      code: 'NEEDS_INPUT',
+    })
+  })
+})

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { assembleAnswer, type ModelAnswer } from '../../src/model/assemble.ts'
+import type { ModelEvent } from '../../src/model/provider.ts'
+
+function assembled(...events: readonly ModelEvent[]): ModelAnswer {
+  const answer = assembleAnswer()
+  for (const event of events) answer.add(event)
+  return answer.answer()
+}
+
+const provider = { format: 'anthropic', data: { signature: 'x' } } as const
+
+describe('an answer', () => {
+  it('has its parts in the order of their blocks, each put together from its pieces', () => {
+    const { parts } = assembled(
+      { type: 'start', id: 'a1' },
+      { type: 'tool_call', block: 2, id: 'c1', name: 'read', input: '' },
+      { type: 'reasoning', block: 0, text: 'h' },
+      { type: 'text', block: 1, text: 'I lo' },
+      { type: 'tool_call', block: 3, id: 'c2', name: 'list', input: '{}' },
+      { type: 'reasoning', block: 0, text: 'm' },
+      { type: 'tool_call', block: 2, input: '{"a":' },
+      { type: 'provider', block: 0, part: 'reasoning', provider },
+      { type: 'text', block: 1, text: 'ok' },
+      { type: 'tool_call', block: 2, input: '1}' },
+    )
+    expect(parts).toEqual([
+      { type: 'reasoning', text: 'hm', provider },
+      { type: 'text', text: 'I look' },
+      { type: 'tool_call', id: 'c1', name: 'read', input: '{"a":1}' },
+      { type: 'tool_call', id: 'c2', name: 'list', input: '{}' },
+    ])
+  })
+
+  it('keeps a part without text when something is to be sent back, and no other', () => {
+    const { parts } = assembled(
+      { type: 'text', block: 0, text: '' },
+      { type: 'provider', block: 1, part: 'reasoning', provider },
+    )
+    expect(parts).toEqual([{ type: 'reasoning', text: '', provider }])
+  })
+
+  it('has the usage, the price and the reason of its end; without an end the reason is unknown', () => {
+    const usage = { calls: 1, input: 2, output: 3, cached: 0, reasoning: 0 }
+    expect(assembled({ type: 'usage', usage, costUsd: 0.5 }, { type: 'finish', reason: 'stop' })).toEqual({
+      parts: [],
+      usage,
+      costUsd: 0.5,
+      finish: 'stop',
+    })
+    expect(assembled().finish).toBe('other')
+  })
+
+  it('knows how many characters came', () => {
+    const answer = assembleAnswer()
+    answer.add({ type: 'reasoning', block: 0, text: 'ab' })
+    answer.add({ type: 'text', block: 1, text: 'cd' })
+    answer.add({ type: 'tool_call', block: 2, id: 'c', name: 'read', input: 'ef' })
+    expect(answer.size()).toBe(6)
+  })
+})

@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { EventBody, RunEvent } from '../../src/event/event.ts'
+import { noUsage } from '../../src/event/message.ts'
+import { escapeControls, formatClock, formatDuration, formatUsage, harmless, oneLine } from '../../src/render/format.ts'
+import { createPulseRenderer } from '../../src/render/live.ts'
+import { createAnswerRenderer, createJsonRenderer, type Renderer, withHarmlessText } from '../../src/render/renderer.ts'
+import { createStepRenderer } from '../../src/render/steps.ts'
+import { createPaint } from '../../src/render/style.ts'
+import { answer } from '../helpers/run-events.ts'
+
+const plain = createPaint({ env: {}, isTerminal: false })
+
+function event(body: EventBody, agent = ''): RunEvent {
+  return { ...body, seq: 0, ts: '', run_id: 'r', agent }
+}
+
+function started(target: 'prompt' | 'agent'): EventBody {
+  return { type: 'run.started', schema: 1, file: 'a', target, file_hash: null, version: '0', config_warnings: [] }
+}
+
+/** What a renderer writes for these events. */
+function drawn(create: (write: (text: string) => void) => Renderer, bodies: readonly EventBody[]): string {
+  let text = ''
+  const renderer = create((part) => (text += part))
+  for (const body of bodies) renderer.event(event(body))
+  renderer.close?.()
+  return text
+}
+
+describe('the result on stdout', () => {
+  it('is one answer as it is, with a newline at its end', () => {
+    expect(
+      drawn(createAnswerRenderer, [started('prompt'), { type: 'answer', index: 0, count: 1, label: 'a', text: 'one' }]),
+    ).toBe('one\n')
+  })
+
+  it('heads several answers', () => {
+    const answers = ['one', 'two\n'].map((text, index): EventBody => ({
+      type: 'answer',
+      index,
+      count: 2,
+      label: `l${index}`,
+      text,
+    }))
+    expect(drawn(createAnswerRenderer, [started('prompt'), ...answers])).toBe('==> l0 <==\none\n\n==> l1 <==\ntwo\n')
+  })
+
+  it('has the prints and string outputs of an agent, and no prints of a prompt file', () => {
+    const print: EventBody = { type: 'print', name: 'x', text: 'hello' }
+    const outputs: EventBody[] = [
+      { type: 'output', output: 'text' },
+      { type: 'output', output: { a: 1 } },
+    ]
+    expect(drawn(createAnswerRenderer, [started('agent'), print, ...outputs])).toBe('hello\ntext\n')
+    expect(drawn(createAnswerRenderer, [started('prompt'), print])).toBe('')
+  })
+})
+
+describe('lines on stderr', () => {
+  const bodies: EventBody[] = [
+    started('prompt'),
+    { type: 'warning', message: 'careful', hint: 'do this' },
+    { type: 'print', name: 'p.lua', text: 'seen' },
+    { type: 'agent.started', name: 'main', kind: 'llm' },
+    {
+      type: 'usage',
+      model: 'm',
+      call: { ...noUsage, input: 1234, output: 5 },
+      total: noUsage,
+      cost_usd: 0.0021,
+      total_cost_usd: null,
+    },
+  ]
+
+  it.each([
+    ['quiet', ''],
+    ['normal', 'warning careful\n  do this\n[p.lua] seen\n'],
+    [
+      'verbose',
+      'run r a\nwarning careful\n  do this\n[p.lua] seen\nstart main\nmodel m 1,234 tokens in, 5 out, $0.0021\n',
+    ],
+  ] as const)('%s', (level, expected) => {
+    expect(drawn((write) => createStepRenderer(write, { paint: plain, level }), bodies)).toBe(expected)
+  })
+})
+
+it('writes one JSON line for each event', () => {
+  const text = drawn(createJsonRenderer, [started('prompt'), { type: 'item.delta', item_id: 'i', text: 'a\u2028\nb' }])
+  expect(text.endsWith('\n')).toBe(true)
+  expect(
+    text
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as RunEvent).type),
+  ).toEqual(['run.started', 'item.delta'])
+})
+
+describe('a plain run that takes long', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('says every half minute how far it is, and nothing after its end', () => {
+    let text = ''
+    const pulse = createPulseRenderer((part) => (text += part), { now: () => Date.now() })
+    pulse.event(event(started('prompt')))
+    pulse.event(event({ type: 'tasks.planned', count: 3, concurrency: 1 }))
+    vi.advanceTimersByTime(29_000)
+    expect(text).toBe('')
+    pulse.event(event({ type: 'task.completed', index: 0, label: 'a', output: '' }, 'task/0'))
+    vi.advanceTimersByTime(31_000)
+    expect(text).toBe('running 30s, 1/3 tasks\nrunning 1m 00s, 1/3 tasks\n')
+    pulse.close()
+    vi.advanceTimersByTime(90_000)
+    expect(text.split('\n').length).toBe(3)
+  })
+})
+
+describe('formats', () => {
+  it.each([
+    [950, '950ms'],
+    [3240, '3.2s'],
+    [125_400, '2m 05s'],
+  ])('%d ms is %s', (ms, text) => {
+    expect(formatDuration(ms)).toBe(text)
+  })
+
+  it.each([
+    [950, '0s'],
+    [59_999, '59s'],
+    [125_400, '2m 05s'],
+    [3_661_000, '1h 01m'],
+  ])('%d ms on the clock is %s', (ms, text) => {
+    expect(formatClock(ms)).toBe(text)
+  })
+
+  it('says nothing about tokens that were not counted', () => {
+    expect(formatUsage(noUsage)).toBe('')
+  })
+
+  it('makes one harmless line of anything', () => {
+    expect(oneLine('a\n\tb\u001b[2Jc\u0007', 20)).toBe('a b[2Jc')
+    expect(oneLine('äöü😀x', 4)).toBe('äöü…')
+  })
+})
+
+describe('colour', () => {
+  it.each([
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ FORCE_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '0' }, true, false],
+    [{ TERM: 'dumb' }, true, false],
+    [{ NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
+  ])('with %j on a terminal (%s): %s', (env, isTerminal, coloured) => {
+    expect(createPaint({ env, isTerminal })('red', 'x') !== 'x').toBe(coloured)
+  })
+})
+
+describe('text of others on a terminal', () => {
+  it.each([
+    ['plain\n\ttext äöü 日本 😀', 'plain\n\ttext äöü 日本 😀'],
+    ['a\r\nb', 'a\nb'],
+    ['\u001b[1;31mred\u001b[0m', 'red'],
+    ['a\u001b[2Jb', 'a␛[2Jb'],
+    ['\u001b]0;title\u0007', '␛]0;title␇'],
+    ['\u001b]8;;https://x.example\u001b\\link', '␛]8;;https://x.example␛\\link'],
+    ['over\rwritten\b', 'over␍written␈'],
+    ['\u009b2J\u007f\0', '\ufffd2J␡␀'],
+    ['user\u202e \u2066// admin\u2069', 'user\ufffd \ufffd// admin\ufffd'],
+    // what is taken out leaves nothing behind that could be joined to something new
+    ['\u001b\u001b[31m[2J', '␛[2J'],
+  ])('%j becomes %j', (text, shown) => {
+    expect(harmless(text)).toBe(shown)
+    expect(harmless(shown)).toBe(shown)
+  })
+
+  it('is harmless wherever an event has it', () => {
+    let text = ''
+    const renderer = withHarmlessText(createAnswerRenderer((part) => (text += part)))
+    renderer.event(event(started('prompt')))
+    renderer.event({ ...answer(0, 'x\u001b[2J'), label: 'l\u0007' } as ReturnType<typeof answer>)
+    expect(text).toBe('==> l␇ <==\nx␛[2J\n')
+  })
+
+  it('is one line in the live view, in one direction', () => {
+    expect(oneLine('a\n\tb\u001b[2Jc\u0007\u202ed\u001b[31m', 20)).toBe('a b[2Jcd')
+  })
+})
+
+it('shows JSON on a terminal with the same meaning and no control character', () => {
+  let json = ''
+  createJsonRenderer((text) => (json += text)).event(answer(0, 'a\u001b\u009b\u007f\u202e日'))
+  const shown = escapeControls(json)
+  expect(shown).toMatch(/^[^\p{Cc}\u202e]+\n$/u)
+  expect(JSON.parse(shown)).toEqual(JSON.parse(json))
+})

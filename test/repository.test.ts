@@ -1,0 +1,104 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const notOurs = new Set(['.git', 'node_modules', 'dist', 'coverage'])
+const textFile = /\.(?:ts|mts|js|mjs|json|md|lua|aip|toml|yaml|yml|txt|sh)$|^[A-Z]+$/
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return notOurs.has(entry.name) ? [] : filesBelow(path)
+    return entry.isFile() && textFile.test(entry.name) && path !== import.meta.filename ? [path] : []
+  })
+}
+
+const files = filesBelow(root)
+const read = (path: string): string => readFileSync(path, 'utf8')
+
+/** Names of documents that were there before the repository, and numbers of sections and decisions in them. */
+const outside = [
+  /\bDESIGN(?:\.md)?\s+["\d]/,
+  /(?<![\w/.@-])spec\/[a-z][\w-]*/,
+  /\b(?:lua-engines|conventions|pro-coder)\.md\b/,
+  /\bP-D\d/,
+  /\((?:[^()\n]*, )?D\d{1,2}(?:, [^()\n]*)?\)/,
+]
+
+describe('what the repository names', () => {
+  it('is found by the patterns that look for what is outside of it', () => {
+    const wrong = ['(DESIGN 8 "Budget")', 'see spec/engines.md D2', '(R289..R300, D38)', '(D29)', '(P-D8)']
+    expect(wrong.filter((text) => !outside.some((pattern) => pattern.test(text)))).toEqual([])
+    const right = ['test/spec/x', 'docs/aipack.md', 'a target.spec/agents', 'DESIGNED', '(R276)', '`D1`']
+    expect(right.filter((text) => outside.some((pattern) => pattern.test(text)))).toEqual([])
+  })
+
+  it('is inside of it: no file names a document or a decision that a reader cannot open', () => {
+    expect(files.length).toBeGreaterThan(800)
+    const found = files.flatMap((path) =>
+      read(path)
+        .split('\n')
+        .flatMap((line, index) =>
+          outside.some((pattern) => pattern.test(line)) ? [`${relative(root, path)}:${index + 1}: ${line.trim()}`] : [],
+        ),
+    )
+    expect(found).toEqual([])
+  })
+
+  it('exists: pages of docs/ that comments name', () => {
+    const named = files.flatMap((path) => {
+      const shown = relative(root, path)
+      if (/^docs\/|\/fixtures\//.test(shown)) return []
+      const lines = read(path).split('\n')
+      const text = shown.endsWith('.md') ? lines : lines.filter((line) => /^\s*(?:\/?\*|\/\/)/.test(line))
+      const pages = [...text.join('\n').matchAll(/(?<![\w/.-])docs\/[\w/.-]+\.md\b/g)]
+      return pages.map(([page]) => ({ shown, page }))
+    })
+    expect(named.length).toBeGreaterThan(20)
+    const missing = named.filter(({ page }) => !existsSync(join(root, page)))
+    expect(missing).toEqual([])
+  })
+})
+
+describe.each(['ARCHITECTURE.md', ...readdirSync(join(root, 'docs/design')).map((name) => `docs/design/${name}`)])(
+  '%s',
+  (page) => {
+    const text = read(join(root, page))
+
+    it('names only files that exist', () => {
+      // a path counts from the repository, from the page, or from a folder of src/
+      const below = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+      const folders = below.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
+      const places = [root, join(root, 'docs'), dirname(join(root, page)), join(root, 'src'), ...folders]
+      const named = [...text.matchAll(/(?<![\w/.@-])(?:\.\.\/)*(?:[\w@-]+\/)*[\w-]+(?:\.[\w-]+)*\.(?:ts|mjs|md)\b/g)]
+      const paths = named.map(([path]) => path).filter((path) => !path.endsWith('/x.ts'))
+      expect(paths.length).toBeGreaterThan(2)
+      expect(paths.filter((path) => !places.some((place) => existsSync(join(place, path))))).toEqual([])
+    })
+  },
+)
+
+describe('docs/decisions', () => {
+  it('name only files that exist', () => {
+    const folder = join(root, 'docs/decisions')
+    const missing = readdirSync(folder).flatMap((name) =>
+      [...read(join(folder, name)).matchAll(/`((?:src|test|scripts|agents)\/[^`\s]+)`/g)]
+        .filter(([, path = '']) => !existsSync(join(root, path)))
+        .map(([, path]) => `${name}: ${path}`),
+    )
+    expect(missing).toEqual([])
+  })
+})
+
+describe('the nouns of ARCHITECTURE.md', () => {
+  const rows = [...read(join(root, 'ARCHITECTURE.md')).matchAll(/^\| `(\w+)` \| ([\w/-]+\.ts) \|/gm)]
+
+  it.each(rows.map(([, noun = '', file = '']) => [noun, file]))('%s is exported by %s', (noun, file) => {
+    expect(read(join(root, 'src', file))).toMatch(
+      new RegExp(`^export (?:interface|type|const|function) ${noun}\\b`, 'm'),
+    )
+  })
+
+  it('are many', () => expect(rows.length).toBeGreaterThan(20))
+})
