@@ -220,7 +220,7 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   const code = codeOf(root)
   const detail = messageOf(root)
   const passing = (kind: 'network' | 'timeout', what: string): ModelFault => ({ class: kind, retryable: true, what })
-  const garbled = (what: string): ModelFault => ({ class: 'garbled', retryable: false, what: `${what} (${code})` })
+  const garbled = (what: string): ModelFault => ({ class: 'garbled', retryable: false, what })
   if (code === 'ECONNREFUSED') return passing('network', 'refused the connection: nothing listens there')
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return passing('network', `has no address that can be found (${code})`)
@@ -240,8 +240,12 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
       : 'Check the name in the base URL and the certificate; of an authority of your own, name the file in NODE_EXTRA_CA_CERTS.'
     return { class: 'network', retryable: false, what, detail: isPlain(code) ? '' : detail, hint }
   }
-  if (code.startsWith('HPE_')) return garbled('answered with something that is not HTTP')
-  if (code.startsWith('Z_') || code.startsWith('ERR_BUFFER')) return garbled('sent a body that cannot be decompressed')
+  // Node 24 gives errors of its HTTP parser no code
+  if (root instanceof Error && root.name === 'HTTPParserError')
+    return garbled('answered with something that is not HTTP')
+  if (code.startsWith('Z_') || code.startsWith('ERR_BUFFER')) {
+    return garbled(`sent a body that cannot be decompressed (${code})`)
+  }
   if (answering) return closedInTheMiddle
   if (cutCodes.includes(code)) return passing('network', 'closed the connection before it answered')
   return { class: 'network', retryable: false, what: 'could not be reached', detail }

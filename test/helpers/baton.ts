@@ -87,13 +87,18 @@ function runInOwnProcess(
 
 /** Every file below a folder with its content: compares what a run changed. */
 export function snapshot(folder: string): Readonly<Record<string, string>> {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return Object.fromEntries(
-    files.map(({ parentPath, name }) => [
-      join(parentPath, name).slice(folder.length + 1),
-      readFileSync(join(parentPath, name), 'utf8'),
-    ]),
+    filesBelow(folder).map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
   )
+}
+
+/** Without what links lead to: the recursion of Node 24 itself follows them. */
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return filesBelow(path)
+    return entry.isFile() ? [path] : []
+  })
 }
 
 export function jsonLines(text: string): readonly Record<string, unknown>[] {
