@@ -44,15 +44,21 @@ const layers = [
   [...run, 'run/execute-prompt.ts', 'run/child-run.ts', 'agent/conversation.ts'],
 ]
 
-/** The prelude of the Lua engine, compiled by the engine that was just built. */
-const { createWasmRuntime } = await import(pathToFileURL(join(out, 'script/lua54/engine.js')).href)
+/** The prelude of the Lua engine and the Lua parts of host modules, compiled by the engine that was just built. */
+const builtFile = (path) => import(pathToFileURL(join(out, path)).href)
+const { createWasmRuntime } = await builtFile('script/lua54/engine.js')
+const { hostModules } = await builtFile('script/host/index.js')
 const wasm = require.resolve('wasmoon/dist/glue.wasm')
-const prelude = Buffer.from(createWasmRuntime(new WebAssembly.Module(readFileSync(wasm))).prelude).toString('base64')
-const compiledPrelude = {
-  name: 'compiled-prelude',
+const backend = createWasmRuntime(new WebAssembly.Module(readFileSync(wasm)))
+const base64 = (bytes) => Buffer.from(bytes).toString('base64')
+const moduleCode = Object.fromEntries(
+  hostModules.flatMap(({ lua }) => lua ?? []).map((module) => [module.name, base64(backend.compileModule(module))]),
+)
+const compiledCode = {
+  name: 'compiled-code',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]lua54[\\/]prelude-code\.ts$/ }, () => ({
-      contents: `export const preludeCode = '${prelude}'`,
+    onLoad({ filter: /[\\/]lua54[\\/]compiled-code\.ts$/ }, () => ({
+      contents: `export const preludeCode = '${base64(backend.prelude)}'\nexport const moduleCode = ${JSON.stringify(moduleCode)}`,
     }))
   },
 }
@@ -62,7 +68,7 @@ const ownConstants = {
   name: 'own-constants',
   setup({ onResolve, onLoad }) {
     const users = new Set(['main.ts', 'code-cache.ts'].map((name) => join(root, 'src', name)))
-    onResolve({ filter: /\/(?:version|wasm-flag)\.ts$/ }, ({ importer, resolveDir, path }) =>
+    onResolve({ filter: /\/(?:version|wasm-flag|home)\.ts$/ }, ({ importer, resolveDir, path }) =>
       users.has(importer) ? { path: resolve(resolveDir, path), namespace: 'own' } : undefined,
     )
     onLoad({ filter: /^/, namespace: 'own' }, ({ path }) => ({ contents: readFileSync(path, 'utf8'), loader: 'ts' }))
@@ -80,7 +86,7 @@ const options = {
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  plugins: [...leanPackages(root), compiledPrelude, ownConstants],
+  plugins: [...leanPackages(root), compiledCode, ownConstants],
   logLevel: 'warning',
   // of the layers
   logOverride: { 'ignored-bare-import': 'silent' },

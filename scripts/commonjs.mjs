@@ -49,7 +49,39 @@ async function converted(text) {
     },
   )
   if (warnings.length > 0) throw new Error(warnings.map((warning) => warning.text).join('\n'))
-  return /\bmonotonicMs\b/.test(code) ? clock.code + code : code
+  const plain = withPlainExports(code)
+  return /\bmonotonicMs\b/.test(plain) ? clock.code + plain : plain
+}
+
+const exporting = /__export\(stdin_exports,\{([^{}]*)\}\);module\.exports=__toCommonJS\(stdin_exports\);/
+
+/**
+ * Exports as properties with values, set when the chunk has run, instead of one getter each that is made at the start and
+ * called at each use. What is assigned again later keeps its getter. No chunk needs another one that is still running: esbuild
+ * puts modules that import each other into one chunk.
+ */
+function withPlainExports(code) {
+  const [, list] = exporting.exec(code) ?? []
+  if (list === undefined) return code
+  const properties = [...list.matchAll(/("?[\w$]+"?):\(\)=>([\w$]+)/g)].map(([, name, local]) =>
+    isAssignedOnce(code, local) ? `${name}:${local}` : `get ${name}(){return ${local}}`,
+  )
+  const body = code
+    .replace(exporting, '')
+    .replace(/0&&\(module\.exports=\{[^{}]*\}\);?\s*$/, '')
+    .replace(/__toESM\((require\("\.\/[^"]+\.js"\))\)/g, '$1')
+  return `${body.trimEnd()}\nmodule.exports={${properties.join(',')}};\n`
+}
+
+function isAssignedOnce(code, local) {
+  const name = local.replaceAll('$', '\\$')
+  const assignments =
+    code.match(
+      new RegExp(`(?<![\\w$.])${name}(?:(?:[-+*/%&|^]|\\*\\*|<<|>>>?|&&|\\|\\||\\?\\?)?=(?![=>])|\\+\\+|--)`, 'g'),
+    ) ?? []
+  const isDeclared = new RegExp(`(?:function[* ]|class )${name}(?![\\w$])`).test(code)
+  const isInitialized = new RegExp(`(?:(?:var|let|const) |,)${name}=`).test(code)
+  return isDeclared ? assignments.length === 0 : assignments.length === 1 && isInitialized
 }
 
 /** One import of each of Node's modules instead of one for each source file that was put into the chunk: 110 in a run. */

@@ -48,6 +48,8 @@ function ownFolder({ env, home, build }: CodeCacheOptions): string {
 
 /** The folder, made if it is missing; undefined when somebody else may write it. */
 function privateFolder(folder: string): string | undefined {
+  // of an empty HOME
+  if (!isAbsolute(folder)) return undefined
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     removeOld(dirname(folder))

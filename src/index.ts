@@ -1,36 +1,60 @@
-import { homedir } from 'node:os'
-import { createQueue } from './base/concurrency.ts'
-import type { RunEvent } from './event/event.ts'
-import type { RunReport } from './wiring/conduct.ts'
-import { type StartOptions, startRun } from './runner.ts'
+import { resolve as absolute } from 'node:path'
+import { homeFolder } from './base/home.ts'
+import {
+  checkedOptions,
+  type PlaceOptions,
+  type ResumeOptions,
+  type RunOptions,
+  type WatchOptions,
+} from './library/options.ts'
+import { beginResume, beginRun, beginWatch, type Run, type WatchSession } from './library/runs.ts'
 
 export { BatonError, isBatonError, type ErrorCode } from './base/error.ts'
 export type { RunEvent } from './event/event.ts'
+export type { ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
+export type { Run, WatchedRun, WatchSession } from './library/runs.ts'
 export type { RunReport } from './wiring/conduct.ts'
 
-/** `cwd`, `env` and `home` are those of the process when left out. */
-export type RunOptions = Partial<Omit<StartOptions, 'log' | 'openBudget' | 'reuse' | 'prepare' | 'open' | 'runs'>>
-
-/** A run that has begun: its events in order, and how it ended. Reading the events is not necessary. */
-export interface Run extends AsyncIterable<RunEvent> {
-  /** Never rejects for what goes wrong with the run: the report has the error and the exit code. */
-  readonly result: Promise<RunReport>
-}
-
 /**
- * Runs a prompt file (`.md`) or an agent (`.aip`, `.lua`). It begins at once; events are kept until they are read.
+ * Runs a prompt file (`.md`), an agent (`.aip`, `.lua`) or `namespace@pack`. It begins at once.
  *
+ * @throws BatonError USAGE for options that do not exist or are of a wrong type
  * @example
  * const ask = run('ask.md', { model: 'offline::extractive' })
  * for await (const event of ask) if (event.type === 'answer') console.log(event.text)
  * const { exitCode } = await ask.result
  */
 export function run(file: string, options: RunOptions = {}): Run {
-  const events = createQueue<RunEvent>()
-  const result = startRun(
-    file,
-    { cwd: process.cwd(), env: process.env, home: homedir(), ...options },
-    events.push,
-  ).finally(events.end)
-  return { result, [Symbol.asyncIterator]: () => events[Symbol.asyncIterator]() }
+  const given = checkedOptions('run', { file }, options)
+  return beginRun(file, given, placeOf(given))
+}
+
+/**
+ * Goes on with a run that broke off, failed or waits: by its id, the beginning of one, or `last` for the newest that has
+ * not succeeded. What is finished is not done again.
+ *
+ * @throws BatonError USAGE for options that do not exist or are of a wrong type
+ */
+export function resume(run: string, options: ResumeOptions = {}): Run {
+  const given = checkedOptions('resume', { run }, options)
+  return beginResume(run, given, placeOf(given))
+}
+
+/**
+ * Runs, and runs again whenever something that the last run has read changes. The runs share a budget, and parts that are
+ * not affected are reused.
+ *
+ * @throws BatonError USAGE for options that do not exist or are of a wrong type
+ */
+export function watch(file: string, options: WatchOptions = {}): WatchSession {
+  const given = checkedOptions('watch', { file }, options)
+  return beginWatch(file, given, placeOf(given))
+}
+
+function placeOf({
+  cwd = process.cwd(),
+  env = process.env,
+  home = homeFolder(),
+}: PlaceOptions): Required<PlaceOptions> {
+  return { cwd: absolute(cwd), env, home }
 }

@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
-import { homedir } from 'node:os'
 import type { Writable } from 'node:stream'
+import { homeFolder } from './base/home.ts'
 import { BatonError, closedPipe, messageOf, OutputLost, StopSignal } from './base/error.ts'
 import type { CommandIo } from './cli/io.ts'
 import { runProgram } from './cli/program.ts'
@@ -54,8 +54,9 @@ function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
   return {
     env: process.env,
     cwd: process.cwd(),
-    home: homedir(),
+    home: homeFolder(),
     input: () => process.stdin,
+    inputKind,
     out: outlet.write,
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY === true,
@@ -73,6 +74,20 @@ function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
     },
     interrupt: () => void process.kill(process.pid, 'SIGINT'),
     suspend: () => void process.kill(process.pid, 'SIGTSTP'),
+  }
+}
+
+function inputKind(): ReturnType<CommandIo['inputKind']> {
+  try {
+    const status = fstatSync(0)
+    // whether it is a terminal is not asked here: Node loads five modules for that
+    if (status.isCharacterDevice()) return 'device'
+    if (status.isFIFO()) return 'pipe'
+    if (status.isSocket()) return 'socket'
+    return status.isFile() && status.size > 0 ? 'file' : 'none'
+  } catch {
+    // it is closed
+    return 'none'
   }
 }
 

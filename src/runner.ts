@@ -1,12 +1,19 @@
 import { join } from 'node:path'
-import { defined } from './base/json.ts'
+import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
-import type { RunJournal } from './journal/journal.ts'
 import { createMemoryJournal } from './journal/memory.ts'
 import { isOnNetwork } from './journal/network.ts'
 import { newRunId, runsFolder } from './journal/run-id.ts'
 import { openRun } from './journal/store.ts'
-import { conduct, type OpenParts, type RunPlan, type RunReport, type Surroundings } from './wiring/conduct.ts'
+import { whyUnwritable } from './journal/writable.ts'
+import {
+  conduct,
+  type OpenedRun,
+  type OpenParts,
+  type RunPlan,
+  type RunReport,
+  type Surroundings,
+} from './wiring/conduct.ts'
 import { decidingVariables, factsOf, type Invocation, recordStart } from './run/record.ts'
 import { createStoredSources } from './run/stored-sources.ts'
 import { runFolders } from './wiring/load-run.ts'
@@ -14,22 +21,27 @@ import { version } from './version.ts'
 
 export interface StartOptions extends Surroundings {
   readonly cwd: string
-  /** `-i` values: one task for each. */
-  readonly inputs?: readonly string[]
+  /** `-i` values: one task for each. Those of a prompt file are texts. */
+  readonly inputs?: readonly Json[]
   /** `-f` globs, relative to `cwd`: one task for each file. */
   readonly onFiles?: readonly string[]
-  /** `--dry`: `req` calls no model, `res` leaves Output sections out. */
-  readonly dry?: 'req' | 'res'
+  /** `--dry`: `req` calls no model, `res` leaves Output sections out, `changes` shows file changes and makes none. */
+  readonly dry?: 'req' | 'res' | 'changes'
   /** `-m`: model of the main agent. */
   readonly model?: string
   /** `-c key=value`. */
   readonly overrides?: readonly string[]
   /** `-p`: the prompt itself; the name of the file then only names it in messages. */
   readonly text?: string
+  /** What stands in standard input: context of the prompt, the input of an agent. */
+  readonly stdin?: string
   /** `--var name=value`: values of the variables of `[input]`. */
   readonly vars?: readonly string[]
-  /** `--output-schema`: a file with the JSON Schema of the answer, relative to `cwd`; wins over `[output]`. */
-  readonly outputSchema?: string
+  /** The JSON Schema of the answer, or a file with it (`--output-schema`), relative to `cwd`; wins over `[output]`. */
+  readonly outputSchema?: string | JsonObject
+  /** Files that the result and the record are written to by who starts the run: a resume does so too. Absolute. */
+  readonly output?: string
+  readonly record?: string
   /** How long a call may wait for an overloaded host when no file says so, in milliseconds; 0 when left out. */
   readonly patienceMs?: number
   /** Told the folder of the run's record, once it has begun. */
@@ -59,11 +71,11 @@ export function startRun(file: string, options: StartOptions, listener: Listener
         if (open !== undefined) return open(target, parts)
         const { workspace, settings } = target
         const folder = join(runs ?? runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), id)
-        const journal = await openJournal(folder, parts)
+        const opened = await openJournal(folder, parts)
         const folders = runFolders({ workspace, home })
-        recordStart(journal, target, { id, version, facts: { ...factsOf(invocation), folders }, sources })
-        options.onRecord?.(folder)
-        return { journal, folder }
+        recordStart(opened.journal, target, { id, version, facts: { ...factsOf(invocation), folders }, sources })
+        if (opened.folder !== undefined) options.onRecord?.(folder)
+        return opened
       },
     },
     options,
@@ -73,7 +85,7 @@ export function startRun(file: string, options: StartOptions, listener: Listener
 
 function invocationOf(file: string, options: StartOptions): Invocation {
   const { cwd, env, inputs = [], onFiles = [], overrides = [], vars = [], patienceMs = 0 } = options
-  const { dry, model, text, outputSchema } = options
+  const { dry, model, text, stdin, outputSchema, output, record } = options
   return {
     file,
     cwd,
@@ -83,17 +95,24 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     vars,
     patienceMs,
     env: decidingVariables(env),
-    ...defined({ dry, model, text, outputSchema }),
+    ...defined({ dry, model, text, stdin, outputSchema, output, record }),
   }
 }
 
-async function openJournal(folder: string, { bus, mask }: OpenParts): Promise<RunJournal> {
+/** The record of a run in its folder; in memory where that cannot be, which does not keep anybody from work. */
+async function openJournal(folder: string, { bus, mask }: OpenParts): Promise<OpenedRun> {
   const now = (): Date => new Date()
-  if (!isOnNetwork(folder)) return openRun({ folder, now, mask })
+  const why = isOnNetwork(folder) ? `${folder} is on a network file system` : unwritableText(folder)
+  if (why === undefined) return { journal: await openRun({ folder, now, mask }), folder }
   bus.send([], {
     type: 'warning',
-    message: `${folder} is on a network file system: this run is not recorded and cannot be resumed`,
-    hint: 'Set [runs] dir in your config file to a local folder.',
+    message: `${why}: this run is not recorded and cannot be resumed`,
+    hint: 'Set [runs] dir in your config file to a local folder that you can write to.',
   })
-  return createMemoryJournal({ now, mask })
+  return { journal: createMemoryJournal({ now, mask }) }
+}
+
+function unwritableText(folder: string): string | undefined {
+  const why = whyUnwritable(folder)
+  return why === undefined ? undefined : `no file can be made in ${folder} (${why})`
 }

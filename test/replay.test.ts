@@ -222,3 +222,34 @@ it('refuses what is no record', async () => {
   await expect(replay({ record: cassette })).rejects.toThrow('is not a cassette')
   await expect(replay({ record: { kind: 'run', folder: tempTree() } })).rejects.toThrow('cannot be replayed')
 })
+
+it('calls that look at the files before they act find what they found then', async () => {
+  const cwd = tempTree({
+    'there.txt': 'there\n',
+    'empty.txt': '\n',
+    'folder/x.txt': 'x',
+    'a.lua': `
+local new = aip.file.ensure_exists("new.txt", "made\\n")
+local old = aip.file.ensure_exists("there.txt", "not written\\n")
+local filled = aip.file.ensure_exists("empty.txt", "filled\\n", { content_when_empty = true })
+local listed = aip.cmd.exec("cat", { "x.txt" }, { cwd = "folder" })
+return { new.path, old.path, filled.path, listed.stdout, aip.file.ensure_dir("folder"), aip.file.ensure_dir("made") }
+`,
+  })
+  let record = ''
+  const env = { BATON_HOME: join(home, 'baton'), PATH: process.env['PATH'] }
+  const report = await startRun('a.lua', { cwd, env, home, onRecord: (kept) => (record = kept) }, () => {})
+  expect(report).toMatchObject({ exitCode: 0 })
+  expect(readFileSync(join(cwd, 'empty.txt'), 'utf8')).toBe('filled\n')
+
+  const again = () =>
+    replayRun(
+      undefined,
+      { record: { kind: 'run', folder: record }, cwd, home, env: {}, observations: 'recorded' },
+      () => {},
+    )
+  expect(await again()).toMatchObject({ exitCode: 0, isSameResult: true, replayed: { command: 1, file: 3 } })
+  for (const path of ['there.txt', 'new.txt', 'empty.txt', 'folder', 'made'])
+    rmSync(join(cwd, path), { recursive: true })
+  expect(await again()).toMatchObject({ exitCode: 0, isSameResult: true, replayed: { command: 1, file: 3 } })
+})

@@ -101,6 +101,38 @@ describe('a resume does nothing and says why', () => {
     expect(await refusal()).toMatchObject(undecided)
   })
 
+  it('and says what stands there, and what each choice leads to', async () => {
+    const change = { op: 'write', path: 'a.md', before: 'x', after: 'y' }
+    const at = 'task/0/pre_task/0:a/data#0'
+    const { refusal } = await recorded([
+      { k: 'started', p: at, kind: 'file', repeat: 'safe', fp: 'f', request: change },
+      end,
+    ])
+    expect(await refusal()).toMatchObject({
+      code: 'UNCERTAIN',
+      message: expect.stringMatching(
+        `1.2  write of a.md at ${at}: a.md has 11 bytes now, last changed at .* UTC: neither as before the change nor as after it$`,
+      ),
+      hint: `Look, then resume with one of these for each:
+  --uncertain 1.2=redo  the change is made to what stands there now
+  --uncertain 1.2=done  what stands there now is kept
+  --uncertain 1.2=fail  it counts as failed: who asked for it gets an error`,
+    })
+  })
+
+  it('when another choice was made before; the same one is accepted', async () => {
+    const other: Entry = { ...command, p: 'task/1/pre_task/0:a/data#0' }
+    const { refusal } = await recorded([command, { k: 'choice', p: command.p, of: [1, 2], choice: 'done' }, other, end])
+    expect(await refusal({ uncertain: ['1.2=redo'] })).toMatchObject({
+      code: 'USAGE',
+      message: '--uncertain 1.2: it was decided before: done',
+    })
+    expect(await refusal({ uncertain: ['1.2=done'] })).toMatchObject({
+      code: 'UNCERTAIN',
+      message: expect.stringContaining('1.4  command'),
+    })
+  })
+
   it('when the script has died of an effect that was said to have failed', async () => {
     const { refusal } = await recorded([command, { k: 'choice', p: command.p, of: [1, 2], choice: 'fail' }, end])
     expect(await refusal()).toMatchObject({ code: 'UNCERTAIN', message: expect.stringContaining('1.2  command') })

@@ -1,20 +1,32 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import * as surface from '../src/index.ts'
 import { version } from '../src/version.ts'
 import { root } from './helpers/baton.ts'
 
 it('exports these names', () => {
-  expect(Object.keys(surface).toSorted()).toEqual(['BatonError', 'isBatonError', 'run'])
+  expect(Object.keys(surface).toSorted()).toEqual(['BatonError', 'isBatonError', 'resume', 'run', 'watch'])
   const source = readFileSync(join(root, 'src/index.ts'), 'utf8')
-  const types = [
-    ...source.matchAll(/^export (?:type|interface) (\w+)|^export type \{ (\w+) \}|type (\w+) \} from/gm),
-  ].map((match) => match[1] ?? match[2] ?? match[3])
-  expect(types.filter((name) => name !== undefined).toSorted()).toEqual(
-    ['ErrorCode', 'Run', 'RunEvent', 'RunOptions', 'RunReport'].toSorted(),
+  const types = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+    names.split(',').map((name) => name.replace('type', '').trim()),
   )
+  expect(types.toSorted()).toEqual([
+    'BatonError',
+    'ErrorCode',
+    'ResumeOptions',
+    'Run',
+    'RunEvent',
+    'RunOptions',
+    'RunReport',
+    'WatchOptions',
+    'WatchSession',
+    'WatchedRun',
+    'isBatonError',
+  ])
+  // it fits on a page
+  expect(source.split('\n').length).toBeLessThan(70)
 })
 
 it('has one version', () => {
@@ -22,7 +34,7 @@ it('has one version', () => {
   expect(version).toBe(packaged)
 })
 
-it('packs the command, the library, agents, pipelines and starters, and nothing else', () => {
+it('packs the command, the library, its documents, agents, pipelines and starters, and nothing else', () => {
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: root,
@@ -32,11 +44,13 @@ it('packs the command, the library, agents, pipelines and starters, and nothing 
   ) as [{ files: { path: string }[] }]
   const folders = new Set(packed.files.map(({ path }) => (path.includes('/') ? `${path.split('/')[0]}/` : path)))
   expect([...folders].toSorted()).toEqual([
+    'ARCHITECTURE.md',
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
     'agents/',
     'dist/',
+    'docs/',
     'package.json',
     'pipelines/',
     'starters/',
@@ -48,9 +62,35 @@ it('packs the command, the library, agents, pipelines and starters, and nothing 
       'dist/bin/glue.wasm',
       'dist/index.js',
       'dist/index.d.ts',
+      'docs/library.md',
       'agents/context-builder.aip',
       'pipelines/quickstart.md',
       'starters/pack/pack.toml',
     ]),
   )
+
+  // a map without its source is of no use
+  expect(paths.filter((path) => path.endsWith('.map'))).toEqual([])
+  for (const document of paths.filter((path) => path.endsWith('.md') && /^(?:docs\/|[A-Z]+\.md$)/.test(path))) {
+    const text = readFileSync(join(root, document), 'utf8')
+    const links = [...text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
+    const targets = links.map((target) => join(dirname(document), target).replace(/\/$/, ''))
+    const isPacked = (target: string): boolean => paths.some((path) => path === target || path.startsWith(`${target}/`))
+    expect(
+      targets.filter((target) => !isPacked(target)),
+      document,
+    ).toEqual([])
+  }
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  const code = [
+    ...sources.map((name) => join('src', name)),
+    ...paths.filter((path) => /^(?:agents|pipelines|starters)\//.test(path)),
+  ]
+  const pages = code.flatMap(
+    (file) => readFileSync(join(root, file), 'utf8').match(/(?<!file_path=")\bdocs\/[\w-]+\.md/g) ?? [],
+  )
+  expect(pages.length).toBeGreaterThan(2)
+  expect([...new Set(pages)].filter((page) => !paths.includes(page))).toEqual([])
 })

@@ -20,14 +20,17 @@ export async function runAip(run: ScriptRun, document: AipDocument): Promise<Scr
   const { agent } = run.request
   const start = await inSection(agent, document.beforeAll, () => runBeforeAll(run, document))
   if (start.kind === 'skip') return { kind: 'script', end: 'skipped', reason: start.reason }
-  if (start.kind === 'redo') return { kind: 'script', end: 'redo', outputs: [], failedInputs: 0 }
+  if (start.kind === 'redo') return { kind: 'script', end: 'redo', outputs: [], failedInputs: 0, afterAll: undefined }
 
-  const results = await runTasks(run, document, start)
+  const inputs = taskInputs(document, start.inputs)
+  const results = await runTasks(run, document, { ...start, inputs })
   const outputs = results.map(({ output }) => output)
   const failedInputs = results.filter(({ failed }) => failed).length
-  const last = await inSection(agent, document.afterAll, () => runAfterAll(run, document, { ...start, outputs }))
-  if (last.kind === 'redo') return { kind: 'script', end: 'redo', outputs, failedInputs }
-  return { kind: 'script', end: 'done', outputs, failedInputs, afterAll: last.value }
+  const last = await inSection(agent, document.afterAll, () =>
+    runAfterAll(run, document, { ...start, inputs, outputs }),
+  )
+  const end = readDirective(last).kind === 'redo' ? 'redo' : 'done'
+  return { kind: 'script', end, outputs, failedInputs, afterAll: last }
 }
 
 export interface Started {
@@ -75,10 +78,22 @@ function readInputs(value: Json | undefined, before: readonly Json[] | null): re
   throw new BatonError('SCRIPT_FAILED', 'inputs of aip.flow.before_all_response must be a list')
 }
 
+/** One task without input when there are none; files say how they are shown. */
+function taskInputs({ data, output, parts }: AipDocument, given: readonly Json[] | null): readonly Json[] | null {
+  const hasTaskSections = data !== undefined || output !== undefined || parts.length > 0
+  if (hasTaskSections && (given ?? []).length === 0) return [null]
+  return given?.map(withDisplay) ?? null
+}
+
+function withDisplay(input: Json): Json {
+  if (!isJsonObject(input) || '_display' in input) return input
+  const { _type: type, path } = input
+  const isFile = type === 'FileInfo' || type === 'FileRecord'
+  return isFile && typeof path === 'string' ? { ...input, _display: path } : input
+}
+
 async function runTasks(run: ScriptRun, document: AipDocument, start: Started): Promise<readonly AipTaskResult[]> {
-  const hasTaskSections = document.data !== undefined || document.output !== undefined || document.parts.length > 0
-  const given = start.inputs ?? []
-  const inputs = given.length === 0 && hasTaskSections ? [null] : given
+  const inputs = start.inputs ?? []
   const { context } = run.section
   return mapSiblings(
     inputs,
@@ -109,17 +124,16 @@ async function runAfterAll(
   { section }: ScriptRun,
   { afterAll }: AipDocument,
   { inputs, outputs, beforeAll, options }: Started & { readonly outputs: readonly Json[] },
-): Promise<{ readonly kind: 'value'; readonly value: Json | undefined } | { readonly kind: 'redo' }> {
-  if (afterAll === undefined) return { kind: 'value', value: undefined }
+): Promise<Json | undefined> {
+  if (afterAll === undefined) return undefined
   const variables = {
     inputs: inputs ?? undefined,
     outputs: outputs.length > 0 ? outputs : undefined,
     before_all: beforeAll,
     options,
   }
-  const value = await section.run(
+  return section.run(
     { text: afterAll.text, variables },
     { context: below(section.context, { kind: 'section', name: 'after_all' }), stage: 'after_all' },
   )
-  return readDirective(value).kind === 'redo' ? { kind: 'redo' } : { kind: 'value', value }
 }

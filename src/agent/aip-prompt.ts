@@ -6,6 +6,7 @@ import { type Message, textMessage, textOf } from '../event/message.ts'
 import { type AipDocument, type AipPart, placeOfOption, readCacheOption } from '../prompt/aip.ts'
 import { type RenderTemplate, loadTemplates } from '../prompt/template.ts'
 import { type AttachmentSource, loadAttachments } from './attachments.ts'
+import { trimEnd, trimStart } from '../script/host/text-lines.ts'
 import { fallbackModels, modelOf } from './options.ts'
 import type { ScriptRun } from './script-run.ts'
 
@@ -94,14 +95,15 @@ async function renderPart(
   return { ...textMessage(role, rendered.slice(end + 1)), ...(cache ? { cache: true } : {}) }
 }
 
-/** What Output sees of an answer, in the shape packs read. Without a known price there is no `price_usd`. */
+/** What Output sees of an answer, in the shape packs read: trimmed as in AIPack. Without a known price there is no `price_usd`. */
 function aiResponse({ text, reasoning, model, spent, seconds }: ModelResult, options: JsonObject): JsonObject {
   const { usage, costUsd } = spent
   const price = costUsd === null ? undefined : Math.round(costUsd * 1e6) / 1e6
   const duration = Math.round(seconds * 1000) / 1000
+  const content = trimStart(trimEnd(text))
   const temperature = typeof options['temperature'] === 'number' ? ` | Temperature: ${options['temperature']}` : ''
   return {
-    ...(text === '' ? {} : { content: text }),
+    ...(content === '' ? {} : { content }),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     model_name: model.name,
     adapter_kind: model.provider,

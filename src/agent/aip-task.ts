@@ -85,7 +85,7 @@ async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipT
     case 'data':
       return {
         kind: 'run',
-        input: directive.response['input'] ?? input,
+        input: directive.response['input'] === undefined ? input : directive.response['input'],
         data: directive.response['data'],
         attachments: readAttachments(directive.response['attachments']),
         options: mergeOptions(options, optionsOf(directive.response, 'data_response')),

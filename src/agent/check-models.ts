@@ -65,7 +65,7 @@ export async function refuseUnpriced(
   for (const { priced, label } of models) {
     if (priced.isFree || (await prices()).perToken(priced) !== undefined) continue
     throw new BatonError('BUDGET', `no price is known for ${label}, so a limit in dollars cannot hold`, {
-      hint: 'Name another model, limit [budget] tokens or calls, or set [budget] unpriced = "allow".',
+      hint: 'Give its price in [prices] of your config file, name another model, limit [budget] tokens or calls, or set [budget] unpriced = "allow".',
     })
   }
 }

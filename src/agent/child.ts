@@ -21,7 +21,7 @@ export interface ChildCall {
 
 /**
  * `aip.agent.run`: finds the agent from the caller's folder, runs it and waits.
- * A child does not take its parent's front matter. Null outputs are nil in the list. The outputs of a prompt
+ * A child does not take its parent's front matter. Null outputs are nil in the list, which is nil when there was no task. The outputs of a prompt
  * file are its answers.
  * @throws BatonError when the agent is missing, cyclic or fails; then with the line that failed in its text
  */
@@ -41,8 +41,9 @@ export async function runChild(
     .catch((error: unknown) => {
       throw toldError(error, context.scope.folders.workspace)
     })
+  const outputs = outputsOf(result).map((output) => output ?? undefined)
   return {
-    outputs: outputsOf(result).map((output) => output ?? undefined),
+    outputs: outputs.length === 0 ? undefined : outputs,
     after_all: afterAllOf(result) ?? undefined,
     redo_requested: result.end === 'redo',
   }
@@ -55,7 +56,7 @@ function outputsOf(result: ScriptResult | PromptResult): readonly Json[] {
 }
 
 function afterAllOf(result: ScriptResult | PromptResult): Json | undefined {
-  if (result.end !== 'done') return undefined
+  if (result.end === 'skipped') return undefined
   return result.kind === 'prompt' ? result.value : result.afterAll
 }
 

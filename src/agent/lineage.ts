@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
-import { sha256 } from '../base/hash.ts'
-import { canonicalJson, type Json } from '../base/json.ts'
+import { canonicalHash } from '../base/hash.ts'
+import type { Json } from '../base/json.ts'
 import { type Ancestor, type RunContext, withScope } from '../event/context.ts'
 
 /** How deep agents may run agents. */
@@ -13,7 +13,7 @@ const maxDepth = 8
  * @throws BatonError AGENT_CYCLE naming the path, LIMIT beyond the depth
  */
 export function descend(agent: Pick<Ancestor, 'name' | 'file'>, input: Json, context: RunContext): RunContext {
-  const ancestor: Ancestor = { name: agent.name, file: agent.file, call: sha256(canonicalJson(input)) }
+  const ancestor: Ancestor = { name: agent.name, file: agent.file, call: canonicalHash(input) }
   const path = [...context.scope.ancestors, ancestor]
   const again = context.scope.ancestors.some(({ file, call }) => file === ancestor.file && call === ancestor.call)
   const repeated = new Set(path.map(({ file }) => file)).size < path.length

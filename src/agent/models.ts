@@ -1,6 +1,7 @@
 import type { ModelTimeouts } from '../model/call.ts'
 import { createProvider } from '../model/create.ts'
 import type { ModelChoice, ModelSources } from '../model/choice.ts'
+import { ownPrice, type OwnPrices } from '../model/own-price.ts'
 import type { PricedModel } from '../model/prices.ts'
 import { chooseModelFor } from '../model/select.ts'
 import { findLocalModel } from '../model/local.ts'
@@ -9,10 +10,14 @@ import type { ChosenModel } from './parts.ts'
 
 export interface ModelChooserOptions {
   readonly sources: ModelSources
+  /** What the user says models cost. */
+  readonly prices?: OwnPrices
   readonly timeouts: ModelTimeouts
   /** `agents/models.toml`, absolute. */
   readonly tableFile: string
   readonly signal: AbortSignal
+  /** As in `chooseModelFor`. */
+  readonly isAttended: boolean
   /** Told once what a person should know about a choice. */
   readonly onNotice: (notice: string) => void
 }
@@ -20,9 +25,11 @@ export interface ModelChooserOptions {
 /** Turns model names into providers; each name is looked up and made once per run. */
 export function createModelChooser({
   sources,
+  prices = {},
   timeouts,
   tableFile,
   signal,
+  isAttended,
   onNotice,
 }: ModelChooserOptions): (name: string | undefined) => Promise<ChosenModel> {
   let table: Promise<ModelTable> | undefined
@@ -33,6 +40,7 @@ export function createModelChooser({
     const choice = await chooseModelFor(name, sources, {
       loadTable: () => (table ??= loadModelTable(tableFile)),
       findLocal: () => findLocalModel({ env: sources.env, signal }),
+      isAttended,
     })
     const provider = await createProvider(choice, { env: sources.env, timeouts })
     if (choice.notice !== undefined) onNotice(choice.notice)
@@ -41,7 +49,7 @@ export function createModelChooser({
       provider,
       model,
       label,
-      priced: pricedModel(choice),
+      priced: pricedModel(choice, prices),
       unsent: unsentOf({ provider, label }),
       ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
     }
@@ -66,8 +74,12 @@ export function createModelChooser({
   }
 }
 
-function pricedModel({ provider, model }: ModelChoice): PricedModel {
+/** What the price of a model is looked up by. One that the user gives a price is not free. */
+export function pricedModel({ provider, model, label }: ModelChoice, prices: OwnPrices): PricedModel {
   if (provider.kind === 'offline') return { provider: 'offline', baseUrl: undefined, model, isFree: true }
   const { name, baseUrl, isFree } = provider
-  return { provider: name, baseUrl, model, isFree }
+  const own = ownPrice(prices, { model, label })
+  return own === undefined
+    ? { provider: name, baseUrl, model, isFree }
+    : { provider: name, baseUrl, model, isFree: false, own }
 }

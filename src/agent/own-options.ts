@@ -23,11 +23,13 @@ export interface OwnOptions {
  */
 export async function readOwnOptions(
   { file, text }: Pick<ScriptAgent, 'file' | 'text'>,
-  { options }: AipDocument,
+  { options: block }: AipDocument,
 ): Promise<OwnOptions> {
-  if (options === undefined) return { values: {}, issues: [], unknown: [], placeOf: async () => ({ file }) }
-  const { data, locate } = await readTable(file, text, options)
-  const { values, findings, unknown } = checkAgentOptions(data, [])
+  if (block === undefined) return { values: {}, issues: [], unknown: [], placeOf: async () => ({ file }) }
+  const { data, locate } = await readTable(file, text, block)
+  // tests are for baton test
+  const { test: _, ...options } = data
+  const { values, findings, unknown } = checkAgentOptions(options, [])
   const source = { file, text, locate }
   return {
     values,

@@ -42,10 +42,13 @@ function withoutLabels(value: JsonObject): JsonObject {
  * variables are filled by those of the same name of the file that names it, else by its params.
  */
 export function questionPromptInput(question: JsonObject): PromptInput {
-  const { instruction, params, vars } = question
+  const { instruction, params, vars, stdin } = question
   return {
     value: question,
-    text: partsText(textOf(instruction), [taskPart(question)]),
+    text: partsText(textOf(instruction), [
+      stdin === undefined ? '' : quote('stdin', '', textOf(stdin)),
+      taskPart(question),
+    ]),
     variables: {
       values: { ...ownParams(params), ...(isJsonObject(vars) ? vars : {}) },
       others: 'ignored',

@@ -98,10 +98,10 @@ function packsOf({ packRoots, builtInDir }: InventoryPlaces): readonly PlacedPac
 const isMain = /^main\.(?:aip|lua)$/
 
 async function packAgents({ identity, dir, root, shadowedBy }: PlacedPack): Promise<Group> {
-  const files = agentFiles(dir, 2).filter(
+  const agents = agentFiles(dir, 2).filter(
     (file) => relative(dir, file).split(sep).length === 1 || isMain.test(basename(file)),
   )
-  const items = await describeAll(files, (file) => {
+  const items = await describeAll([...agents, ...promptFiles(dir)], (file) => {
     const path = withoutEnding(slashed(relative(dir, file))).replace(/(?:^|\/)main$/, '')
     return path === '' ? identity : `${identity}/${path}`
   })
@@ -125,6 +125,25 @@ function agentFiles(folder: string, depth: number): readonly string[] {
     }
     return /\.(?:aip|lua)$/.test(entry.name) ? [path] : []
   })
+}
+
+/** Prompt files of a pack, in it and in its folders: Markdown that begins with front matter. */
+function promptFiles(folder: string, depth = 2): readonly string[] {
+  if (depth === 0) return []
+  return entriesOf(folder).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return entry.name.startsWith('.') ? [] : promptFiles(path, depth - 1)
+    return entry.name.endsWith('.md') && hasFrontMatter(path) ? [path] : []
+  })
+}
+
+function hasFrontMatter(file: string): boolean {
+  try {
+    return /^\uFEFF?\s*(?:(?:\+{3}|-{3})[ \t]*\r?\n|`{3,}(?:toml|ya?ml)[ \t]*\r?\n#!meta)/.test(readSourceFile(file))
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return false
+  }
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

@@ -27,6 +27,26 @@ export const systemClock: Clock = {
 /** A longer timer of Node ends at once. */
 export const longestTimer = 2 ** 31 - 1
 
+/**
+ * How much longer, in milliseconds, a time limit waits that passed this long ago: what has arrived meanwhile is read before
+ * it is judged. A timer that comes late was held up, for example because the process was stopped or the machine asleep.
+ */
+export function catchUpMs(lateMs: number): number {
+  return lateMs > 50 ? 1_000 : 1
+}
+
+/** Calls `onEnd` when this much time has passed, after what arrived until then. Returns the function that ends it. */
+export function startLimit(ms: number, onEnd: () => void): () => void {
+  const end = performance.now() + ms
+  let timer: NodeJS.Timeout
+  const wait = (): void => {
+    const left = end - performance.now()
+    timer = left > 0 ? setTimeout(wait, Math.min(left, longestTimer)) : setTimeout(onEnd, catchUpMs(-left))
+  }
+  wait()
+  return () => clearTimeout(timer)
+}
+
 const units = [
   ['d', 86_400],
   ['h', 3_600],

@@ -131,37 +131,62 @@ export function createInOrder<T>(
   }
 }
 
-/** Pushed items, read as an async iterable. Reading ends after `end()`, when everything pushed has been read. */
-export interface Queue<T> extends AsyncIterable<T> {
+/**
+ * Pushed items for any number of readers, each of which gets all of them in order. Readers that begin before the first
+ * item is read get everything; later ones what is pushed from then on, so that memory is bounded by the slowest reader.
+ */
+export interface Broadcast<T> extends AsyncIterable<T> {
   readonly push: (item: T) => void
-  readonly end: () => void
+  /** Readers end, or throw the error, once they have read everything. */
+  readonly end: (error?: unknown) => void
 }
 
-export function createQueue<T>(): Queue<T> {
-  const items: T[] = []
-  let ended = false
-  let wake = (): void => {}
+interface BroadcastReader<T> {
+  items: T[]
+  wake: () => void
+}
 
-  async function* read(): AsyncGenerator<T> {
-    for (;;) {
-      while (items.length > 0) yield items.shift() as T
-      if (ended) return
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
+export function createBroadcast<T>(): Broadcast<T> {
+  const readers = new Set<BroadcastReader<T>>()
+  let early: T[] | undefined = []
+  let ending: { readonly error?: unknown } | undefined
+
+  async function* read(reader: BroadcastReader<T>): AsyncGenerator<T> {
+    try {
+      for (;;) {
+        const { items } = reader
+        reader.items = []
+        for (const item of items) {
+          early = undefined
+          yield item
+        }
+        if (reader.items.length > 0) continue
+        if (ending !== undefined) break
+        await new Promise<void>((resolve) => (reader.wake = resolve))
+      }
+      if (ending.error !== undefined) throw ending.error
+    } finally {
+      readers.delete(reader)
     }
   }
 
   return {
     push(item) {
-      items.push(item)
-      wake()
+      early?.push(item)
+      for (const reader of readers) {
+        reader.items.push(item)
+        reader.wake()
+      }
     },
-    end() {
-      ended = true
-      wake()
+    end(error) {
+      ending = { error }
+      for (const { wake } of readers) wake()
     },
-    [Symbol.asyncIterator]: read,
+    [Symbol.asyncIterator]() {
+      const reader = { items: [...(early ?? [])], wake: () => {} }
+      readers.add(reader)
+      return read(reader)
+    },
   }
 }
 

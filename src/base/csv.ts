@@ -40,7 +40,7 @@ export type CsvWriter = (row: readonly string[], dialect: CsvDialect) => string
 export async function loadCsvReader(): Promise<CsvReader> {
   const { parse, CsvError } = await import('csv-parse/sync')
   return (data, reading) => {
-    const bytes = typeof data === 'string' ? Buffer.from(data) : data
+    const bytes = withOneEscape(data, reading)
     try {
       const rows = parse(bytes, readOptions(reading))
       if (reading.trim) return rows.map((row) => row.map((cell) => cell.trim()))
@@ -54,6 +54,21 @@ export async function loadCsvReader(): Promise<CsvReader> {
       throw new Error(problemOf(error, bytes, reading), { cause: error })
     }
   }
+}
+
+/** As in AIPack a doubled quote is one even where another character escapes it; the parser knows only one way. */
+function withOneEscape(data: string | Uint8Array, { delimiter, quote, escape, trim }: CsvReading): Uint8Array {
+  if (escape === quote) return typeof data === 'string' ? Buffer.from(data) : data
+  const text = typeof data === 'string' ? data : Buffer.from(data).toString('utf8')
+  const [d, q, e] = [delimiter, quote, escape].map(literalPattern)
+  const pair = `${e}[^]|${q}${q}`
+  const opened = `(?:^\\uFEFF?|[${d}\\r\\n])${trim ? '\\s*' : ''}${q}`
+  const cell = new RegExp(`(${opened})((?:[^${q}${e}]|${pair})*)`, 'gu')
+  const inner = new RegExp(pair, 'gu')
+  const escaped = (found: string): string => (found === quote + quote ? escape + quote : found)
+  return Buffer.from(
+    text.replaceAll(cell, (_, open: string, inside: string) => open + inside.replaceAll(inner, escaped)),
+  )
 }
 
 function readOptions({ delimiter, quote, escape, comment, trim, most }: CsvReading): ReadOptions {

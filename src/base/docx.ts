@@ -8,6 +8,7 @@ const styles: readonly string[] = [
   "p[style-name='Title'] => h1:fresh",
   "p[style-name='Subtitle'] => p > strong:fresh",
   ...[1, 2, 3, 4, 5, 6].map((level) => `p[style-name='heading ${level}'] => h${Math.min(level + 1, 6)}:fresh`),
+  'u => u',
 ]
 
 /**

@@ -1,3 +1,5 @@
+import { constants } from 'node:os'
+
 /**
  * Stable codes of every error the product raises on purpose, with the exit code of a run that ends with it. Part of the
  * public contract; messages are not.
@@ -121,12 +123,19 @@ interface ReworkedError {
 
 /** The text of anything that can be thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return error instanceof Error ? withSystemNames(error.message) : String(error)
 }
 
 /** True for the errors of `node:fs` and friends with this `code`, for example `ENOENT`. */
 export function hasSystemCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+  return error instanceof Error && 'code' in error && codes.includes(withSystemNames(String(error.code)))
+}
+
+/** `Unknown system error -122: Unknown system error -122, write`, for which Node has only a number, is `EDQUOT, write`. */
+function withSystemNames(text: string): string {
+  return text.replaceAll(/(Unknown system error -(\d+))(?:: \1)?/g, (whole, _, number: string) => {
+    return Object.entries(constants.errno).find(([, value]) => value === Number(number))?.[0] ?? whole
+  })
 }
 
 /** A run was stopped from outside. The exit code is 128 plus the number of the signal. */

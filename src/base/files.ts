@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   fchmodSync,
@@ -8,6 +7,7 @@ import {
   openSync,
   readFileSync,
   readlinkSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -93,7 +93,7 @@ function positionOfByte(bytes: Buffer, offset: number): { readonly line: number;
  */
 export function writeFileAtomic(
   file: string,
-  content: string | Uint8Array,
+  content: string | Uint8Array | FilePart,
   { temporaryName = newTemporaryName() }: { readonly temporaryName?: string } = {},
 ): void {
   makeFolders(dirname(file))
@@ -103,14 +103,42 @@ export function writeFileAtomic(
   try {
     try {
       keepMode(target, descriptor)
-      writeFileSync(descriptor, content)
+      if (typeof content === 'string' || content instanceof Uint8Array) writeFileSync(descriptor, content)
+      else copyPart(content, descriptor)
     } finally {
       closeSync(descriptor)
     }
     renameSync(temporary, target)
   } catch (error) {
     rmSync(temporary, { force: true })
-    throw error
+    throw withPath(error, target)
+  }
+}
+
+/** Errors of reading and writing do not say which file it was: only those of opening one do. */
+function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('code' in error) || 'path' in error) return error
+  return Object.assign(new Error(`${messageOf(error)} '${path}'`, { cause: error }), { code: error.code, path })
+}
+
+/** The first bytes of a file: content that need not be in memory. */
+export interface FilePart {
+  readonly file: string
+  readonly bytes: number
+}
+
+function copyPart({ file, bytes }: FilePart, to: number): void {
+  const chunk = Buffer.allocUnsafe(Math.min(bytes, 1024 * 1024))
+  const from = openSync(file, 'r')
+  try {
+    for (let done = 0; done < bytes;) {
+      const count = readSync(from, chunk, 0, Math.min(chunk.length, bytes - done), done)
+      if (count === 0) throw new Error(`${file} has become shorter`)
+      writeFileSync(to, chunk.subarray(0, count))
+      done += count
+    }
+  } finally {
+    closeSync(from)
   }
 }
 
@@ -137,9 +165,16 @@ function nearestExisting(path: string): string {
   }
 }
 
-/** A name for a temporary file. Not derived from the target's name, which may have the maximum length. */
+/**
+ * A name for a temporary file, which must be opened by `wx`: it may be guessed. Not derived from the target's name, which may have
+ * the maximum length.
+ */
 export function newTemporaryName(): string {
-  return `.baton-${randomBytes(8).toString('hex')}.tmp`
+  const digits = (): string =>
+    Math.floor(Math.random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0')
+  return `.baton-${digits()}${digits()}.tmp`
 }
 
 function existingLinkTarget(file: string): string {

@@ -30,12 +30,35 @@ export function parseGlob(text: string): GlobPattern {
   return { text, negated, alternatives }
 }
 
+/**
+ * A glob as patterns for whole paths, one of which matches, with wildcards that match `/` too: for an order, not for a
+ * choice. A `!` in front is a character like any other.
+ * @throws BatonError USAGE as `parseGlob`
+ */
+export function crossingPatterns(glob: string): readonly RegExp[] {
+  // `**/` may stand for no folder at all
+  const written = glob.replaceAll(/(^|[/{,])(?:\*\*\/)+/g, '$1{,*/}')
+  return expandBraces(written, glob).map((alternative) => namePattern(nameParts(alternative, glob).parts))
+}
+
 /** An escaped character, a class (a `]` that comes first is one of its characters), stars, or any other character. */
 const token = /\\(?<escaped>[^])|\[(?<negated>[!^]?)(?<members>\]?[^\]]*)(?<end>\]?)|(?<stars>\*+)|[^]/gu
 
 function parseSegment(step: string, glob: string): GlobSegment {
   if (step === '**') return { kind: 'globstar' }
   if (!/[*?[\\]/.test(step)) return { kind: 'literal', text: step }
+  const { parts, literal } = nameParts(step, glob)
+  return literal === undefined ? { kind: 'wild', pattern: namePattern(parts) } : { kind: 'literal', text: literal }
+}
+
+interface NameParts {
+  /** Sources of patterns for what is between the stars. */
+  readonly parts: readonly string[]
+  /** The name, if it has no wildcard. */
+  readonly literal: string | undefined
+}
+
+function nameParts(step: string, glob: string): NameParts {
   let literal: string | undefined = ''
   const parts = ['']
   for (const [text, escaped, negated, members, end, stars] of step.matchAll(token)) {
@@ -45,7 +68,7 @@ function parseSegment(step: string, glob: string): GlobSegment {
     else parts[parts.length - 1] += isPlain ? exactly(escaped ?? text) : oneOf(negated, members)
     literal = isPlain && literal !== undefined ? literal + (escaped ?? text) : undefined
   }
-  return literal === undefined ? { kind: 'wild', pattern: namePattern(parts) } : { kind: 'literal', text: literal }
+  return { parts, literal }
 }
 
 function exactly(character: string): string {

@@ -3,7 +3,7 @@ import { resolve, sep } from 'node:path'
 import { compareBytes } from './byte-order.ts'
 import { BatonError } from './error.ts'
 import { isInside, leavingLink, realPath } from './files.ts'
-import { matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-pattern.ts'
+import { crossingPatterns, matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-pattern.ts'
 import { canContinue, enter, isExcluded, matchedGlob, planWalks, type WalkState } from './glob-walk.ts'
 import { finishSteps, type Steps } from './concurrency.ts'
 
@@ -140,8 +140,6 @@ function kindOf(entry: Dirent, path: string): 'file' | 'folder' | 'other' {
 export interface GlobMatcher {
   /** True when some glob matches the path and none with a leading `!` does. */
   readonly matches: (path: string) => boolean
-  /** Index of the first or last glob that matches the path, or -1. Globs with `!` never match but count. */
-  readonly indexOf: (path: string, which: 'first' | 'last') => number
 }
 
 /** Parses globs for matching many paths. Paths are compared as text: nothing is looked up on disk. */
@@ -156,10 +154,18 @@ export function compileGlobs(globs: readonly string[]): GlobMatcher {
       const wanted = patterns.filter((pattern) => !pattern.negated)
       return wanted.length === 0 ? patterns.length > 0 : wanted.some((pattern) => hits(pattern, steps))
     },
-    indexOf(path, which) {
-      const steps = pathSteps(path)
-      const hit = (pattern: GlobPattern): boolean => !pattern.negated && hits(pattern, steps)
-      return which === 'first' ? patterns.findIndex(hit) : patterns.findLastIndex(hit)
-    },
+  }
+}
+
+/**
+ * The place of a path in an order of globs: the index of the first or last that matches, or -1. Here wildcards match `/`,
+ * and `!` excludes nothing (docs/aipack.md "Globs").
+ */
+export function globOrder(globs: readonly string[]): (path: string, which: 'first' | 'last') => number {
+  const patterns = globs.map(crossingPatterns)
+  return (path, which) => {
+    const named = path.replace(/^\.\//, '')
+    const hit = (alternatives: readonly RegExp[]): boolean => alternatives.some((pattern) => pattern.test(named))
+    return which === 'first' ? patterns.findIndex(hit) : patterns.findLastIndex(hit)
   }
 }

@@ -1,3 +1,4 @@
+import { startLimit } from './clock.ts'
 import { manyListeners } from './concurrency.ts'
 
 export interface HttpRequest {
@@ -18,7 +19,7 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   readonly status: number
-  /** The address of the response, after redirects. */
+  /** The address of the response, after redirects; a fragment is never sent. */
   readonly url: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
@@ -38,7 +39,7 @@ export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promi
   const shown = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
   return {
     status,
-    url: shownUrl(url),
+    url: withoutFragment(shownUrl(url)),
     headers: cookie === undefined ? shown : { ...shown, 'set-cookie': cookie },
     text: decoderFor(headers.get('content-type') ?? '').decode(bytes),
   }
@@ -62,7 +63,7 @@ interface Received {
 
 async function receive(request: HttpRequest, signal: AbortSignal): Promise<Received> {
   const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(), request.timeLimitMs)
+  const endLimit = startLimit(request.timeLimitMs, () => limit.abort())
   try {
     return await follow(request, AbortSignal.any([manyListeners(signal), limit.signal]))
   } catch (error) {
@@ -70,7 +71,7 @@ async function receive(request: HttpRequest, signal: AbortSignal): Promise<Recei
     if (limit.signal.aborted) throw new Error(`it took longer than ${request.timeLimitMs / 1000} s`, { cause: error })
     throw error
   } finally {
-    clearTimeout(timer)
+    endLimit()
   }
 }
 
@@ -157,4 +158,8 @@ export function shownUrl(url: URL): string {
   shown.username = ''
   shown.password = ''
   return shown.href
+}
+
+function withoutFragment(url: string): string {
+  return url.replace(/#.*/s, '')
 }

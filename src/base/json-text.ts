@@ -25,7 +25,7 @@ const maxDepth = 200
 
 /**
  * Parses relaxed JSON (docs/aipack.md "Lua API"): comments, trailing and missing commas, unquoted keys, single quotes,
- * hexadecimal numbers, `+1`. Empty text, or text with comments only, is undefined. Integers that a double cannot
+ * hexadecimal numbers, `+1`, line breaks in strings. Empty text, or text with comments only, is undefined. Integers that a double cannot
  * represent are bigints when they fit into 64 bits.
  * @throws JsonSyntaxError
  */
@@ -73,7 +73,7 @@ interface Grammar {
 const relaxed: Grammar = {
   trivia: /(?:\s+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y,
   number: /[+-]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/y,
-  text: { '"': /[^"\\\n\r]*/y, "'": /[^'\\\n\r]*/y },
+  text: { '"': /[^"\\]*/y, "'": /[^'\\]*/y },
   escapes: { ...escapes, "'": "'" },
   needsCommas: false,
 }

@@ -34,8 +34,11 @@ function sorted(value: Json): Json {
 
 export function equalJson(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true
-  if (left === undefined || right === undefined) return false
-  return canonicalJson(left) === canonicalJson(right)
+  if (!isObject(left) && !Array.isArray(left)) return false
+  if (!isObject(right) && !Array.isArray(right)) return false
+  const [ours, theirs] = [Object.entries<Json>(left), right as JsonObject]
+  if (Array.isArray(left) !== Array.isArray(right) || ours.length !== Object.keys(right).length) return false
+  return ours.every(([key, value]) => Object.hasOwn(theirs, key) && equalJson(value, theirs[key]))
 }
 
 /** An object without its fields that are undefined. */

@@ -1,71 +1,300 @@
-import Turndown from 'turndown'
-import { parseHtml } from './html.ts'
+import { type HtmlElement, type HtmlNode, isElement, parseHtml, parseHtmlPart, textOf } from './html.ts'
+import { blanks, MarkdownOutput, trimBlanks, trimNewlines, withoutEnd } from './markdown-output.ts'
+import { markdownTable } from './markdown-table.ts'
 
-/** The part of the DOM that is used here. */
-interface PageNode {
-  readonly nodeName: string
-  readonly parentNode: PageNode | null
-  readonly previousElementSibling: PageNode | null
-  readonly nextSibling: PageNode | null
-  readonly children: ArrayLike<PageNode>
-  getAttribute(name: string): string | null
-}
+/** What the HTML was: of Word documents the tables need no heading, and struck out and underlined text is kept. */
+export type HtmlOrigin = 'page' | 'document'
 
 /**
- * HTML as Markdown: CommonMark with `-`, `*` and `#`, fenced code, and GitHub tables, without title, scripts and styles.
- * Load this file at its first use.
+ * HTML as Markdown, as AIPack's converter writes it: CommonMark with `-`, `*` and `#`, fenced code, tables where there are
+ * headings, the title as the first heading and the others one level deeper; but without styles, with all cells of tables
+ * and all parts of `noscript`. Load this file at its first use.
  * @throws BatonError SCRIPT_FAILED when elements are nested deeper than 512 levels
  */
-export function markdownFromHtml(html: string): string {
-  // only to check the depth: with very deep pages the parser used below takes minutes
-  parseHtml(html)
-  const style = { headingStyle: 'atx', hr: '---', bulletListMarker: '-', emDelimiter: '*' } as const
-  return new Turndown({ ...style, codeBlockStyle: 'fenced' })
-    .remove(['script', 'style', 'title', 'noscript', 'template'])
-    .addRule('item', { filter: 'li', replacement: item })
-    .addRule('cell', { filter: ['th', 'td'], replacement: cell })
-    .addRule('row', { filter: 'tr', replacement: row })
-    .addRule('rows', { filter: ['thead', 'tbody', 'tfoot'], replacement: (content) => content })
-    .addRule('table', { filter: 'table', replacement: (content) => `\n\n${content.trim()}\n\n` })
-    .turndown(html)
+export function markdownFromHtml(html: string, origin: HtmlOrigin = 'page'): string {
+  const nodes = parseHtml(html)
+  const title = titleIn(nodes)
+  const output = new MarkdownOutput()
+  writeNodes(nodes, output, { origin, deeper: title === '' ? 0 : 1, isPre: false, isBlock: true })
+  output.trimEnd(blanks)
+  const text = trimNewlines(output.text())
+  if (title === '') return text
+  return text === '' ? `# ${title}\n` : `# ${title}\n\n${text}`
 }
 
-/** One space after the mark; further lines are indented to the text of the first. */
-function item(content: string, node: PageNode): string {
-  const mark = markOf(node)
-  const text = content
-    .replace(/^\n+/, '')
-    .trimEnd()
-    .replaceAll(/\n(?=[^\n])/g, `\n${' '.repeat(mark.length)}`)
-  return `${mark}${text}${node.nextSibling === null ? '' : '\n'}`
+/** The first title with text. */
+function titleIn(nodes: readonly HtmlNode[]): string {
+  for (const node of nodes) {
+    if (!isElement(node)) continue
+    const title = node.name === 'title' ? textOf(node).replaceAll(/\s+/g, ' ').trim() : titleIn(node.children)
+    if (title !== '') return title
+  }
+  return ''
 }
 
-function markOf({ parentNode: list, previousElementSibling: previous }: PageNode): string {
-  if (list?.nodeName !== 'OL') return '- '
-  const start = Number.parseInt(list.getAttribute('start') ?? '1', 10)
-  return `${(Number.isNaN(start) ? 1 : start) + countBefore(previous)}. `
+interface Around {
+  readonly origin: HtmlOrigin
+  /** How many levels headings are moved. */
+  readonly deeper: number
+  readonly isPre: boolean
+  /** Whether the nodes are those of a block, which begins without blanks. */
+  readonly isBlock: boolean
 }
 
-function countBefore(node: PageNode | null): number {
-  let count = 0
-  for (let sibling = node; sibling !== null; sibling = sibling.previousElementSibling) count += 1
-  return count
+function writeNodes(nodes: readonly HtmlNode[], output: MarkdownOutput, around: Around): void {
+  let isFirst = around.isBlock && !around.isPre
+  for (const node of joined(nodes)) {
+    const isBlock = isElement(node) && blocks.has(node.name)
+    if (isBlock) output.trimEnd(' ')
+    const { length } = output
+    if (isElement(node)) writeElement(node, output, around)
+    else if (node.type === 'text' && 'data' in node) writeText(node, output, { isFirst, isPre: around.isPre })
+    if (output.length > length) isFirst = isBlock
+  }
 }
 
-function cell(content: string): string {
-  const line = content.trim().replaceAll(/\s*\n\s*/g, ' ')
-  return ` ${line.replaceAll('|', String.raw`\|`)} |`
+/** Inline elements of one kind with nothing but text that follow one another are one: `<b>a</b><b>b</b>` is `**ab**`. */
+function joined(nodes: readonly HtmlNode[]): readonly HtmlNode[] {
+  const result: HtmlNode[] = []
+  for (const node of nodes) {
+    const [before, now] = [onlyText(result.at(-1)), onlyText(node)]
+    if (before === undefined || now === undefined || !isAlike(before.element, now.element)) result.push(node)
+    else before.text.data += now.text.data
+  }
+  return result
 }
 
-/** A table in Markdown needs a heading: the first row, whatever its cells are. */
-function row(content: string, node: PageNode): string {
-  const line = `|${content}\n`
-  return isFirstRow(node) ? `${line}|${' --- |'.repeat(node.children.length)}\n` : line
+type Text = Extract<HtmlNode, { data: string }>
+
+function onlyText(node: HtmlNode | undefined): { readonly element: HtmlElement; readonly text: Text } | undefined {
+  if (node === undefined || !isElement(node) || node.children.length !== 1) return undefined
+  const [text] = node.children
+  return text?.type === 'text' ? { element: node, text: text as Text } : undefined
 }
 
-function isFirstRow({ previousElementSibling: previous, parentNode: part }: PageNode): boolean {
-  if (previous !== null && previous.nodeName === 'TR') return false
-  if (part === null || part.nodeName === 'TABLE') return true
-  const before = part.previousElementSibling
-  return before === null || !['THEAD', 'TBODY', 'TFOOT'].includes(before.nodeName)
+const sameAs: Readonly<Record<string, string>> = { i: 'em', b: 'strong' }
+
+function isAlike(left: HtmlElement, right: HtmlElement): boolean {
+  const [first, second] = [left, right].map(({ name }) => sameAs[name] ?? name)
+  const attributes = ({ attribs }: HtmlElement): string => JSON.stringify(attribs)
+  return first === second && first !== 'a' && !blocks.has(left.name) && attributes(left) === attributes(right)
+}
+
+function writeText(
+  { data, parent }: Text,
+  output: MarkdownOutput,
+  { isFirst, isPre }: { readonly isFirst: boolean; readonly isPre: boolean },
+): void {
+  if (isPre) {
+    const isFence = parent !== null && 'name' in parent && parent.name === 'pre' && /^[`~]/.test(data)
+    output.add(isFence ? `\\${data}` : data)
+    return
+  }
+  const text = escaped(data).replaceAll(/[ \t\n\f\r]+/g, ' ')
+  output.add(isFirst || output.endsWith(' ') ? text.replace(/^ +/, '') : text)
+}
+
+/** Text that Markdown reads as text. */
+function escaped(text: string): string {
+  const start = /^[=~>]|^[-+](?= )|^#+(?= )/.test(text) ? '\\' : ''
+  const marked = text.replaceAll(/[\\*_`[\]]/g, String.raw`\$&`).replace(/^(\d+)\.(?= )/, String.raw`$1\.`)
+  return start + marked.replaceAll(/<(?=[?a-zA-Z]|\/[a-zA-Z]|!(?!\\?\[CDATA\\?\[))/g, String.raw`\<`)
+}
+
+function writeElement(element: HtmlElement, output: MarkdownOutput, around: Around): void {
+  const { name } = element
+  const inner = (nodes: readonly HtmlNode[] = element.children): string => {
+    const isPre = around.isPre || name === 'pre' || name === 'code'
+    const content = new MarkdownOutput()
+    writeNodes(nodes, content, { ...around, isPre, isBlock: blocks.has(name) })
+    return content.text()
+  }
+  /** A node by itself, as if nothing stood before it. */
+  const alone = (node: HtmlNode): string => {
+    const content = new MarkdownOutput()
+    writeNodes([node], content, { ...around, isPre: false, isBlock: true })
+    return content.text()
+  }
+  const writer = writers[name] ?? (blocks.has(name) ? asBlock : undefined)
+  const text = writer === undefined ? inner() : writer({ element, around, inner, alone })
+  output.append(text, around)
+}
+
+interface Writing {
+  readonly element: HtmlElement
+  readonly around: Around
+  /** What is in the element, or other nodes in its place. */
+  readonly inner: (nodes?: readonly HtmlNode[]) => string
+  readonly alone: (node: HtmlNode) => string
+}
+
+type Writer = (writing: Writing) => string
+
+const nothing: Writer = () => ''
+const asBlock: Writer = ({ inner }) => `\n\n${trimNewlines(inner())}\n\n`
+
+function marked(open: string, close = open): Writer {
+  return ({ inner }) => {
+    const text = inner()
+    const content = text.trim()
+    if (content === '') return ''
+    const start = text.length - text.trimStart().length
+    return text.slice(0, start) + open + content + close + text.slice(start + content.length)
+  }
+}
+
+/** Written so in documents only, as in AIPack. */
+function inDocuments(writer: Writer): Writer {
+  return (writing) => (writing.around.origin === 'document' ? writer(writing) : writing.inner())
+}
+
+function heading(level: number): Writer {
+  return ({ inner, around: { deeper } }) => {
+    const text = trimBlanks(inner())
+    if (text === '' && deeper > 0) return ''
+    return `\n\n${'#'.repeat(Math.min(level + deeper, 6))} ${text}\n\n`
+  }
+}
+
+const list: Writer = ({ element, inner, alone }) => {
+  const content = trimNewlines(element.name === 'ol' ? numbered(element, alone) : inner())
+  if (content === '') return ''
+  const around = nameOf(element.parent) === 'li' ? '\n' : '\n\n'
+  return around + content + around
+}
+
+const item: Writer = ({ element, inner }) => {
+  const content = inner().replace(/^[ \t\r\n]+/, '')
+  return nameOf(element.parent) === 'ol' ? `\n${content}\n` : `\n- ${indented(content, 2)}`
+}
+
+function numbered({ attribs, children }: HtmlElement, alone: Writing['alone']): string {
+  const count = children.filter((child) => nameOf(child) === 'li').length
+  const given = Number(attribs['start'] ?? 1)
+  const first = Number.isInteger(given) ? Math.max(given, 1) : 1
+  const width = String(first + count - 1).length
+  let number = first
+  const output = new MarkdownOutput()
+  for (const child of children) {
+    const text = alone(child)
+    if (nameOf(child) === 'li') {
+      const mark = `${number++}.`.padEnd(width + 2)
+      output.addBlock(`\n${mark}${indented(text.replace(/^\n+/, ''), mark.length)}`)
+    } else output.addBlock(text)
+  }
+  return output.text()
+}
+
+const code: Writer = ({ element, inner }) => {
+  const text = inner()
+  const pre = element.parent
+  if (pre === null || !('attribs' in pre) || pre.name !== 'pre') return inlineCode(trimBlanks(text))
+  const content = text.replace(/\n$/, '')
+  const fence = '`'.repeat(Math.max(3, ...runsOf(content).map((length) => length + 1)))
+  const language = languageOf(element) ?? languageOf(pre) ?? ''
+  return `${fence}${language}\n${content}\n${fence}`
+}
+
+function inlineCode(content: string): string {
+  const isEdge = content.startsWith('`') || content.endsWith('`')
+  const runs = runsOf(content)
+  let length = 1
+  while (isEdge ? runs.some((run) => run >= length) : runs.includes(length)) length += 1
+  const fence = '`'.repeat(length)
+  return isEdge ? `${fence} ${content} ${fence}` : fence + content + fence
+}
+
+/** The lengths of the runs of backticks. */
+function runsOf(text: string): readonly number[] {
+  return Array.from(text.matchAll(/`+/g), ([run]) => run.length)
+}
+
+function languageOf({ attribs }: HtmlElement): string | undefined {
+  const name = attribs['class']?.split(' ').find((word) => word.startsWith('language-'))
+  return name?.slice('language-'.length)
+}
+
+const link: Writer = ({ element, inner }) => {
+  const { href, title } = element.attribs
+  const text = inner()
+  if (href === undefined) return text
+  const shown = withoutEnd(text, blanks)
+  return `[${shown.replace(/^[ \t\r\n]+/, '')}](${target(href, title)})${text.slice(shown.length)}`
+}
+
+const image: Writer = ({ element: { attribs } }) => {
+  const { src, alt = '', title } = attribs
+  return src === undefined ? '' : `![${quotable(alt)}](${target(src, title)})`
+}
+
+function target(address: string, title: string | undefined): string {
+  const safe = address.replaceAll(/[()]/g, String.raw`\$&`)
+  return (safe.includes(' ') ? `<${safe}>` : safe) + (title === undefined ? '' : ` "${quotable(title)}"`)
+}
+
+function quotable(text: string): string {
+  const lines = text.split(/\r?\n/).map((line) => trimBlanks(line).replaceAll('"', String.raw`\"`))
+  return lines.filter((line) => line !== '').join('\n')
+}
+
+const quote: Writer = ({ inner }) => {
+  const text = withoutEnd(inner().replace(/^\n+/, ''), blanks)
+  return `\n\n${text.replaceAll(/^(?!$)|^(?=\n)/gm, '> ')}\n\n`
+}
+
+const table: Writer = ({ element, around, inner, alone }) => {
+  return markdownTable(element, { needsHeadings: around.origin === 'page', alone }) ?? inner()
+}
+
+const writers: Readonly<Record<string, Writer>> = {
+  a: link,
+  b: marked('**'),
+  blockquote: quote,
+  br: () => '  \n',
+  code,
+  del: inDocuments(marked('~~')),
+  em: marked('*'),
+  h1: heading(1),
+  h2: heading(2),
+  h3: heading(3),
+  h4: heading(4),
+  h5: heading(5),
+  h6: heading(6),
+  hr: () => '\n\n* * *\n\n',
+  i: marked('*'),
+  img: image,
+  li: item,
+  noscript: ({ element, inner }) => inner(parseHtmlPart(textOf(element))),
+  ol: list,
+  s: inDocuments(marked('~~')),
+  script: nothing,
+  span: ({ inner, around }) => (around.isPre ? inner() : trimNewlines(inner())),
+  strong: marked('**'),
+  style: nothing,
+  table,
+  title: nothing,
+  u: inDocuments(marked('<u>', '</u>')),
+  ul: list,
+}
+
+const blocks: ReadonlySet<string> = new Set(
+  (
+    'address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt ' +
+    'fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link ' +
+    'main menu menuitem nav noframes ol optgroup option p param pre script search section style summary table tbody td ' +
+    'textarea tfoot th thead title tr track ul'
+  ).split(' '),
+)
+
+function nameOf(node: HtmlNode | HtmlElement['parent']): string | undefined {
+  return node !== null && 'name' in node ? node.name : undefined
+}
+
+/** Lines after the first moved to the right, without blanks at their ends. */
+function indented(text: string, width: number): string {
+  const lines = text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => withoutEnd(line, blanks))
+  return lines.map((line, index) => (index === 0 || line === '' ? line : ' '.repeat(width) + line)).join('\n')
 }

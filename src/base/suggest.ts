@@ -8,6 +8,7 @@ export function editDistance(left: string, right: string, limit = Number.POSITIV
   let last = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (let row = 1; row <= left.length; row += 1) {
     const current = [row]
+    let least = row
     for (let column = 1; column <= right.length; column += 1) {
       const isSame = left[row - 1] === right[column - 1]
       const isSwap = row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]
@@ -17,7 +18,10 @@ export function editDistance(left: string, right: string, limit = Number.POSITIV
         (last[column - 1] ?? 0) + (isSame ? 0 : 1),
         isSwap ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
       )
+      least = Math.min(least, current[column] ?? 0)
     }
+    // a swap reaches back two rows, which is one edit less at most
+    if (least > limit + 1) return limit + 1
     beforeLast = last
     last = current
   }

@@ -12,39 +12,41 @@ import {
 } from './data-text.ts'
 import type { JsonObject } from './json.ts'
 import type { ExactJson, ExactTable } from './json-text.ts'
+import { nearest } from './suggest.ts'
 
 /**
- * Parses TOML 1.1 as JSON data. Dates become text as TOML writes them. Refused, because JSON or our own code could not
+ * Parses TOML 1.1 as JSON data. Dates become text as they are written. Refused, because JSON or our own code could not
  * represent them safely: nan, infinity, integers beyond 2^53, the key `__proto__`, more than 100 levels.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseToml(source: DataSource): Promise<DataText> {
   const locate = locator(source)
   // smol-toml has refused what a double cannot hold
-  return { data: (await readTables(source, { integers: 'safe', locate })) as JsonObject, locate }
+  return { data: (await readTables(source, { readers: 'settings', locate })) as JsonObject, locate }
 }
 
 /**
- * The same with integers of 64 bits: those beyond 2^53 are bigints. For scripts, which keep them.
+ * The same with integers of 64 bits, of which those beyond 2^53 are bigints, and with the key `__proto__`. For scripts,
+ * which keep them.
  * @throws BatonError as `parseToml` does
  */
 export function parseExactToml(source: DataSource): Promise<ExactTable> {
-  return readTables(source, { integers: 'exact', locate: locator(source) })
+  return readTables(source, { readers: 'scripts', locate: locator(source) })
 }
 
 async function readTables(
   source: DataSource,
-  { integers, locate }: { readonly integers: 'safe' | 'exact'; readonly locate: DataText['locate'] },
+  { readers, locate }: Pick<Reading, 'readers'> & { readonly locate: DataText['locate'] },
 ): Promise<ExactTable> {
   const { parse } = await import('smol-toml')
   let tables: Readonly<Record<string, unknown>>
   try {
-    tables = parse(paddedBlock(source), { integersAsBigInt: integers === 'exact' ? 'asNeeded' : false })
+    tables = parse(paddedBlock(source), { integersAsBigInt: readers === 'scripts' ? 'asNeeded' : false })
   } catch (error) {
     throw syntaxError(error, source)
   }
   try {
-    return plainTable(tables, [])
+    return plainTable(tables, [], { readers, dates: holdsDate(tables) ? await writtenValues(source) : undefined })
   } catch (error) {
     if (!(error instanceof UnsuitableValue)) throw error
     const position = (await locate(error.path)) ?? { line: source.firstLine, column: 1 }
@@ -62,24 +64,42 @@ function syntaxError(error: unknown, source: DataSource): unknown {
   if (!isTomlError(error)) return error
   const reason = (error.message.split('\n')[0] ?? '').replace(/^Invalid TOML document: /, '')
   const position = { line: Math.max(error.line, source.firstLine), column: error.column }
-  return dataError(source, { reason: `is not valid TOML: ${reason}`, hint: hintFor(reason) }, position)
+  const line = paddedBlock(source).split('\n')[position.line - 1] ?? ''
+  const hint = hintFor(reason, line, position.column)
+  return dataError(source, { reason: `is not valid TOML: ${reason}`, hint }, position)
 }
 
 function isTomlError(error: unknown): error is TomlError {
   return error instanceof Error && 'line' in error && 'column' in error
 }
 
+const numberHint = 'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no zero in front.'
+
 const hints: readonly (readonly [RegExp, string])[] = [
   [/redefin/, 'Give each key and each table once.'],
   [/losslessly/, 'Put numbers beyond 9007199254740991 in quotes.'],
   [/escape/, "Put text with backslashes in single quotes: 'C:\\path'."],
   [/string/, 'Close text on the line it begins on, or put it between """ and """.'],
-  [/invalid value/, 'Put text in quotes: model = "gpt-5-mini".'],
+  [/leading zero|numeric|number/, numberHint],
+  [/date|time/, 'Write a date as 2026-11-22 or 2026-11-22T10:30:00Z, or put it in quotes.'],
   [/table|array|structure/, 'Close every [ with ] and every { with }, with commas between the values.'],
 ]
 
-function hintFor(reason: string): string {
+function hintFor(reason: string, line: string, column: number): string {
+  if (reason.includes('invalid value')) return valueHint(line, column)
   return hints.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Write one key = value on each line.'
+}
+
+/** What to write in place of a value that is none, by what stands there. */
+function valueHint(line: string, column: number): string {
+  const word = /^[^\s,\]}#]*/.exec(line.slice(column - 1))?.[0] ?? ''
+  if (word === '') return 'Write a value behind the =, or remove the key.'
+  if (/^[-+]?\.?\d/.test(word)) return numberHint
+  if (/^(?:nil|null|none|undefined)$/i.test(word)) return 'TOML has no such value: remove the key.'
+  if (nearest(word, ['true', 'false', 'yes', 'no', 'on', 'off']) !== undefined) return 'Write true or false.'
+  const key = /^\s*([\w.-]+\s*=\s*)/.exec(line)?.[1]
+  const isWhole = key !== undefined && line.slice(0, column - 1).trim() === key.trim()
+  return `Put text in quotes: ${isWhole ? key : ''}${JSON.stringify(word)}.`
 }
 
 class UnsuitableValue extends Error {
@@ -93,19 +113,40 @@ class UnsuitableValue extends Error {
   }
 }
 
-function plainTable(table: Readonly<Record<string, unknown>>, path: DataPath): ExactTable {
-  return Object.fromEntries(Object.keys(table).map((key) => [key, plainValue(table[key], [...path, key])]))
+interface Reading {
+  readonly readers: 'settings' | 'scripts'
+  /** The text of a value, where there is a date: the parser keeps only milliseconds. */
+  readonly dates: ((path: DataPath) => string | undefined) | undefined
 }
 
-function plainValue(value: unknown, path: DataPath): ExactJson {
-  if (path.at(-1) === '__proto__') {
+function holdsDate(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return value instanceof Date || Object.values(value).some(holdsDate)
+}
+
+async function writtenValues(source: DataSource): Promise<(path: DataPath) => string | undefined> {
+  const text = paddedBlock(source)
+  const positions = await readPositions(text)
+  const lines = text.split('\n')
+  return (path) => {
+    const at = positions.get(JSON.stringify(path))?.value
+    return at && lines[at.line - 1]?.slice(at.column - 1, (at.endColumn ?? at.column) - 1)
+  }
+}
+
+function plainTable(table: Readonly<Record<string, unknown>>, path: DataPath, reading: Reading): ExactTable {
+  return Object.fromEntries(Object.keys(table).map((key) => [key, plainValue(table[key], [...path, key], reading)]))
+}
+
+function plainValue(value: unknown, path: DataPath, reading: Reading): ExactJson {
+  if (path.at(-1) === '__proto__' && reading.readers === 'settings') {
     throw new UnsuitableValue(path, 'has a key "__proto__", which cannot be used', 'Choose another name.')
   }
   if (path.length > maxDataDepth) {
     const shown = path.slice(0, 4)
     throw new UnsuitableValue(shown, `nests ${pathText(shown)} deeper than ${maxDataDepth} levels`, 'Flatten it.')
   }
-  if (Array.isArray(value)) return value.map((item, index) => plainValue(item, [...path, index]))
+  if (Array.isArray(value)) return value.map((item, index) => plainValue(item, [...path, index], reading))
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
@@ -119,8 +160,8 @@ function plainValue(value: unknown, path: DataPath): ExactJson {
     if (BigInt.asIntN(64, value) === value) return value
     throw new UnsuitableValue(path, `gives ${pathText(path)} an integer beyond 64 bits`, 'Put it in quotes.')
   }
-  if (value instanceof Date) return (value as TomlDate).toISOString()
-  return plainTable(value as Readonly<Record<string, unknown>>, path)
+  if (value instanceof Date) return reading.dates?.(path) ?? (value as TomlDate).toISOString()
+  return plainTable(value as Readonly<Record<string, unknown>>, path, reading)
 }
 
 function locator(source: DataSource): DataText['locate'] {

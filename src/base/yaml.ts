@@ -67,16 +67,6 @@ export async function parseYaml(source: DataSource): Promise<DataText> {
   return { data, locate: async (path, part = 'key') => locate({ path, part }, root, reading) }
 }
 
-/**
- * One document whose top level is a mapping, for scripts, by the rules of `parseYamlDocuments`.
- * @throws BatonError with the source's code, and line and column in the whole file
- */
-export async function parseYamlTable(source: DataSource): Promise<ExactTable> {
-  const reading = await newReading(source, 'scripts')
-  const root = parseMapping(reading)
-  return root === undefined ? {} : (plainValue(root, 0, reading) as ExactTable)
-}
-
 /** Undefined for empty text. */
 function parseMapping(reading: Reading): Types.YAMLMap | undefined {
   const { yaml, source, fail } = reading
@@ -90,7 +80,7 @@ function parseMapping(reading: Reading): Types.YAMLMap | undefined {
 
 /**
  * All documents of a YAML text in order, each any value, for scripts. Refuses what `parseYaml` refuses, except that
- * integers beyond 2^53 are bigints up to 64 bits and floats above, `<<` is an ordinary key, and dates and bytes with a
+ * integers beyond 2^53 are bigints up to 64 bits and floats above, `<<` and `__proto__` are ordinary keys, and dates and bytes with a
  * tag are their text, as in AIPack.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
@@ -191,7 +181,8 @@ function plainMapping(node: Types.YAMLMap, depth: number, reading: Reading): Exa
 function keyText(key: Types.Node, { yaml, fail, readers }: Reading): string {
   const name = yaml.isScalar(key) && key.value !== null ? scalarText(key) : undefined
   if (name === undefined) throw fail('has a key that is not text', 'Use text as keys.', key)
-  if (name === '__proto__') throw fail('has a key "__proto__", which cannot be used', 'Choose another name.', key)
+  if (name === '__proto__' && readers === 'settings')
+    throw fail('has a key "__proto__", which cannot be used', 'Choose another name.', key)
   if (name === '<<' && readers === 'settings')
     throw fail('uses a merge key (<<), which is not supported', 'Write the keys out.', key)
   return name

@@ -8,7 +8,7 @@ import { childTargetOptions } from '../run/child-target.ts'
 import type { FoundAgent } from '../run/prompt-agents.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
-import { createCompiler, type LuaCompiler } from './lua-source.ts'
+import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
 import { createGlobCounter, type GlobCounter } from './globs.ts'
 import { checkModel, type NamedModel } from './models.ts'
 import { type Problem, problemsOfError } from './problem.ts'
@@ -90,7 +90,7 @@ export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurro
   if (around.seen.has(key)) return []
   around.seen.add(key)
   if (agent.kind === 'prompt') {
-    const { text: _, ...options } = around.options
+    const { text: _, stdin: _stdin, ...options } = around.options
     const below = await around.checkPrompt(childTargetOptions(agent.file, options))
     return below.map((problem) => further(problem, trail))
   }

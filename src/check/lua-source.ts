@@ -3,11 +3,12 @@ import { dirname } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath, readSourceFile } from '../base/files.ts'
 import type { ScriptFile } from '../pack/resolve.ts'
-import { type LuaChunk, LuaError, type LuaState } from '../script/engine.ts'
+import type { LuaCompiler } from '../script/compiler.ts'
+import type { LuaError } from '../script/engine.ts'
 import { withRange } from '../script/error-range.ts'
 import { asLua } from '../script/host/require.ts'
 import { moduleFiles } from '../script/module-reader.ts'
-import type { ScriptHost } from '../script/section.ts'
+import { syntaxHint } from '../script/section-error.ts'
 import { type Problem, problemsOfError } from './problem.ts'
 
 /** Lua code of a file: of a section, padded so that its lines are those of the file, or all of it. */
@@ -55,8 +56,7 @@ export async function checkLua(source: LuaSource, around: LuaSurroundings): Prom
 
 function compileProblem({ message, line }: LuaError, { file, text, trail }: LuaSource): Problem {
   const place = withRange(line === undefined ? { file } : { file, line, text }, message)
-  const hint = 'Lua stopped reading here; the mistake is on this line or above it.'
-  return { severity: 'error', code: 'SCRIPT_FAILED', message, hint, place, trail }
+  return { severity: 'error', code: 'SCRIPT_FAILED', message, hint: syntaxHint, place, trail }
 }
 
 const nothing: CheckedLua = { problems: [], agents: [] }
@@ -135,36 +135,4 @@ export function namedCalls(code: string): readonly NamedCall[] {
       },
     ]
   })
-}
-
-/** Compiles Lua without running it; gives the error, if there is one. */
-export interface LuaCompiler {
-  compile(chunk: LuaChunk): Promise<LuaError | undefined>
-  close(): void
-}
-
-/** One state serves for all chunks: none of them ever gets to its first statement. */
-export function createCompiler({ engine, limits }: Pick<ScriptHost, 'engine' | 'limits'>): LuaCompiler {
-  const { signal } = new AbortController()
-  let state: LuaState | undefined
-
-  function close(): void {
-    state?.close()
-    state = undefined
-  }
-
-  return {
-    close,
-    async compile({ name, text }) {
-      state ??= engine.createState({ functions: [], modules: [], limits, seed: () => 0 })
-      try {
-        await state.run({ name, text: `do return end ${text}` }, {}, signal)
-        return undefined
-      } catch (error) {
-        close()
-        if (error instanceof LuaError) return error
-        throw error
-      }
-    },
-  }
 }

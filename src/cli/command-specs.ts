@@ -5,14 +5,25 @@ const requestFlags = {
   prompt: { kind: 'text', short: 'p', describe: 'run this text as the prompt, without a file' },
   input: { kind: 'list', short: 'i', describe: 'input text; one task for each' },
   'on-files': { kind: 'list', short: 'f', describe: 'glob; one task for each matching file' },
+  stdin: { kind: 'switch', describe: 'give standard input to the model as context; with -p a pipe is context anyway' },
   var: { kind: 'list', describe: 'set a variable of [input]: name=value' },
   model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
   'output-schema': { kind: 'text', describe: 'require JSON that matches the JSON Schema in this file' },
   'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
 } as const satisfies FlagSpecs
 
+const timeout = { kind: 'text', describe: 'stop when the run takes longer than this, for example 30m' } as const
 const output = { kind: 'text', describe: 'write the result to this file, once the run has succeeded' } as const
 const noInput = { kind: 'switch', describe: 'never prompt' } as const
+const approvalFlags = {
+  yes: { kind: 'switch', short: 'y', describe: 'approve everything that asks' },
+  'on-ask': {
+    kind: 'text',
+    choices: ['deny', 'allow', 'suspend'],
+    describe: 'what becomes of an approval where nobody can be asked (default: deny)',
+  },
+  'no-input': noInput,
+} as const satisfies FlagSpecs
 
 const target = {
   name: 'file',
@@ -29,14 +40,15 @@ export const commandSpecs = {
       ...requestFlags,
       dry: {
         kind: 'text',
-        choices: ['req', 'res'],
-        describe: 'req: call no model; res: call models, but skip Output sections',
+        choices: ['req', 'res', 'changes'],
+        describe: 'req: call no model; res: call models, but skip Output sections; changes: show file changes only',
       },
+      timeout,
       output,
       watch: { kind: 'switch', short: 'w', describe: 'rerun whenever something the run has read changes' },
       record: { kind: 'text', describe: 'record all requests and results in this file, for --replay' },
       replay: { kind: 'text', describe: 'answer everything from a run or a --record file, without side effects' },
-      'no-input': noInput,
+      ...approvalFlags,
       'single-shot': { kind: 'switch', short: 's', hidden: true },
       open: { kind: 'switch', short: 'o', hidden: true, describe: 'open the file in the editor, then run' },
     },
@@ -54,8 +66,13 @@ export const commandSpecs = {
       uncertain: { kind: 'list', describe: 'decide about an effect whose outcome is unknown: 1.17=redo, done or fail' },
       repair: { kind: 'switch', describe: 'resume despite damaged records, and rerun what they held' },
       'max-cost': { kind: 'text', describe: 'stop before the whole run costs more than this many US dollars' },
-      output,
-      'no-input': { kind: 'switch', describe: 'never prompt; resume does not prompt in this version' },
+      timeout,
+      output: {
+        ...output,
+        describe: 'write the result to this file (default: that of the run), once it has succeeded',
+      },
+      record: { kind: 'text', describe: 'record all requests and results in this file (default: that of the run)' },
+      ...approvalFlags,
     },
   },
   runs: {
@@ -75,6 +92,7 @@ export const commandSpecs = {
       file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
       status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
       place: { kind: 'text', describe: 'show: only this part, with its prompts and answers' },
+      diff: { kind: 'switch', describe: 'show: what the run changed in files, as a unified diff' },
       all: { kind: 'switch', describe: 'show, diff: do not truncate' },
       older: { kind: 'text', describe: 'rm: runs that have been inactive for this long, for example 30d' },
       failed: { kind: 'switch', describe: 'rm: runs that failed, were cancelled or were interrupted' },
@@ -84,14 +102,34 @@ export const commandSpecs = {
       ['baton runs --status failed', 'the newest runs that failed'],
       ['baton runs show last', 'the newest run as a tree: tasks, agents, calls, pins, errors'],
       ['baton runs show 20261122 --place task/0', 'one part of a run, with its prompts and answers'],
+      ['baton runs show last --diff', 'what the newest run changed in files'],
       ['baton runs diff 20261121 last', 'compare sources, prompts, answers and calls; exit code 1 if any differ'],
       ['baton runs export last run.cassette', 'the whole run as one file, for --replay'],
       ['baton runs rm --older 30d --dry-run', 'which runs would be removed'],
     ],
   },
+  undo: {
+    summary: 'put back the files that a run has changed',
+    words: [
+      {
+        name: 'words',
+        count: 'any',
+        describe: 'the run (default: the newest that changed files), then files or folders (default: all it changed)',
+      },
+    ],
+    flags: {
+      merge: { kind: 'switch', describe: 'merge files that have changed since; conflicts are marked as git does' },
+      dry: { kind: 'switch', describe: 'only print what would be done' },
+    },
+    examples: [
+      ['baton undo', 'the newest run that changed files; a second time: redo it'],
+      ['baton undo 20261122 src/a.ts docs', 'only this file and this folder'],
+      ['baton undo --dry', 'what would be put back, and what has changed since'],
+    ],
+  },
   check: {
     summary: 'parse, validate and resolve without running',
-    words: [{ name: 'files', count: 'some', describe: 'prompt files and agents' }],
+    words: [{ name: 'files', count: 'some', describe: 'prompt files and agents, or folders with them' }],
     flags: {
       format: {
         kind: 'text',
@@ -101,8 +139,8 @@ export const commandSpecs = {
     },
   },
   test: {
-    summary: 'run the tests of prompt files offline',
-    words: [{ name: 'files', count: 'some', describe: 'prompt files with [[test]] in their front matter' }],
+    summary: 'run the tests of prompt files and agents offline',
+    words: [{ name: 'files', count: 'some', describe: 'prompt files and agents with tests, or folders with them' }],
     flags: {
       name: { kind: 'text', describe: 'only tests whose name contains this text' },
       record: { kind: 'switch', describe: 'call models, commands and HTTP, and record the cassettes again' },
@@ -110,11 +148,13 @@ export const commandSpecs = {
         kind: 'text',
         describe: 'with --record: stop before all tests cost more than this many US dollars',
       },
+      junit: { kind: 'text', describe: 'also write the results to this file, as JUnit XML' },
       keep: { kind: 'switch', describe: 'keep the folders the tests ran in, and print their paths' },
     },
     examples: [
       ['baton test ask.md', 'every test of ask.md, offline; exit code 100 if any fails'],
-      ['baton test prompts/*.md --name empty', 'tests with "empty" in their name'],
+      ['baton test . --junit results.xml', 'all tests of this folder and those below it, for a CI server'],
+      ['baton test prompts --name empty', 'tests with "empty" in their name'],
       ['baton test ask.md --record', 'call the models once, and record their answers for the tests'],
     ],
   },
@@ -200,6 +240,11 @@ export const commandSpecs = {
   doctor: {
     summary: 'find problems with this machine and its setup',
     words: [],
+    flags: {},
+  },
+  help: {
+    summary: 'show the commands and flags, or those of one command',
+    words: [{ name: 'command', count: 'optional', describe: 'the command' }],
     flags: {},
   },
   completion: {

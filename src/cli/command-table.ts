@@ -13,6 +13,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   },
   resume: async (flags, io) => (await import('./commands/resume.ts')).resumeCommand(flags, io),
   runs: async (flags, io) => (await import('./commands/runs.ts')).runsCommand(flags, io),
+  undo: async (flags, io) => (await import('./commands/undo.ts')).undoCommand(flags, io),
   check: async (flags, io) => (await import('./commands/check.ts')).checkCommand(flags, io),
   test: async (flags, io) => (await import('./commands/test.ts')).testCommand(flags, io),
   async plan(flags, io) {
@@ -29,6 +30,8 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   config: async (flags, io) => (await import('./commands/config.ts')).configCommand(flags, io),
   schema: async (flags, io) => (await import('./commands/schema.ts')).schemaCommand(flags, io),
   doctor: async (flags, io) => (await import('./commands/doctor.ts')).doctorCommand(flags, io),
+  help: async ({ command }, io) =>
+    (await import('./yargs.ts')).runWithYargs([...(command === undefined ? [] : [command]), '--help'], io),
   completion: async (flags, io) => (await import('./commands/completion.ts')).completionCommand(flags, io),
 }
 

@@ -9,9 +9,12 @@ export function bashCompletion({ commands, withValue }: CompletionModel): string
   const [first] = commands
   return `# Completion of baton for bash. In ~/.bashrc: source <(baton completion bash)
 
+# not by compgen -W, which runs the $(…) in a word
 _baton_words() {
-  local IFS=$'\\n'
-  COMPREPLY+=($(compgen -W "\${1// /$'\\n'}" -- "$cur"))
+  local word
+  while IFS= read -r word; do
+    [[ -n $word && $word == "$cur"* ]] && COMPREPLY+=("$word")
+  done <<<"\${1// /$'\\n'}"
 }
 
 _baton_files() {

@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline'
-import { ReadStream } from 'node:tty'
 import { BatonError } from '../base/error.ts'
 import type { CommandIo } from './io.ts'
 
@@ -25,21 +23,38 @@ export async function confirm(
   })
 }
 
+/** Whether a person looks on, as far as can be known. */
+export function isAttended({ noInput, json }: MayAsk, io: Pick<CommandIo, 'errIsTerminal' | 'env'>): boolean {
+  return io.errIsTerminal && !noInput && !json && (io.env['CI'] ?? '') === ''
+}
+
 /** Like `confirm`; undefined where no one can be asked. */
 export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo): Promise<boolean | undefined> {
-  const mayAsk = io.errIsTerminal && !noInput && !json && (io.env['CI'] ?? '') === ''
-  const input = mayAsk ? io.input() : undefined
-  if (!(input instanceof ReadStream)) return undefined
-  io.err(`${what}? [y/N] `)
-  const lines = createInterface({ input })
-  try {
-    const answer = await new Promise<string>((resolve, reject) => {
-      lines.once('line', resolve).once('close', () => resolve(''))
-      io.signal.addEventListener('abort', () => reject(io.signal.reason as Error), { once: true })
-    })
-    return /^\s*y(?:es)?\s*$/i.test(answer)
-  } finally {
-    lines.close()
-    input.pause()
+  const askLine = isAttended({ noInput, json }, io) ? lineAsker(io) : undefined
+  if (askLine === undefined) return undefined
+  return /^\s*y(?:es)?\s*$/i.test((await askLine(`${what}? [y/N] `)) ?? '')
+}
+
+/** Puts a question to the terminal and gives the line that is typed; undefined: the input has ended. */
+export type AskLine = (question: string) => Promise<string | undefined>
+
+/** Undefined where standard input is no terminal. */
+export function lineAsker(io: CommandIo): AskLine | undefined {
+  if (io.inputKind() !== 'device') return undefined
+  const input = io.input()
+  if (!('isTTY' in input) || input.isTTY !== true) return undefined
+  return async (question) => {
+    const { createInterface } = await import('node:readline')
+    io.err(question)
+    const lines = createInterface({ input })
+    try {
+      return await new Promise<string | undefined>((resolve, reject) => {
+        lines.once('line', resolve).once('close', () => resolve(undefined))
+        io.signal.addEventListener('abort', () => reject(io.signal.reason as Error), { once: true })
+      })
+    } finally {
+      lines.close()
+      input.pause()
+    }
   }
 }

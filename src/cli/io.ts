@@ -16,6 +16,8 @@ export interface CommandIo {
   readonly home: string
   /** Standard input; called only by what reads it. */
   readonly input: () => Readable
+  /** What standard input is. `socket`: a pipe of a program that started this one, which need not have anything to say. */
+  readonly inputKind: () => 'device' | 'pipe' | 'socket' | 'file' | 'none'
   readonly out: (text: string) => void
   readonly err: (text: string) => void
   readonly outIsTerminal: boolean

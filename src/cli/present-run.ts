@@ -11,8 +11,11 @@ import {
   withHarmlessText,
   type Write,
 } from '../render/renderer.ts'
+import { noMask } from '../journal/secrets.ts'
 import { createStepRenderer } from '../render/steps.ts'
-import { createPaint } from '../render/style.ts'
+import { createPaint, paintDiff } from '../render/style.ts'
+import { isUnusable } from '../run/answer.ts'
+import { parseDuration } from '../config/settings.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { type GlobalFlags, usageError } from './command.ts'
 import type { CommandIo, Surroundings } from './io.ts'
@@ -24,16 +27,24 @@ import { openResult, type ResultFlags } from './result-file.ts'
  * @throws BatonError USAGE, before the run, FILE_FAILED, after it, when `--output` cannot be written
  */
 export async function presentRun<Report extends RunReport>(
-  { flags, around: { cwd, env } }: { readonly flags: GlobalFlags & ResultFlags; readonly around: Surroundings },
+  {
+    flags,
+    around: { cwd, env },
+  }: { readonly flags: GlobalFlags & ResultFlags & RunFiles; readonly around: Surroundings },
   io: CommandIo,
-  run: (listener: Listener) => Promise<Report>,
+  run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
   const screen = createScreen(flags, { ...io, env, result: result.write })
+  let hasChanged = false
   try {
-    const report = await run((event) => screen.event(event))
+    const report = await run((event, result) => {
+      hasChanged ||= event.type === 'file.changed' || (event.type === 'run.started' && event.resumed === true)
+      screen.event(event, result)
+    }, screen.hold)
     screen.close()
     result.finish(report.exitCode)
+    if (hasChanged && flags.level !== 'quiet' && !flags.json) await reportChanges(report, flags, { ...io, env })
     reportEnd(report, flags, { ...io, env })
     return report
   } finally {
@@ -41,7 +52,26 @@ export async function presentRun<Report extends RunReport>(
   }
 }
 
-function reportEnd(report: RunReport, flags: GlobalFlags, io: CommandIo): void {
+/** One line: how many files are not as they were, how to see what was done, and how to undo it. */
+async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, io: CommandIo): Promise<void> {
+  if (folder === undefined) return
+  const [{ openChanges }, { changedFiles }] = await Promise.all([
+    import('../undo/open-changes.ts'),
+    import('../undo/diff.ts'),
+  ])
+  // a damaged record is told by those who need it
+  const count = await openChanges(folder, noMask).then(
+    ({ changes }) => changedFiles(changes).length,
+    () => 0,
+  )
+  if (count === 0) return
+  const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
+  const commands = Object.entries({ see: `runs show ${runId} --diff`, undo: `undo ${runId}` })
+  const ways = commands.map(([what, words]) => `${paint('cyan', what)}: baton ${withPlace(words, flags)}`)
+  io.err([`${count} ${count === 1 ? 'file' : 'files'} changed`, ...ways].join(' · ') + '\n')
+}
+
+function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): void {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const { error, skipped, repeated, exitCode } = report
   const isQuiet = flags.level === 'quiet' || flags.json
@@ -65,28 +95,51 @@ function reportEnd(report: RunReport, flags: GlobalFlags, io: CommandIo): void {
     io.err(`${paint('yellow', 'skipped')}: ${harmless(skipped.reason)}\n`)
     hint(harmless(skipped.hint))
   }
-  if (exitCode !== 0 && report.canResume && !isQuiet)
-    io.err(`${paint('cyan', 'resume')}: ${resumeCommand(report.runId, flags)}\n`)
+  if (exitCode === 0 || !report.canResume || isQuiet) return
+  // the answer is paid for, and is not used again
+  const anew = isUnusable(error) ? '  # asks for a new answer' : ''
+  // a resume keeps them by itself
+  const files = Object.entries({ output: flags.output, record: flags.record })
+  const named = files.flatMap(([flag, file]) => (file === undefined ? [] : [` --${flag} ${shellWord(file)}`])).join('')
+  io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${anew}\n`)
 }
 
-/** Resumes a run from the same folder, with the flags that decide where its record is and which secrets are set. */
-function resumeCommand(runId: string, { chdir, envFile, config }: GlobalFlags): string {
+/** Files that a run writes besides; as they were given. */
+interface RunFiles {
+  readonly output?: string | undefined
+  readonly record?: string | undefined
+}
+
+/** A command about this run, with the flags that decide where its record is and which secrets are set. */
+function withPlace(words: string, { chdir, envFile, config }: GlobalFlags): string {
   const flags = [
     ...(chdir === undefined ? [] : ['-C', chdir]),
     ...(envFile === undefined ? [] : ['--env-file', envFile]),
     ...config.filter((setting) => setting.startsWith('runs.dir=')).flatMap((setting) => ['-c', setting]),
   ]
-  return ['baton resume', runId, ...flags.map(shellWord)].join(' ')
+  return [words, ...flags.map(shellWord)].join(' ')
 }
 
-/** The settings of `-c` and `--max-cost`. @throws BatonError USAGE for an invalid amount */
-export function overridesOf({
-  config,
-  maxCost,
-}: Pick<GlobalFlags, 'config'> & { readonly maxCost: string | undefined }): readonly string[] {
-  if (maxCost === undefined) return config
+interface LimitFlags extends Pick<GlobalFlags, 'config'> {
+  readonly maxCost: string | undefined
+  readonly timeout?: string | undefined
+}
+
+/** The settings of `-c`, `--max-cost` and `--timeout`. @throws BatonError USAGE for an invalid amount or time */
+export function overridesOf({ config, maxCost, timeout }: LimitFlags): readonly string[] {
+  return [...config, ...costLimit(maxCost), ...timeLimit(timeout)]
+}
+
+function timeLimit(timeout: string | undefined): readonly string[] {
+  if (timeout === undefined) return []
+  if ((parseDuration(timeout) ?? 0) > 0) return [`timeout=${timeout}`]
+  throw usageError(`--timeout ${timeout} is not a duration`, 'Write for example --timeout 90s or --timeout 30m.')
+}
+
+function costLimit(maxCost: string | undefined): readonly string[] {
+  if (maxCost === undefined) return []
   if (/^(?:\d+(?:\.\d*)?|\.\d+)$/.test(maxCost) && Number(maxCost) > 0) {
-    return [...config, `budget.usd=${Number(maxCost)}`]
+    return [`budget.usd=${Number(maxCost)}`]
   }
   throw usageError(`--max-cost ${maxCost} is not an amount in US dollars`, 'Write for example --max-cost 0.50.')
 }
@@ -96,16 +149,21 @@ export interface ScreenIo extends Pick<CommandIo, 'env' | 'out' | 'err' | 'outIs
   readonly result: Write
 }
 
+export interface Screen extends Required<Renderer> {
+  /** Keeps the live view away until what it returns is called. */
+  readonly hold: () => () => void
+}
+
 /**
  * Everything that is shown of one run, on both streams: JSON lines; or its result on stdout and steps on stderr, with a
  * live view where stderr is a terminal that a person looks at. Foreign text that reaches a terminal is made harmless.
  */
 export function createScreen(
-  { json, level }: Pick<GlobalFlags, 'json' | 'level'>,
+  { json, level, dry }: Pick<ResultFlags, 'json' | 'level' | 'dry'>,
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
-): Required<Renderer> {
+): Screen {
   const { env, out, outIsTerminal, err, errIsTerminal, result } = io
-  const elsewhere = result === out ? [] : [createAnswerRenderer(result)]
+  const elsewhere = result === out ? [] : [createAnswerRenderer(result, { lastLine: 'as it is' })]
   if (json) {
     const write: Write = outIsTerminal ? (text) => out(escapeControls(text)) : out
     return joined([createJsonRenderer(write), ...elsewhere])
@@ -120,19 +178,30 @@ export function createScreen(
   const forTerminal = (renderer: Renderer, isTerminal: boolean): Renderer =>
     isTerminal ? withHarmlessText(renderer) : renderer
 
-  const answers = createAnswerRenderer(outIsTerminal ? above(out) : out)
-  return joined([
-    ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
-    forTerminal(createStepRenderer(above(err), { paint, level }), errIsTerminal),
-    ...(elsewhere.length > 0 ? elsewhere : [forTerminal(answers, outIsTerminal)]),
-    ...(isQuiet ? [] : [forTerminal(createPinRenderer(err, { paint }), errIsTerminal)]),
-  ])
+  const outPaint = createPaint({ env, isTerminal: outIsTerminal })
+  const writeOut = outIsTerminal ? above(out) : out
+  const answers = createAnswerRenderer(
+    dry === 'changes' && outIsTerminal
+      ? (text) => writeOut(paintDiff(text.split('\n'), outPaint).join('\n'))
+      : writeOut,
+  )
+  return joined(
+    [
+      ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
+      // the pins of a round stand above the line that begins the next one
+      ...(isQuiet ? [] : [forTerminal(createPinRenderer(above(err), { paint }), errIsTerminal)]),
+      forTerminal(createStepRenderer(above(err), { paint, level }), errIsTerminal),
+      ...(elsewhere.length > 0 ? elsewhere : [forTerminal(answers, outIsTerminal)]),
+    ],
+    live?.hold,
+  )
 }
 
-function joined(renderers: readonly Renderer[]): Required<Renderer> {
+function joined(renderers: readonly Renderer[], hold: Screen['hold'] = () => () => undefined): Screen {
   return {
-    event(event) {
-      for (const renderer of renderers) renderer.event(event)
+    hold,
+    event(event, result) {
+      for (const renderer of renderers) renderer.event(event, result)
     },
     close() {
       for (const renderer of renderers) renderer.close?.()

@@ -9,6 +9,8 @@ import type { CommandIo } from './io.ts'
 export interface PromptSource {
   readonly file: string
   readonly text?: string
+  /** What standard input gives as context. */
+  readonly stdin?: string
 }
 
 /** Refuses names that are given and empty. @throws BatonError USAGE */
@@ -19,13 +21,32 @@ export function refuseEmptyNames({ model, outputSchema }: Pick<Flags<'run'>, 'mo
 
 const stdinName = 'stdin'
 
+type SourceFlags = Pick<Flags<'run'>, 'file' | 'prompt' | 'stdin' | 'level'> & Partial<Pick<Flags<'run'>, 'open'>>
+type SourceIo = Pick<CommandIo, 'input' | 'inputKind' | 'signal' | 'err'>
+
 /**
- * What `baton run` is to run: FILE, the text of `-p`, or standard input for `-`.
+ * What `baton run` is to run: FILE, the text of `-p`, or standard input for `-`. Standard input that is piped beside `-p`,
+ * or asked for by `--stdin`, is context.
  * @throws BatonError USAGE when none or two of them are given, FILE_UNREADABLE for invalid content of standard input
  */
-export async function promptSource(
-  { file = '', prompt, open = false }: Pick<Flags<'run'>, 'file' | 'prompt'> & Partial<Pick<Flags<'run'>, 'open'>>,
-  { input, signal }: Pick<CommandIo, 'input' | 'signal'>,
+export async function promptSource(flags: SourceFlags, io: SourceIo): Promise<PromptSource> {
+  const source = await namedSource(flags, io)
+  const { file, prompt, stdin: isAsked } = flags
+  if (file === '-') {
+    if (isAsked) throw usageError('- and --stdin cannot be combined', 'Standard input is either the prompt or context.')
+    return source
+  }
+  if (!isAsked && prompt === undefined) {
+    if (io.inputKind() === 'pipe' || io.inputKind() === 'file') warn(unread, flags, io)
+    return source
+  }
+  const text = await readContext(isAsked ? 'asked' : 'beside -p', flags, io)
+  return text === undefined ? source : { ...source, stdin: text }
+}
+
+async function namedSource(
+  { file = '', prompt, open = false }: SourceFlags,
+  { input, signal }: SourceIo,
 ): Promise<PromptSource> {
   if (prompt === undefined && file !== '-') return { file }
   if (open) throw usageError('-o needs a file to open', 'Leave it out.')
@@ -35,6 +56,44 @@ export async function promptSource(
   }
   if (prompt.trim() === '') throw usageError('-p is empty', 'Add the prompt after it.')
   return { file: '-p', text: prompt }
+}
+
+const unread = 'standard input is not read: add --stdin to give it to the model as context'
+
+function warn(message: string, { level }: Pick<SourceFlags, 'level'>, { err }: Pick<SourceIo, 'err'>): void {
+  if (level !== 'quiet') err(`warning ${message}\n`)
+}
+
+/** How long a pipe may say nothing before that is said: one that nobody writes to may stay open for ever. */
+const silenceMs = 3_000
+
+/** Undefined when there is nothing. A pipe that nobody asked for is left when it does not begin in time. */
+async function readContext(why: 'asked' | 'beside -p', flags: SourceFlags, io: SourceIo): Promise<string | undefined> {
+  const kind = io.inputKind()
+  if (why === 'beside -p' && (kind === 'device' || kind === 'none')) return undefined
+  const stream = io.input()
+  const silence = new AbortController()
+  const timer = setTimeout(() => {
+    if (why === 'asked') return warn('still waiting for standard input to end', flags, io)
+    warn(`standard input is open and has said nothing for ${silenceMs / 1000} s: it is not used`, flags, io)
+    silence.abort()
+  }, silenceMs)
+  const onBegin = (): void => (why === 'asked' ? undefined : clearTimeout(timer))
+  try {
+    const bytes = await readBytes(
+      addAbortSignal(AbortSignal.any([io.signal, silence.signal]), stream),
+      io.signal,
+      onBegin,
+    )
+    const text = decodeSource(bytes, stdinName)
+    if (text !== '') return text
+    if (why === 'asked') warn('standard input is empty', flags, io)
+  } catch (error) {
+    if (!silence.signal.aborted) throw error
+  } finally {
+    clearTimeout(timer)
+  }
+  return undefined
 }
 
 /**
@@ -48,12 +107,12 @@ export async function readPromptInput(stream: Readable, signal: AbortSignal): Pr
   throw unreadable('standard input is empty', 'Write the prompt into it: echo "…" | baton -')
 }
 
-async function readBytes(stream: Readable, signal: AbortSignal): Promise<Buffer> {
+async function readBytes(stream: Readable, signal: AbortSignal, onBegin = () => {}): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
+      if (chunks.push(chunk) === 1) onBegin()
       size += chunk.length
       if (size > maxSourceBytes) throw unreadable('standard input has more than 10 MB', tooLargeHint)
     }

@@ -18,6 +18,7 @@ export interface ResultSink {
 
 export interface ResultFlags extends Pick<GlobalFlags, 'json' | 'level'> {
   readonly output: string | undefined
+  readonly dry?: 'req' | 'res' | 'changes' | undefined
   /** What is run, as given: it must not be replaced by its own answer. */
   readonly file?: string | undefined
 }
@@ -37,7 +38,7 @@ export function openResult(
 
   function rescue(text: string): void {
     // events are complete without the result
-    if (!json) out(outIsTerminal ? harmless(text) : text)
+    if (!json) out(`${outIsTerminal ? harmless(text) : text}${text.endsWith('\n') ? '' : '\n'}`)
   }
 
   return {

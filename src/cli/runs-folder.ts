@@ -1,3 +1,4 @@
+import type { Settings } from '../config/settings.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import { runsFolder } from '../journal/run-id.ts'
 import type { GlobalFlags } from './command.ts'
@@ -7,6 +8,7 @@ import type { Surroundings } from './io.ts'
 export interface WorkspaceRuns {
   readonly workspace: string
   readonly folder: string
+  readonly settings: Settings
 }
 
 export async function workspaceRuns(
@@ -14,5 +16,5 @@ export async function workspaceRuns(
   { cwd, env, home }: Surroundings,
 ): Promise<WorkspaceRuns> {
   const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides: config } })
-  return { workspace, folder: runsFolder({ env, home, workspace, runsDir: settings.runs.dir }) }
+  return { workspace, settings, folder: runsFolder({ env, home, workspace, runsDir: settings.runs.dir }) }
 }

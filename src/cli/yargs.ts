@@ -1,4 +1,5 @@
 import yargs, { type Options } from 'yargs'
+import { exitCodesText } from '../event/exit-code.ts'
 import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
 import { commandTable } from './command-table.ts'
@@ -14,7 +15,12 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
   const program = yargs([...args])
     .scriptName('baton')
     .usage('Usage: baton <command> [options]\n       baton FILE [options]    the same as baton run FILE')
-    .parserConfiguration({ 'greedy-arrays': false, 'boolean-negation': false, 'duplicate-arguments-array': true })
+    .parserConfiguration({
+      'camel-case-expansion': false,
+      'greedy-arrays': false,
+      'boolean-negation': false,
+      'duplicate-arguments-array': true,
+    })
     .options(yargsOptions(globalFlagSpecs, { global: true }))
   for (const [index, command] of commandTable.entries()) {
     const { summary, words, flags, examples = [] } = command
@@ -42,7 +48,7 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
     .alias({ help: 'h' })
     .exitProcess(false)
     .wrap(Math.min(100, io.columns()))
-    .epilogue('Exit codes: 0 success, 1 failure, 2 invalid input, 3 key, 4 limit, 6 untrusted, 130 Ctrl-C.')
+    .epilogue(`Exit codes: ${exitCodesText('all')}.`)
     .fail((message, error) => {
       // yargs throws its own errors for flags without their argument; all others come from the command
       if (error && error.name !== 'YError') throw error
@@ -91,17 +97,42 @@ function usageMessage(message: string, args: readonly string[]): string {
   const command = commandTable.find(({ name }) => name === args[0])
   const missing = command === undefined ? nothingNamed : `missing argument: baton ${shapeOf(command)}`
   const lines = message.split('\n').map((line) => line.trim())
+  const written = (name: string): string => asWritten(name, args)
   return lines
     .filter((line) => line !== '')
     .join(' ')
     .replace(/^Not enough non-option arguments.*/, () => missing)
+    .replace(/^Not enough arguments following: (.+)/, (_, name: string) => `${written(name)} needs a value`)
+    .replace(
+      /^Invalid values: Argument: (\S+), Given: (.+), Choices: (.+)$/,
+      (_, name: string, given: string, choices: string) =>
+        `${written(name)} is ${choices.replaceAll('"', '').replace(/, (?=[^,]*$)/, ' or ')}, not ${given}`,
+    )
+    .replace(/^Arguments (\S+) and (\S+) are/, (_, one: string, other: string) => `--${one} and --${other} are`)
+    .replace(/^Unknown (?:arguments?|commands?): (.+)/, (_, names: string) =>
+      unknownText(names.split(', ').map(written)),
+    )
+}
+
+/** A name that the parser gives, as it is on the command line: `--dry-run`, `-z`, `-modle`, `notes.txt`. */
+function asWritten(name: string, args: readonly string[]): string {
+  const isIt = (arg: string): boolean =>
+    arg === name || arg.split('=')[0] === `--${name}` || (name.length === 1 && /^-[^-]/.test(arg) && arg.includes(name))
+  return args.find(isIt)?.replace(/^(--?[^=]+)=.*$/s, '$1') ?? name
+}
+
+function unknownText(names: readonly string[]): string {
+  const all = [...new Set(names)]
+  const flags = all.filter((name) => name.startsWith('-'))
+  const [what, shown] = flags.length > 0 ? ['unknown flag', flags] : ['unexpected argument', all]
+  return `${what}${shown.length === 1 ? '' : 's'} ${shown.join(', ')}`
 }
 
 function usageHint(args: readonly string[]): string {
   const command = commandTable.find(({ name }) => args.includes(name))
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
   const flags = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...(command ?? commandTable[0])?.flags })]
-  const unknown = args.flatMap((arg) => /^--([^=]+)/.exec(arg)?.[1] ?? []).filter((name) => !flags.includes(name))
+  const unknown = args.flatMap((arg) => /^--?([^-=][^=]+)/.exec(arg)?.[1] ?? []).filter((name) => !flags.includes(name))
   const flag = unknown.flatMap((name) => nearest(name, flags) ?? []).at(0)
   if (flag !== undefined) return `Did you mean --${flag}? ${help}`
   if (command !== undefined) return help

@@ -12,8 +12,8 @@ export interface Flags {
   readonly overrides: readonly string[]
   /** `--var name=value`. Left out: the file is not run now, so its variables have no values. */
   readonly vars?: readonly string[]
-  /** `--output-schema`, as given. */
-  readonly outputSchema?: string
+  /** `--output-schema`: the name of a file as given, or the schema itself. */
+  readonly outputSchema?: string | JsonObject
 }
 
 /**
@@ -81,8 +81,14 @@ export function flagLayers({ flags, cwd }: { readonly flags: Flags; readonly cwd
   const { model, outputSchema: schema } = flags
   return [
     ...(model === undefined ? [] : [layerOf('flag', '-m', { model })]),
-    ...(schema === undefined ? [] : [layerOf('flag', '--output-schema', { output: { schema: resolve(cwd, schema) } })]),
+    ...(schema === undefined
+      ? []
+      : [layerOf('flag', '--output-schema', { output: { schema: inFolder(schema, cwd) } })]),
   ]
+}
+
+function inFolder(schema: string | JsonObject, cwd: string): string | JsonObject {
+  return typeof schema === 'string' ? resolve(cwd, schema) : schema
 }
 
 function layerOf(kind: 'environment' | 'flag', name: string, values: JsonObject): Layer {

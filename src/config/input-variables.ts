@@ -93,6 +93,13 @@ function checkValues(variable: InputVariable): readonly Finding[] {
   return expected === undefined ? [] : wrong('default', `must be ${expected}, not ${describeValue(initial)}`)
 }
 
+/** Values as `--var name=value` takes them. */
+export function variableFlags(values: JsonObject): readonly string[] {
+  return Object.entries(values).map(([name, value]) => {
+    return `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`
+  })
+}
+
 /** Why values do not fill the variables of a file. */
 export type ValueProblem =
   | { readonly kind: 'unknown'; readonly name: string; readonly hint: string }

@@ -88,14 +88,24 @@ const entries = {
 
   providers: { ...guarded, isMerged: true, text: 'Endpoints of your own, by name. Only in your own config file.' },
   gateway: { ...guarded, text: 'An endpoint that gets every model name as it is. Only in your own config file.' },
+  prices: {
+    ...guarded,
+    isMerged: true,
+    text: 'What models cost, by name or glob, for hosts whose prices are not known. Only in your own config file.',
+  },
   mcp_servers: { ...guardedNotYet, text: 'MCP servers whose tools the model may use. Only in your own config file.' },
   plugins: { ...guardedNotYet, text: 'Plug-ins. Only in your own config file.' },
   permission: { ...guardedNotYet, text: 'What tools may do without asking.' },
   sandbox: { ...guardedNotYet, text: 'What programs that a model chooses may touch.' },
 
   base_dir: { ...frame, initial: '', text: 'Folder the globs start from, relative to the workspace.' },
-  write_mode: { ...frame, initial: false, text: 'Apply the file changes of the answer.' },
+  write_mode: { ...frame, initial: false, text: 'Apply the file changes of the answer; "ask" shows each first.' },
   partial: { ...frame, initial: false, text: 'Apply the changes that fit when others do not.' },
+  changes: {
+    ...frameTable,
+    initial: { repair: 1, partial_is_success: false },
+    text: 'What happens to file changes that do not fit.',
+  },
   fallback_models: { ...frameForModels, initial: [], text: 'Asked in this order when the model fails for good.' },
   reasoning_summary: { ...frameForModels, text: 'What the model reports of its reasoning, where it has a choice.' },
   retry: {
@@ -129,7 +139,10 @@ const entries = {
   mode: { ...frame, available: ['classic'], text: 'How a prompt is executed.' },
   instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
   runs: { ...frameTable, text: 'Where runs are recorded.' },
-  timeout: { ...notYet, text: 'How long the run may take.' },
+  timeout: {
+    ...frame,
+    text: 'How long the run may take, such as "30m". It can be resumed, and has the whole time again.',
+  },
   max_rounds: { ...notYet, text: 'Rounds of a run at most.' },
   max_turns: { ...notYet, text: 'Turns of one agent at most.' },
   tools: { ...notYet, text: 'Tools the model may use.' },

@@ -139,7 +139,17 @@ async function readPrompt({ cwd, file: name, text, reads }: RunSpecOptions): Pro
  * falls back to the layers below; frame keys stay, except what a chain may give up. Environment and flags still win.
  * @throws BatonError CONFIG_INVALID for a wrong value, OUTSIDE_WORKSPACE for globs that leave `base_dir`
  */
-export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
+export function settingsFor(spec: RunSpec): (params: JsonObject) => Settings {
+  // most tasks have the params that the round began with
+  const known = new WeakMap<JsonObject, Settings>()
+  return (params) => {
+    const settings = known.get(params) ?? changedSettings(spec, params)
+    known.set(params, settings)
+    return settings
+  }
+}
+
+function changedSettings(spec: RunSpec, params: JsonObject): Settings {
   const { workspace, layers } = spec
   const changed = Object.entries(params).filter(([key, value]) => isRequestKey(key) && value !== null)
   const findings = changed.flatMap(([key, value]) => (isReserved(key) ? checkReserved(key, value) : []))
@@ -154,10 +164,12 @@ export function settingsFor(spec: RunSpec, params: JsonObject): Settings {
 
 /** What a chain gave up of the frame keys: the right to write, and money. */
 function withGivenUp(values: JsonObject, params: JsonObject): JsonObject {
-  const { budget } = values
+  const { budget, write_mode: writes } = values
   return {
     ...values,
-    ...(params['write_mode'] === false ? { write_mode: false } : {}),
+    ...(params['write_mode'] === false || (writes === true && params['write_mode'] === 'ask')
+      ? { write_mode: params['write_mode'] }
+      : {}),
     ...(isJsonObject(budget) && isJsonObject(params['budget']) ? { budget: lower(budget, params['budget']) } : {}),
   }
 }

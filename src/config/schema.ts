@@ -36,6 +36,12 @@ const provider = z.strictObject(
   { error: 'a table' },
 )
 
+/** US dollars for a million tokens. */
+const price = z.strictObject(
+  { input: number(0, 1e6), output: number(0, 1e6), cached: number(0, 1e6).exactOptional() },
+  { error: 'a table' },
+)
+
 /** Keys of settings: each may come from any layer that is allowed to set it. */
 const settingShape = {
   model: name,
@@ -53,9 +59,10 @@ const settingShape = {
   ...globKeys('working_globs', () => groups),
   max_files_size_kb: integer(1),
   allow_run_on_task_fail: flag,
-  write_mode: flag,
+  write_mode: z.union([z.boolean(), z.literal('ask')], { error: 'true, false or "ask"' }),
   partial: flag,
   file_content_mode: oneOf('udiffx', 'whole', 'search_replace_auto'),
+  changes: table({ repair: integer(0, 5), partial_is_success: flag }),
   fallback_models: listOf(name, 'a list of models'),
   reasoning_summary: oneOf('none', 'auto', 'concise', 'detailed'),
   agent: name,
@@ -86,9 +93,11 @@ const settingShape = {
     instructions: integer(1),
   }),
   runs: table({ dir: name, keep: duration }),
+  timeout: timeLimit,
   secrets: listOf(variableName, 'a list of names of environment variables'),
   providers: tableOf(provider),
   gateway: provider,
+  prices: tableOf(price),
 } as const
 
 const settings = z.object(settingShape).exactPartial()
@@ -103,6 +112,12 @@ const expectation = table({
   answer_matches: name.refine(isPattern, 'a regular expression'),
   file_contains: tableOf(pieces),
   file_equals: tableOf(text),
+  output: anything,
+  json: tableOf(anything),
+  schema: z.union([name, tableOf(anything)], { error: 'a table or the name of a file' }),
+  changed_files: listOf(name),
+  lua: name,
+  judge: pieces,
   exit: integer(0, 255),
   max_cost_usd: number(0, 1e9),
   calls: integer(0),
@@ -125,6 +140,8 @@ const oneTest = z.strictObject(
     name,
     vars: tableOf(anything).exactOptional(),
     params: tableOf(anything).exactOptional(),
+    input: anything.exactOptional(),
+    judge_model: name.exactOptional(),
     files: z
       .union([listOf(name), tableOf(text)], { error: 'a list of globs, or a table of names and contents' })
       .exactOptional(),
@@ -168,6 +185,5 @@ export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   mode: name,
   max_rounds: integer(1),
   max_turns: integer(1),
-  timeout: duration,
   instructions: z.union([z.literal('auto'), z.literal(false), texts], { error: '"auto", false or a list of paths' }),
 }

@@ -31,7 +31,7 @@ const optionalKeys = [
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]
-type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'allow_run_on_task_fail'
+type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'changes' | 'allow_run_on_task_fail'
 type LimitKey = 'fallback_models' | 'budget' | 'input_concurrency' | 'max_files_size_kb'
 
 /** What is in force for one agent, with defaults. Keys that are those of the file keep their names. */
@@ -64,9 +64,13 @@ export interface Settings extends Pick<Values, Exclude<OptionalKey, 'reasoning_e
     readonly request_ms?: number
   }
   readonly providers: NonNullable<Values['providers']>
+  /** US dollars for a million tokens, by the name of a model or a glob. */
+  readonly prices: NonNullable<Values['prices']>
   readonly secrets: readonly string[]
   /** `dir` is absolute; runs are kept for `keep_ms`, forever when it is undefined. */
   readonly runs: { readonly dir?: string; readonly keep_ms?: number }
+  /** Of the whole run; undefined: no limit. */
+  readonly timeout_ms?: number
 }
 
 /** The lowest layer. */
@@ -114,11 +118,14 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     allow_run_on_task_fail,
     lua: { engine, isolated, timeout_ms: durationMs(timeout), memory_mb, instructions },
     providers: values.providers ?? {},
+    prices: values.prices ?? {},
     secrets: values.secrets ?? [],
     runs: {
       ...(runs.dir === undefined ? {} : { dir: resolve(workspace, runs.dir) }),
       ...(runs.keep === undefined ? {} : { keep_ms: durationMs(runs.keep) }),
     },
+    ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
+    changes: values.changes,
   }
 }
 

@@ -103,7 +103,11 @@ async function checkChoice(
   const sources: ModelSources = { env, providers, gateway, aliases }
   const table = loadModelTable(join(root, 'agents', 'models.toml'))
   const choose = (name: string | undefined): Promise<ModelChoice> =>
-    chooseModelFor(name, sources, { loadTable: () => table, findLocal: async () => firstLocalModel(servers) })
+    chooseModelFor(name, sources, {
+      loadTable: () => table,
+      findLocal: async () => firstLocalModel(servers),
+      isAttended: true,
+    })
   let choice: ModelChoice
   try {
     choice = await choose(model)

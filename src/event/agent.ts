@@ -141,7 +141,14 @@ export type ScriptResult =
   /** The agent itself decided that there is nothing to do. */
   | { readonly kind: 'script'; readonly end: 'skipped'; readonly reason: string | undefined }
   /** The agent asks for another round; `outputs` are those of this one. */
-  | { readonly kind: 'script'; readonly end: 'redo'; readonly outputs: readonly Json[]; readonly failedInputs: number }
+  | {
+      readonly kind: 'script'
+      readonly end: 'redo'
+      readonly outputs: readonly Json[]
+      readonly failedInputs: number
+      /** The value of After All when that asked for it; undefined when Before All did. */
+      readonly afterAll: Json | undefined
+    }
 
 /** How a prompt file ended that was run as an agent. */
 export type PromptResult =

@@ -10,7 +10,8 @@ export interface BusOptions {
   readonly begun?: (text: string) => number
 }
 
-export type Listener = (event: RunEvent) => void
+/** Secrets are hidden in the event. `result`: the text of an `answer` or `output` as it is, for who asked for it. */
+export type Listener = (event: RunEvent, result?: string) => void
 
 export interface Bus {
   readonly send: (at: Place, event: EventBody) => void
@@ -33,9 +34,10 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
     // the spread comes last: V8 takes tens of times longer for an object that begins with one
     const event: RunEvent = { seq, ts: timeOf(now()), run_id: runId, agent: agentOf(at), ...body }
     seq += 1
+    const result = resultIn(given)
     for (const listener of listeners) {
       try {
-        listener(event)
+        listener(event, result)
       } catch {
         listeners.delete(listener)
       }
@@ -52,6 +54,11 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
       return () => listeners.delete(listener)
     },
   }
+}
+
+function resultIn(event: EventBody): string | undefined {
+  if (event.type === 'answer') return event.text
+  return event.type === 'output' && typeof event.output === 'string' ? event.output : undefined
 }
 
 /** `placeText`, kept for as long as the place is used: the pieces of an answer all come from the same one. */

@@ -60,8 +60,8 @@ export interface RunScope {
   readonly configOptions: JsonObject
   /** How often the target of the run has been run again. Children start from 0. */
   readonly redoCount: number
-  /** `req`: no model is called; `res`: it is called, and Output is left out. Children inherit it. */
-  readonly dry?: 'req' | 'res'
+  /** `req`: no model is called; `res`: it is called, and Output is left out. `changes`: all is done, and no file is changed. Children inherit it. */
+  readonly dry?: 'req' | 'res' | 'changes'
   /** The agent run that this is part of; undefined outside script agents. */
   readonly facts?: AgentRunFacts
 }
@@ -121,6 +121,8 @@ export function emit({ scope, services }: RunContext, event: EventBody): void {
 export interface Limits {
   /** False: file changes of answers are not applied; true changes nothing. */
   readonly write?: boolean
+  /** True: they are shown to a person first. */
+  readonly asks?: boolean
   /** Names of the tools that may still be offered to models. */
   readonly tools?: readonly string[]
   /** The pack whose capabilities hold from here on. */
@@ -131,13 +133,17 @@ export interface Limits {
 }
 
 /** The one way to give up rights: what was given up before stays given up. */
-export function narrow(context: RunContext, { write = true, tools, pack, protect, budget }: Limits): RunContext {
+export function narrow(
+  context: RunContext,
+  { write = true, asks = false, tools, pack, protect, budget }: Limits,
+): RunContext {
   const { scope, services } = context
   if (budget !== undefined) services.limitCost(scope.at, budget)
   const { rights: before } = scope
   const offered = before.tools === undefined ? tools : before.tools.filter((name) => tools?.includes(name) ?? true)
   const rights: Rights = {
     write: before.write && write,
+    ...(before.asks === true || asks ? { asks: true } : {}),
     ...(offered === undefined ? {} : { tools: offered }),
     packs: pack === undefined ? before.packs : [...before.packs, pack],
     protections: protect === undefined ? before.protections : [...before.protections, protect],

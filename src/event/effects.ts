@@ -90,12 +90,60 @@ export interface FileChangeRecord extends JsonObject {
   readonly after: string | null
 }
 
+/** Whether a change makes a file where nothing was; what is moved is as new as it was before. */
+export function makesFile(change: FileChangeRecord, wasMade: (path: string) => boolean): boolean {
+  const { op, before, after, offset, from } = change
+  if (op === 'append') return offset === 0
+  if (op === 'move') return typeof from === 'string' && wasMade(from)
+  return op !== 'mkdir' && before === null && after !== null
+}
+
 /** Where on the disk a path is; a replay writes somewhere else. Absolute paths. */
 export type Disk = (path: string) => string
+
+/**
+ * What stands at a path, as it is recorded for undoing. `path` is as it is shown. `mode` are the permission bits, left out
+ * where they do not matter or are not known yet. `hash` is the SHA-256 of a file's content; one without is known by
+ * its size only.
+ */
+export type PathState = { readonly path: string } & (
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'file'; readonly bytes: number; readonly hash?: string; readonly mode?: number }
+  /** A file that has got longer: `from` bytes as before, and behind them these. `added` is left out when it is large. */
+  | {
+      readonly kind: 'longer'
+      readonly from: number
+      readonly bytes: number
+      readonly hash: string
+      readonly added?: Uint8Array
+    }
+  | { readonly kind: 'folder'; readonly mode?: number }
+  | { readonly kind: 'link'; readonly to: string }
+)
+
+/** The states of all paths that a change concerns, before and after it; folders before what is in them. */
+export interface ChangeStates {
+  readonly before: readonly PathState[]
+  readonly after: readonly PathState[]
+}
+
+/** A content to be kept: that of a file (absolute path), or these bytes. */
+export type KeptContent = { readonly file: string } | { readonly bytes: string | Uint8Array }
+
+/** What is kept of a change, so that it can be undone and shown later. */
+export interface Kept extends ChangeStates {
+  readonly contents: Iterable<KeptContent>
+}
 
 export interface PlannedChange {
   readonly record: FileChangeRecord
   readonly act: (disk: Disk) => void
+  /**
+   * Called once before the act where the change is recorded on the disk. `isFirst` is true for a path that was not
+   * asked about before: of a file that is appended to many times the content is kept only once. Left out: the change is none
+   * that is undone.
+   */
+  readonly keep?: (isFirst: (path: string) => boolean) => Kept
 }
 
 /**
@@ -153,6 +201,13 @@ export interface Effects {
   boundary<T>(at: Place, work: () => Promise<T>, options?: BoundaryOptions<T>): Promise<T>
   /** A call of a script that changes something, or waits, by effects of its own: recorded whole when it returns. */
   call<T>(at: Place, asked: AskedCall, work: () => T | Promise<T>): T | Promise<T>
+  /** To be called before what was done at and below a place is undone, because some of it failed. */
+  undo(at: Place): void
+  /**
+   * To be asked once it is undone. True when that failure is one of an older process: everything at and below the place
+   * is then forgotten, and to be done again.
+   */
+  again(at: Place): boolean
   /** The same gate for somebody with other rights. */
   under(permission: Permission): Effects
 }

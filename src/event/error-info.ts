@@ -1,6 +1,6 @@
 import { isBatonError, messageOf, type SourcePlace, StopSignal } from '../base/error.ts'
 import { defined } from '../base/json.ts'
-import type { ErrorInfo } from './event.ts'
+import type { ErrorInfo, FileChange } from './event.ts'
 
 /** An error as events carry it: what happened, where, what to do. Never a stack. */
 export function errorInfo(error: unknown): ErrorInfo {
@@ -21,4 +21,12 @@ function lineInfo({ file, line, column }: SourcePlace): NonNullable<ErrorInfo['c
 
 function isAbort(error: unknown): boolean {
   return error instanceof StopSignal || (error instanceof Error && error.name === 'AbortError')
+}
+
+/** Why one change of an answer failed, with the file, which is named once: its error may name it already. */
+export function changeFailureText({
+  file_path: path,
+  error_msg: reason = '',
+}: Pick<FileChange, 'file_path' | 'error_msg'>): string {
+  return reason.includes(path) ? reason : `${path}: ${reason}`
 }

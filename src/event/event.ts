@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
+import { exitCodesText } from './exit-code.ts'
 import type { Usage } from './message.ts'
 
 declare const described: unique symbol
@@ -34,6 +35,7 @@ const number: Schema<number> = { type: 'number' }
 const ordinal: Schema<number> = { type: 'integer', minimum: 1 }
 const numberOrNull: Schema<number | null> = { type: ['number', 'null'] }
 const count: Schema<number> = { type: 'integer', minimum: 0 }
+const exitCode: Schema<number> = { ...count, description: exitCodesText('all') }
 const amount: Schema<number | null> = { type: ['number', 'null'], minimum: 0 }
 const textOrNull: Schema<string | null> = { type: ['string', 'null'] }
 const anything: Schema<Json> = {}
@@ -57,8 +59,17 @@ const changeFields = {
   file_path: text,
   kind: oneOf('New', 'Patch', 'Append', 'Copy', 'Rename', 'Delete', 'Fail'),
   success: truth,
+  /** Of a copy or rename: where the file came from. */
+  from_path: optional(text),
+  /** There was a file, whose whole content is another now. */
+  replaced: optional(always(true)),
+  /** A person did not want it. */
+  declined: optional(always(true)),
   error_msg: optional(text),
-  error_hunks: optional(list(object({ hunk_body: text, cause: text }))),
+  /** `nearest`: the lines of the file that are most like what the hunk looks for. */
+  error_hunks: optional(
+    list(object({ hunk_body: text, cause: text, nearest: optional(object({ line: ordinal, text })) })),
+  ),
 }
 
 /** What became of one change of an answer (as `aip.udiffx` reports it). */
@@ -83,7 +94,7 @@ const task = { index: count, label: text }
 
 const ending = {
   stop_reason: oneOf('done', 'skipped', 'limit', 'budget', 'error', 'cancelled', 'suspended'),
-  exit_code: count,
+  exit_code: exitCode,
   result: textOrNull,
   outputs: list(anything),
   usage,
@@ -142,8 +153,13 @@ const events = {
   retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, error },
   /** A model failed for good and the next one of `fallback_models` is asked. */
   fallback: { item_id: text, from: text, to: text, error },
-  /** What became of the file changes of an answer. */
-  'changes.applied': { items: list(change) },
+  /**
+   * What became of the file changes of an answer. `base_dir`: what their paths are relative to, from the workspace; left
+   * out when it is the workspace.
+   */
+  'changes.applied': { items: list(change), base_dir: optional(text) },
+  /** In a dry run: what the file changes of an answer would do, also as a unified diff with paths from the workspace. */
+  'changes.planned': { items: list(change), base_dir: optional(text), diff: text },
   'file.changed': { op: text, path: text },
   print: { name: text, text },
   /**
@@ -152,7 +168,8 @@ const events = {
    */
   pin: { scope, id: text, priority: numberOrNull, label: text, content: text },
   label: { scope, label: text },
-  warning: { message: text, hint: optional(text) },
+  /** `urgent`: shown to those as well who only want to see errors. */
+  warning: { message: text, hint: optional(text), urgent: optional(always(true)) },
   redo: { count },
   /** In a watch session: a `pre` step or task would do what it did in an earlier run, and gives what it gave then. */
   read_back: { label: text },

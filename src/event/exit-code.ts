@@ -1,5 +1,36 @@
 import { type ErrorCode, exitCodes, isBatonError } from '../base/error.ts'
 
+/**
+ * What each exit code of the command means. Numbers from 128 on are 128 and the number of a signal. Help, the
+ * description of events and the documents are made of this table, or compared with it.
+ */
+export const exitMeanings: Readonly<Record<number, string>> = {
+  0: 'success, or skipped: there was nothing to do',
+  1: 'the work failed',
+  2: 'invalid input',
+  3: 'a key is missing or was refused',
+  4: 'a limit was reached',
+  5: 'a decision or an input of a person is needed',
+  6: 'a file is not trusted with what it sets',
+  13: 'the command ended before its work did',
+  100: 'a test of baton test failed',
+  129: 'stopped by SIGHUP',
+  130: 'stopped by Ctrl-C',
+  141: 'the reader of stdout has closed it',
+  143: 'stopped by SIGTERM',
+}
+
+/** Codes that the command ends with, and no run. */
+const ofCommands: ReadonlySet<number> = new Set([13, 100])
+
+/** The codes that a run ends with, each with what it means, on one line. */
+export function exitCodesText(which: 'all' | 'of failed runs'): string {
+  return Object.entries(exitMeanings)
+    .filter(([code]) => which === 'all' || (code !== '0' && !ofCommands.has(Number(code))))
+    .map(([code, meaning]) => `${code} ${meaning}`)
+    .join(', ')
+}
+
 /** Causes that decide the exit code also when they come up inside an agent. What a script does wrong stays 1. */
 const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'AGENT_NOT_FOUND',

@@ -4,9 +4,13 @@ import { isObject, type JsonObject } from '../base/json.ts'
 const limitKeys: ReadonlySet<string> = new Set([
   'allow_run_on_task_fail',
   'budget',
+  'changes',
   'input_concurrency',
+  'prices',
   'retry',
   'runs',
+  'timeout',
+  'timeout_ms',
   'timeouts',
 ])
 

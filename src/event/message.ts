@@ -87,7 +87,9 @@ export function toolCallsOf({ parts }: Pick<Message, 'parts'>): readonly ToolCal
 }
 
 function joined(parts: readonly MessagePart[], type: 'text' | 'reasoning'): string {
-  return parts.map((part) => (part.type === type ? part.text : '')).join('')
+  const texts = parts.flatMap((part) => (part.type === type ? [part.text] : []))
+  // joining copies, and one text may be large
+  return texts.length === 1 ? (texts[0] ?? '') : texts.join('')
 }
 
 /**

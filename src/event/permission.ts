@@ -1,9 +1,16 @@
 import type { ErrorCode } from '../base/error.ts'
+import type { Place } from './place.ts'
 
 /** Something a script or a model wants to do that has to be allowed. */
 export type Action =
   /** `path`: absolute, with links resolved. `named`: as it was asked for, absolute, for messages. */
-  | { readonly kind: 'read' | 'write' | 'delete'; readonly path: string; readonly named: string }
+  | {
+      readonly kind: 'read' | 'write' | 'delete'
+      readonly path: string
+      readonly named: string
+      /** What would change, as a unified diff: for whom is asked. */
+      readonly diff?: string
+    }
   /** A program by its name; `caller` is the function that starts it, for messages. */
   | { readonly kind: 'command'; readonly program: string; readonly caller: string }
   | { readonly kind: 'connect'; readonly url: string; readonly caller: string }
@@ -20,6 +27,12 @@ export type Verdict =
 export interface Permission {
   check(action: Action): Verdict
 }
+
+/** What a person says. `remark`: not so, and what should be different. */
+export type Decision = 'allow' | 'deny' | { readonly remark: string }
+
+/** Answers for a person. Rejects with a suspension (`BatonError` SUSPENDED) when the answer comes another time. */
+export type Approver = (action: Action, at: Place, signal: AbortSignal) => Promise<Decision>
 
 /** What a person has allowed: it stands in for a verdict `ask`. */
 export interface Permit {
@@ -61,6 +74,8 @@ export interface Protection {
 export interface Rights {
   /** Whether file changes of answers are applied; scripts are not concerned. */
   readonly write: boolean
+  /** File changes of answers are shown to a person first. */
+  readonly asks?: true
   /** Names of the tools that may be offered to models; left out: all. */
   readonly tools?: readonly string[]
   /** The packs whose capabilities hold, outermost first; none: programs, hosts and models are not limited. */

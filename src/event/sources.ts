@@ -13,6 +13,10 @@ export interface RunSources {
   readonly execute: (file: string, use?: { readonly at: Place; readonly text: string }) => void
   /** Notes files that an answer has changed. Absolute. */
   readonly change: (files: readonly string[]) => void
+  /** Notes a file that the run has made where nothing was. Absolute. */
+  readonly make: (file: string) => void
+  /** Whether the run has made this file. Absolute, links resolved. */
+  readonly made: (file: string) => boolean
   /** What an answer may not change: absolute paths of files and folders. */
   readonly executed: () => readonly string[]
 }
@@ -24,6 +28,7 @@ type OnUse = (at: Place, used: { readonly path: string; readonly hash: string })
 export function createSources(files: readonly string[], onUse: OnUse = () => {}): RunSources {
   const executed = new Set<string>()
   const changed = new Set<string>()
+  const madeFiles = new Set<string>()
   for (const file of files) note(file)
 
   function note(file: string): void {
@@ -45,6 +50,8 @@ export function createSources(files: readonly string[], onUse: OnUse = () => {})
     change(paths) {
       for (const path of paths) changed.add(realPath(path))
     },
+    make: (file) => void madeFiles.add(file),
+    made: (file) => madeFiles.has(file),
     executed: () => [...executed],
   }
 }

@@ -262,7 +262,7 @@ export interface PendingView {
 export async function pendingEffects(folder: string): Promise<readonly PendingView[]> {
   const source = openFileRecords(folder, { mask: noMask })
   try {
-    const index = await indexRun(source, { keeps: 'unfinished', repair: true })
+    const index = await indexRun(source, { keeps: 'unfinished', repair: 'skip' })
     return begunEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
       const { e, n, kind, repeat, request } = started
       const ended = node.ended === undefined ? undefined : source.at(node.ended)

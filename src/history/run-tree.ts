@@ -73,7 +73,7 @@ export async function readTree(source: RecordSource, options: TreeOptions): Prom
   let latest: { readonly epoch: number; readonly location: Location } | undefined
   const { tree, damages } = await indexRun(source, {
     keeps: 'everything',
-    repair: true,
+    repair: 'skip',
     accepts(record) {
       // an effect that is to be repeated is shown as it was left, until it begins again
       if (record.k === 'choice' && record.choice === 'redo') return false
@@ -192,6 +192,8 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
         case 'started':
         case 'show':
         case 'use':
+        case 'undo':
+        case 'again':
       }
     },
     view(tree: PlaceTree): Part {

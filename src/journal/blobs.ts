@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { FilePort } from './file-port.ts'
@@ -22,7 +22,7 @@ export function isBlobReference(value: Json): value is BlobReference {
 }
 
 /** Where a run's blobs are, named by their content. */
-function blobFolder(runFolder: string): string {
+export function blobFolder(runFolder: string): string {
   return join(runFolder, 'blobs')
 }
 
@@ -52,7 +52,8 @@ export function createBlobWriter(runFolder: string, files: FilePort, pending: Pe
   }
 }
 
-function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
+/** Puts a whole file in place. */
+export function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
   const descriptor = files.create(temporary)
   try {
@@ -71,10 +72,27 @@ export function readBlob(runFolder: string, { $blob, bytes: size }: BlobReferenc
   const file = join(blobFolder(runFolder), $blob)
   const bytes = readWhole(file, size, files)
   if (bytes.length === size && sha256(bytes) === $blob) return JSON.parse(bytes.toString('utf8')) as Json
-  throw new BatonError('JOURNAL_FAILED', `${file} is not what the journal recorded`, {
-    hint: 'The file was damaged or changed; the recorded value cannot be used.',
+  throw new BatonError('JOURNAL_FAILED', `${file}, which holds a recorded value, is not as it was written`, {
+    hint: repairHint,
     place: { file },
   })
+}
+
+const repairHint = 'Resume with --repair: the part that it belongs to is done again, and paid again.'
+
+/** Reads what a place has recorded, which the error for a damaged value names. */
+export function valueAt<T>(place: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!isBatonError(error) || error.code !== 'JOURNAL_FAILED') throw error
+    const { message, hint, place: file } = error
+    throw new BatonError('JOURNAL_FAILED', `the record of ${place} is damaged: ${message}`, {
+      ...(hint !== undefined && { hint }),
+      ...(file !== undefined && { place: file }),
+      cause: error,
+    })
+  }
 }
 
 function readWhole(file: string, size: number, files: FilePort): Buffer {
@@ -99,6 +117,7 @@ function readWhole(file: string, size: number, files: FilePort): Buffer {
 function unreadable(file: string, error: unknown): BatonError {
   const what = hasSystemCode(error, 'ENOENT') ? 'is missing' : `cannot be read: ${messageOf(error)}`
   return new BatonError('JOURNAL_FAILED', `${file}, which holds a recorded value, ${what}`, {
+    hint: repairHint,
     place: { file },
     cause: error,
   })

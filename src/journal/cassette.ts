@@ -68,6 +68,8 @@ export async function writeCassette(
     for (const [name, value] of Object.entries(record as JsonObject)) {
       // which process on which machine has written it is nobody's business
       if (record.k === 'seg' && !['e', 'n', 't', 'k', 'v'].includes(name)) continue
+      // what stood in files before is for undoing, which a replay does not
+      if (record.k === 'started' && name === 'kept') continue
       if (untouched.has(name)) fields.push([name, value])
       else fields.push([name, isBlobReference(value) ? await copyBlob(value, map) : mapped(value, map)])
     }

@@ -9,6 +9,8 @@ const edgeBytes = 512 * 1024
 export interface Edges {
   readonly first: JournalRecord | undefined
   readonly last: JournalRecord | undefined
+  /** Bytes up to the end of the last whole line. */
+  readonly bytes: number
 }
 
 export async function edgesOf(file: string, files: FilePort): Promise<Edges> {
@@ -19,8 +21,13 @@ export async function edgesOf(file: string, files: FilePort): Promise<Edges> {
       const target = Buffer.alloc(Math.min(size, edgeBytes))
       return target.subarray(0, await readAll(files, descriptor, { target, position }))
     }
-    const [start, end] = [await part(0), await part(Math.max(0, size - edgeBytes))]
-    return { first: recordOf(start.subarray(0, Math.max(0, start.indexOf(10)))), last: recordOf(lastLine(end)) }
+    const from = Math.max(0, size - edgeBytes)
+    const [start, end] = [await part(0), await part(from)]
+    return {
+      first: recordOf(start.subarray(0, Math.max(0, start.indexOf(10)))),
+      last: recordOf(lastLine(end)),
+      bytes: from + end.lastIndexOf(10) + 1,
+    }
   } finally {
     files.close(descriptor)
   }

@@ -1,13 +1,22 @@
 import { BatonError, stopsRun, isSuspension } from '../base/error.ts'
-import type { AskedCall, BoundaryOptions, Disk, EffectKind, EffectRequest, Effects } from '../event/effects.ts'
+import type {
+  AskedCall,
+  BoundaryOptions,
+  ChangeStates,
+  Disk,
+  EffectKind,
+  EffectRequest,
+  Effects,
+  FileChangeRecord,
+  Kept,
+} from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
-import type { Action, Permission, Permit, Verdict } from '../event/permission.ts'
+import type { Action, Approver, Decision, Permission, Permit, Verdict } from '../event/permission.ts'
 import { part, type Place, placeText } from '../event/place.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
 import { type Budget, noBudget } from './budget.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, fingerprint } from './matching.ts'
-import type { FileChangeRecord } from '../event/effects.ts'
 import type { Entry, Outcome } from './record.ts'
 import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
 import { createTries, type Tries } from './tries.ts'
@@ -20,9 +29,6 @@ export interface EffectHook {
   readonly effect?: <T>(kind: EffectKind, act: () => Promise<T>) => Promise<T>
 }
 
-/** Answers for a person. Rejects with a suspension (`BatonError` SUSPENDED) when the answer comes another time. */
-type Approver = (action: Action, at: Place, signal: AbortSignal) => Promise<'allow' | 'deny'>
-
 export interface EffectsOptions {
   readonly journal: RunJournal
   /** Handed to every effect; once aborted no new one begins. */
@@ -34,7 +40,7 @@ export interface EffectsOptions {
   /** Called when an effect begins and when it has ended. */
   readonly onEffect?: (at: Place, event: EffectEvent) => void
   /** Left out: what needs an approval is refused. */
-  readonly approver?: Approver
+  readonly approver?: Approver | undefined
   readonly hooks?: readonly EffectHook[]
 }
 
@@ -59,7 +65,7 @@ export function createEffects(options: EffectsOptions): Effects {
     at: Place,
     { kind, request, repeat, estimate }: Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'>,
   ): Promise<(result: Attempt<unknown>, tries: Tries) => Promise<void>> {
-    if (kind === 'model' || repeat === 'unsafe') await assertNotFenced()
+    assertNotFenced()
     const p = placeText(at)
     const fp = fingerprint(request, journal.mask)
     const started: Entry = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }) }
@@ -83,8 +89,8 @@ export function createEffects(options: EffectsOptions): Effects {
     }
   }
 
-  async function assertNotFenced(): Promise<void> {
-    if (!(await journal.fenced())) return
+  function assertNotFenced(): void {
+    if (!journal.fenced()) return
     throw new BatonError('JOURNAL_FAILED', 'another process has taken over this run; this one stops here', {
       hint: 'What was finished here before is recorded and is used there.',
     })
@@ -102,6 +108,20 @@ export function createEffects(options: EffectsOptions): Effects {
       (inner, hook) => (hook.change === undefined ? inner : () => hook.change?.(record, inner)),
       () => act(realDisk),
     )()
+  }
+
+  const keptBefore = new Set<string>()
+
+  function isFirst(path: string): boolean {
+    const isNew = !keptBefore.has(path)
+    keptBefore.add(path)
+    return isNew
+  }
+
+  /** Keeps what a change takes away and what it puts there, before it does. */
+  function keep({ before, after, contents }: Kept): ChangeStates {
+    for (const content of contents) journal.keep?.(content)
+    return { before, after }
   }
 
   function noteCall(outcome: Attempt<unknown>, { at, name, args }: AskedCall & { readonly at: Place }): void {
@@ -137,23 +157,27 @@ export function createEffects(options: EffectsOptions): Effects {
         if (verdict.kind === 'deny') throw denied(verdict)
         if (verdict.kind === 'allow') return { action }
         if (approver === undefined) throw needsApproval(action)
-        const ask: EffectRequest<string> = { kind: 'approval', request: { ...action }, action, repeat: 'safe' }
+        const ask: EffectRequest<Decision> = { kind: 'approval', request: { ...action }, action, repeat: 'safe' }
         const place = [...at, part('approval')]
         return permitOf(action, await attemptAsync(() => run(place, ask, () => approver(action, at, signal))))
       },
 
       changeFile(at, asked, plan, permit) {
         const p = placeText(at)
-        const planned = attempt(() => plan((action) => allow(action, permit)))
+        const planned = attempt(() => {
+          const whole = plan((action) => allow(action, permit))
+          return whole && { ...whole, kept: journal.keep && whole.keep?.(isFirst) }
+        })
         if (planned.status === 'failed' || planned.value === undefined) {
           journal.note({ k: 'obs', p, name: changeName, args: asked, ...observed(planned) })
           passOn(planned)
           return false
         }
-        const { record, act } = planned.value
+        assertNotFenced()
+        const { record, act, kept } = planned.value
         const kind = 'file'
         const fp = fingerprint(asked, journal.mask)
-        const s = journal.note({ k: 'started', p, kind, repeat: 'safe', fp, request: record })
+        const s = journal.note({ k: 'started', p, kind, repeat: 'safe', fp, request: record, kept: kept && keep(kept) })
         journal.push()
         onEffect?.(at, { kind, phase: 'started' })
         const result = attempt(() => change(record, act))
@@ -178,6 +202,8 @@ export function createEffects(options: EffectsOptions): Effects {
         return finishBoundary(journal, p, { ...boundary, work })
       },
 
+      undo: (at) => void journal.note({ k: 'undo', p: placeText(at) }),
+      again: () => false,
       call: (at, { name, args }, work) => recordCall(work, (outcome) => noteCall(outcome, { at, name, args })),
       under,
     }
@@ -223,17 +249,20 @@ export function allowedBy(permission: Permission): (action: Action, permit?: Per
 }
 
 function needsApproval(action: Action): BatonError {
-  return new BatonError('NEEDS_INPUT', `${actionText(action)} needs an approval, and nobody can be asked`)
+  return new BatonError('NEEDS_INPUT', `${actionText(action)} needs an approval, and nobody can be asked`, {
+    hint: 'Run it on a terminal, or use -y or --on-ask.',
+  })
 }
 
 function denied({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
   return new BatonError(code, reason, { hint })
 }
 
-/** The permit of an approval that has ended. @throws BatonError UNTRUSTED when it was rejected */
+/** The permit of an approval that has ended. @throws BatonError UNTRUSTED when it was rejected, with the decision as cause */
 export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
-  if (passOn(answer) === 'allow') return { action }
-  throw new BatonError('UNTRUSTED', `${actionText(action)} was rejected`)
+  const decision = passOn(answer)
+  if (decision === 'allow') return { action }
+  throw new BatonError('UNTRUSTED', `${actionText(action)} was rejected`, { cause: decision })
 }
 
 /** What somebody wants to do, as the beginning of a sentence. */

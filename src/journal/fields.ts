@@ -9,6 +9,8 @@ const structural: ReadonlySet<string> = new Set([
   'pid',
   'start',
   'boot',
+  'ns',
+  'before',
   's',
   'kind',
   'repeat',
@@ -20,6 +22,7 @@ const structural: ReadonlySet<string> = new Set([
   'key',
   'of',
   'choice',
+  'by',
 ])
 
 /** Field names with the JSON text of their values. */

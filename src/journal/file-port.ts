@@ -1,5 +1,8 @@
 import {
+  chmodSync,
   closeSync,
+  constants,
+  copyFileSync,
   existsSync,
   fdatasync,
   fdatasyncSync,
@@ -45,11 +48,15 @@ export interface FilePort {
   /** Gives a file a second name. Throws EEXIST when that name is taken: exactly one of many callers succeeds. */
   link(from: string, to: string): void
   rename(from: string, to: string): void
+  /** Makes a file with the content of another one, which the file system may share. Throws EEXIST when there is one. */
+  copy(from: string, to: string): void
   remove(path: string): void
   /** Names in a folder, in no order; empty when there is no such folder. */
   list(path: string): readonly string[]
   /** Size in bytes, undefined when there is no such file. */
   size(path: string): number | undefined
+  /** When it was changed last, in milliseconds; undefined when there is no such file. */
+  modified(path: string): number | undefined
 }
 
 const readAsync = promisify(read)
@@ -87,6 +94,10 @@ export const nodeFiles: FilePort = {
   },
   link: linkSync,
   rename: renameSync,
+  copy(from, to) {
+    copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+    chmodSync(to, 0o600)
+  },
   // rmSync loads what it removes whole trees with
   remove: unlinkSync,
   list(path) {
@@ -98,6 +109,7 @@ export const nodeFiles: FilePort = {
     }
   },
   size: (path) => statSync(path, { throwIfNoEntry: false })?.size,
+  modified: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
 }
 
 /**

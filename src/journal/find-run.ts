@@ -1,18 +1,48 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
+import { writeFileAtomic } from '../base/files.ts'
 
 const idPattern = /^\d{8}-\d{6}-(?:[0-9a-f]{6}|[0-9a-f]{9})$/
 
-/** The ids of the runs in a folder, the newest first. */
+/** One id a line, in the order in which runs were begun: ids are made of the time, and clocks are set back. */
+const orderName = 'order.txt'
+
+/** Adds a run that begins to the order of the runs beside it. A cache: without it, ids are the order. */
+export function noteRunOrder(folder: string): void {
+  try {
+    appendFileSync(join(dirname(folder), orderName), `${basename(folder)}\n`, { mode: 0o600 })
+  } catch {
+    // the journal itself tells when nothing can be written
+  }
+}
+
+/** Forgets runs that are gone. */
+export function pruneRunOrder(folder: string): void {
+  const present = runIds(folder).toReversed()
+  if (orderIn(folder).length <= 2 * present.length + 100) return
+  writeFileAtomic(join(folder, orderName), present.map((id) => `${id}\n`).join(''))
+}
+
+function orderIn(folder: string): readonly string[] {
+  try {
+    return readFileSync(join(folder, orderName), 'utf8').split('\n').slice(0, -1)
+  } catch {
+    return []
+  }
+}
+
+/** The ids of the runs in a folder, the newest first: those that were begun last. */
 export function runIds(folder: string): readonly string[] {
   try {
+    const order = new Map(orderIn(folder).map((id, index) => [id, index]))
     return readdirSync(folder)
       .filter((name) => idPattern.test(name))
       .toSorted()
+      .toSorted((left, right) => (order.get(left) ?? -1) - (order.get(right) ?? -1))
       .toReversed()
   } catch (error) {
-    if (hasSystemCode(error, 'ENOENT')) return []
+    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return []
     throw error
   }
 }

@@ -1,7 +1,9 @@
+import { isObject } from '../base/json.ts'
 import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
 import { readLines } from './lines.ts'
 import { type OwnerPort, processOwners } from './owner.ts'
+import { lifeOf } from './ownership.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import { epochsIn, segmentFile } from './segment.ts'
 import type { RunTimes } from './summary.ts'
@@ -43,7 +45,8 @@ export async function glance(
     owner = edges.first
   }
   const end = last?.k === 'run.end' ? last : undefined
-  const isRunning = end === undefined && owner?.k === 'seg' && (await owners.isAlive(owner))
+  const claim = end === undefined && owner?.k === 'seg' ? { folder, epoch: newest, owner } : undefined
+  const isRunning = claim !== undefined && (await lifeOf(claim, { files, owners, now: Date.now })) !== false
   const start = await startIn(segmentFile(folder, oldest), files)
   return { start, end, times: timesOf(spans, { start, epochs: epochs.length }), isRunning }
 }
@@ -74,4 +77,10 @@ async function startIn(file: string, files: FilePort): Promise<RecordOf<'run.sta
     if (looked === 3) return undefined
   }
   return undefined
+}
+
+/** The run whose changes this one has put back: the record of `baton undo`, which is undone and not resumed. */
+export function undoneRun({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): string | undefined {
+  const run = isObject(facts) ? facts['undoes'] : undefined
+  return typeof run === 'string' ? run : undefined
 }

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { runIds } from './find-run.ts'
-import { glance } from './glance.ts'
+import { BatonError } from '../base/error.ts'
+import { glance, type Glance, undoneRun } from './glance.ts'
 import { readSummary, type RunResult, type RunSummary, summaryOf } from './summary.ts'
 
 /** One line for each run that has ended; a cache: what it lacks is in the folders of the runs. */
@@ -99,4 +100,23 @@ function replaceFile(file: string, text: string): void {
     rmSync(temporary, { force: true })
     throw error
   }
+}
+
+/** The folder of the newest run that has begun and has not succeeded. @throws BatonError USAGE when there is none */
+export async function unfinishedRun(folder: string): Promise<string> {
+  for (const id of runIds(folder)) {
+    const run = join(folder, id)
+    const seen = await glance(run)
+    // one that was killed before it had said what it runs has done nothing
+    if (seen?.start === undefined || undoneRun(seen.start) !== undefined || hasSucceeded(run, seen)) continue
+    return run
+  }
+  throw new BatonError('USAGE', 'no run of this workspace can be resumed', { hint: 'See baton runs.' })
+}
+
+/** The end of a run is written before the disk says that it is there: only the summary knows of a sync that failed. */
+function hasSucceeded(folder: string, { end, times }: Glance): boolean {
+  if (end?.exit !== 0) return false
+  const summary = summaryIn(folder)
+  return summary?.epochs !== times.epochs || summary.exit === 0
 }

@@ -1,3 +1,4 @@
+import type { KeptContent } from '../event/effects.ts'
 import type { Entry } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import type { Reading, RecordSource } from './source.ts'
@@ -16,12 +17,20 @@ export interface RunJournal {
   note(entry: Entry): number
   /** Records; resolves with the number of the record once it is durable. */
   append(entry: Entry): Promise<number>
+  /**
+   * Keeps contents of files, each once, under the hash of its bytes. They are with the operating system when it returns,
+   * and durable before the next durable record. Undefined: nothing is kept by this journal.
+   */
+  readonly keep: ((content: KeptContent) => void) | undefined
   /** Hands over what was noted, so that it survives the end of this process. Call before anything irrevocable. */
   push(): void
   /** Resolves once everything recorded so far is durable. */
   flush(): Promise<void>
-  /** True when another process continues this run: nothing may be paid for here any more. */
-  fenced(): Promise<boolean>
+  /**
+   * True when another process continues this run: nothing may be changed or paid for here any more. Throws when what was
+   * recorded is gone.
+   */
+  fenced(): boolean
   /** Writes what is left and gives the file back. Rejects when something recorded could not be written. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { sha256 } from '../base/hash.ts'
+import { canonicalHash, sha256 } from '../base/hash.ts'
 import { canonicalJson, type Json } from '../base/json.ts'
 import type { AskedCall, AskedChange, FileChangeRecord } from '../event/effects.ts'
 import type { Attempt } from './attempt.ts'
@@ -154,7 +154,7 @@ export function decodedComparison({ source }: Pick<RunIndex, 'source'>, noMask: 
 
 /** SHA-256 of a request in canonical form and without secrets: equal requests give equal text. */
 export function fingerprint(request: Json, mask: SecretMask): string {
-  return sha256(canonicalJson(encodeValue(request, mask.mask)))
+  return canonicalHash(encodeValue(request, mask.mask))
 }
 
 /** The name of each input of a boundary with a short hash of its value: what is compared before it is reused. */
@@ -164,7 +164,7 @@ export function boundaryKey(
 ): Readonly<Record<string, string>> {
   const present = Object.entries(inputs).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
-    present.map(([name, value]) => [name, sha256(canonicalJson(encodeValue(value, mask.mask))).slice(0, 16)]),
+    present.map(([name, value]) => [name, canonicalHash(encodeValue(value, mask.mask)).slice(0, 16)]),
   )
 }
 

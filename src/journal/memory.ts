@@ -33,9 +33,10 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): RunJour
     failure: new AbortController().signal,
     note: record,
     append: async (entry) => record(entry),
+    keep: undefined,
     push: () => undefined,
     flush: async () => undefined,
-    fenced: async () => false,
+    fenced: () => false,
     async close() {
       isClosed = true
     },

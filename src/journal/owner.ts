@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { hasSystemCode } from '../base/error.ts'
 
@@ -11,11 +11,15 @@ export interface Owner {
   readonly start: string
   readonly boot: string
   readonly host: string
+  /** What the system calls the set of processes that its number is from (Linux): containers have their own. */
+  readonly ns?: string
 }
 
 export interface OwnerPort {
   self(): Owner
-  /** True when that very process still runs on this machine. */
+  /** Whether it can be seen from here if that process runs: not from another machine or container. */
+  isVisible(owner: Owner): boolean
+  /** True when that very process, which is visible, still runs. */
   isAlive(owner: Owner): Promise<boolean>
 }
 
@@ -27,7 +31,12 @@ export const processOwners: OwnerPort = {
     const status = processStatus(pid)
     const boot = bootId()
     if (status === undefined || boot === undefined) return { pid, start: ownStartSecond(), boot: '', host }
-    return { pid, start: `ticks:${status.startTicks}`, boot, host }
+    const ns = processNamespace()
+    return { pid, start: `ticks:${status.startTicks}`, boot, host, ...(ns !== undefined && { ns }) }
+  },
+  isVisible({ boot, host, ns }) {
+    if (boot === '') return host === hostname()
+    return boot === bootId() && (ns === undefined || ns === processNamespace())
   },
   async isAlive(owner) {
     if (owner.start.startsWith('ticks:')) return isSameProcess(owner)
@@ -51,6 +60,14 @@ function processStatus(pid: number): ProcessStatus | undefined {
 
 function bootId(): string | undefined {
   return readSystemFile('/proc/sys/kernel/random/boot_id')?.trim()
+}
+
+function processNamespace(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return undefined
+  }
 }
 
 function readSystemFile(path: string): string | undefined {

@@ -1,7 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { attempt } from './attempt.ts'
 import type { FilePort } from './file-port.ts'
 import type { Owner, OwnerPort } from './owner.ts'
-import { edgesOf } from './edges.ts'
+import { segmentFile } from './segment.ts'
+
+/** Milliseconds between two signs of life of a writer that waits. */
+export const beatMs = 5000
+/** Milliseconds without a sign of life after which a process counts as gone that cannot be seen from here. */
+const leaseMs = 30_000
+
+/** The file that grows by one byte at each sign of life; made with the first one, gone with its writer. */
+export function beatFile(folder: string, epoch: number): string {
+  return join(folder, `j-${String(epoch).padStart(6, '0')}.alive`)
+}
+
+/** The writer of an epoch. */
+export interface Claim {
+  readonly folder: string
+  readonly epoch: number
+  readonly owner: Owner
+}
+
+export interface OwnershipContext {
+  readonly files: FilePort
+  readonly owners: OwnerPort
+  /** Milliseconds, by the clock that dates the files. */
+  readonly now: () => number
+}
+
+/**
+ * Whether the writer of an epoch is alive. A process that cannot be seen from here, in another container or on another
+ * machine, is alive as long as its files have changed a short while ago; the number is when that ends, in milliseconds.
+ */
+export async function lifeOf(claim: Claim, { files, owners, now }: OwnershipContext): Promise<boolean | number> {
+  const { folder, epoch, owner } = claim
+  if (owners.isVisible(owner)) return owners.isAlive(owner)
+  const signs = [segmentFile(folder, epoch), beatFile(folder, epoch)].map((file) => files.modified(file) ?? 0)
+  const left = Math.max(...signs) + leaseMs - now()
+  return left > 0 && left
+}
+
+/** Refuses while the writer of an epoch is alive. @throws BatonError USAGE */
+export async function refuseWhileOwned(claim: Claim, context: OwnershipContext): Promise<void> {
+  const life = await lifeOf(claim, context)
+  if (life === true) refuseRun(claim.folder, claim.owner)
+  if (life === false) return
+  const { folder, owner } = claim
+  const where = `process ${owner.pid} on ${owner.host}, in another container or on another machine`
+  throw new BatonError('USAGE', `the run in ${folder} is being executed by ${where}`, {
+    hint: `If it is gone, resume in ${Math.ceil(life / 1000)} seconds: it has given a sign of life until then.`,
+  })
+}
 
 /** Refuses to open a run. @throws BatonError USAGE */
 export function refuseRun(folder: string, owner?: Owner): never {
@@ -11,20 +62,13 @@ export function refuseRun(folder: string, owner?: Owner): never {
   })
 }
 
-export interface OwnershipContext {
-  readonly folder: string
-  readonly files: FilePort
-  readonly owners: OwnerPort
-}
-
-/**
- * Refuses while the writer of the newest epoch's file is alive: its process exists and it has not written the end of
- * the run, after which it writes no more.
- * @throws BatonError USAGE
- */
-export async function refuseWhileOwned(file: string, { folder, files, owners }: OwnershipContext): Promise<void> {
-  const { first, last } = await edgesOf(file, files)
-  // a header that cannot be read was lost with the machine's power, and so was its writer
-  if (first?.k !== 'seg' || last?.k === 'run.end') return
-  if (await owners.isAlive(first)) refuseRun(folder, first)
+/** The time by which files in a folder are dated: another machine may date them, whose clock goes differently. */
+export function fileTime(folder: string, files: FilePort): number {
+  const probe = join(folder, `.t-${randomBytes(8).toString('hex')}.tmp`)
+  const made = attempt(() => {
+    files.close(files.create(probe))
+    return files.modified(probe)
+  })
+  attempt(() => files.remove(probe))
+  return made.status === 'ok' && made.value !== undefined ? made.value : Date.now()
 }

@@ -32,8 +32,17 @@ export function createPendingSyncs(files: FilePort): PendingSyncs {
       paths = new Set()
       folders = new Set()
       // contents before the names that lead to them
-      for (const path of oldPaths) await files.syncFile(path)
+      await inGroups([...oldPaths], (path) => files.syncFile(path))
       for (const folder of oldFolders) await files.syncFolder(folder)
     },
+  }
+}
+
+/** File systems make many files durable with one write of their own journal when they are asked together. */
+const atOnce = 16
+
+async function inGroups(paths: readonly string[], sync: (path: string) => Promise<void>): Promise<void> {
+  for (let start = 0; start < paths.length; start += atOnce) {
+    await Promise.all(paths.slice(start, start + atOnce).map(sync))
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { nodeFiles } from './file-port.ts'
 import { removalFailure } from './failure.ts'
-import { runIds } from './find-run.ts'
+import { pruneRunOrder, runIds } from './find-run.ts'
 import { glance } from './glance.ts'
 import { epochsIn, segmentFile } from './segment.ts'
 
@@ -31,6 +31,7 @@ export async function pruneRuns(
     const old = runIds(runs).filter((id) => startedAt(id) < before && lastWork(join(runs, id)) < before)
     // the oldest first
     for (const id of old.toReversed().slice(0, mostAtOnce)) await removeRun(join(runs, id))
+    pruneRunOrder(runs)
     if (old.length <= mostAtOnce) writeFileSync(mark, '', { mode: 0o600 })
   } catch {
     // next time

@@ -25,6 +25,9 @@ export type Outcome<Value> =
   | { readonly status: 'error'; readonly error: RecordedError; readonly cost?: Cost }
   | { readonly status: 'cancelled'; readonly error: RecordedError; readonly cost?: Cost }
 
+/** What is known of an effect whose end is in no record. By the disk: it was done, or not. */
+export type KnownEnd = 'found' | 'missing' | UncertainChoice
+
 /** What a person says about an effect that may have happened: do it again, it was done, or it failed. */
 export type UncertainChoice = 'redo' | 'done' | 'fail'
 
@@ -34,7 +37,12 @@ export type UncertainChoice = 'redo' | 'done' | 'fail'
  */
 type RecordBody<Value> =
   /** First record of a file: who writes it. */
-  | ({ readonly k: 'seg'; readonly v: number } & Owner)
+  | ({
+      readonly k: 'seg'
+      readonly v: number
+      /** Bytes of whole lines in the file of the epoch before, when this one was begun. */
+      readonly before?: number | undefined
+    } & Owner)
   | {
       readonly k: 'run.start'
       readonly run: string
@@ -75,6 +83,8 @@ type RecordBody<Value> =
       readonly fp: string
       readonly request: Value
       readonly estimate?: Estimate
+      /** Of a file change: `ChangeStates`. The contents are blobs, by the hashes in it. */
+      readonly kept?: Value
     }
   /** `s` is the number of the `started` record, in the same epoch. */
   | ({
@@ -87,19 +97,24 @@ type RecordBody<Value> =
     } & Outcome<Value>)
   /**
    * What became of an effect, `[epoch, number]`, whose end is in no record. `found`: the disk shows that it was done; the
-   * others a person has said.
+   * others a person has said, unless `by` says that the disk shows it.
    */
   | {
       readonly k: 'choice'
       readonly p: string
       readonly of: readonly [epoch: number, number: number]
       readonly choice: UncertainChoice | 'found'
+      readonly by?: 'disk'
     }
   /**
    * A boundary begins from nothing: all older records at and below its place are void, and so is the `done` of every
    * boundary around it. `key`: name of each input to the hash of its value. `label`: what it is about, for people.
    */
   | { readonly k: 'begin'; readonly p: string; readonly key: Readonly<Record<string, string>>; readonly label?: Value }
+  /** What was done at and below a place is being undone, because some of it failed: the work goes on from that error. */
+  | { readonly k: 'undo'; readonly p: string }
+  /** It was undone by a process that is gone, and is done again: all older records at and below its place are void. */
+  | { readonly k: 'again'; readonly p: string }
   /** A boundary is finished. */
   | { readonly k: 'done'; readonly p: string; readonly value?: Value }
   /** A boundary failed. For people: a resumed run does its work again, with or without this record. */
@@ -145,6 +160,8 @@ const kinds: Readonly<Record<Entry['k'], true>> = {
   call: true,
   choice: true,
   begin: true,
+  undo: true,
+  again: true,
   done: true,
   failed: true,
   suspended: true,

@@ -233,6 +233,8 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
       return answeredBy(work, answer) as ReturnType<typeof work>
     },
 
+    undo: () => first.check(),
+    again: () => false,
     under,
   })
 

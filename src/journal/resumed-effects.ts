@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { canonicalJson } from '../base/json.ts'
-import type { AskedCall, Effects, FileChangeRecord } from '../event/effects.ts'
+import type { AskedCall, Effects } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
 import { part, type Place, placeText, withoutCall } from '../event/place.ts'
 import { passOn } from './attempt.ts'
@@ -11,7 +11,7 @@ import { boundaryKey, createMatcher, isSameKey, type Match, maskedComparison, ty
 import type { JournalRecord } from './record.ts'
 import type { RunIndex } from './run-index.ts'
 import type { SecretMask } from './secrets.ts'
-import { type ChangeState, type Location, type PlaceNode, showsBelow } from './tree.ts'
+import { type Location, type PlaceNode, showsBelow } from './tree.ts'
 import { encodeValue, timeless } from './value.ts'
 
 /** An effect that was in progress when a run was interrupted, and that is repeated. */
@@ -36,8 +36,6 @@ export interface ResumeOptions {
   /** The journal of the process that resumes. */
   readonly journal: RunJournal
   readonly live: Effects
-  /** What the disk says about a file change whose end is in no record. */
-  readonly stateOf: (record: FileChangeRecord) => ChangeState
   /** Called for what is done again. */
   readonly onRepeat: (repeated: Repeated) => void
   /** Called for what was shown in a boundary that is reused. */
@@ -60,7 +58,7 @@ type Answer<T> = { readonly value: T } | undefined
  * @throws BatonError DIVERGED, UNCERTAIN from any of its methods, and from all of them once one was thrown
  */
 export function createResumedEffects(options: ResumeOptions): Effects {
-  const { index, journal, stateOf, onRepeat, onShow, onRecall, onStale, usesCurrent } = options
+  const { index, journal, onRepeat, onShow, onRecall, onStale, usesCurrent } = options
   const { tree, source } = index
   const matcher = createMatcher(index, maskedComparison(index, journal.mask))
   /** How much each unfinished section has shown again. */
@@ -189,6 +187,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       // a call that was stopped half-way may have been paid for
       return match.outcome.status === 'cancelled' ? repeat(p, started) : undefined
     }
+    if (choice === 'missing') return repeat(p, started)
     if (choice === 'fail') {
       throw new BatonError('SCRIPT_FAILED', `the ${started.kind} at ${p} counts as failed: --uncertain said so`)
     }
@@ -233,23 +232,11 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const p = placeText(at)
         const match = matcher.change(nodeOf(p), asked)
         const now = (): string => callText('file', asked)
-        const isOpen = match.kind === 'open' && match.choice === undefined
-        if (!isOpen) {
-          const answer = endOf(p, match, { now, assumed: { value: undefined } })
-          if (answer === undefined) return live.changeFile(at, asked, plan, permit)
-          return match.kind !== 'ended' || match.started !== undefined
-        }
-        const { started } = match
-        switch (tree.find(p)?.state ?? stateOf(source.value(started.request) as FileChangeRecord)) {
-          case 'after':
-            journal.note({ k: 'choice', p, of: [started.e, started.n], choice: 'found' })
-            return true
-          case 'before':
-            repeat(p, started)
-            return live.changeFile(at, asked, plan, permit)
-          case 'neither':
-            return uncertain(p, started)
-        }
+        // what the disk shows of it is in the record by now
+        if (match.kind === 'open' && match.choice === undefined) return uncertain(p, match.started)
+        const answer = endOf(p, match, { now, assumed: { value: undefined } })
+        if (answer === undefined) return live.changeFile(at, asked, plan, permit)
+        return match.kind !== 'ended' || match.started !== undefined
       },
 
       async perform(at, effect, act, permit) {
@@ -278,6 +265,18 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const done = source.at(node.done)
         for (const shown of index.shows(node)) show(shown)
         return (done.k === 'done' ? source.value(done.value) : undefined) as Awaited<ReturnType<typeof work>>
+      },
+
+      undo(at) {
+        if (nodeOf(placeText(at))?.isUndone !== true) live.undo(at)
+      },
+
+      again(at) {
+        const p = placeText(at)
+        if (nodeOf(p)?.isUndone !== true) return false
+        journal.note({ k: 'again', p })
+        tree.reopen(p)
+        return true
       },
 
       under: (permission) => around(live.under(permission)),

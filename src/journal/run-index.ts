@@ -1,14 +1,17 @@
-import { BatonError } from '../base/error.ts'
-import { isObject } from '../base/json.ts'
-import type { Cost, Estimate } from '../event/effects.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
+import { isObject, type Json } from '../base/json.ts'
+import { type Cost, type Estimate, type FileChangeRecord, makesFile } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
+import { attempt } from './attempt.ts'
+import { isBlobReference, valueAt } from './blobs.ts'
 import { amountOf, usdOf, wantedOf } from './ledger.ts'
-import type { JournalRecord, UncertainChoice } from './record.ts'
+import type { JournalRecord, KnownEnd } from './record.ts'
 import type { Damage, RecordSource } from './source.ts'
 import {
   belongsTo,
   createPlaceTree,
   forgetStart,
+  isFinished,
   lastReturned,
   type Location,
   type PlaceNode,
@@ -21,8 +24,11 @@ export interface IndexOptions {
   readonly keeps: 'everything' | 'unfinished'
   /** With `unfinished`: but for the boundaries around this place, which is to be rerun. */
   readonly from?: string
-  /** Continues where records are damaged: what they held is done again. Otherwise damage is an error. */
-  readonly repair?: boolean
+  /**
+   * What becomes of damage, which else is an error. `skip`: damaged records are left out. `redo`: those whose large
+   * values are damaged as well, and the unfinished parts that these values belong to are to be done again.
+   */
+  readonly repair?: 'skip' | 'redo'
   /** Leaves out other records. */
   readonly accepts?: (record: JournalRecord) => boolean
   /** Called with each record, after it was added. Those of host calls are added only without it. */
@@ -41,7 +47,7 @@ interface PaidCall {
 export interface RunIndex {
   readonly tree: PlaceTree
   readonly source: RecordSource
-  /** Records about the run as a whole, in order. */
+  /** Records about the run as a whole, and of choices, in order. */
   readonly records: <K extends RunRecord['k']>(kind: K) => readonly Extract<RunRecord, { readonly k: K }>[]
   /** Every model call that ever began, ended ones first; read one by one. */
   readonly modelCalls: () => Iterable<PaidCall>
@@ -49,25 +55,30 @@ export interface RunIndex {
   readonly shows: (node: PlaceNode) => readonly JournalRecord[]
   /** Files that the run itself began to change, as records name them. */
   readonly changedFiles: ReadonlySet<string>
+  /** Those of them that it made where nothing was. */
+  readonly madeFiles: ReadonlySet<string>
   /** How many runs of script agents have a number. */
   readonly agentRuns: number
   readonly damages: readonly Damage[]
+  /** Boundaries that are to be done again because of damage. */
+  readonly redone: readonly string[]
 }
 
 type RecordOf<K extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: K }>
-type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'use'>
+type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'use' | 'choice'>
 
 /**
  * Reads what a run has recorded into a tree of places, without keeping values; see docs/design/matching.md.
  * @throws BatonError JOURNAL_FAILED for damage within a file, unless it is to be repaired
  */
 export async function indexRun(source: RecordSource, options: IndexOptions): Promise<RunIndex> {
-  const { keeps, from, repair = false, accepts = () => true, observe } = options
+  const { keeps, from, repair, accepts = () => true, observe } = options
   const tree = createPlaceTree()
   const marks = new Map<string, Location[]>()
   const calls = createCallList()
   const shownBy = new WeakMap<PlaceNode, number>()
   const changedFiles = new Set<string>()
+  const madeFiles = new Set<string>()
   let agentRuns = 0
 
   /** Shows of a call that was lost with its process are shown again by the next one. */
@@ -81,11 +92,22 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
     shownBy.set(node, epoch)
   }
 
+  function addChange(change: FileChangeRecord): void {
+    for (const path of pathsOf(change)) changedFiles.add(path)
+    if (makesFile(change, (path) => madeFiles.has(path))) madeFiles.add(change.path)
+  }
+
   function finish(place: string, location: Location, isLast: boolean): void {
     tree.make(place).done = location
     if (keeps === 'everything' || !isLast) return
     if (from !== undefined && belongsTo(from, place)) return
     tree.prune(place)
+  }
+
+  function mark(kind: RunRecord['k'], location: Location): void {
+    const known = marks.get(kind)
+    if (known === undefined) marks.set(kind, [location])
+    else known.push(location)
   }
 
   function add(record: JournalRecord, location: Location, isLast: boolean): void {
@@ -96,6 +118,10 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return
       case 'done':
         return finish(record.p, location, isLast)
+      case 'undo':
+        return tree.setUndone(record.p)
+      case 'again':
+        return tree.reopen(record.p)
       case 'obs':
         if (record.name === 'run.number') agentRuns += 1
         return observe === undefined ? tree.setAnswer(record.p, location) : undefined
@@ -103,25 +129,22 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return observe === undefined ? tree.setReturned(record.p, location) : undefined
       case 'started':
         if (record.kind === 'model') calls.start(record, location)
-        if (record.kind === 'file') for (const path of pathsOf(source.value(record.request))) changedFiles.add(path)
+        if (record.kind === 'file') addChange(valueAt(record.p, () => source.value(record.request)) as FileChangeRecord)
         return start(tree.make(record.p), location)
       case 'ended':
         if (record.kind === 'model') calls.end(record, location)
         return end(tree.make(record.p), location, record.status === 'ok')
       case 'choice':
-        return choose(tree.make(record.p), record.choice)
+        mark(record.k, location)
+        return choose(tree.make(record.p), record.by === 'disk' && record.choice === 'redo' ? 'missing' : record.choice)
       case 'show':
         return addShow(tree.make(record.p), record.e, location)
       case 'run.start':
       case 'run.resume':
       case 'source':
       case 'run.end':
-      case 'use': {
-        const known = marks.get(record.k)
-        if (known === undefined) marks.set(record.k, [location])
-        else known.push(location)
-        return
-      }
+      case 'use':
+        return mark(record.k, location)
       case 'suspended':
         if (record.s === undefined) return
         calls.withdraw(record)
@@ -131,19 +154,32 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
     }
   }
 
-  const damages = await source.scan((record, location, isLast) => {
+  const lost: { readonly damage: Damage; readonly place: string | undefined }[] = []
+  const torn = await source.scan((record, location, isLast) => {
     if (!accepts(record)) return
+    const damage = repair === 'redo' ? damagedValue(record, source) : undefined
+    if (damage !== undefined) return void lost.push({ damage, place: 'p' in record ? record.p : undefined })
     add(record, location, isLast)
     observe?.(record, location, tree)
   })
-  const [damage] = damages
-  if (damage !== undefined && !repair) throw damaged(damage)
+  const [damage] = torn
+  if (damage !== undefined && repair === undefined) throw damaged(damage)
+  const redone = new Set<string>()
+  for (const { place } of lost) {
+    const isDone = (at: string): boolean => isFinished(tree, at) || [...redone].some((part) => belongsTo(at, part))
+    if (place === undefined || isDone(place)) continue
+    const part = tree.boundaryAround(place) ?? place
+    tree.reopen(part)
+    redone.add(part)
+  }
   return {
     tree,
     source,
     agentRuns,
     changedFiles,
-    damages,
+    madeFiles,
+    damages: [...torn, ...lost.map((one) => one.damage)],
+    redone: [...redone],
     records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
     modelCalls: () => calls.read(source),
     shows: (node) => showsBelow(node).map((location) => source.at(location)),
@@ -160,6 +196,19 @@ export function costBelow({ modelCalls }: RunIndex, place?: string): Required<Co
     sum.usd += cost.usd
   }
   return sum
+}
+
+/** What is wrong with the first large value of a record that cannot be read as it was written. */
+function damagedValue(record: JournalRecord, source: RecordSource): Damage | undefined {
+  for (const field of Object.values(record as object) as readonly Json[]) {
+    if (!isBlobReference(field)) continue
+    const read = attempt(() => source.value(field))
+    // a secret that is missing is no damage
+    if (read.status === 'ok' || !isBatonError(read.error) || read.error.code !== 'JOURNAL_FAILED') continue
+    const { place, message } = read.error
+    return { file: place?.file ?? '', offset: 0, bytes: 0, reason: message }
+  }
+  return undefined
 }
 
 function pathsOf(request: unknown): readonly string[] {
@@ -196,7 +245,7 @@ function end(node: PlaceNode, location: Location, isOk: boolean): void {
 }
 
 /** Adds what is known of an effect whose end is not; one that is to be done again counts as not started. */
-export function choose(node: PlaceNode, choice: UncertainChoice | 'found'): void {
+export function choose(node: PlaceNode, choice: KnownEnd): void {
   if (choice === 'redo') forgetStart(node)
   else node.choice = choice
 }
@@ -247,8 +296,15 @@ function costOf({ calls, tokens, usd }: Cost = {}, estimate: Estimate | undefine
   return { calls: calls ?? most.calls, tokens: tokens ?? most.tokens, usd: usd ?? usdOf(most.nanos) }
 }
 
-function damaged({ file, offset, bytes, reason }: Damage): BatonError {
-  return new BatonError('JOURNAL_FAILED', `${file} is damaged: ${bytes} bytes from byte ${offset} on are ${reason}`, {
+/** What is damaged, in words. */
+export function damageText({ file, offset, bytes, reason }: Damage): string {
+  if (bytes === 0) return reason === 'missing' ? `${file} is missing` : reason
+  return `${file} is damaged: ${bytes} bytes from byte ${offset} on are ${reason}`
+}
+
+function damaged(damage: Damage): BatonError {
+  const { file } = damage
+  return new BatonError('JOURNAL_FAILED', damageText(damage), {
     hint: 'Resume with --repair to continue without them: what they held is done again, and paid again.',
     place: { file },
   })

@@ -1,6 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
-import { isBlobReference, readBlob } from './blobs.ts'
+import { isBlobReference, readBlob, valueAt } from './blobs.ts'
+import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
 import { lineAt, readLineBatches } from './lines.ts'
 import { assertReadable, decodeLine, isKnownRecord, type JournalRecord, type UnknownRecord } from './record.ts'
@@ -52,6 +53,8 @@ export function openFileRecords(
 ): RecordSource {
   const epochs = epochsIn(folder, files).filter((epoch) => epoch < before)
   const descriptors = new Map<number, number>()
+  /** Who has recorded a large value. */
+  const placeOf = new WeakMap<object, string>()
 
   function descriptorOf(epoch: number): number {
     const known = descriptors.get(epoch)
@@ -66,7 +69,7 @@ export function openFileRecords(
       const damages: Damage[] = []
       for (const epoch of epochs) {
         const isLast = epoch === epochs.at(-1)
-        for await (const batch of readSegment(folder, epoch, files)) {
+        for await (const batch of readEpoch(folder, epoch, { epochs, files })) {
           for (const { reading, offset } of batch) {
             if (reading.type === 'record') visit(reading.record, epoch * epochSpan + offset, isLast)
             else if (reading.type === 'corrupt') {
@@ -82,11 +85,18 @@ export function openFileRecords(
       const epoch = Math.floor(location / epochSpan)
       const record = decodeLine(lineAt(descriptorOf(epoch), location % epochSpan, files))
       if (record === undefined || !isKnownRecord(record)) throw changed(segmentFile(folder, epoch))
+      if ('p' in record) {
+        for (const field of Object.values(record as object) as readonly Json[])
+          if (isBlobReference(field)) placeOf.set(field, record.p)
+      }
       return record
     },
     value(field) {
       if (field === undefined) return undefined
-      return decodeValue(isBlobReference(field) ? readBlob(folder, field, files) : field, mask.unmask)
+      if (!isBlobReference(field)) return decodeValue(field, mask.unmask)
+      const place = placeOf.get(field)
+      const read = (): Json => readBlob(folder, field, files)
+      return decodeValue(place === undefined ? read() : valueAt(place, read), mask.unmask)
     },
     close() {
       for (const descriptor of descriptors.values()) files.close(descriptor)
@@ -105,8 +115,10 @@ function changed(file: string): BatonError {
  * @throws BatonError JOURNAL_FAILED when a file was written by a newer version in a format this one cannot read
  */
 export async function* readRun(folder: string, files: FilePort = nodeFiles): AsyncGenerator<Reading> {
-  for (const epoch of epochsIn(folder, files)) {
-    for await (const batch of readSegment(folder, epoch, files)) for (const { reading } of batch) yield reading
+  const epochs = epochsIn(folder, files)
+  for (const epoch of epochs) {
+    for await (const batch of readEpoch(folder, epoch, { epochs, files }))
+      for (const { reading } of batch) yield reading
   }
 }
 
@@ -115,8 +127,39 @@ interface Located {
   readonly offset: number
 }
 
+interface EpochContext {
+  /** All that are read. */
+  readonly epochs: readonly number[]
+  readonly files: FilePort
+}
+
+/** The records of one epoch, behind the epochs that are missing before it. */
+async function* readEpoch(
+  folder: string,
+  epoch: number,
+  { epochs, files }: EpochContext,
+): AsyncGenerator<readonly Located[]> {
+  const expected = (epochs[epochs.indexOf(epoch) - 1] ?? 0) + 1
+  if (expected < epoch) {
+    const reason = 'missing'
+    yield [
+      { reading: { type: 'corrupt', file: segmentFile(folder, expected), offset: 0, bytes: 0, reason }, offset: 0 },
+    ]
+  }
+  yield* readSegment(folder, epoch, files)
+}
+
+/** How many bytes of whole lines an epoch had when the next one began; undefined when none has begun, or it did not say. */
+async function bytesThen(folder: string, epoch: number, files: FilePort): Promise<number | undefined> {
+  const next = segmentFile(folder, epoch + 1)
+  if (files.size(next) === undefined) return undefined
+  const { first } = await edgesOf(next, files)
+  return first?.k === 'seg' ? first.before : undefined
+}
+
 async function* readSegment(folder: string, epoch: number, files: FilePort): AsyncGenerator<readonly Located[]> {
   const file = segmentFile(folder, epoch)
+  let end = 0
   let expected = 0
   let damage: Damage | undefined
   for await (const lines of readLineBatches(file, files)) {
@@ -134,6 +177,7 @@ async function* readSegment(folder: string, epoch: number, files: FilePort): Asy
       if (damage !== undefined) batch.push({ reading: { type: 'corrupt', ...damage }, offset })
       damage = undefined
       expected = record.n + 1
+      end = offset + size
       if (!isKnownRecord(record)) {
         batch.push({ reading: { type: 'unknown', record }, offset })
         continue
@@ -143,4 +187,9 @@ async function* readSegment(folder: string, epoch: number, files: FilePort): Asy
     }
     yield batch
   }
+  const then = await bytesThen(folder, epoch, files)
+  // what is bad at the end was torn off, unless the next writer has seen it whole; a line feed is no loss
+  if (then === undefined || then <= end + 1) return
+  const reason = damage?.reason ?? 'missing'
+  yield [{ reading: { type: 'corrupt', file, offset: end, bytes: then - end, reason }, offset: end }]
 }

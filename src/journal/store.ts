@@ -1,12 +1,17 @@
 import { join } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { attempt } from './attempt.ts'
 import { type BlobReference, createBlobWriter } from './blobs.ts'
+import { edgesOf } from './edges.ts'
+import { createKeeper } from './kept.ts'
 import { journalFailure } from './failure.ts'
 import { encodeFields, recordJson } from './fields.ts'
+import { noteRunOrder } from './find-run.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
 import { openFileRecords, readRun } from './source.ts'
 import type { JournalStore, RunJournal } from './journal.ts'
 import { processOwners, type OwnerPort } from './owner.ts'
-import { refuseRun, refuseWhileOwned } from './ownership.ts'
+import { beatFile, beatMs, fileTime, refuseRun, refuseWhileOwned } from './ownership.ts'
 import { createPendingSyncs, type PendingSyncs } from './pending-syncs.ts'
 import { encodeLine, type Entry, formatVersion } from './record.ts'
 import { noMask, type SecretMask } from './secrets.ts'
@@ -46,8 +51,8 @@ export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
   const pending = createPendingSyncs(files)
   const writing: Writing = { folder, files, pending, mask, now }
 
-  function claim(epoch: number, sync: 'durable' | 'lazy'): number | undefined {
-    const fields = encodeFields({ k: 'seg', v: formatVersion, ...owners.self() }, { mask: mask.mask })
+  function claim(epoch: number, sync: 'durable' | 'lazy', before?: number): number | undefined {
+    const fields = encodeFields({ k: 'seg', v: formatVersion, ...owners.self(), before }, { mask: mask.mask })
     const header = encodeLine(recordJson({ e: epoch, n: 0, t: now().getTime() }, fields))
     return claimEpoch({ epoch, header, sync }, { folder, files, pending })
   }
@@ -56,10 +61,20 @@ export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
     for (;;) {
       const newest = epochsIn(folder, files).at(-1)
       if (newest === undefined) {
-        return createRunJournal(1, { type: 'lazy', open: () => claim(1, 'lazy') ?? refuseRun(folder) }, writing)
+        const open = (): number => {
+          const descriptor = claim(1, 'lazy') ?? refuseRun(folder)
+          noteRunOrder(folder)
+          return descriptor
+        }
+        return createRunJournal(1, { type: 'lazy', open }, writing)
       }
-      await refuseWhileOwned(segmentFile(folder, newest), { folder, files, owners })
-      const descriptor = claim(newest + 1, 'durable')
+      const { first, last, bytes } = await edgesOf(segmentFile(folder, newest), files)
+      // a header that cannot be read was lost with the machine's power, and so was its writer
+      if (first?.k === 'seg' && last?.k !== 'run.end') {
+        const clock = { files, owners, now: () => fileTime(folder, files) }
+        await refuseWhileOwned({ folder, epoch: newest, owner: first }, clock)
+      }
+      const descriptor = claim(newest + 1, 'durable', bytes)
       if (descriptor !== undefined) return createRunJournal(newest + 1, { type: 'open', descriptor }, writing)
     }
   } catch (error) {
@@ -78,8 +93,10 @@ interface Writing {
 
 /** Numbers, masks and encodes records and puts them into the file of one epoch. */
 function createRunJournal(epoch: number, file: LineFile, { folder, files, pending, mask, now }: Writing): RunJournal {
-  const writer = createLineWriter({ folder, files, pending, file })
+  const heart = createHeart(folder, { epoch, files, onDeleted: (error) => void writer.fail(error) })
+  const writer = createLineWriter({ folder, files, pending, file: heart.around(file) })
   const writeBlob = createBlobWriter(folder, files, pending)
+  const keep = createKeeper(folder, mask, { files, pending })
   let next = 1
 
   /** The number is taken only once nothing can fail any more: numbers have no gaps. */
@@ -89,10 +106,13 @@ function createRunJournal(epoch: number, file: LineFile, { folder, files, pendin
     return { number, line: encodeLine(recordJson({ e: epoch, n: number, t: now().getTime() }, fields)) }
   }
 
-  function blobOrFailure(json: string): BlobReference {
+  const blobOrFailure = (json: string): BlobReference => orFailure(() => writeBlob(json))
+
+  /** What cannot be kept ends the run as what cannot be recorded does. */
+  function orFailure<T>(write: () => T): T {
     writer.failure.throwIfAborted()
     try {
-      return writeBlob(json)
+      return write()
     } catch (error) {
       throw writer.fail(error)
     }
@@ -112,15 +132,86 @@ function createRunJournal(epoch: number, file: LineFile, { folder, files, pendin
       await writer.append(line)
       return number
     },
+    keep: (content) => orFailure(() => keep(content)),
     push: writer.push,
     flush: writer.flush,
-    async fenced() {
+    fenced() {
       try {
+        heart.look()
+        writer.failure.throwIfAborted()
         return files.size(segmentFile(folder, epoch + 1)) !== undefined
       } catch (error) {
         throw writer.fail(error)
       }
     },
-    close: writer.close,
+    close() {
+      heart.end()
+      return writer.close()
+    },
+  }
+}
+
+interface HeartOptions {
+  readonly epoch: number
+  readonly files: FilePort
+  /** Told when the file of the epoch is gone. */
+  readonly onDeleted: (error: BatonError) => void
+}
+
+/** Shows other machines and containers that a writer is alive while it waits, and notices when its file is deleted. */
+function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) {
+  let isOpen = false
+  let descriptor: number | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function look(): void {
+    if (!isOpen || files.size(segmentFile(folder, epoch)) !== undefined) return
+    onDeleted(
+      new BatonError('JOURNAL_FAILED', `${folder} was deleted while the run was recorded there`, {
+        hint: 'This run cannot be resumed or shown any more. Run it again.',
+      }),
+    )
+  }
+
+  function beat(): void {
+    // without it the next record is the next sign of life
+    attempt(() => {
+      look()
+      descriptor ??= files.create(beatFile(folder, epoch))
+      files.write(descriptor, Buffer.from('.'), 0)
+    })
+  }
+
+  function begin(): void {
+    isOpen = true
+    timer ??= setInterval(beat, beatMs).unref()
+  }
+
+  return {
+    look,
+    /** The file, with a heart that beats from the moment it is there. */
+    around(file: LineFile): LineFile {
+      if (file.type === 'open') begin()
+      if (file.type === 'open') return file
+      return {
+        type: 'lazy',
+        open() {
+          const opened = file.open()
+          begin()
+          return opened
+        },
+      }
+    },
+    end() {
+      clearInterval(timer)
+      const beaten = descriptor
+      descriptor = undefined
+      if (beaten !== undefined) {
+        attempt(() => files.close(beaten))
+        attempt(() => files.remove(beatFile(folder, epoch)))
+      }
+      attempt(look)
+      isOpen = false
+    },
   }
 }

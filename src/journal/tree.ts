@@ -1,3 +1,4 @@
+import type { KnownEnd } from './record.ts'
 import { conversationName, conversationPlace, isWithin, originOf, parsePlace, placeText } from '../event/place.ts'
 
 /** Where a record is: its file and byte, as one number that grows in the order of writing. */
@@ -29,9 +30,9 @@ export interface PlaceNode {
   /** The effect was suspended: nothing of it has happened. */
   waits?: true
   /** What is known or was decided about an effect that has no end. */
-  choice?: 'found' | 'done' | 'fail'
-  /** How the files of a change without an end were found, before the run was resumed and others changed them. */
-  state?: ChangeState
+  choice?: Exclude<KnownEnd, 'redo'>
+  /** What was done at and below the place was undone, or is to be: errors there are answers. */
+  isUndone?: true
   shows?: Location[]
 }
 
@@ -46,6 +47,8 @@ export interface PlaceTree {
   setAnswer(place: string, location: Location): void
   /** Sets that the call of a place has returned. */
   setReturned(place: string, location: Location): void
+  /** Sets that what was done at and below a place is being undone. */
+  setUndone(place: string): void
   /** Removes everything at and below a place, and what was opened there. The boundaries around it are unfinished again. */
   reopen(place: string): void
   /** Removes a place with everything below it. */
@@ -54,7 +57,7 @@ export interface PlaceTree {
   prune(place: string): void
   /** Visits nodes that are no leaves, outer ones first; nothing below nodes for which the visitor returns `skip`. */
   visit(visitor: (node: PlaceNode, place: string) => 'skip' | undefined): void
-  /** Whether the section or conversation of a call has continued after it. */
+  /** Whether the work has continued after a call: its section, its conversation, or with undoing what it was part of. */
   goesOn(place: string): boolean
   /** The innermost boundary that a place belongs to, itself included. */
   boundaryAround(place: string): string | undefined
@@ -65,6 +68,7 @@ type Step = string | number
 
 export function createPlaceTree(): PlaceTree {
   const root: PlaceNode = {}
+  let hasUndone = false
   /** Successive records are often of the same section. */
   let latest: { readonly place: string; readonly node: PlaceNode } | undefined
 
@@ -123,6 +127,10 @@ export function createPlaceTree(): PlaceTree {
     make,
     setAnswer: setLeaf,
     setReturned: (place, location) => setLeaf(place, -location),
+    setUndone(place) {
+      hasUndone = true
+      make(place).isUndone = true
+    },
     drop,
     reopen(place) {
       drop(place)
@@ -142,7 +150,10 @@ export function createPlaceTree(): PlaceTree {
     visit: (visitor) => visitBelow(root, undefined, visitor),
     goesOn(place) {
       const { above, step } = lastStep(place)
-      if (above === undefined || typeof step !== 'number') return false
+      if (above === undefined) return false
+      for (let around: string | undefined = hasUndone ? above : undefined; around; around = lastStep(around).above)
+        if (find(around)?.isUndone === true) return true
+      if (typeof step !== 'number') return false
       if ((find(above)?.calls ?? []).findLastIndex((call) => call !== undefined) > step) return true
       const turn = /^(.*\/turn)\/(\d+)$/.exec(above)
       const turns = turn === null ? undefined : find(turn[1] ?? '')?.parts

@@ -1,10 +1,12 @@
 import { BatonError } from '../base/error.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
-import type { JournalRecord, UncertainChoice } from './record.ts'
+import type { RunJournal } from './journal.ts'
+import type { JournalRecord, KnownEnd, UncertainChoice } from './record.ts'
 import { callText } from './difference.ts'
 import type { StartedRecord } from './matching.ts'
 import { openError } from './recorded-error.ts'
-import type { RunIndex } from './run-index.ts'
+import type { Repeated } from './resumed-effects.ts'
+import { choose, type RunIndex } from './run-index.ts'
 import { type ChangeState, isFinished, type Location, type PlaceNode } from './tree.ts'
 
 /** An effect that began in a process that is gone, and that nobody may do again without a person's choice. */
@@ -14,6 +16,8 @@ export interface Uncertain {
   readonly place: string
   readonly kind: string
   readonly what: string
+  /** What stands there now. */
+  readonly present?: string
   /** Set when it is known that it failed or was stopped. */
   readonly error?: string
 }
@@ -52,37 +56,88 @@ export function askAgain({ tree }: RunIndex): void {
   })
 }
 
-/** Those of them that need a choice. `stateOf` looks at the files of a change; what it says is kept. */
-export function uncertainEffects(
-  index: RunIndex,
-  stateOf: (record: FileChangeRecord) => ChangeState,
-): readonly Uncertain[] {
-  return begunEffects(index).flatMap(({ node, place, started }) => {
-    if (node.waits === true) return []
+/** What is known of the effects of a run whose end is in no record. */
+export interface Unended {
+  /** What the disk shows of file changes: they were done, or not. To be recorded before anything else is done. */
+  readonly found: readonly (Repeated & { readonly choice: 'found' | 'missing' })[]
+  /** Those that need a choice. */
+  readonly uncertain: readonly Uncertain[]
+}
+
+export interface FileLooks {
+  /** How the files of a change are now. */
+  readonly stateOf: (record: FileChangeRecord) => ChangeState
+  /** What stands there, in words. */
+  readonly presentText: (record: FileChangeRecord) => string
+}
+
+/** Sorts them. */
+export function unendedEffects(index: RunIndex, { stateOf, presentText }: FileLooks): Unended {
+  const found: Unended['found'][number][] = []
+  const uncertain: Uncertain[] = []
+  for (const { node, place, started } of begunEffects(index)) {
+    if (node.waits === true) continue
     const { e, n, kind, repeat, request } = started
+    const id = `${e}.${n}`
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     if (kind === 'file') {
-      if (ended !== undefined) return []
-      node.state = stateOf(index.source.value(request) as FileChangeRecord)
-      if (node.state !== 'neither') return []
-    } else if (repeat === 'safe') return []
+      if (ended !== undefined) continue
+      const change = index.source.value(request) as FileChangeRecord
+      const state = stateOf(change)
+      if (state === 'neither') {
+        const what = `${change.op} of ${change.path}`
+        uncertain.push({ id, place, kind, what, present: presentText(change) })
+      } else found.push({ id, place, kind, choice: state === 'after' ? 'found' : 'missing' })
+      continue
+    } else if (repeat === 'safe') continue
     const error =
       ended?.k === 'ended' && ended.status !== 'ok' ? openError(index.source, ended.error).message : undefined
-    return [{ id: `${e}.${n}`, place, kind, what: callText(kind, request), ...(error !== undefined && { error }) }]
-  })
+    uncertain.push({ id, place, kind, what: callText(kind, request), ...(error !== undefined && { error }) })
+  }
+  return { found, uncertain }
+}
+
+/**
+ * Records what became of effects whose end is in no record. What the disk shows is recorded as well: this process may
+ * change these files before it comes to the effect, and be killed.
+ */
+export function recordChoices(
+  choices: readonly { readonly id: string; readonly place: string; readonly choice: KnownEnd }[],
+  journal: Pick<RunJournal, 'note'>,
+  { tree }: RunIndex,
+): void {
+  for (const { id, place, choice } of choices) {
+    const [epoch, number] = id.split('.').map(Number) as [number, number]
+    const recorded = choice === 'missing' ? ({ choice: 'redo', by: 'disk' } as const) : { choice }
+    journal.note({ k: 'choice', p: place, of: [epoch, number], ...recorded })
+    choose(tree.make(place), choice)
+  }
 }
 
 /** Stops a resume that would have to guess (docs/design/matching.md). */
 export function refuseUncertain(uncertain: readonly Uncertain[]): void {
   const [first] = uncertain
   if (first === undefined) return
-  const lines = uncertain.map(
-    ({ id, place, what, error }) => `  ${id}  ${what} at ${place}${error === undefined ? '' : `: ${error}`}`,
-  )
+  const lines = uncertain.map(({ id, place, what, error, present }) => {
+    const known = error ?? present ?? 'it began, and its process ended before it did'
+    return `  ${id}  ${what} at ${place}: ${known}`
+  })
   const count = uncertain.length === 1 ? 'an effect' : `${uncertain.length} effects`
   throw new BatonError('UNCERTAIN', `it is not known whether ${count} of this run happened:\n${lines.join('\n')}`, {
-    hint: `Look, then resume with --uncertain ${first.id}=redo (do it again), =done (it happened) or =fail (it failed).`,
+    hint: choicesText(first),
   })
+}
+
+/** What each choice leads to. */
+function choicesText({ id, kind }: Pick<Uncertain, 'id' | 'kind'>): string {
+  const isFile = kind === 'file'
+  const ways = {
+    redo: isFile ? 'the change is made to what stands there now' : 'it is done again',
+    done: isFile ? 'what stands there now is kept' : 'it counts as done, without output',
+    fail: 'it counts as failed: who asked for it gets an error',
+  }
+  const lines = Object.entries(ways).map(([choice, way]) => `  --uncertain ${id}=${choice}  ${way}`)
+  return `Look, then resume with one of these for each:\n${lines.join('\n')}`
 }
 
 /** One `--uncertain` value: `1.17=redo`. @throws BatonError USAGE */

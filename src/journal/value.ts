@@ -20,22 +20,38 @@ const specialNumbers: ReadonlyMap<string, number> = new Map([
  * @throws TypeError for anything else (functions, class instances): a programming error, named with its path
  */
 export function encodeValue(value: unknown, mask: TextMap): Json {
-  return encode(value, mask, 'value')
+  return encode(value, mask, [])
 }
 
 const nil: Json = { $nil: true }
 
-function encode(value: unknown, mask: TextMap, path: string): Json {
+/** `path` is where `value` stands: a text for each of millions of values would only be made to be thrown away. */
+function encode(value: unknown, mask: TextMap, path: (string | number)[]): Json {
   if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'string') return mask(value)
   if (typeof value === 'number') return encodeNumber(value)
   if (typeof value === 'bigint') return { $big: value.toString() }
   if (value instanceof Uint8Array) return encodeBytes(value, mask)
   if (Array.isArray(value)) {
-    return Array.from(value, (item, index) => (item === undefined ? nil : encode(item, mask, `${path}[${index}]`)))
+    return Array.from(value, (item, index) => (item === undefined ? nil : encodeBelow(index, item)))
   }
-  if (isPlain(value)) return encodeObject(value, mask, path)
-  throw new TypeError(`${path} is ${describe(value)}; a recorded value must be JSON`)
+  if (isPlain(value)) {
+    const present = Object.entries(value).filter(([, item]) => item !== undefined)
+    const encoded = Object.fromEntries(present.map(([key, item]) => [mask(key), encodeBelow(key, item)]))
+    return Object.keys(encoded).some((key) => tags.has(key)) ? { $plain: encoded } : encoded
+  }
+  throw new TypeError(`value${path.map(stepText).join('')} is ${describe(value)}; a recorded value must be JSON`)
+
+  function encodeBelow(key: string | number, item: unknown): Json {
+    path.push(key)
+    const encoded = encode(item, mask, path)
+    path.pop()
+    return encoded
+  }
+}
+
+function stepText(key: string | number): string {
+  return typeof key === 'number' ? `[${key}]` : `.${key}`
 }
 
 function encodeNumber(value: number): Json {
@@ -48,12 +64,6 @@ function encodeBytes(value: Uint8Array, mask: TextMap): Json {
   const masked = mask(text)
   // base64 would carry a secret past the mask
   return masked === text ? { $bytes: bytes.toString('base64') } : { $latin1: masked }
-}
-
-function encodeObject(value: { readonly [key: string]: unknown }, mask: TextMap, path: string): Json {
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
-  const encoded = Object.fromEntries(entries.map(([key, item]) => [mask(key), encode(item, mask, `${path}.${key}`)]))
-  return Object.keys(encoded).some((key) => tags.has(key)) ? { $plain: encoded } : encoded
 }
 
 function isPlain(value: unknown): value is { readonly [key: string]: unknown } {

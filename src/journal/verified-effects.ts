@@ -264,6 +264,8 @@ export function createVerification(options: VerifyOptions): Verification {
       return passOn(result)
     },
 
+    undo: () => refuse('its changes had failed'),
+    again: () => false,
     under: () => effects,
   }
 

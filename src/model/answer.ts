@@ -1,8 +1,16 @@
 import { noUsage } from '../event/message.ts'
 import type { Found, WireFormat } from './wire/format.ts'
-import { type BodyReader, type Call, idleTimeout, type ModelTimeouts, type TimeLimit } from './call.ts'
+import {
+  type BodyReader,
+  type Call,
+  idleTimeout,
+  keepAliveTimeout,
+  type ModelTimeouts,
+  type TimeLimit,
+} from './call.ts'
 import type { ModelFault } from './errors.ts'
 import type { ModelEvent } from './provider.ts'
+import { separateThinking } from './thinking.ts'
 import { createSseDecoder, type SseEvent } from './sse.ts'
 
 /** How long the end mark and the usage are waited for once the model has said that it is finished. */
@@ -32,21 +40,34 @@ export function readAnswer(response: Response, answering: Answering): AnswerRead
   const { call } = answering
   const type = (response.headers.get('content-type') ?? '').toLowerCase()
   const body = response.body?.getReader()
-  if (body === undefined) return call.fail(emptyBody)
-  if (type.includes('json')) return readWhole(body, answering)
+  const empty = endsWithConnection(response.headers) ? dropped : emptyBody
+  if (body === undefined) return call.fail(empty)
+  if (type.includes('json')) return readWhole({ body, empty }, answering)
   const isStream = type === '' || ['event-stream', 'text/plain', 'octet-stream'].some((known) => type.includes(known))
-  if (isStream) return readStream(body, answering)
+  if (isStream) return readStream({ body, empty }, answering)
   return call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
 }
 
-function readWhole(body: BodyReader, { format, call, timeouts }: Answering): AnswerReader {
+/** Whether nothing but the end of the connection says where the body ends; `fetch` does not insist on the last chunk then. */
+function endsWithConnection(headers: Headers): boolean {
+  if (headers.has('content-length')) return false
+  return !headers.has('transfer-encoding') || headers.get('connection')?.toLowerCase() === 'close'
+}
+
+interface Body {
+  readonly body: BodyReader
+  /** What it means when nothing comes. */
+  readonly empty: ModelFault
+}
+
+function readWhole({ body, empty }: Body, { format, call, timeouts }: Answering): AnswerReader {
   let read = false
   return {
     async next() {
       if (read) return undefined
       read = true
-      const text = await readText(body, call, { ms: timeouts.streamIdleMs, fault: idleTimeout })
-      if (text.trim() === '') return call.fail(emptyBody)
+      const text = await readText(body, call, timeouts.streamIdleMs)
+      if (text.trim() === '') return call.fail(empty)
       const answer = readBatches(format)
       return closing(answer.readBody(text), answer.found, call)
     },
@@ -54,9 +75,9 @@ function readWhole(body: BodyReader, { format, call, timeouts }: Answering): Ans
 }
 
 // no generator: in one that hands on every read, the handing on costs more than the reading
-function readStream(body: BodyReader, { format, call, timeouts }: Answering): AnswerReader {
-  const idle = { ms: timeouts.streamIdleMs, fault: idleTimeout }
-  const tail = { ...idle, ms: Math.min(tailMs, idle.ms) }
+function readStream({ body, empty }: Body, { format, call, timeouts }: Answering): AnswerReader {
+  const idle = createIdleLimit(timeouts.streamIdleMs)
+  const tail = Math.min(tailMs, timeouts.streamIdleMs)
   const decoder = createSseDecoder()
   const answer = readBatches(format)
   const { found } = answer
@@ -66,17 +87,18 @@ function readStream(body: BodyReader, { format, call, timeouts }: Answering): An
 
   async function nextBatch(): Promise<readonly ModelEvent[]> {
     const bytes = await (found.finish === undefined
-      ? call.read(body, idle)
-      : call.read(body, tail).catch(() => undefined))
+      ? call.read(body, idle.next())
+      : call.read(body, idle.next(tail)).catch(() => undefined))
     received ||= bytes !== undefined && bytes.length > 0
     const batch = answer.read(bytes === undefined ? decoder.end() : decoder.push(bytes))
+    idle.came(decoder.isQuiet() ? 'keep-alive' : 'content')
     fault = batch.fault ?? (decoder.pending() > maxEventBytes ? tooLong : undefined)
     if (bytes === undefined || found.done) phase = 'ended'
     return batch.events
   }
 
   async function close(): Promise<undefined> {
-    if (found.done) await call.read(body, { ...idle, ms: drainMs }).catch(() => undefined)
+    if (found.done) await call.read(body, { ms: drainMs, fault: idleTimeout }).catch(() => undefined)
     return undefined
   }
 
@@ -90,8 +112,24 @@ function readStream(body: BodyReader, { format, call, timeouts }: Answering): An
       if (fault !== undefined) call.fail(fault)
       if (phase === 'closed') return close()
       phase = 'closed'
-      if (!received) call.fail(emptyBody)
+      if (!received) call.fail(empty)
       return closing(answer.end(), found, call)
+    },
+  }
+}
+
+/** What limits each read, so that bytes without content do not count as an answer. */
+function createIdleLimit(limitMs: number) {
+  let since = performance.now()
+  let isKeptAlive = false
+  return {
+    next(ms = limitMs): TimeLimit {
+      if (!isKeptAlive) return { ms, fault: idleTimeout }
+      return { ms: Math.max(1, since + ms - performance.now()), fault: () => keepAliveTimeout(ms) }
+    },
+    came(what: 'content' | 'keep-alive'): void {
+      isKeptAlive = what === 'keep-alive'
+      if (!isKeptAlive) since = performance.now()
     },
   }
 }
@@ -108,6 +146,11 @@ function closing({ events, fault }: Batch, found: Readonly<Found>, call: Call): 
 
 const wrongType = { class: 'garbled', retryable: false } as const
 const emptyBody = { ...wrongType, what: 'answered with an empty body' } as const
+const dropped = {
+  class: 'network',
+  retryable: true,
+  what: 'closed the connection right after the headers of its answer',
+} as const
 const tooLong = { ...wrongType, what: 'sent an event of more than 64 MB' } as const
 
 /** What several events gave. `fault` is what they ended with; `events` came before it. */
@@ -132,7 +175,8 @@ export interface BatchReader {
  */
 export function readBatches(format: WireFormat): BatchReader {
   let events: ModelEvent[] = []
-  const parser = format.parser(add)
+  const thinking = separateThinking(add)
+  const parser = format.parser(thinking.add)
 
   function add(next: ModelEvent): void {
     const last = events.at(-1)
@@ -142,6 +186,11 @@ export function readBatches(format: WireFormat): BatchReader {
     } else {
       events.push(next)
     }
+  }
+
+  function closed(fault: ModelFault | undefined): ModelFault | undefined {
+    thinking.end()
+    return fault
   }
 
   function batch(work: () => ModelFault | undefined): Batch {
@@ -161,8 +210,8 @@ export function readBatches(format: WireFormat): BatchReader {
         }
         return undefined
       }),
-    readBody: (body) => batch(() => parser.readBody(body)),
-    end: () => batch(() => parser.end()),
+    readBody: (body) => batch(() => closed(parser.readBody(body))),
+    end: () => batch(() => closed(parser.end())),
   }
 }
 
@@ -174,16 +223,19 @@ const maxErrorBytes = 64 * 1024
 const errorBodyMs = 5_000
 
 /** The whole rest of a body as text; a body above 64 MB is a fault. */
-async function readText(reader: BodyReader, call: Call, idle: TimeLimit): Promise<string> {
+async function readText(reader: BodyReader, call: Call, idleMs: number): Promise<string> {
+  const idle = createIdleLimit(idleMs)
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
   for (;;) {
-    const bytes = await call.read(reader, idle)
+    const bytes = await call.read(reader, idle.next())
     if (bytes === undefined) return text + decoder.decode()
     size += bytes.length
     if (size > maxEventBytes) call.fail({ class: 'garbled', retryable: false, what: 'sent more than 64 MB at once' })
-    text += decoder.decode(bytes, { stream: true })
+    const piece = decoder.decode(bytes, { stream: true })
+    idle.came(piece.trim() === '' ? 'keep-alive' : 'content')
+    text += piece
   }
 }
 

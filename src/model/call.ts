@@ -1,3 +1,4 @@
+import { catchUpMs, longestTimer } from '../base/clock.ts'
 import { manyListeners } from '../base/concurrency.ts'
 import type { ModelFault } from './errors.ts'
 
@@ -39,6 +40,7 @@ export interface Call {
 export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts, 'requestMs'>): Call {
   const controller = new AbortController()
   const alarm = createAlarm(({ ms, fault }) => stop(fault(ms)))
+  const whole = requestMs === undefined ? undefined : createAlarm(({ ms, fault }) => stop(fault(ms)))
   let found: ModelFault | undefined
   let interrupt: (() => void) | undefined
 
@@ -46,6 +48,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
     found ??= fault
     controller.abort(new Error('stopped'))
     alarm.rest()
+    whole?.rest()
     interrupt?.()
   }
 
@@ -70,10 +73,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
   // one signal serves all calls of a run; Node would warn about the eleventh listener
   manyListeners(signal)
   signal.addEventListener('abort', onAbort, { once: true })
-  const timer =
-    requestMs === undefined
-      ? undefined
-      : setTimeout(() => stop(requestTimeout(requestMs)), Math.min(requestMs, longestTimer))
+  if (requestMs !== undefined) whole?.set({ ms: requestMs, fault: requestTimeout })
 
   return {
     signal: controller.signal,
@@ -106,7 +106,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
       if (alarm.isSet()) alarm.set(limit)
     },
     close() {
-      clearTimeout(timer)
+      whole?.clear()
       alarm.clear()
       signal.removeEventListener('abort', onAbort)
       controller.abort()
@@ -123,15 +123,13 @@ export interface TimeLimit {
 export const connectTimeout = timeout('connect', (time) => `allowed no connection within ${time}`)
 export const headersTimeout = timeout('headers', (time) => `did not begin to answer within ${time}`)
 export const idleTimeout = timeout('stream_idle', (time) => `sent nothing for ${time} in the middle of the answer`)
+export const keepAliveTimeout = timeout('stream_idle', (time) => `sent nothing but keep-alive messages for ${time}`)
 const requestTimeout = timeout('request', (time) => `did not finish the answer within ${time}`)
 
 function timeout(key: string, what: (time: string) => string): TimeLimit['fault'] {
   const hint = `Run it again; if the server needs longer, raise ${key} in [timeouts].`
   return (ms) => ({ class: 'timeout', retryable: true, what: what(`${Number((ms / 1000).toFixed(3))} s`), hint })
 }
-
-/** Node's timers wait no longer. */
-export const longestTimer = 2 ** 31 - 1
 
 interface Alarm {
   /** Rings when this much time has passed from now, unless it is set again, paused or cleared before. */
@@ -145,7 +143,8 @@ interface Alarm {
 
 /**
  * One timer for all the waits of a call. It is not moved when a wait begins, which would cost more than all else about a
- * read: it looks how long the wait of that moment has been, and comes back when there is time left.
+ * read: it looks how long the wait of that moment has been, and comes back when there is time left. Before it rings, what
+ * has arrived is read: a process that goes on after a stop runs its timers first.
  */
 function createAlarm(ring: (limit: TimeLimit) => void): Alarm {
   let timer: { readonly handle: NodeJS.Timeout; readonly at: number } | undefined
@@ -157,13 +156,20 @@ function createAlarm(ring: (limit: TimeLimit) => void): Alarm {
     timer = { handle: setTimeout(onTime, Math.min(until - now, longestTimer)), at: until }
   }
 
+  function judge(limit: TimeLimit, end: number): void {
+    timer = undefined
+    if (current === limit && until === end) ring(limit)
+    else if (current !== undefined) start(performance.now())
+  }
+
   function onTime(): void {
     timer = undefined
     if (current === undefined) return
     const now = performance.now()
     // timers of Node come up to a millisecond early
-    if (until - now < 1) ring(current)
-    else start(now)
+    if (until - now >= 1) return start(now)
+    const [limit, end] = [current, until]
+    timer = { handle: setTimeout(() => judge(limit, end), catchUpMs(now - end)), at: end }
   }
 
   return {

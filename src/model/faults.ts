@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http'
 import { messageOf } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 import { parseJson } from './wire/reading.ts'
@@ -240,14 +241,19 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
       : 'Check the name in the base URL and the certificate; of an authority of your own, name the file in NODE_EXTRA_CA_CERTS.'
     return { class: 'network', retryable: false, what, detail: isPlain(code) ? '' : detail, hint }
   }
-  // Node 24 gives errors of its HTTP parser no code
-  if (root instanceof Error && root.name === 'HTTPParserError')
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') {
+    const hint = `Let the server send less, or raise Node's limit: NODE_OPTIONS=--max-http-header-size=65536.`
+    return { ...garbled(`sent headers that are larger than ${maxHeaderSize} bytes (${code})`), hint }
+  }
+  // Node 24 gives errors of its HTTP parser no code; a connection that is closed is one of them from Node 22 on
+  const isClosed = detail.includes('Invalid EOF state')
+  if (root instanceof Error && root.name === 'HTTPParserError' && !isClosed)
     return garbled('answered with something that is not HTTP')
   if (code.startsWith('Z_') || code.startsWith('ERR_BUFFER')) {
     return garbled(`sent a body that cannot be decompressed (${code})`)
   }
   if (answering) return closedInTheMiddle
-  if (cutCodes.includes(code)) return passing('network', 'closed the connection before it answered')
+  if (isClosed || cutCodes.includes(code)) return passing('network', 'closed the connection before it answered')
   return { class: 'network', retryable: false, what: 'could not be reached', detail }
 }
 

@@ -2,6 +2,7 @@ import type { calcPrice as CalcPrice, findProvider as FindProvider, PriceCalcula
 import type { Usage } from '../event/message.ts'
 import { builtInProviders } from './builtin.ts'
 import { isSameHost } from './choice.ts'
+import { costByOwnPrice, type OwnPrice } from './own-price.ts'
 
 /** What a price is looked up by. */
 export interface PricedModel {
@@ -12,6 +13,8 @@ export interface PricedModel {
   readonly model: string
   /** Nobody is paid: the offline model, and servers for models of one's own. */
   readonly isFree: boolean
+  /** What the user says it costs, which goes before every list. */
+  readonly own?: OwnPrice | undefined
 }
 
 export interface PriceList {
@@ -43,10 +46,12 @@ export async function loadPrices({ now = () => new Date() }: { readonly now?: ()
     costOf(model, usage) {
       if (model.isFree) return 0
       if (count(usage.input) + count(usage.output) === 0) return undefined
+      if (model.own !== undefined) return costByOwnPrice(model.own, usage)
       return lookUp(model, usage)?.total_price
     },
     perToken(model, inputTokens = Infinity) {
       if (model.isFree) return { input: 0, output: 0 }
+      if (model.own !== undefined) return { input: model.own.input / 1e6, output: model.own.output / 1e6 }
       const prices = lookUp(model, oneToken)?.model_price
       if (prices === undefined) return undefined
       const dearest = (...names: readonly string[]): number => {

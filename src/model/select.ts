@@ -17,7 +17,7 @@ import {
 } from './choice.ts'
 import type { HostModel } from './local.ts'
 import { type ModelTable, type Role, type RoleModels, roles } from './table.ts'
-import { namelessEndpoint, noDefaultModel, noModelFor, someKeys, unknownModel } from './unknown.ts'
+import { namelessEndpoint, noDefaultModel, noModel, noModelFor, someKeys, unknownModel } from './unknown.ts'
 
 export const offlineName = 'offline::extractive'
 const offlineChoice: ModelChoice = { provider: { kind: 'offline' }, model: offlineName, label: offlineName }
@@ -247,17 +247,20 @@ interface ChoosingOptions {
   readonly loadTable: () => Promise<ModelTable>
   /** Called only when neither a name nor a key decides. */
   readonly findLocal: () => Promise<HostModel | undefined>
+  /** A person looks on: where there is no model at all, the offline one answers, with a notice. */
+  readonly isAttended: boolean
 }
 
 /**
  * `selectModel`, and what it leaves undecided: a local server that answers, else for no name the offline model with a
- * notice, for `normal`, `high` and `fast` an error.
- * @throws BatonError CONFIG_INVALID as `selectModel`, or when no model stands behind one of the three aliases
+ * notice where a person sees it, for `normal`, `high` and `fast` an error.
+ * @throws BatonError CONFIG_INVALID as `selectModel`, or when no model stands behind one of the three aliases; KEY_MISSING
+ *   when there is no model and nobody looks on
  */
 export async function chooseModelFor(
   name: string | undefined,
   sources: ModelSources,
-  { loadTable, findLocal }: ChoosingOptions,
+  { loadTable, findLocal, isAttended }: ChoosingOptions,
 ): Promise<ModelChoice> {
   if (name?.trim() === offlineName) return offlineChoice
   const selection = selectModel(name, sources, await loadTable())
@@ -266,6 +269,7 @@ export async function chooseModelFor(
   const { role, reasoningEffort } = selection
   if (local === undefined) {
     if (role !== undefined) throw noModelFor(role)
+    if (!isAttended) throw noModel()
     return { ...offlineChoice, notice: offlineNotice }
   }
   // its names are taken as they are: an effort word is part of them

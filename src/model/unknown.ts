@@ -33,6 +33,12 @@ export function noModelFor(role: string): BatonError {
   return invalid(`there is no model for "${role}": no key is set and no local server answers`, hint)
 }
 
+/** For no name at all, where nobody looks on who would see that the offline model answers. */
+export function noModel(): BatonError {
+  const hint = `Name one with -m and set its key (${someKeys}), start a local server, set ${gatewayUrlEnv}, or write model = "offline::extractive" for answers that only quote the given files.`
+  return new BatonError('KEY_MISSING', 'no model is configured: no key is set, and no local server answers', { hint })
+}
+
 interface UnknownName {
   readonly wanted: string
   readonly resolved: string

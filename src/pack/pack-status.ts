@@ -1,6 +1,7 @@
-import { lstatSync, readFileSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
+import { readSourceFile } from '../base/files.ts'
 import { type LockedPack, lockFileOf, readLock } from './lock-file.ts'
 import { contentDigest, readPackFiles } from './pack-files.ts'
 import { manifestName, type PackManifest, readPackManifest } from './pack-manifest.ts'
@@ -78,5 +79,5 @@ function ifReadable<T>(read: () => T): T | undefined {
 
 async function manifestIn(folder: string): Promise<PackManifest> {
   const file = join(folder, manifestName)
-  return readPackManifest(readFileSync(file, 'utf8'), file)
+  return readPackManifest(readSourceFile(file), file)
 }

@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
+import { homeFolder } from '../base/home.ts'
 import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
 import { isSourceFile, type ReadLog, readSource } from '../base/reads.ts'
 import { meantHint } from '../config/issue.ts'
@@ -187,7 +187,9 @@ function notFound(name: string, { baseDir, builtInDir }: ResolveOptions): BatonE
     .filter((file) => /\.(?:aip|lua)$/.test(file))
     .map((file) => file.replace(/\.[^.]+$/, ''))
     .toSorted()
-  const tried = triedText(candidates(name, baseDir))
+  const found = candidates(name, baseDir)
+  const isFolder = statSync(resolve(baseDir, name), { throwIfNoEntry: false })?.isDirectory() === true
+  const tried = `${isFolder ? 'It is a folder without an agent of its own: name a file in it. ' : ''}${triedText(found)}`
   const meant = meantHint(name, names, '')
   const hint = meant === '' ? `${tried} Built-in agents: ${names.join(', ')}.` : `${meant} ${tried}`
   return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
@@ -196,6 +198,6 @@ function notFound(name: string, { baseDir, builtInDir }: ResolveOptions): BatonE
 }
 
 function triedText(groups: Candidates): string {
-  const paths = groups.flat().map((path) => path.replace(homedir(), '~'))
+  const paths = groups.flat().map((path) => path.replace(homeFolder(), '~'))
   return `Looked for ${paths.join(', ')}.`
 }

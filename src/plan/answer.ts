@@ -129,13 +129,14 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
   return { answer: { by: 'agent', step: { ...step, agent: planned, decides, asks: planned.asks } }, tokens: null }
 }
 
-/** Corrections of an answer that does not fit `[output]`; one more request where a file changed meanwhile. */
+/** Corrections of an answer that does not fit `[output]`, and of file changes that cannot be applied. */
 function followUpsOf({ output, settings }: PromptTarget): (figures: Figures) => readonly number[] {
   if (output !== undefined) {
     return ({ output: limit }) => Array.from({ length: maxRepairs }, (_, index) => (index + 1) * 2 * limit)
   }
   if (!settings.write_mode) return () => []
-  return ({ input, output: limit }) => [limit + input]
+  const { repair } = settings.changes
+  return ({ input, output: limit }) => Array.from({ length: repair }, (_, index) => (index + 1) * (limit + input))
 }
 
 /** How all tasks are answered: by one agent or model, with what all of them ask. */

@@ -135,6 +135,8 @@ function lookingEffects(): Effects {
     perform: (_, { kind }) => refuse(kind),
     boundary: (_, work) => work(),
     call: (_, { name }) => refuse(name),
+    undo: () => refuse('a change that failed'),
+    again: () => false,
     under: () => effects,
   }
   return effects

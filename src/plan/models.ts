@@ -1,7 +1,8 @@
+import { pricedModel } from '../agent/models.ts'
 import { isBatonError } from '../base/error.ts'
 import { checkModel } from '../check/models.ts'
 import type { Settings } from '../config/settings.ts'
-import { type Environment, type ModelChoice } from '../model/choice.ts'
+import type { Environment } from '../model/choice.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
 import { offlineName, selectModel } from '../model/select.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
@@ -39,7 +40,7 @@ export interface ModelPlannerOptions {
 
 /** Looks up models as a run does, but asks no server. */
 export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPlannerOptions): ModelPlanner {
-  const { providers, gateway, model_aliases: aliases } = settings
+  const { providers, gateway, model_aliases: aliases, prices: own } = settings
   let table: Promise<ModelTable> | undefined
   let prices: Promise<PriceList> | undefined
 
@@ -49,7 +50,7 @@ export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPl
     const selection = selectModel(name, { env, providers, gateway, aliases }, loaded)
     if (selection.kind === 'chosen') {
       await noteKey(name, loaded)
-      return plannedOf(selection.choice)
+      return { label: selection.choice.label, kind: 'known', priced: pricedModel(selection.choice, own) }
     }
     const { role } = selection
     const label = role === undefined ? `a local server, else ${offlineName}` : `${role} of a local server`
@@ -80,9 +81,3 @@ export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPl
 }
 
 const offline: PricedModel = { provider: 'offline', baseUrl: undefined, model: offlineName, isFree: true }
-
-function plannedOf({ provider, model, label }: ModelChoice): PlannedModel {
-  if (provider.kind === 'offline') return { label, kind: 'known', priced: offline }
-  const { name, baseUrl, isFree } = provider
-  return { label, kind: 'known', priced: { provider: name, baseUrl, model, isFree } }
-}

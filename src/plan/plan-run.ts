@@ -5,7 +5,7 @@ import { narrow, type RunContext, withScope } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { maxRedo } from '../run/execute.ts'
-import { type GivenInputs, readInputs } from '../run/inputs.ts'
+import { type GivenInputs, readInputs, textInputs } from '../run/inputs.ts'
 import { namedModels, placeModelError } from '../run/model-place.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
 import { loadTargetFor, mayAskModel, type Target, type TargetOptions, warningsOf } from '../run/target.ts'
@@ -41,7 +41,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   const planner = createPlanner({ options, planPrompt, models, tries: settings.retry.max_attempts, signal, onNote })
   const looking = planner.look(target.workspace).context
   const inherited = inheritedOptions(target.agentSettings, target.configSettings)
-  const write = target.kind !== 'prompt' || target.settings.write_mode
+  const write = target.kind !== 'prompt' || target.settings.write_mode !== false
   const context = narrow(withScope(looking, { options: inherited }), { write })
   const planned = await planTarget({ target, inputs }, planner, context)
   const asks = joinAsks(planned.asks)
@@ -72,7 +72,7 @@ async function planTarget(
 ): Promise<PromptPlan | AgentPlan> {
   if (target.kind === 'prompt') {
     await checkModels(target, planner.models)
-    return (await planPrompt({ target, inputs: inputs.texts, drift: steady }, planner, context)).plan
+    return (await planPrompt({ target, inputs: textInputs(inputs), drift: steady }, planner, context)).plan
   }
   const { agent, flagOptions } = target
   const options = { inherited: context.scope.options, given: flagOptions }

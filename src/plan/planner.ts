@@ -42,7 +42,7 @@ interface PlannerOptions extends Pick<Planner, 'planPrompt' | 'models' | 'tries'
 }
 
 export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
-  const { text: _, ...around } = options
+  const { text: _, stdin: _stdin, ...around } = options
   const children = new Map<string, Promise<PromptTarget>>()
   const facts = new Map<string, ScriptFacts>()
   return {

@@ -86,7 +86,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
       tasks: tasksOf(plans, tasks, call),
       stages: { pre: pre.steps, pre_task: preTask.steps, post_task: postTask.steps, post: post.steps },
       answer,
-      write_mode: settings.write_mode,
+      write_mode: settings.write_mode !== false,
       asks,
       skipped: isSkipped ? skipOf(empty ? 'no instruction' : 'no working files', spec) : null,
     },

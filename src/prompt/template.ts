@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, type ErrorDetails, messageOf, type SourcePlace } from '../base/error.ts'
 import { isObject, type Json } from '../base/json.ts'
 import {
@@ -66,17 +68,23 @@ interface CompiledTemplate {
   readonly main: (container: { escapeExpression: (value: unknown) => string }, ...rest: readonly unknown[]) => string
 }
 
+/** More steps up than this from the root lead nowhere. */
+const stepsAboveRoot = 16
+
 /**
  * The function that prints values is shared by all environments of the library, those of a host program too. Each
- * template takes it from its own container, where it can be replaced before the template begins.
+ * template takes it from its own container, where it can be replaced before the template begins. Above the root, `../`
+ * stays at the root.
  */
 function printingOwnWay(compiled: CompiledTemplate): CompiledTemplate {
   const { main } = compiled
   return {
     ...compiled,
-    main(container, ...rest) {
+    main(container, root, ...rest) {
       container.escapeExpression = printed
-      return main(container, ...rest)
+      const [depths] = rest.slice(4)
+      if (Array.isArray(depths)) rest[4] = [...(depths as unknown[]), ...Array<unknown>(stepsAboveRoot).fill(root)]
+      return main(container, root, ...rest)
     },
   }
 }
@@ -129,38 +137,97 @@ function isTrue(value: unknown): boolean {
 }
 
 interface HelperOptions {
-  readonly fn: (context: unknown) => string
-  readonly inverse: (context: unknown) => string
+  /** Only of blocks. */
+  readonly fn?: (
+    context: unknown,
+    more?: { readonly data: unknown; readonly blockParams: readonly unknown[] },
+  ) => string
+  readonly inverse?: (context: unknown) => string
   readonly hash: { readonly [name: string]: unknown }
+  readonly data: unknown
+  readonly name: string
 }
 
-function block(this: unknown, value: unknown, options: HelperOptions): string {
-  const given: unknown = typeof value === 'function' ? (value as (this: unknown) => unknown).call(this) : value
-  const isShown = isTrue(given) || (given === 0 && options.hash['includeZero'] === true)
-  return isShown ? options.fn(this) : options.inverse(this)
+type Helper = (this: unknown, ...args: readonly unknown[]) => unknown
+
+/** A helper of a fixed number of values, which is called with what is missing as null, as in JSON. */
+function helper(
+  count: number,
+  work: (values: readonly unknown[], options: HelperOptions, context: unknown) => unknown,
+): Helper {
+  return function call(...args) {
+    const options = args.at(-1) as HelperOptions
+    const values = args.slice(0, -1).map((value) => value ?? null)
+    if (values.length < count)
+      throw new Error(`{{${options.name}}} needs ${count === 1 ? 'a value' : `${count} values`}`)
+    return work(values, options, this)
+  }
 }
 
-const helpers = {
-  if: block,
-  unless(this: unknown, value: unknown, options: HelperOptions): string {
-    return block.call(this, value, { ...options, fn: options.inverse, inverse: options.fn })
-  },
-  eq: (left: unknown, right: unknown) => left === right,
-  ne: (left: unknown, right: unknown) => left !== right,
-  gt: (left: number, right: number) => left > right,
-  gte: (left: number, right: number) => left >= right,
-  lt: (left: number, right: number) => left < right,
-  lte: (left: number, right: number) => left <= right,
-  and: (...values: readonly unknown[]) => values.slice(0, -1).every(isTrue),
-  or: (...values: readonly unknown[]) => values.slice(0, -1).some(isTrue),
-  not: (value: unknown) => !isTrue(value),
-  len: (value: unknown) =>
-    Array.isArray(value) || typeof value === 'string' ? value.length : isObject(value) ? Object.keys(value).length : 0,
-  raw(this: unknown, options: HelperOptions): string {
-    return options.fn(this)
-  },
+/** A condition: true or false where it is a value, and a choice where it is a block. */
+function condition(count: number, holds: (...values: readonly unknown[]) => boolean): Helper {
+  return helper(count, (values, options, context) => {
+    const result = holds(...values)
+    return options.fn === undefined ? result : chosen(result, options, context)
+  })
+}
+
+function chosen(isFirst: boolean, { fn, inverse }: HelperOptions, context: unknown): string {
+  return (isFirst ? fn : inverse)?.(context) ?? ''
+}
+
+/** The order of two values; undefined where they have none. Texts are also compared with numbers. */
+function order(left: unknown, right: unknown): number | undefined {
+  if (typeof left === 'string' && typeof right === 'string') return compareBytes(left, right)
+  if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right)
+  const [first, second] = [left, right].map((value) =>
+    typeof value === 'string' && /^-?\d/.test(value) ? Number(value) : value,
+  )
+  const areNumbers = typeof first === 'number' && typeof second === 'number'
+  return areNumbers && !Number.isNaN(first - second) ? first - second : undefined
+}
+
+function ordered(holds: (difference: number) => boolean): Helper {
+  return condition(2, (left, right) => {
+    const difference = order(left, right)
+    return difference !== undefined && holds(difference)
+  })
+}
+
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  return Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0
+}
+
+function isShown([value]: readonly unknown[], { hash }: HelperOptions): boolean {
+  return isTrue(value) || (value === 0 && hash['includeZero'] === true)
+}
+
+const helpers: { readonly [name: string]: Helper } = {
+  if: helper(1, (values, options, context) => chosen(isShown(values, options), options, context)),
+  unless: helper(1, (values, options, context) => chosen(!isShown(values, options), options, context)),
+  with: helper(1, ([value], options, context) => {
+    if (!isTrue(value)) return chosen(false, options, context)
+    return options.fn?.(value, { data: options.data, blockParams: [value] })
+  }),
+  eq: condition(2, (left, right) => isDeepStrictEqual(left, right)),
+  ne: condition(2, (left, right) => !isDeepStrictEqual(left, right)),
+  gt: ordered((difference) => difference > 0),
+  gte: ordered((difference) => difference >= 0),
+  lt: ordered((difference) => difference < 0),
+  lte: ordered((difference) => difference <= 0),
+  and: condition(0, (...values) => values.every(isTrue)),
+  or: condition(0, (...values) => values.some(isTrue)),
+  not: condition(1, (value) => !isTrue(value)),
+  len: helper(1, ([value]) => lengthOf(value)),
+  raw: helper(0, (_, options, context) => chosen(true, options, context)),
   log: () => '',
   [closingBrace]: () => '}',
+  // a name alone is a value that is not there; with anything behind it, it is a call
+  helperMissing: helper(0, (values, { name, hash }) => {
+    if (values.length + Object.keys(hash).length > 0) throw new Error(`unknown helper "${name}"`)
+    return undefined
+  }),
 }
 
 /**

@@ -19,6 +19,8 @@ export interface LiveOptions {
 export interface LiveView extends Required<Renderer> {
   /** A writer for the same terminal whose whole lines scroll by above the view. */
   readonly above: (write: Write) => Write
+  /** Takes the view away, for what else is written to the terminal. It comes back when what is returned is called. */
+  readonly hold: () => () => void
 }
 
 const frameMs = 100
@@ -40,12 +42,14 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
   let hasBegun = false
   let redraws = 0
   let isRedrawing = false
+  let holds = 0
 
   function frame(): Frame {
     return { columns: columns(), rows: rows(), paint, now: clock(), isStopping: signal.aborted }
   }
 
   function draw(): void {
+    if (holds > 0) return
     const here = frame()
     const lines = composeView(progress.now(), here)
     const looks = JSON.stringify([here.columns, here.rows, lines])
@@ -79,6 +83,13 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
       block.clear()
       writeAbove(text)
       redraw()
+    },
+    hold() {
+      holds += 1
+      block.clear()
+      return () => {
+        holds -= 1
+      }
     },
     close() {
       if (!isOpen) return

@@ -4,7 +4,8 @@ import type { Paint } from './style.ts'
 
 /** Draws the events of a run. `close` leaves the screen as a shell expects it. */
 export interface Renderer {
-  event(event: RunEvent): void
+  /** `result`: see `Listener`. */
+  event(event: RunEvent, result?: string): void
   close?(): void
 }
 
@@ -13,37 +14,44 @@ export type Write = (text: string) => void
 
 /**
  * The result on stdout and nothing else. A prompt file: the final answer of each task, headed by its label when there are
- * several. An agent: what AIPack users expect, `print` and string outputs.
+ * several. An agent: what AIPack users expect, `print` and string outputs. Each begins on a line of its own; `lastLine`
+ * says whether the last one gets a line break that it does not have.
  */
-export function createAnswerRenderer(write: Write): Renderer {
+export function createAnswerRenderer(
+  write: Write,
+  { lastLine = 'ended' }: { readonly lastLine?: 'ended' | 'as it is' } = {},
+): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let answers = 0
+  let isOpen = false
+
+  function line(text: string): void {
+    const hasEnd = text.endsWith('\n')
+    write(`${isOpen ? '\n' : ''}${text}${hasEnd || lastLine === 'as it is' ? '' : '\n'}`)
+    isOpen = lastLine === 'as it is' && !hasEnd
+  }
 
   return {
-    event(event) {
+    event(event, result) {
       switch (event.type) {
         case 'run.started':
           target = event.target
           return
         case 'answer':
-          if (event.count > 1) write(`${answers > 0 ? '\n' : ''}==> ${event.label} <==\n`)
-          write(withNewline(event.text))
+          if (event.count > 1) line(`${answers > 0 ? '\n' : ''}==> ${event.label} <==\n`)
+          line(result ?? event.text)
           answers += 1
           return
         case 'print':
-          if (target === 'agent') write(withNewline(event.text))
+          if (target === 'agent') line(`${event.text}\n`)
           return
         case 'output':
-          if (typeof event.output === 'string') write(withNewline(event.output))
+          if (typeof event.output === 'string') line(result ?? event.output)
           return
         default:
       }
     },
   }
-}
-
-function withNewline(text: string): string {
-  return text.endsWith('\n') ? text : `${text}\n`
 }
 
 /** JSON lines: every event on one line, LF only, the terminal event last. */
@@ -54,9 +62,9 @@ export function createJsonRenderer(write: Write): Renderer {
 /** Makes the texts of all events harmless, for a terminal. Pipes and files get every byte as it is. */
 export function withHarmlessText(renderer: Renderer): Renderer {
   return {
-    event(event) {
+    event(event, result) {
       // pieces of answers are many, and drawn only by the live view, which cleans what it shows
-      if (event.type !== 'item.delta') renderer.event(harmlessIn(event) as RunEvent)
+      if (event.type !== 'item.delta') renderer.event(harmlessIn(event) as RunEvent, result && harmless(result))
     },
     close: () => renderer.close?.(),
   }
@@ -75,25 +83,27 @@ export function isNested({ agent }: RunEvent): boolean {
 }
 
 /**
- * Pins, printed when the run is over: those of the run, then of its tasks, then of child runs; each by priority, the
- * last value per id, and of a redo chain the last round only.
+ * Pins, printed when a round of the run is over: those of the run, then of its tasks, then of child runs; each by
+ * priority, the last value per id.
  */
 export function createPinRenderer(write: Write, { paint }: { readonly paint: Paint }): Renderer {
   const pins = new Map<string, Pin>()
 
+  function show(): void {
+    for (const { event } of [...pins.values()].toSorted(comparePins)) {
+      write(`${paint('bold', event.label)} ${event.content}\n`)
+    }
+    pins.clear()
+  }
+
   return {
     event(event) {
-      if (event.type === 'redo' && !isNested(event)) pins.clear()
+      if (event.type === 'redo' && !isNested(event)) show()
       if (event.type !== 'pin') return
       const pin = readPin(event)
       pins.set([pin.run, pin.task, event.id].join('\n'), pin)
     },
-    close() {
-      for (const { event } of [...pins.values()].toSorted(comparePins)) {
-        write(`${paint('bold', event.label)} ${event.content}\n`)
-      }
-      pins.clear()
-    },
+    close: show,
   }
 }
 

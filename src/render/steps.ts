@@ -1,3 +1,5 @@
+import { isAbsolute, join } from 'node:path'
+import { changeFailureText } from '../event/error-info.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
 import { formatCost, formatDuration, formatUsage } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
@@ -21,7 +23,9 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     if (event.type === 'tasks.planned' && !isNested(event)) tasks = event.count
     // the only task of a run fails with the run, whose error is reported at the end
     if (event.type === 'task.failed' && tasks === 1 && !isNested(event)) return undefined
-    if (level === 'quiet') return undefined
+    if (event.type === 'changes.applied' || event.type === 'changes.planned')
+      return changeLines(event, { paint, level })
+    if (level === 'quiet' && !(event.type === 'warning' && event.urgent === true)) return undefined
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
   }
 
@@ -45,8 +49,6 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     }
     case 'print':
       return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
-    case 'changes.applied':
-      return event.items.map((item) => changeLine(item, paint)).join('\n')
     case 'retry': {
       const wait = formatDuration(event.delay_ms)
       return `${paint('yellow', 'retry')} in ${wait} (call ${event.attempt} failed): ${event.error.message}`
@@ -99,11 +101,34 @@ function step(event: RunEvent, paint: Paint): string | undefined {
   }
 }
 
-/** `new    src/a.ts`; a failed change has its reason. */
-function changeLine({ file_path: path, kind, success, error_msg: reason = '' }: FileChange, paint: Paint): string {
-  return success
-    ? `${paint('green', kind.toLowerCase().padEnd(6))} ${path}`
-    : `${paint('red', 'failed')} ${path}: ${reason}`
+type ChangesEvent = Extract<RunEvent, { readonly type: 'changes.applied' | 'changes.planned' }>
+
+/** What was left out is told by `quiet` as well: the answer is not what was asked for. */
+function changeLines({ items, base_dir: base }: ChangesEvent, { paint, level }: StepOptions): string | undefined {
+  const shown = level === 'quiet' ? items.filter(({ success, declined }) => !success && declined !== true) : items
+  const lines = shown.map((item) => changeLine(item, { paint, name: (path) => nameIn(base, path) }))
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+/** From the workspace. */
+function nameIn(base: string | undefined, path: string): string {
+  return base === undefined || path === 'unknown' || isAbsolute(path) ? path : join(base, path)
+}
+
+interface Naming {
+  readonly paint: Paint
+  readonly name: (path: string) => string
+}
+
+/** `new      src/a.ts`, `replaced src/a.ts`, `rename   a.ts to b.ts`; a failed change has its reason. */
+function changeLine(change: FileChange, { paint, name }: Naming): string {
+  const { file_path: path, from_path: from, kind, success, replaced, declined } = change
+  if (declined === true) return `${paint('yellow', 'declined')} ${name(path)}`
+  if (!success) return `${paint('red', 'failed'.padEnd(8))} ${changeFailureText({ ...change, file_path: name(path) })}`
+  const verb = replaced === true && kind === 'New' ? 'replaced' : kind.toLowerCase()
+  const names = from === undefined ? name(path) : `${name(from)} to ${name(path)}`
+  const over = replaced === true && from !== undefined ? ' (replaced)' : ''
+  return `${paint('green', verb.padEnd(8))} ${names}${over}`
 }
 
 /** Undefined when nothing was counted, as for the offline model. */

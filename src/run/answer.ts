@@ -1,3 +1,4 @@
+import { BatonError, isBatonError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Spent } from '../event/meter.ts'
 
@@ -41,6 +42,20 @@ class AnsweredFailure extends Error {
     this.reason = reason
     this.answer = answer
   }
+}
+
+/** The cause of errors that the same answer would lead to again, whenever it is looked at. */
+const unusable = new Error('the answer cannot be used')
+
+/** The same error, saying that a resumed run has to ask anew. */
+export function unusableAnswer({ code, message, hint, place, diff }: BatonError): BatonError {
+  return new BatonError(code, message, { hint, place, diff, cause: unusable })
+}
+
+/** Whether a task failed, or a run with it, because of an answer that a resumed run does not use again. */
+export function isUnusable(error: unknown): boolean {
+  if (error instanceof AnsweredFailure) return isUnusable(error.reason)
+  return error === unusable || (isBatonError(error) && isUnusable(error.cause))
 }
 
 /** Keeps an answer that has been paid for when what is done with it fails. */

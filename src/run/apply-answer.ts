@@ -1,20 +1,37 @@
-import { part } from '../event/place.ts'
-import { join } from 'node:path'
-import { BatonError } from '../base/error.ts'
-import { realPath } from '../base/files.ts'
+import { join, resolve } from 'node:path'
+import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ModelResult } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import type { Spent } from '../event/meter.ts'
+import { item, part } from '../event/place.ts'
 import { readFileChanges } from '../tool/changes/answer-changes.ts'
+import type { Directive } from '../tool/changes/directive.ts'
+import {
+  applyTransaction,
+  type PlannedChanges,
+  previewTransaction,
+  type TransactionResult,
+} from '../tool/changes/transaction.ts'
 import { protectedNames } from '../tool/path-rules.ts'
-import { applyTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
-import { responseOf, type TaskAnswer } from './answer.ts'
+import { responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
+import {
+  changedFiles,
+  changesFailed,
+  goneFiles,
+  isOnlyGone,
+  notApplied,
+  nothingApplied,
+  problemText,
+  type Refused,
+  repairMessage,
+} from './change-problems.ts'
+import { applyApproved, type Rejected } from './ask-person.ts'
 import { loadFiles } from './files.ts'
 import type { Conversation } from './main-agent.ts'
-import { type LoadedFile, quoteFiles } from './messages.ts'
+import type { LoadedFile } from './messages.ts'
 
 export interface Editing {
   readonly settings: Settings
@@ -23,40 +40,93 @@ export interface Editing {
 }
 
 /**
- * Carries out the file changes of an answer, all or nothing unless `partial` is set. When it replaces a whole file that
- * changed or was deleted since the model was shown it, the model is asked once more with the present content.
+ * Carries out the file changes of an answer, all or nothing. When they cannot be carried out, or would replace what the
+ * model has not seen, it is told what is wrong and sends them again, `changes.repair` times at most; with `partial` what
+ * can be applied of its last ones is.
  * @throws BatonError CHANGES_FAILED
  */
 export async function applyAnswer(
   first: ModelResult,
-  { conversation, ...editing }: Editing & { readonly conversation: Conversation },
+  { conversation, settings, shown }: Editing & { readonly conversation: Conversation },
   context: RunContext,
 ): Promise<TaskAnswer> {
-  refuseTruncated(first, editing)
-  const outcome = applyText(first.text, editing, below(context, part('changes')))
-  if (outcome.kind !== 'stale' || outcome.unseen.length > 0) return answered(outcome, conversation.spent())
+  let answer = first
+  let editing: Editing = { settings, shown }
+  let before: Extract<Applied, Refused> | undefined
+  let remarks = 0
+  for (let round = 0; ; round += 1) {
+    refuseTruncated(answer, settings)
+    // a longer conversation would only make the next answer shorter
+    const isLast = round - remarks >= settings.changes.repair || isBroken(answer)
+    const at = below(context, part('changes'), ...(round === 0 ? [] : [part('repair'), item(round)]))
+    const outcome = await applyText(answer.text, { ...editing, isPartial: settings.partial && isLast }, at)
+    if (before !== undefined && isEmpty(outcome) && !before.isDoubtful && !isOnlyGone(before)) {
+      // what came before is better than nothing
+      const { partial: isPartial } = settings
+      const again = isPartial
+        ? await applyText(before.answer, { ...editing, isPartial }, below(at, part('before')))
+        : undefined
+      return answered(again ?? before, conversation.spent(), context)
+    }
+    if (outcome.kind === 'rejected') {
+      remarks += 1
+      before = undefined
+      answer = await conversation.ask([textMessage('user', remarkMessage(outcome.remark))])
+      continue
+    }
+    if (isLast || outcome.kind === 'applied' || outcome.kind === 'planned' || outcome.kind === 'rolled_back') {
+      return answered(outcome, conversation.spent(), context)
+    }
+    before = outcome
+    const repaired = await repair(outcome, { conversation, editing }, below(context, part('repair'), item(round)))
+    answer = repaired.answer
+    editing = repaired.editing
+  }
+}
 
-  const { paths, gone = [] } = outcome
-  const named = [...paths, ...gone].join(', ')
-  emit(context, { type: 'warning', message: `${named} changed meanwhile: the model is asked once more` })
-  const present = loadFiles(paths, editing.settings, below(context, part('present')))
-  const second = await conversation.ask([textMessage('user', staleMessage(present, gone))])
-  refuseTruncated(second, editing)
-  const shown = new Map([...(editing.shown ?? []), ...shownFiles(present, editing.settings)])
-  for (const path of gone) for (const name of namesOf(join(editing.settings.base_dir, path), shown)) shown.delete(name)
-  return answered(
-    applyText(second.text, { ...editing, shown }, below(context, part('changes'), part('repeated'))),
-    conversation.spent(),
-  )
+/** Has the model send its changes again. */
+async function repair(
+  outcome: Refused,
+  { conversation, editing }: { readonly conversation: Conversation; readonly editing: Editing },
+  context: RunContext,
+): Promise<{ readonly answer: ModelResult; readonly editing: Editing }> {
+  const { settings } = editing
+  const problem = problemText(outcome, namesIn(settings.base_dir, context))
+  emit(context, { type: 'warning', message: `the model is asked to correct its file changes: ${problem}` })
+  const present = loadFiles(changedFiles(outcome), settings, context)
+  const seen = new Set([...(editing.shown?.keys() ?? [])].map(realPath))
+  const wasShown = (path: string): boolean => seen.has(realPath(join(settings.base_dir, path)))
+  const shown = new Map([...(editing.shown ?? []), ...shownFiles(present, settings)])
+  for (const path of goneFiles(outcome)) {
+    for (const name of namesOf(join(settings.base_dir, path), shown)) shown.delete(name)
+  }
+  const answer = await conversation.ask([textMessage('user', repairMessage(outcome, { present, wasShown }))])
+  return { answer, editing: { settings, shown } }
+}
+
+function remarkMessage(remark: string): string {
+  return `The person who asked looked at your file changes, and none was carried out. They say:
+
+${remark}
+
+Send all changes again as they should be, in the form that the first message describes.`
 }
 
 /** A truncated answer may hold half of its changes. */
-function refuseTruncated({ end }: ModelResult, { settings }: Editing): void {
-  const isAtLimit = end === 'max_tokens'
-  if ((!isAtLimit && end !== 'incomplete') || settings.partial) return
+function refuseTruncated(answer: ModelResult, { partial }: Settings): void {
+  if (!isBroken(answer) || partial) return
+  const isAtLimit = answer.end === 'max_tokens'
   const why = isAtLimit ? 'it was truncated at its output limit' : 'the model stopped in the middle of it'
   const cure = isAtLimit ? 'Raise max_tokens' : 'Run it again'
-  throw notApplied(why, `No file was changed. ${cure}, or set partial = true to apply what came.`)
+  throw unusableAnswer(changesFailed(why, `${nothingApplied} ${cure}, or set partial = true to apply what came.`))
+}
+
+function isBroken({ end }: ModelResult): boolean {
+  return end === 'max_tokens' || end === 'incomplete'
+}
+
+function isEmpty(outcome: Applied): boolean {
+  return (outcome.kind === 'applied' || outcome.kind === 'planned') && outcome.items.length === 0
 }
 
 /** A file may have been shown under another name for its folder. */
@@ -65,75 +135,79 @@ function namesOf(path: string, shown: ReadonlyMap<string, string>): readonly str
   return [...shown.keys()].filter((name) => realPath(name) === real)
 }
 
-type Applied = TransactionResult & { readonly text: string }
+/** How messages name a path of an answer: from the workspace. */
+function namesIn(baseDir: string, { scope }: RunContext): (path: string) => string {
+  return (path) => (path === 'unknown' ? 'a change' : displayPath(scope.folders.workspace, resolve(baseDir, path)))
+}
+
+/** What became of the changes of `answer`. */
+type Applied = (TransactionResult | PlannedChanges | Rejected) & {
+  readonly answer: string
+  /** What is left of it. */
+  readonly text: string
+  readonly baseDir: string
+  /** All that it holds may be meant as an example. */
+  readonly isDoubtful: boolean
+}
 
 /** Hashes of files as a model is shown them, by absolute path. */
 export function shownFiles(files: readonly LoadedFile[], { base_dir: baseDir }: Settings): ReadonlyMap<string, string> {
   return new Map(files.map(({ path, content }) => [join(baseDir, path), sha256(content)]))
 }
 
-/** Carries out the changes a text holds. */
-export function applyText(answer: string, { settings, shown }: Editing, context: RunContext): Applied {
-  const { base_dir: baseDir, file_content_mode: mode, partial } = settings
-  const { directives, text } = readFileChanges(answer, mode)
+/** Carries out the changes a text holds, those that a person agrees to where one is to be asked; a dry run does not. */
+export async function applyText(
+  answer: string,
+  { settings, shown, isPartial = settings.partial }: Editing & { readonly isPartial?: boolean },
+  context: RunContext,
+): Promise<Applied> {
+  const { base_dir: baseDir } = settings
+  const { directives, text } = readFileChanges(answer)
   const protect = { paths: context.services.sources.executed(), names: protectedNames, whom: 'a model' }
   const held = narrow(context, { protect })
-  const result = applyTransaction(directives, { baseDir, partial, shown }, { context: held, at: context.scope.at })
-  if (result.kind === 'applied' && result.items.length > 0) {
-    context.services.sources.change(result.items.map(({ file_path: path }) => join(baseDir, path)))
-    emit(context, { type: 'changes.applied', items: result.items })
+  const { made: isMade } = context.services.sources
+  const options = { baseDir, partial: isPartial, shown, isMade }
+  const { dry, rights } = context.scope
+  const carryOut =
+    dry === 'changes'
+      ? previewTransaction
+      : rights.asks === true || settings.write_mode === 'ask'
+        ? applyApproved
+        : applyTransaction
+  const result = await carryOut(directives, options, { context: held, at: context.scope.at })
+  report(result, baseDir, context)
+  const isDoubtful = directives.length > 0 && directives.every(isShownOnly)
+  return { ...result, answer, text, baseDir, isDoubtful }
+}
+
+function report(result: TransactionResult | PlannedChanges | Rejected, baseDir: string, context: RunContext): void {
+  if ((result.kind !== 'applied' && result.kind !== 'planned') || result.items.length === 0) return
+  const { items } = result
+  const shownBase = displayPath(context.scope.folders.workspace, baseDir)
+  const base = shownBase === '.' ? {} : { base_dir: shownBase }
+  if (result.kind === 'planned') return emit(context, { type: 'changes.planned', items, ...base, diff: diffOf(result) })
+  context.services.sources.change(items.map(({ file_path: path }) => join(baseDir, path)))
+  emit(context, { type: 'changes.applied', items, ...base })
+}
+
+function diffOf({ changes }: PlannedChanges): string {
+  return changes.map(({ diff }) => diff).join('')
+}
+
+/** What may be meant as an example, of which the model is asked. */
+function isShownOnly(directive: Directive): boolean {
+  return directive.kind === 'Fail' && (directive.fault === 'fenced' || directive.fault === 'lookalike')
+}
+
+/** The answer of a task whose changes were carried out; in a dry run it is their diff. Throws CHANGES_FAILED when they were not. */
+export function answered(outcome: Applied, spent: Spent, context: RunContext): TaskAnswer {
+  if (outcome.kind === 'rejected') {
+    throw unusableAnswer(changesFailed(`they were sent back: ${outcome.remark}`, nothingApplied))
   }
-  return { ...result, text }
-}
-
-/** The answer of a task whose changes were carried out. Throws CHANGES_FAILED when they were not. */
-export function answered(outcome: Applied, spent: Spent): TaskAnswer {
-  if (outcome.kind === 'applied') {
-    return { text: outcome.text, response: responseOf(outcome.text, spent), fileChanges: outcome.items, spent }
+  if (outcome.kind !== 'applied' && outcome.kind !== 'planned') {
+    throw notApplied(outcome, namesIn(outcome.baseDir, context))
   }
-  const { reason, hint } = explained(outcome)
-  throw notApplied(reason, hint)
-}
-
-function notApplied(reason: string, hint: string): BatonError {
-  return new BatonError('CHANGES_FAILED', `the answer's file changes were not applied: ${reason}`, { hint })
-}
-
-type Unapplied = Exclude<TransactionResult, { readonly kind: 'applied' }>
-
-function explained(outcome: Unapplied): { readonly reason: string; readonly hint: string } {
-  switch (outcome.kind) {
-    case 'refused': {
-      const failed = outcome.items.filter(({ success }) => !success)
-      const reason = failed.map(({ file_path: path, error_msg: error = '' }) => `${path}: ${error}`).join('; ')
-      return { reason, hint: 'No file was changed. Run it again, or set partial = true to apply what can be applied.' }
-    }
-    case 'rolled_back': {
-      const kept = outcome.notRestored.join('; ')
-      const back = `${outcome.error}; what was written before has been put back`
-      if (kept === '') return { reason: back, hint: 'No file was changed.' }
-      return { reason: `${back}, but for: ${kept}`, hint: 'Check these files before you continue.' }
-    }
-    case 'stale': {
-      const { unseen, paths, gone = [] } = outcome
-      const reasons = [
-        { files: unseen, what: 'would be replaced without having been shown' },
-        { files: paths, what: 'changed while the model answered' },
-        { files: gone, what: 'was deleted while the model answered' },
-      ].filter(({ files }) => files.length > 0)
-      const hint =
-        'No file was changed. Whole files are replaced only when the model was shown them: add them to context_globs.'
-      return { reason: reasons.map(({ files, what }) => `${files.join(', ')} ${what}`).join('; '), hint }
-    }
-  }
-}
-
-function staleMessage(files: readonly LoadedFile[], gone: readonly string[]): string {
-  const present = [
-    ...(files.length === 0 ? [] : [`This is what they hold now:\n\n${quoteFiles(files)}`]),
-    ...gone.map((path) => `${path} was deleted by somebody else. Make it again only if it is still needed.`),
-  ]
-  return `You replaced whole files whose present content you had not seen. Nothing was changed. ${present.join('\n\n')}
-
-Send all changes of your last answer again, made for this content.`
+  const diff = outcome.kind === 'planned' ? diffOf(outcome) : ''
+  const text = diff === '' ? outcome.text : diff
+  return { text, response: responseOf(text, spent), fileChanges: outcome.items, spent }
 }

@@ -2,7 +2,7 @@ import { failedInput, valueOfScript } from '../agent/failed-input.ts'
 import { requestFor } from '../agent/prompt-agent.ts'
 import { questionPromptInput } from '../agent/prompt-input.ts'
 import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
-import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { defined, equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue } from '../config/issue.ts'
 import { mergeLayers } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
@@ -20,12 +20,13 @@ import type { Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
-import { keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
+import { isUnusable, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { answered, applyText } from './apply-answer.ts'
+import { limitsOfWriting } from './ask-person.ts'
 import type { FileSet } from './files.ts'
 import { askMain, writesFiles } from './main-agent.ts'
 import { withModelPlace } from './model-place.ts'
-import { fitting } from './structured-answer.ts'
+import { misfitOf, readStructured } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -39,32 +40,56 @@ interface Asked {
   readonly inputText: string
 }
 
-/** Gets the answer of one task: from the agent that `agent` names, else from the built-in main agent. */
+/**
+ * Gets the answer of one task: from the agent that `agent` names, else from the built-in main agent. An answer of an
+ * older process that could not be used is not looked at again: it is asked anew, with the files as they are now.
+ */
 export async function ask(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
-  const { answerAgent: agent, output, spec, vars } = target
+  try {
+    return await askOnce(asked, target, context)
+  } catch (error) {
+    if (!isUnusable(error) || !isForgotten(context)) throw error
+    return askOnce(asked, target, context)
+  }
+}
+
+/** Records that the answer is given up. True when it was so already: then it is forgotten. */
+function isForgotten({ scope, services: { effects } }: RunContext): boolean {
+  const parts = (['ask', 'changes', 'repair'] as const).map((name) => [...scope.at, part(name)])
+  for (const place of parts) effects.undo(place)
+  return parts.map((place) => effects.again(place)).includes(true)
+}
+
+async function askOnce(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
+  const { answerAgent: agent, output, spec, vars, stdin } = target
   if (agent === undefined) {
     const { model_aliases: aliases } = asked.settings
     const usesOwnAliases = !equalJson(aliases, target.settings.model_aliases)
-    const question = { ...asked, instruction: instructionOf(asked.state), output, usesOwnAliases }
+    const question = { ...asked, instruction: instructionOf(asked.state), output, stdin, usesOwnAliases }
     return withModelPlace(asked.settings, spec, () => askMain(question, context))
   }
 
-  const inner = narrow(below(context, part('ask')), { write: asked.settings.write_mode })
-  const answer = await askAgent({ ...asked, agent, spec, vars }, inner)
+  const inner = narrow(below(context, part('ask')), limitsOfWriting(asked.settings))
+  const answer = await askAgent({ ...asked, agent, spec, vars, stdin }, inner)
   return keepAnswer(
     () => answer,
     () => useAgentAnswer(answer, { ...asked, output, name: agent.name }, context),
   )
 }
 
-function useAgentAnswer(
+async function useAgentAnswer(
   { text, fileChanges, response, spent }: AgentAnswer,
   { settings, output, name }: Pick<Asked, 'settings'> & Pick<PromptTarget, 'output'> & { readonly name: string },
   context: RunContext,
-): TaskAnswer {
+): Promise<TaskAnswer> {
   const plain = { text, response, fileChanges: [], spent }
-  if (context.scope.dry !== undefined) return plain
-  if (output !== undefined) return { ...plain, ...fitting(text, output, `agent "${name}" answered`) }
+  const { dry } = context.scope
+  if (dry === 'req' || dry === 'res') return plain
+  if (output !== undefined) {
+    const read = readStructured(text, output)
+    if (read.kind === 'wrong') throw unusableAnswer(misfitOf(read.problems, `agent "${name}" answered`))
+    return { ...plain, text: read.text, value: read.value }
+  }
   if (fileChanges === undefined) return plain
   if (!writesFiles(settings, context)) {
     const hint = 'Set write_mode = true to carry them out.'
@@ -72,12 +97,17 @@ function useAgentAnswer(
     return plain
   }
   // what the agent saw of the files is its own business
-  const outcome = applyText(fileChanges, { settings, shown: undefined }, below(context, part('changes')))
-  if (outcome.kind === 'applied' && outcome.items.length === 0 && fileChanges.trim() !== '') {
+  const outcome = await applyText(fileChanges, { settings, shown: undefined }, below(context, part('changes')))
+  if (
+    (outcome.kind === 'applied' || outcome.kind === 'planned') &&
+    outcome.items.length === 0 &&
+    fileChanges.trim() !== ''
+  ) {
     const hint = `Write them in the form of file_content_mode = "${settings.file_content_mode}".`
     emit(context, { type: 'warning', message: `no change is in the file_changes of agent "${name}"`, hint })
   }
-  return { ...answered(outcome, spent), text, response }
+  const applied = answered(outcome, spent, context)
+  return { ...applied, text: outcome.kind === 'planned' && outcome.items.length > 0 ? applied.text : text, response }
 }
 
 export interface AgentAnswer {
@@ -164,9 +194,10 @@ export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files'> {
   readonly spec: RunSpec
   /** The values of its `[input]` variables. */
   readonly vars?: JsonObject | undefined
+  readonly stdin?: string | undefined
 }
 
-function questionInput({ spec, vars, plan, state, files }: AgentQuestion): JsonObject {
+function questionInput({ spec, vars, stdin, plan, state, files }: AgentQuestion): JsonObject {
   const { sub_agents: _, ...params } = state.params
   const { index, count, label, input, working } = plan
   return {
@@ -179,6 +210,7 @@ function questionInput({ spec, vars, plan, state, files }: AgentQuestion): JsonO
     input,
     task: { index, count, label },
     files: { context: files.context, knowledge: files.knowledge, structure: files.structure, working },
+    ...defined({ stdin }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { limitsOfWriting } from './ask-person.ts'
 import { BatonError } from '../base/error.ts'
 import { defined, type JsonObject } from '../base/json.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
@@ -15,7 +16,7 @@ import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
 
 /** Where a run was started from, and its `-c`: what all prompt files of the run are loaded with. */
-export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'flags'> {
+export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'stdin' | 'flags'> {
   readonly flags: Pick<TargetOptions['flags'], 'overrides'>
 }
 
@@ -48,14 +49,17 @@ export function asChild(
   const { layers } = target.spec
   const run: Layer = { origin: { kind: 'default' }, values: inherited }
   const spec = { ...target.spec, layers: { ...layers, below: [...layers.below, run], above: [...layers.above, layer] } }
-  const settings = (params: JsonObject): Settings => withResolvedModels(settingsFor(spec, params))
-  return { ...target, spec, settings: settings(spec.params), settingsFor: settings }
+  const ofParams = settingsFor(spec)
+  const settings = (params: JsonObject): Settings => withResolvedModels(ofParams(params))
+  const { model, model_aliases } = ofParams(spec.params)
+  const agentSettings = { ...target.agentSettings, ...defined({ model }), model_aliases }
+  return { ...target, spec, settings: settings(spec.params), agentSettings, settingsFor: settings }
 }
 
 /** What it is run with: the options that its own agents start from, and no more rights than its caller has. */
 export function childContext(target: PromptTarget, context: RunContext): RunContext {
   const options = inheritedOptions(target.agentSettings, target.configSettings)
-  return narrow(withScope(context, { options, redoCount: 0 }), { write: target.settings.write_mode })
+  return narrow(withScope(context, { options, redoCount: 0 }), limitsOfWriting(target.settings))
 }
 
 /** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */
@@ -71,7 +75,7 @@ function withResolvedModels(settings: Settings): Settings {
 
 /** Keys of the front matter that are decided once for the whole run, by the file that was started. */
 export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
-  return ['lua', 'retry', 'runs', 'secrets', 'timeouts'].filter((key) => spec.frontMatter[key] !== undefined)
+  return ['lua', 'retry', 'runs', 'secrets', 'timeout', 'timeouts'].filter((key) => spec.frontMatter[key] !== undefined)
 }
 
 /**

@@ -13,6 +13,8 @@ export interface Ending {
   readonly tasks: readonly TaskOutcome[]
   readonly outputs: readonly Json[]
   readonly error?: unknown
+  /** All of it is done, so that a resume would end in the same way. */
+  readonly isFinal?: true
   readonly skipped?: { readonly reason: string; readonly hint: string }
 }
 

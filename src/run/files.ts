@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import { BatonError, hasSystemCode, isBatonError, messageOf, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { type ListedFile, listSteps } from '../base/glob.ts'
-import { finishInTurns } from '../base/concurrency.ts'
+import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
 import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { item, part } from '../event/place.ts'
@@ -118,14 +118,46 @@ async function workingGroups(
  * Reads files as text, each one observation. Files that are not UTF-8 text, or that are gone since they were listed, are
  * left out with a warning.
  */
-export function loadFiles(
+export function loadFiles(paths: readonly string[], settings: Settings, context: RunContext): readonly LoadedFile[] {
+  return finishSteps(loadSteps(paths, { settings, context }))
+}
+
+/** What reading gets: where the paths start, and what still may be read. */
+export interface Loading {
+  readonly settings: Settings
+  readonly context: RunContext
+  /** Files that grew since they were listed end it before memory does. */
+  readonly allowance?: Allowance
+}
+
+/** How much the files of one request may hold. */
+export interface Allowance {
+  /** @throws BatonError LIMIT */
+  readonly take: (path: string, bytes: number) => void
+}
+
+export function allowanceOf({ max_files_size_kb: limit }: Settings): Allowance {
+  let left = limit * 1000
+  return {
+    take(path, bytes) {
+      left -= bytes
+      if (left >= 0) return
+      throw new BatonError('LIMIT', `the files of this request have grown above max_files_size_kb = ${limit}`, {
+        hint: `Reading stopped at ${path}. Narrow the globs or raise the limit.`,
+      })
+    },
+  }
+}
+
+/** `loadFiles` in steps, one for each file. */
+export function* loadSteps(
   paths: readonly string[],
-  { base_dir: baseDir }: Settings,
-  context: RunContext,
-): readonly LoadedFile[] {
+  { settings: { base_dir: baseDir }, context, allowance }: Loading,
+): Steps<readonly LoadedFile[]> {
   const loaded: LoadedFile[] = []
   const left: { [reason: string]: string[] } = {}
   for (const path of paths) {
+    yield
     const file = resolve(baseDir, path)
     const shown = displayPath(context.scope.folders.workspace, file)
     const at = [...context.scope.at, part('read'), item(path)]
@@ -133,6 +165,7 @@ export function loadFiles(
       readText(file),
     )
     if (typeof read === 'string') {
+      allowance?.take(path, Buffer.byteLength(read))
       context.services.reads?.file(file, read)
       loaded.push({ path, content: read })
     } else (left[read.missing] ??= []).push(path)

@@ -12,12 +12,14 @@ import { fileStatus } from '../tool/workspace-reads.ts'
 
 /** What the command line gives a run to work on. */
 export interface GivenInputs {
-  /** `-i`: texts. */
-  readonly texts: readonly string[]
+  /** `-i`: texts. A program may give an agent other values as well. */
+  readonly texts: readonly Json[]
   /** `-f`: globs, relative to `cwd`. */
   readonly globs: readonly string[]
   /** Absolute. */
   readonly cwd: string
+  /** Standard input: the one input of an agent. For prompts it is context of all tasks; see `PromptTarget`. */
+  readonly stdin?: string
 }
 
 /**
@@ -27,10 +29,14 @@ export interface GivenInputs {
  * @throws BatonError USAGE when both are given, OUTSIDE_WORKSPACE for globs that lead out
  */
 export async function readInputs(
-  { texts, globs, cwd }: GivenInputs,
+  { texts, globs, cwd, stdin }: GivenInputs,
   context: RunContext,
 ): Promise<readonly Json[] | null> {
   refuseBoth({ texts, globs })
+  if (stdin !== undefined) {
+    if (texts.length === 0 && globs.length === 0) return [stdin]
+    throw new BatonError('USAGE', '--stdin and -i or -f both give inputs', { hint: 'Leave one of them out.' })
+  }
   if (texts.length > 0) return texts
   if (globs.length === 0) return null
   const folder = realPath(cwd)
@@ -61,9 +67,17 @@ function listInputs(
     services.reads?.list({ ...where, found, reads: 'content' })
     return found.map((absolute) => {
       const path = displayPath(workspace, absolute)
-      const info = luaToJson(fileInfo(path, fileStatus(absolute, context)))
-      return { ...(info as { readonly [key: string]: Json }), _display: path }
+      return luaToJson(fileInfo(path, fileStatus(absolute, context)))
     })
+  })
+}
+
+/** The inputs of a prompt file. @throws BatonError USAGE for those that are not text */
+export function textInputs({ texts }: Pick<GivenInputs, 'texts'>): readonly string[] {
+  return texts.map((input) => {
+    if (typeof input === 'string') return input
+    const hint = 'Other values are for agents; give a prompt file variables by [input].'
+    throw new BatonError('USAGE', 'an input of a prompt file must be text', { hint })
   })
 }
 

@@ -1,4 +1,5 @@
 import { BatonError } from '../base/error.ts'
+import { finishInTurns } from '../base/concurrency.ts'
 import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { AgentSession, ModelAgent, ModelResult } from '../event/agent.ts'
@@ -10,7 +11,7 @@ import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
 import { applyAnswer, type Editing, shownFiles } from './apply-answer.ts'
-import { checkSize, type FileRef, type FileSet, loadFiles } from './files.ts'
+import { allowanceOf, checkSize, type FileRef, type FileSet, loadSteps } from './files.ts'
 import { buildMessages, type LoadedFile, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
@@ -25,6 +26,8 @@ export interface Question {
   readonly inputText: string
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
+  /** Standard input: context as well. */
+  readonly stdin: string | undefined
   /** The chain has changed `model_aliases`, so that names are looked up before the run's own aliases are. */
   readonly usesOwnAliases: boolean
 }
@@ -45,15 +48,7 @@ export interface Conversation {
  */
 export async function askMain(question: Question, context: RunContext): Promise<TaskAnswer> {
   const { settings, output } = question
-  const files = readFiles(question, below(context, part('ask')))
-  const messages = buildMessages({
-    ...files,
-    structure: question.files.structure,
-    input: question.inputText,
-    instruction: question.instruction,
-    rules: rulesOf(question, context),
-    isRepeated: question.plan.count > 1,
-  })
+  const { messages, shown } = await promptOf(question, context)
   if (context.scope.dry === 'req') {
     return { text: showMessages(messages), response: {}, fileChanges: [], spent: nothingSpent }
   }
@@ -62,13 +57,32 @@ export async function askMain(question: Question, context: RunContext): Promise<
   try {
     const conversation = conversationOf(session)
     const result = await conversation.ask(messages)
-    return await keepAnswer(conversation.last, () => {
-      const shown = shownFiles([...files.knowledge, ...files.context, ...files.working], settings)
-      return useAnswer(result, { settings, output, shown, conversation }, context)
-    })
+    return await keepAnswer(conversation.last, () =>
+      useAnswer(result, { settings, output, shown, conversation }, context),
+    )
   } finally {
     await session.close()
   }
+}
+
+/** The messages of the request, and what they show. The files are not kept besides: they may be large. */
+async function promptOf(question: Question, context: RunContext): Promise<Prompt> {
+  const files = await readFiles(question, below(context, part('ask')))
+  const messages = buildMessages({
+    ...files,
+    structure: question.files.structure,
+    stdin: question.stdin,
+    input: question.inputText,
+    instruction: question.instruction,
+    rules: rulesOf(question, context),
+    isRepeated: question.plan.count > 1,
+  })
+  return { messages, shown: shownFiles([...files.knowledge, ...files.context, ...files.working], question.settings) }
+}
+
+interface Prompt {
+  readonly messages: readonly Message[]
+  readonly shown: ReadonlyMap<string, string>
 }
 
 interface Use extends Pick<Question, 'settings' | 'output'>, Pick<Editing, 'shown'> {
@@ -80,7 +94,7 @@ async function useAnswer(
   { settings, output, shown, conversation }: Use,
   context: RunContext,
 ): Promise<TaskAnswer> {
-  if (context.scope.dry === undefined) {
+  if (context.scope.dry === undefined || context.scope.dry === 'changes') {
     if (output !== undefined) return repairAnswer(result, { output, conversation }, context)
     if (writesFiles(settings, context)) return applyAnswer(result, { settings, shown, conversation }, context)
   }
@@ -90,7 +104,7 @@ async function useAnswer(
 
 /** Whether the file changes of an answer are applied: the file wants it, and so does everybody who runs it. */
 export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>, { scope }: RunContext): boolean {
-  return writes && scope.rights.write
+  return writes !== false && scope.rights.write
 }
 
 function rulesOf({ settings, output }: Question, context: RunContext): readonly string[] {
@@ -102,21 +116,25 @@ function rulesOf({ settings, output }: Question, context: RunContext): readonly 
 type Material = { readonly [kind in 'knowledge' | 'context' | 'working']: readonly LoadedFile[] }
 
 /** A file that is worked on is not shown a second time as context. */
-function readFiles({ plan, settings, files }: Question, at: RunContext): Material {
+async function readFiles({ plan, settings, files, stdin }: Question, at: RunContext): Promise<Material> {
   const working = pathsOf(plan.working)
-  const contextRefs = files.context.filter(({ path }) => !working.includes(path))
-  checkSize([...files.knowledge, ...contextRefs, ...plan.working], settings)
-  const load = (kind: keyof Material, paths: readonly string[]): readonly LoadedFile[] =>
-    loadFiles(paths, settings, below(at, part(kind)))
-  const shown = load('working', working)
+  const worked = new Set(working)
+  const contextRefs = files.context.filter(({ path }) => !worked.has(path))
+  const piped = stdin === undefined ? [] : [{ path: 'stdin', size: Buffer.byteLength(stdin) }]
+  checkSize([...files.knowledge, ...contextRefs, ...plan.working, ...piped], settings)
+  const allowance = allowanceOf(settings)
+  for (const { path, size } of piped) allowance.take(path, size)
+  const load = async (kind: keyof Material, paths: readonly string[]): Promise<readonly LoadedFile[]> =>
+    finishInTurns(loadSteps(paths, { settings, context: below(at, part(kind)), allowance }), at.services.signal)
+  const shown = await load('working', working)
   if (working.length > 0 && shown.length === 0) {
     throw new BatonError('FILE_FAILED', `nothing is left to work on: ${working.join(', ')} cannot be shown`, {
       hint: 'Another task may have removed it; narrow working_globs.',
     })
   }
   return {
-    knowledge: load('knowledge', pathsOf(files.knowledge)),
-    context: load('context', pathsOf(contextRefs)),
+    knowledge: await load('knowledge', pathsOf(files.knowledge)),
+    context: await load('context', pathsOf(contextRefs)),
     working: shown,
   }
 }

@@ -11,6 +11,8 @@ export interface PromptParts {
   /** Paths only. */
   readonly structure: readonly string[]
   readonly context: readonly LoadedFile[]
+  /** Standard input. */
+  readonly stdin?: string | undefined
   readonly working: readonly LoadedFile[]
   readonly input?: string
   readonly instruction: string
@@ -31,6 +33,7 @@ export function buildMessages({
   knowledge,
   structure,
   context,
+  stdin,
   working,
   input = '',
   instruction,
@@ -42,6 +45,7 @@ export function buildMessages({
     ...part('Knowledge to follow', quoteFiles(knowledge)),
     ...part('Structure of the project (paths only)', structure.map((path) => `- ${path}`).join('\n')),
     ...part('Files for context', quoteFiles(context)),
+    ...part('Standard input', stdin === undefined ? '' : quoteFiles([{ path: 'stdin', content: stdin }])),
   ]
   return [
     ...(isRepeated ? withCacheMark(common) : common),
@@ -72,6 +76,12 @@ export function quoteFiles(files: readonly LoadedFile[]): string {
       return `<file path="${attribute(path)}" lines="${body.split('\n').length}">\n${body}\n</file>`
     })
     .join('\n\n')
+}
+
+/** Some lines of a file, of which the first is `line`. */
+export function quoteLines(path: string, { line, text }: { readonly line: number; readonly text: string }): string {
+  const count = text.split('\n').length
+  return `<file path="${attribute(path)}" first_line="${line}" lines="${count}">\n${text}\n</file>`
 }
 
 function attribute(text: string): string {

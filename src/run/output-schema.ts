@@ -47,10 +47,16 @@ export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): 
 }
 
 /**
- * Reads the schema of `--output-schema`, which may lie anywhere: it is the user's word.
+ * Reads the schema of `--output-schema`, which may lie anywhere: it is the user's word. A program may give the schema
+ * itself, for the prompt file that is named then.
  * @throws BatonError CONFIG_INVALID placed in the file, FILE_UNREADABLE
  */
-export async function loadSchemaFlag(file: string, reads?: ReadLog): Promise<OutputSchema> {
+export async function loadSchemaFlag(
+  schema: string | JsonObject,
+  { promptFile, reads }: { readonly promptFile: string; readonly reads: ReadLog | undefined },
+): Promise<OutputSchema> {
+  if (typeof schema !== 'string') return compile(schema, async () => ({ file: promptFile }), 'the call')
+  const file = schema
   let text: string
   try {
     text = readSource(file, reads)

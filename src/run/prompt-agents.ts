@@ -3,6 +3,7 @@ import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
+import type { Stage } from '../config/agent-config.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { CallerVariables } from '../event/agent.ts'
 import type { AgentFile, PromptFile } from '../pack/resolve.ts'
@@ -10,6 +11,7 @@ import { placeOf } from '../prompt/document.ts'
 import type { ChainAgent } from '../stage/chain.ts'
 import { checkAs } from '../stage/answer.ts'
 import { questionOptions } from './ask.ts'
+import type { PromptTarget } from './prompt-target.ts'
 
 /** An agent that was found by a name of a prompt file. */
 export type FoundAgent = AgentFile & ChainAgent
@@ -22,14 +24,27 @@ export interface PromptAgents {
   readonly answerAgent: FoundAgent | undefined
   /** All of them, and those that their prompt files name. */
   readonly all: readonly AgentFile[]
+  /** Each entry with its agent, and `agent`. */
+  readonly starts: readonly NamedAgent[]
+}
+
+/** An agent as a prompt file names it. */
+export interface NamedAgent {
+  readonly agent: FoundAgent
+  readonly options: JsonObject
+  readonly stages: readonly Stage[]
+  /** Where it is named. */
+  readonly path: DataPath
+  /** What is run where the agent is a prompt file. */
+  readonly child: PromptTarget | undefined
 }
 
 export interface AgentLookup {
   readonly find: (name: string) => Promise<FoundAgent>
   /** Absolute paths of the prompt files that name this one, outermost first; empty for the file that is run. */
   readonly callers: readonly string[]
-  /** Loads a prompt file as its caller would run it with these options, and gives the agents it names. */
-  readonly load: (agent: PromptFile, given: EntryValues, callers: readonly string[]) => Promise<readonly AgentFile[]>
+  /** Loads a prompt file; throws where its caller could not run it with these values. */
+  readonly load: (agent: PromptFile, given: EntryValues, callers: readonly string[]) => Promise<PromptTarget>
 }
 
 /** What an entry gives its agent. */
@@ -47,23 +62,26 @@ interface EntryValues {
  */
 export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Promise<PromptAgents> {
   const byName = new Map<string, FoundAgent>()
-  const below: AgentFile[] = []
+  const starts: NamedAgent[] = []
   for (const config of spec.agents.filter(({ enabled }) => enabled)) {
-    const { name, index, options, entry } = config
+    const { name, index, options, entry, stages } = config
     const path = ['sub_agents', index]
     const agent = byName.get(name) ?? (await placed(spec, path, () => lookup.find(name)))
     byName.set(name, agent)
     await placed(spec, [...path, 'as'], () => checkAs(config, agent))
-    below.push(...(await loadBelow(agent, { options, variables: entryVariables(entry), path }, spec, lookup)))
+    const child = await loadBelow(agent, { options, variables: entryVariables(entry), path }, spec, lookup)
+    starts.push({ agent, options, stages, path, child })
   }
   const answerAgent = await findAnswerAgent(spec, lookup)
   if (answerAgent !== undefined) {
     const options = questionOptions({ spec, state: { params: spec.params, prompts: [] } })
-    below.push(...(await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)))
+    const child = await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)
+    starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
   const own = [...byName.values(), ...(answerAgent === undefined ? [] : [answerAgent])]
+  const below = starts.flatMap(({ child }) => child?.agents ?? [])
   const all = new Map([...own, ...below].map((agent) => [`${agent.file}\n${agent.name}`, agent]))
-  return { byName, answerAgent, all: [...all.values()] }
+  return { byName, answerAgent, all: [...all.values()], starts }
 }
 
 async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
@@ -76,8 +94,8 @@ async function loadBelow(
   { path, ...given }: EntryValues & { readonly path: DataPath },
   spec: RunSpec,
   { callers, load }: AgentLookup,
-): Promise<readonly AgentFile[]> {
-  if (agent.kind !== 'prompt') return []
+): Promise<PromptTarget | undefined> {
+  if (agent.kind !== 'prompt') return undefined
   const chain = [...callers, spec.file]
   return placed(spec, path, () => {
     if (chain.includes(agent.file)) throw cycle([...chain, agent.file], spec)

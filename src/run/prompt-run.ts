@@ -88,6 +88,11 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
       deliver.release()
       return { outcome: { status: 'suspended', outcomes, error: suspension.error }, redo: false }
     }
+    // what comes behind the changes would find files without them
+    if (context.scope.dry === 'changes') {
+      deliver.release()
+      return { outcome: { status: 'done', outcomes, agentResult: null }, redo: false }
+    }
     const post = await runChain(
       {
         ...call,
@@ -110,8 +115,14 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
 /** Why a prompt file does nothing, and what its author can do. */
 export function skipOf(
   why: 'no instruction' | 'no working files',
-  { file, source }: PromptTarget['spec'],
+  { file, source, layers }: PromptTarget['spec'],
 ): { readonly reason: string; readonly hint: string } {
+  const given = layers.above.findLast(({ values }) => values['working_globs'] !== undefined)
+  if (why === 'no working files' && given !== undefined) {
+    const globs = [given.values['working_globs']].flat(2).map(String).join(', ')
+    const hint = 'Globs of -f start in the current folder, and their files must be inside the workspace.'
+    return { reason: `no file matches what the command line names: ${globs}`, hint }
+  }
   const reason = why === 'no instruction' ? emptyInstruction : 'working_globs match no file'
   return { reason, hint: source === 'file' ? `Edit ${file}.` : `Say more in ${file}.` }
 }
@@ -231,10 +242,10 @@ function taskInputs(
   const deciding = withoutLimits(settings as unknown as JsonObject)
   const params = withoutLimits(state.params)
   const { prompts } = state
-  const { spec, vars } = target
+  const { spec, vars, stdin } = target
   const plan = { label, input, working: working.map(({ path }) => path) }
   const position = { index, count }
-  return { plan, position, params, prompts, settings: deciding, agents: spec.agents, given, vars, redoCount }
+  return { plan, position, params, prompts, settings: deciding, agents: spec.agents, given, vars, stdin, redoCount }
 }
 
 function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { AgentConfig } from '../config/agent-config.ts'
 import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
@@ -14,7 +14,7 @@ import type { ChainAgent } from '../stage/chain.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
-import { type AgentLookup, findPromptAgents, type FoundAgent } from './prompt-agents.ts'
+import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
 import type { TargetOptions } from './target.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
@@ -23,7 +23,7 @@ export interface PromptTarget {
   readonly spec: RunSpec
   readonly workspace: string
   readonly settings: Settings
-  /** What the file's script agents start from: `-m` and `BATON_MODEL` are for the main agent. */
+  /** What the file's script agents start from. `-m` and `BATON_MODEL` name their model where nothing else does. */
   readonly agentSettings: Settings
   /** What agents start from that agents run: config files and `-c`. */
   readonly configSettings: Settings
@@ -37,10 +37,14 @@ export interface PromptTarget {
   readonly answerAgent: FoundAgent | undefined
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
+  /** Standard input: context of all tasks. */
+  readonly stdin: string | undefined
   /** The values of the `[input]` variables; undefined without such a table, and where nobody has given values yet. */
   readonly vars: JsonObject | undefined
   /** Every agent the file names, and those that its prompt files name, for the journal. */
   readonly agents: readonly AgentFile[]
+  /** What the file starts, as it is written. */
+  readonly starts: readonly NamedAgent[]
 }
 
 /**
@@ -54,7 +58,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
   const lookup = agentLookup(spec, options, callers)
-  const { byName, answerAgent, all } = await findPromptAgents(spec, lookup)
+  const { byName, answerAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)
   if (settings.template) await checkInstruction(spec.document)
   return {
@@ -65,14 +69,19 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     configSettings: settingsOf(mergeLayers([...spec.layers.below, ...spec.layers.shared]).values, { workspace }),
     overrides: options.flags.overrides,
     packRoots: packRoots(workspace, options),
-    agentSettings: settingsFor({ ...spec, layers: { ...spec.layers, above: spec.layers.shared } }, spec.params),
-    settingsFor: (params) => settingsFor(spec, params),
+    agentSettings: {
+      ...defined({ model: settings.model }),
+      ...settingsFor({ ...spec, layers: { ...spec.layers, above: spec.layers.shared } })(spec.params),
+    },
+    settingsFor: settingsFor(spec),
     placeOf: (path, part) => placeInPrompt(spec, path, part),
     findAgent: ({ name }) => byName.get(name) ?? lookup.find(name),
     answerAgent,
     output,
+    stdin: options.stdin,
     vars,
     agents: all,
+    starts,
   }
 }
 
@@ -87,11 +96,11 @@ export function agentLookup(spec: RunSpec, options: TargetOptions, callers: read
       return { ...agent, merge: await defaultMerge(agent, reads) }
     },
     async load(agent, given, above) {
-      const { text: _, ...around } = options
+      const { text: _, stdin: _stdin, ...around } = options
       const target = await loadPromptTarget(childTargetOptions(agent.file, around), above)
       asChild(target, agent, { options: given.options })
       if (given.variables !== undefined) childVariables(target, given.variables, agent)
-      return target.agents
+      return target
     },
   }
 }
@@ -117,8 +126,8 @@ export async function loadOutput(
       hint: 'An answer either fits a schema or changes files: remove one of them.',
     })
   }
-  return flag && typeof schema === 'string'
-    ? loadSchemaFlag(schema, reads)
+  return flag
+    ? loadSchemaFlag(schema, { promptFile: spec.file, reads })
     : loadOutputSchema({ schema, dir, workspace, reads }, placeOf)
 }
 

@@ -1,5 +1,5 @@
 import { sha256 } from '../base/hash.ts'
-import { defined, isObject, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
 import { withoutQueries } from '../config/layers.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { recordedError } from '../journal/recorded-error.ts'
@@ -40,6 +40,9 @@ export function recordSources(journal: Pick<RunJournal, 'note'>, target: Target,
     const { text } = target.spec.document
     journal.note({ k: 'source', name: 'prompt', path: '', hash: hashOf(target), value: text })
   }
+  if (target.kind === 'prompt' && target.stdin !== undefined) {
+    journal.note({ k: 'source', name: 'stdin', path: '', hash: sha256(target.stdin), value: target.stdin })
+  }
   for (const source of start) journal.note(sourceRecord(source, names.get(source.path)))
   journal.note({ k: 'source', name: lastSource, path: '', hash: '', value: recordedSettings(target) })
   for (const source of later) journal.note(sourceRecord(source))
@@ -68,15 +71,20 @@ export interface Invocation {
   readonly file: string
   /** Absolute. */
   readonly cwd: string
-  readonly inputs: readonly string[]
+  readonly inputs: readonly Json[]
   readonly onFiles: readonly string[]
   readonly overrides: readonly string[]
   readonly vars: readonly string[]
   readonly patienceMs: number
-  readonly dry?: 'req' | 'res'
+  readonly dry?: 'req' | 'res' | 'changes'
   readonly model?: string
   readonly text?: string
-  readonly outputSchema?: string
+  /** Standard input, where it is context. */
+  readonly stdin?: string
+  readonly outputSchema?: string | JsonObject
+  /** Where its result goes, and a copy of its record. Absolute. */
+  readonly output?: string
+  readonly record?: string
   /** Variables of the environment that decide what is run. */
   readonly env: Readonly<Record<string, string>>
 }

@@ -40,7 +40,7 @@ async function choiceHere(
   { sources, tableFile }: Pick<ReplayedChoices, 'sources' | 'tableFile'>,
 ): Promise<Choice> {
   try {
-    const options = { loadTable: () => loadModelTable(tableFile), findLocal: async () => undefined }
+    const options = { loadTable: () => loadModelTable(tableFile), findLocal: async () => undefined, isAttended: true }
     return choiceOf(await chooseModelFor(name, sources, options))
   } catch {
     const label = name ?? 'the default model'

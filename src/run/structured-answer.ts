@@ -6,7 +6,7 @@ import type { ModelResult } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import { type MarkdownFence, nextMarkdownFence } from '../prompt/lines.ts'
-import { responseOf, type TaskAnswer } from './answer.ts'
+import { responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import type { Conversation } from './main-agent.ts'
 import type { OutputSchema } from './output-schema.ts'
 
@@ -33,10 +33,10 @@ export async function repairAnswer(
     if (result.end === 'max_tokens') {
       const hint = 'Raise max_tokens, or ask for less in one answer.'
       const message = 'the answer was truncated at its output limit, so it does not fit [output]'
-      throw new BatonError('MODEL_FAILED', message, { hint })
+      throw unusableAnswer(new BatonError('MODEL_FAILED', message, { hint }))
     }
     const problems = read.problems.map(({ path, message }) => `${path} ${message}`)
-    if (repairs === maxRepairs) throw await misfit(problems, read.problems[0], output)
+    if (repairs === maxRepairs) throw unusableAnswer(await misfit(problems, read.problems[0], output))
     emit(context, { type: 'warning', message: `the model is asked to correct its answer: ${problems[0] ?? ''}` })
     result = await conversation.ask([textMessage('user', repairMessage(read.problems, output.schema))])
   }
@@ -92,8 +92,15 @@ export function fitting(
 ): { readonly text: string; readonly value: Json } {
   const read = readStructured(answer, output)
   if (read.kind === 'ok') return { text: read.text, value: read.value }
-  const [{ path, message } = { path: '$', message: 'is no JSON' }] = read.problems
-  throw new BatonError('AGENT_FAILED', `${who} what does not fit [output]: ${path} ${message}`, {
+  throw misfitOf(read.problems, who)
+}
+
+/** The error of an agent whose answer does not fit: names the first problem. */
+export function misfitOf(
+  [{ path, message } = { path: '$', message: 'is no JSON' }]: readonly Pick<SchemaProblem, 'path' | 'message'>[],
+  who: string,
+): BatonError {
+  return new BatonError('AGENT_FAILED', `${who} what does not fit [output]: ${path} ${message}`, {
     hint: 'Answer JSON that fits the schema.',
   })
 }

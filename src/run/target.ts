@@ -6,6 +6,7 @@ import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
+import { findWorkspace } from '../config/locate.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { mayBePackName, unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
 import { type AgentFile, findAgent, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
@@ -51,6 +52,8 @@ export interface TargetOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, where it is no file: `file` is then only its name in messages. */
   readonly text?: string
+  /** Standard input, as context of the prompt. */
+  readonly stdin?: string
   readonly builtInDir: string
 }
 
@@ -120,14 +123,33 @@ async function loadPrompt(options: TargetOptions): Promise<PromptTarget> {
 /**
  * Whether a word of the command line names a prompt file or an agent. `.aip` and `.lua` are agents and a file that
  * exists is a prompt file; else a pack reference, a folder with `/` behind, a name without ending, and a name that an
- * agent file can be found for, are agents.
+ * agent file can be found for, are agents. What a pack has by that name may be a prompt file, too.
  */
 export function targetKind(
   file: string,
   { cwd, builtInDir, reads }: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'reads'>,
 ): 'agent' | 'prompt' {
   if (/\.(?:aip|lua)$/.test(file)) return 'agent'
-  if (file.endsWith('.md') || file === '-' || file === '' || isSourceFile(resolve(cwd, file), reads)) return 'prompt'
+  const isPlainPrompt = file.endsWith('.md') && !isInPack(file)
+  if (isPlainPrompt || file === '-' || file === '' || isSourceFile(resolve(cwd, file), reads)) return 'prompt'
   if (file.endsWith('/') || mayBePackName(file) || extname(file) === '') return 'agent'
   return findAgent(file, { baseDir: cwd, builtInDir, packRoots: [], reads }) === undefined ? 'prompt' : 'agent'
+}
+
+function isInPack(file: string): boolean {
+  return mayBePackName(file) && file.includes('/')
+}
+
+/**
+ * The prompt file that a word of the command line means: the path itself, or that of the file in the pack it names.
+ * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS
+ */
+export function promptFileOf(
+  file: string,
+  options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>,
+): string {
+  if (!isInPack(file) || targetKind(file, options) === 'prompt') return file
+  const { cwd, builtInDir, home } = options
+  return resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: packRoots(findWorkspace({ cwd, home }), options) })
+    .file
 }

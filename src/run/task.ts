@@ -22,7 +22,14 @@ export type TaskOutcome = {
 } &
   /** `value`: the parsed answer of a file with `[output]`. */
   (
-    | { readonly status: 'done'; readonly content: string; readonly value?: Json; readonly spent: Spent }
+    | {
+        readonly status: 'done'
+        readonly content: string
+        readonly value?: Json
+        readonly spent: Spent
+        /** So many file changes of the answer were not applied, with `partial`; left out: all were. */
+        readonly leftOut?: number
+      }
     | { readonly status: 'skipped'; readonly reason: string }
     /** `answer`: what the model said, where something failed after it. */
     | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
@@ -68,7 +75,15 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     round.target,
     context,
   )
-  const done = { status: 'done', index, label, spent: answer.spent, ...valueOf(answer) } as const
+  const leftOut = answer.fileChanges.filter(({ success, declined }) => success === false && declined !== true).length
+  const done = {
+    status: 'done',
+    index,
+    label,
+    spent: answer.spent,
+    ...valueOf(answer),
+    ...(leftOut > 0 ? { leftOut } : {}),
+  } as const
   if (context.scope.dry !== undefined) return { ...done, content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
   return keepAnswer(

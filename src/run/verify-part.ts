@@ -110,6 +110,8 @@ function lookingSources(
       verification.later(() => sources.execute(file, use))
     },
     change: (files) => verification.later(() => sources.change(files)),
+    make: (file) => verification.later(() => sources.make(file)),
+    made: sources.made,
     executed: sources.executed,
   }
 }

@@ -30,7 +30,7 @@ export function scriptError(error: unknown, { chunk, fileText }: SectionSource, 
   if (isBatonError(error.cause) && stopsRun(error.cause))
     return rewordError(error.cause, { place: child ?? inModule?.place ?? place })
   const cause = isBatonError(error.cause) ? error.cause : error
-  const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hints[error.limit ?? 'none']
+  const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hintOf(error, inModule !== undefined)
   const message = untoldText(inModule?.message ?? error.message, error.cause, section.context.scope.folders.workspace)
   const raised = withRange(inModule?.place ?? place, message)
   const above = isBatonError(error.cause) && child !== undefined ? error.cause.trail : []
@@ -62,6 +62,16 @@ const hints: Readonly<Record<'time' | 'instructions' | 'memory' | 'none', string
   instructions: 'Raise it with [lua] instructions = … if the script really needs more.',
   memory: 'Raise it with [lua] memory_mb = … if the script really needs more.',
   none: 'Fix this line of the agent, or catch the error with pcall.',
+}
+
+/** Lua could not compile the code: which line of it is wrong is only nearly known. */
+export const syntaxHint = 'Lua stopped reading here; the mistake is on this line or above it.'
+
+/** Code that was never run has no traceback; a module that cannot be compiled is told by what the compiler says. */
+function hintOf({ limit, line, traceback, cause, message }: LuaError, isModule: boolean): string {
+  if (limit !== undefined) return hints[limit]
+  const isSyntax = isModule ? /\bnear (?:'.*'|<\w+>)$/s.test(message) : traceback === undefined && line !== undefined
+  return isSyntax && cause === undefined ? syntaxHint : hints.none
 }
 
 /** The file of a section. */

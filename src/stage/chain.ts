@@ -207,7 +207,11 @@ async function runStep(call: ChainCall, step: Step, context: RunContext): Promis
   const { stage, state, promptDir, redoCount } = call
   // a chain that gave up a right gave it up for the agents after it, too
   const { write_mode: write, tools } = state.params
-  const limits = { write: write !== false, ...(Array.isArray(tools) && { tools: tools.map(String) }) }
+  const limits = {
+    write: write !== false,
+    asks: write === 'ask',
+    ...(Array.isArray(tools) && { tools: tools.map(String) }),
+  }
   const at = narrow(below(context, { kind: 'step', index: step.step, name: config.name }), limits)
   const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
   const { previous, next } = step

@@ -115,7 +115,7 @@ function isEmpty(value: Json): boolean {
 function goesDown(key: string, old: Json | undefined, value: Json): boolean {
   switch (key) {
     case 'write_mode':
-      return value === false
+      return value === false || (old === true && value === 'ask')
     case 'tools':
       return Array.isArray(old) && Array.isArray(value) && value.every((tool) => old.includes(tool))
     case 'budget':

@@ -1,4 +1,7 @@
 import type { DataPath } from '../base/data-text.ts'
+import { isBatonError } from '../base/error.ts'
+import { equalJson, type Json, type JsonObject } from '../base/json.ts'
+import { compileSchema } from '../base/json-schema.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
 import type { Expectation } from '../config/schema.ts'
 
@@ -10,8 +13,28 @@ export interface Observed {
   readonly calls: number
   /** Their cost in US dollars; null when it is unknown. */
   readonly costUsd: number | null
+  /** What an agent returned; of a prompt file the answer read as JSON, undefined when it is none. */
+  readonly output: Json | undefined
   /** The text of a file of the workspace; undefined when there is none. */
   readonly file: (path: string) => string | undefined
+  /** Paths of the files that were created, changed or deleted, in order. */
+  readonly changed: () => readonly string[]
+  /** Runs what is beyond comparing. */
+  readonly ask: Asking
+}
+
+export interface Asking {
+  /** A JSON Schema that is named by its file. */
+  readonly schema: (file: string) => JsonObject
+  /** The value of a Lua expression. */
+  readonly lua: (expression: string) => Promise<Json>
+  /** What a model says to each criterion. */
+  readonly judge: (criteria: readonly string[]) => Promise<readonly Verdict[]>
+}
+
+export interface Verdict {
+  readonly is_met: boolean
+  readonly reason: string
 }
 
 /** An expectation that is not met. */
@@ -31,19 +54,23 @@ export function expectedExit(expect: readonly Expectation[]): number {
 }
 
 /** All expectations that are not met, as written. Exit codes are not compared: see `expectedExit`. */
-export function unmetExpectations(expect: readonly Expectation[], observed: Observed): readonly Unmet[] {
-  return expect.flatMap((expectation, index) =>
-    Object.keys(expectation).flatMap((key) =>
-      unmetIn(key as keyof Expectation, expectation, observed).map((unmet) => ({
-        ...unmet,
-        path: ['expect', index, key, ...unmet.path],
-      })),
-    ),
-  )
+export async function unmetExpectations(expect: readonly Expectation[], observed: Observed): Promise<readonly Unmet[]> {
+  const all: Unmet[] = []
+  for (const [index, expectation] of expect.entries()) {
+    for (const key of Object.keys(expectation) as (keyof Expectation)[]) {
+      const unmet = await unmetIn(key, expectation, observed)
+      all.push(...unmet.map((one) => ({ ...one, path: ['expect', index, key, ...one.path] })))
+    }
+  }
+  return all
 }
 
-function unmetIn(key: keyof Expectation, expectation: Expectation, observed: Observed): readonly Unmet[] {
-  const { answer, calls } = observed
+function unmetIn(
+  key: keyof Expectation,
+  expectation: Expectation,
+  observed: Observed,
+): readonly Unmet[] | Promise<readonly Unmet[]> {
+  const { answer, calls, output, ask } = observed
   switch (key) {
     case 'answer_contains':
       return missingPieces(expectation[key], answer).map((piece) =>
@@ -58,6 +85,26 @@ function unmetIn(key: keyof Expectation, expectation: Expectation, observed: Obs
       return Object.entries(expectation[key] ?? {}).flatMap(([path, pieces]) => missingIn(path, pieces, observed))
     case 'file_equals':
       return Object.entries(expectation[key] ?? {}).flatMap(([path, text]) => different(path, text, observed))
+    case 'output': {
+      const expected = expectation[key] as Json
+      if (equalJson(output, expected)) return []
+      const diff = unifiedDiff(pretty(expected), pretty(output), { from: 'expected', to: 'output' })
+      return [{ ...plain(output === undefined ? noJson(answer) : 'the output differs from what is expected'), diff }]
+    }
+    case 'json':
+      return Object.entries(expectation[key] ?? {}).flatMap(([path, value]) =>
+        differentAt(path, value as Json, observed),
+      )
+    case 'schema': {
+      const schema = expectation[key] ?? {}
+      return misfits(typeof schema === 'string' ? ask.schema(schema) : (schema as JsonObject), observed)
+    }
+    case 'changed_files':
+      return otherFiles(expectation[key] ?? [], observed.changed())
+    case 'lua':
+      return notTrue(expectation[key] ?? '', ask)
+    case 'judge':
+      return judgedBad(piecesOf(expectation[key]), ask)
     case 'exit':
       return []
     case 'max_cost_usd':
@@ -86,14 +133,77 @@ function different(path: string, expected: string, { file }: Observed): readonly
   return [{ path: [path], message: `${path} differs from what is expected`, diff }]
 }
 
+function differentAt(path: string, expected: Json, { output, answer }: Observed): readonly Unmet[] {
+  if (output === undefined) return [{ path: [path], message: noJson(answer) }]
+  const found = valueAt(output, path)
+  if (equalJson(found, expected)) return []
+  const what = found === undefined ? 'there is nothing' : `it is ${shown(JSON.stringify(found), 'plain')}`
+  return [{ path: [path], message: `the output has not ${JSON.stringify(expected)} at ${path}; ${what}` }]
+}
+
+/** The value at a path such as `items[0].name`, `$.items[0]` or `["a key"].x`; undefined when there is none. */
+function valueAt(value: Json, path: string): Json | undefined {
+  let found: Json | undefined = value
+  for (const [, key, index, quoted] of path.matchAll(/(?:^\$?|\.)([^.[\]$]+)|\[(\d+)\]|\["([^"]*)"\]/g)) {
+    const step = key ?? quoted ?? Number(index)
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
+    found = (found as { readonly [key: string]: Json })[step]
+  }
+  return found
+}
+
+async function misfits(schema: JsonObject, { output, answer }: Observed): Promise<readonly Unmet[]> {
+  if (output === undefined) return [plain(noJson(answer))]
+  const result = await compileSchema(schema)
+  if (result.kind === 'invalid') return [plain(`the schema is not valid: ${result.message}`)]
+  return result.compiled
+    .validate(output)
+    .map(({ path, message }) => plain(`the output does not fit: ${path} ${message}`))
+}
+
+function otherFiles(expected: readonly string[], changed: readonly string[]): readonly Unmet[] {
+  const missing = expected.filter((path) => !changed.includes(path)).map((path) => `${path} was not changed`)
+  const others = changed.filter((path) => !expected.includes(path)).map((path) => `${path} was changed as well`)
+  return [...missing, ...others].map(plain)
+}
+
+async function notTrue(expression: string, { lua }: Asking): Promise<readonly Unmet[]> {
+  let value: Json
+  try {
+    value = await lua(expression)
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return [plain(`the Lua expression fails: ${error.message}`)]
+  }
+  return value === true ? [] : [plain(`the Lua expression is ${JSON.stringify(value)}, not true`)]
+}
+
+async function judgedBad(criteria: readonly string[], { judge }: Asking): Promise<readonly Unmet[]> {
+  const verdicts = await judge(criteria)
+  return verdicts.flatMap(({ is_met: isMet, reason }, index) =>
+    isMet ? [] : [plain(`the model says that this is not so: ${criteria[index]} (${reason})`)],
+  )
+}
+
+function noJson(answer: string): string {
+  return `the answer is not JSON; it is ${shown(answer)}`
+}
+
+function pretty(value: Json | undefined): string {
+  return value === undefined ? '' : `${JSON.stringify(value, null, 2)}\n`
+}
+
 function tooExpensive(limit: number, { costUsd }: Observed): readonly Unmet[] {
   if (costUsd === null) return [plain('the cost of the model calls is unknown')]
   return costUsd <= limit ? [] : [plain(`the model calls cost $${costUsd}, more than $${limit}`)]
 }
 
 function missingPieces(pieces: string | readonly string[] | undefined, text: string): readonly string[] {
-  const all = pieces === undefined ? [] : typeof pieces === 'string' ? [pieces] : pieces
-  return all.filter((piece) => !text.includes(piece))
+  return piecesOf(pieces).filter((piece) => !text.includes(piece))
+}
+
+function piecesOf(pieces: string | readonly string[] | undefined): readonly string[] {
+  return pieces === undefined ? [] : typeof pieces === 'string' ? [pieces] : pieces
 }
 
 function noFile(path: string): Unmet {
@@ -108,6 +218,7 @@ function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
-function shown(text: string): string {
-  return text.length <= shownText ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, shownText))} …`
+function shown(text: string, as: 'quoted' | 'plain' = 'quoted'): string {
+  const quoted = (part: string): string => (as === 'quoted' ? JSON.stringify(part) : part)
+  return text.length <= shownText ? quoted(text) : `${quoted(text.slice(0, shownText))} …`
 }

@@ -1,16 +1,18 @@
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
-import type { JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
+import { variableFlags } from '../config/input-variables.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { packageRoot } from '../package-root.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
-import { loadTarget } from '../run/target.ts'
+import { loadTarget, promptFileOf, type Target } from '../run/target.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
 import type { Expectation, TestEntry } from '../config/schema.ts'
+import { readAgentTests, testFileOf, type WrittenTests } from './agent-tests.ts'
 
 export interface LoadTestsOptions extends Pick<Surroundings, 'env' | 'home'> {
   readonly cwd: string
@@ -18,17 +20,17 @@ export interface LoadTestsOptions extends Pick<Surroundings, 'env' | 'home'> {
   readonly overrides: readonly string[]
 }
 
-/** A prompt file with its tests. Paths are absolute. */
+/** A prompt file or an agent with its tests. Paths are absolute. */
 export interface TestedFile {
   readonly file: string
-  /** That of the prompt file, wherever the command is run. */
+  /** That of the file, wherever the command is run. */
   readonly workspace: string
   readonly tests: readonly TestCase[]
   /** Files and folders of the workspace that each test needs besides its own files. */
   readonly needed: readonly string[]
 }
 
-/** One `[[test]]` of a prompt file. */
+/** One `[[test]]`. */
 export interface TestCase {
   readonly name: string
   /** Where its `name` is written. */
@@ -37,6 +39,10 @@ export interface TestCase {
   readonly vars: readonly string[]
   /** Merged over `[params]`. */
   readonly params: JsonObject
+  /** The one input, if there is one: text, or any JSON for an agent. */
+  readonly inputs: readonly Json[]
+  /** Who is asked whether the result is as a `judge` expects; undefined: the model of the test's file. */
+  readonly judgeModel: string | undefined
   /** Globs, or contents by path; relative to the workspace. */
   readonly files: readonly string[] | Readonly<Record<string, string>>
   /** Absolute. Undefined: no model, command or HTTP request is allowed. */
@@ -46,33 +52,42 @@ export interface TestCase {
 }
 
 /**
- * Loads and checks a prompt file, and reads its tests.
+ * Loads and checks a prompt file or an agent, and reads its tests, which may be none.
  * @throws BatonError for everything that is wrong before a run can start, OUTSIDE_WORKSPACE for a cassette that is not in
- * the workspace, USAGE for what is not a prompt file or has no test
+ * the workspace, USAGE for a file that is not in the workspace
  */
 export async function loadTests(name: string, { cwd, env, home, overrides }: LoadTestsOptions): Promise<TestedFile> {
-  const given = resolve(cwd, name)
-  const file = join(realPath(dirname(given)), basename(given))
   const builtInDir = join(packageRoot(), 'agents')
+  const given = resolve(cwd, promptFileOf(name, { cwd, env, home, builtInDir }))
+  const file = join(realPath(dirname(given)), basename(given))
   const workspace = findWorkspace({ cwd: dirname(file), home })
   const files = new Set<string>()
   const reads = readsInto(files)
   const target = await loadTarget({ file, cwd: workspace, env, home, builtInDir, reads, flags: { overrides } })
-  if (target.kind === 'agent') {
-    throw new BatonError('USAGE', `${name} is an agent, and tests are in prompt files`, {
-      hint: 'Write a prompt file that names the agent, with [[test]] in its front matter.',
+  const main = target.kind === 'agent' ? target.agent.file : file
+  if (!isInside(workspace, main)) {
+    throw new BatonError('USAGE', `${name} is not in the workspace ${workspace}: its tests cannot be run here`, {
+      hint: 'Name a file of the workspace; baton unpack makes a copy of a pack that you can change.',
     })
   }
-  // the schema has checked what is loaded
-  const entries = (target.spec.frontMatter['test'] ?? []) as unknown as readonly TestEntry[]
-  if (entries.length === 0) {
-    throw new BatonError('USAGE', `${name} has no test`, {
-      hint: 'Add one to its front matter: [[test]] with name = "…". See docs/testing.md.',
-      place: { file },
-    })
+  const written = target.kind === 'agent' ? await readAgentTests(target) : testsOfPrompt(target)
+  const own = { file: main, workspace, placeOf: written.placeOf }
+  const tests = await Promise.all(written.entries.map((entry, index) => testCase(entry, index, own)))
+  return { file: main, workspace, tests, needed: neededFiles(main, target, { files, builtInDir }) }
+}
+
+/** Whether a file of a folder is looked at: whatever else is wrong with one without tests, it is not asked here. */
+export function mayHaveTests(file: string): boolean {
+  if (file.endsWith('.lua')) return isFile(testFileOf(file))
+  return /^\s*\[\[\s*test\s*\]\]|^test\s*[:=]/m.test(readFileSync(file, 'utf8'))
+}
+
+function testsOfPrompt({ spec, placeOf }: PromptTarget): WrittenTests {
+  return {
+    // the schema has checked what is loaded
+    entries: (spec.frontMatter['test'] ?? []) as unknown as readonly TestEntry[],
+    placeOf: async (...at) => ({ ...(await placeOf(...at)), file: spec.file }),
   }
-  const tests = await Promise.all(entries.map((entry, index) => testCase(entry, index, target)))
-  return { file, workspace, tests, needed: neededFiles(target, { files, builtInDir }) }
 }
 
 function readsInto(files: Set<string>): ReadLog {
@@ -91,13 +106,11 @@ function readsInto(files: Set<string>): ReadLog {
 async function testCase(
   entry: TestEntry,
   index: number,
-  { spec, workspace, placeOf }: PromptTarget,
+  { file, workspace, placeOf }: Pick<TestedFile, 'file' | 'workspace'> & Pick<WrittenTests, 'placeOf'>,
 ): Promise<TestCase> {
-  const { name, vars = {}, params = {}, files = [], expect = [] } = entry
-  const at = async (path: DataPath): Promise<SourcePlace> => {
-    return { ...(await placeOf(['test', index, ...path])), file: spec.file }
-  }
-  const cassette = entry.cassette === undefined ? undefined : resolve(dirname(spec.file), entry.cassette)
+  const { name, vars = {}, params = {}, input, files = [], expect = [], judge_model: judgeModel } = entry
+  const at = (path: DataPath): Promise<SourcePlace> => placeOf(['test', index, ...path])
+  const cassette = entry.cassette === undefined ? undefined : resolve(dirname(file), entry.cassette)
   if (cassette !== undefined && !isInside(workspace, realPath(cassette))) {
     throw new BatonError('OUTSIDE_WORKSPACE', `the cassette ${entry.cassette} is outside the workspace`, {
       place: await at(['cassette']),
@@ -107,13 +120,13 @@ async function testCase(
   return {
     name,
     place: await at(['name']),
-    vars: Object.entries(vars).map(([variable, value]) => {
-      return `${variable}=${typeof value === 'string' ? value : JSON.stringify(value)}`
-    }),
+    vars: variableFlags(vars as JsonObject),
     params: params as JsonObject,
+    inputs: input === undefined ? [] : [input as Json],
     files,
     cassette,
     expect,
+    judgeModel,
     placeOf: at,
   }
 }
@@ -124,14 +137,15 @@ async function testCase(
  * file the scripts beside it and its `lua` folder. Absolute.
  */
 function neededFiles(
-  { workspace, spec, agents }: PromptTarget,
+  main: string,
+  { workspace, agents }: Target,
   { files, builtInDir }: { readonly files: ReadonlySet<string>; readonly builtInDir: string },
 ): readonly string[] {
   const beside = agents.flatMap(({ builtIn, pack, file }) => {
     if (builtIn) return []
     return pack === undefined ? scriptsBeside(dirname(file)) : [pack.dir]
   })
-  const all = new Set([spec.file, ...[...files].filter(isFile), ...beside])
+  const all = new Set([main, ...[...files].filter(isFile), ...beside])
   return [...all].filter((path) => isInside(workspace, path) && !isInside(builtInDir, path))
 }
 

@@ -1,13 +1,12 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
-import { displayPath } from '../base/files.ts'
-import { isCassette } from '../journal/is-cassette.ts'
+import { isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
-import { expectedExit, unmetExpectations } from './expectations.ts'
+import { createAsking, resultOf } from './asking.ts'
+import { type Asking, expectedExit, unmetExpectations } from './expectations.ts'
 import type { TestCase, TestedFile } from './load-tests.ts'
-import { runForTest, type TestRun, type TestSource } from './runs.ts'
+import { runForTest, sourceOf, type TestRun } from './runs.ts'
 import { copyWorkspace, type WorkspaceCopy } from './workspace-copy.ts'
 
 export interface RunTestOptions extends Surroundings {
@@ -64,14 +63,26 @@ async function runIn(
   { test, file }: { readonly test: TestCase; readonly file: TestedFile },
   options: RunTestOptions,
 ): Promise<Omit<TestResult, 'folder'>> {
-  const { vars, params } = test
+  const { vars, params, inputs } = test
   const recording = options.writeCassette === undefined ? undefined : join(copy.folder, 'record')
   const source = await sourceOf(test, { workspace: file.workspace, recording })
-  const run = await runForTest({ ...options, source, vars, params, file: copy.at(file.file), cwd: copy.workspace })
-  const { report, calls, costUsd } = run
+  const run = await runForTest({
+    ...options,
+    source,
+    vars,
+    params,
+    inputs,
+    file: copy.at(file.file),
+    cwd: copy.workspace,
+  })
+  const { report } = run
   const paths = pathsOf(copy, file)
   const map = (text: string): string => report.mask(paths(text))
-  const failures = (await failuresOf(run, test, copy)).map((failure) => mapFailure(failure, map))
+  const asking = createAsking({ test, file, copy, run }, options)
+  const failures = (await failuresOf(run, { test, copy, ask: asking.ask })).map((failure) => mapFailure(failure, map))
+  const judged = asking.spent()
+  const calls = run.calls
+  const costUsd = run.costUsd === null || judged === null ? null : run.costUsd + judged
   const { cassette } = test
   // a run with an unexpected end does not replace the cassette
   const isWorthIt = report.exitCode === expectedExit(test.expect) && options.signal?.aborted !== true
@@ -83,31 +94,13 @@ async function runIn(
   return { test, calls, costUsd, failures, isRecorded: true }
 }
 
-/** `recording`: the folder for the record, when the world is asked. */
-async function sourceOf(
-  { cassette: file, placeOf }: TestCase,
-  { workspace, recording }: { readonly workspace: string; readonly recording: string | undefined },
-): Promise<TestSource> {
-  if (file === undefined) return { kind: 'nothing' }
-  const shown = displayPath(workspace, file)
-  if (recording !== undefined) {
-    if (!existsSync(file) || isCassette(file)) return { kind: 'world', folder: recording }
-    throw new BatonError('USAGE', `${shown} exists and is not a cassette: it is not overwritten`, {
-      place: await placeOf(['cassette']),
-      hint: 'Name another file, or move this one away.',
-    })
-  }
-  if (existsSync(file)) return { kind: 'cassette', file }
-  throw new BatonError('USAGE', `there is no cassette ${shown}`, {
-    place: await placeOf(['cassette']),
-    hint: 'Record it with baton test --record, which calls the models.',
-  })
-}
-
 /** A run with an unexpected end has no answer to compare. */
-async function failuresOf(run: TestRun, test: TestCase, copy: WorkspaceCopy): Promise<readonly TestFailure[]> {
+async function failuresOf(
+  run: TestRun,
+  { test, copy, ask }: { readonly test: TestCase; readonly copy: WorkspaceCopy; readonly ask: Asking },
+): Promise<readonly TestFailure[]> {
   const { report, calls, costUsd } = run
-  const { error, exitCode, tasks } = report
+  const { error, exitCode } = report
   if (isBatonError(error) && error.code === 'DIVERGED') {
     const difference = failureOf(error)
     return [test.cassette === undefined ? difference : { ...difference, hint: recordHint }]
@@ -119,8 +112,8 @@ async function failuresOf(run: TestRun, test: TestCase, copy: WorkspaceCopy): Pr
     const failure = failureOf(error)
     return [{ ...failure, message: `${ended}: ${failure.message}` }]
   }
-  const answer = tasks.flatMap((task) => (task.status === 'done' ? [task.content] : [])).join('\n\n')
-  const unmet = unmetExpectations(test.expect, { answer, exit: exitCode, calls, costUsd, file: copy.read })
+  const facts = { ...resultOf(report), exit: exitCode, calls, costUsd }
+  const unmet = await unmetExpectations(test.expect, { ...facts, file: copy.read, changed: copy.changed, ask })
   return Promise.all(unmet.map(async ({ path, message, diff }) => ({ message, diff, place: await test.placeOf(path) })))
 }
 

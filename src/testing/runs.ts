@@ -1,12 +1,16 @@
+import { existsSync } from 'node:fs'
 import { BatonError, isBatonError } from '../base/error.ts'
-import { defined, isObject, type JsonObject } from '../base/json.ts'
+import { displayPath } from '../base/files.ts'
+import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { Listener } from '../event/bus.ts'
 import type { EffectKind, Effects } from '../event/effects.ts'
 import { createEffects } from '../journal/effects.ts'
+import { isCassette } from '../journal/is-cassette.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { Target } from '../run/target.ts'
-import { startRun } from '../runner.ts'
+import { startRun, type StartOptions } from '../runner.ts'
+import type { TestCase } from './load-tests.ts'
 import type { OpenedRun, OpenParts, RunReport, Surroundings } from '../wiring/conduct.ts'
 import { replayRun } from '../wiring/replay.ts'
 
@@ -16,11 +20,12 @@ export type TestSource =
   | { readonly kind: 'cassette'; readonly file: string }
   | { readonly kind: 'world'; readonly folder: string }
 
-interface TestRunOptions extends Surroundings {
-  /** The prompt file and its workspace: those of the copy. Absolute. */
+interface TestRunOptions extends Surroundings, Pick<StartOptions, 'text' | 'model' | 'outputSchema'> {
+  /** The prompt file or agent and its workspace: those of the copy. Absolute. With `text` only a name. */
   readonly file: string
   readonly cwd: string
   readonly vars: readonly string[]
+  readonly inputs: readonly Json[]
   readonly params: JsonObject
   /** `-c key=value`. */
   readonly overrides: readonly string[]
@@ -37,6 +42,27 @@ export interface TestRun {
   readonly record?: string
 }
 
+/** What answers a test. `recording`: the folder for the record, when the world is asked. */
+export async function sourceOf(
+  { cassette: file, placeOf }: Pick<TestCase, 'cassette' | 'placeOf'>,
+  { workspace, recording }: { readonly workspace: string; readonly recording: string | undefined },
+): Promise<TestSource> {
+  if (file === undefined) return { kind: 'nothing' }
+  const shown = displayPath(workspace, file)
+  if (recording !== undefined) {
+    if (!existsSync(file) || isCassette(file)) return { kind: 'world', folder: recording }
+    throw new BatonError('USAGE', `${shown} exists and is not a cassette: it is not overwritten`, {
+      place: await placeOf(['cassette']),
+      hint: 'Name another file, or move this one away.',
+    })
+  }
+  if (existsSync(file)) return { kind: 'cassette', file }
+  throw new BatonError('USAGE', `there is no cassette ${shown}`, {
+    place: await placeOf(['cassette']),
+    hint: 'Record it with baton test --record, which calls the models.',
+  })
+}
+
 /** How long a test that is recorded waits for an overloaded host: as long as an interactive run. */
 const patienceMs = 10 * 60_000
 
@@ -47,12 +73,13 @@ const patienceMs = 10 * 60_000
 export async function runForTest(options: TestRunOptions): Promise<TestRun> {
   let calls = 0
   const listener: Listener = ({ type }) => void (calls += type === 'item.started' ? 1 : 0)
-  const { source, file, cwd, vars, overrides } = options
+  const { source, file, cwd, vars, inputs, overrides } = options
   const prepare = withParams(options)
   if (source.kind === 'cassette') {
-    const given = { vars, overrides }
+    const { text, model, outputSchema } = options
+    const given = { vars, overrides, ...defined({ text, model, outputSchema }), ...(inputs.length > 0 && { inputs }) }
     const replay = { ...options, cwd, record: source, observations: 'live-files', given, prepare } as const
-    const report = await replayRun(file, replay, listener)
+    const report = await replayRun(text === undefined ? file : undefined, replay, listener)
     return { report, calls, costUsd: report.recordedCostUsd }
   }
   let record: string | undefined

@@ -1,8 +1,21 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
 import { listFiles } from '../base/glob.ts'
+import { sha256 } from '../base/hash.ts'
+import { hashPrompt } from '../prompt/document.ts'
 import type { TestCase, TestedFile } from './load-tests.ts'
 
 /** A workspace for one test. Paths are absolute, links resolved. */
@@ -14,6 +27,8 @@ export interface WorkspaceCopy {
   readonly at: (path: string) => string
   /** The text of a file of the copy by its path in the workspace; undefined when there is none. */
   readonly read: (path: string) => string | undefined
+  /** Paths of the files that were created, changed or deleted since the copy was made, in order. */
+  readonly changed: () => readonly string[]
   readonly remove: () => void
 }
 
@@ -45,7 +60,27 @@ export async function copyWorkspace(
     remove()
     throw error
   }
-  return { folder, workspace, at, remove, read: (path) => readInside(resolve(workspace, path), workspace) }
+  const before = contentsOf(workspace)
+  const changed = (): readonly string[] => {
+    const after = contentsOf(workspace)
+    const paths = new Set([...before.keys(), ...after.keys()])
+    return [...paths].filter((path) => before.get(path) !== after.get(path)).toSorted(compareBytes)
+  }
+  return { folder, workspace, at, changed, remove, read: (path) => readInside(resolve(workspace, path), workspace) }
+}
+
+/** A hash of every file by its path in the workspace. What a run adds to a prompt file below `====` does not count. */
+function contentsOf(workspace: string): ReadonlyMap<string, string> {
+  const all = readdirSync(workspace, { recursive: true, withFileTypes: true, encoding: 'utf8' })
+  return new Map(
+    all.flatMap((entry): readonly [string, string][] => {
+      const absolute = join(entry.parentPath, entry.name)
+      const path = relative(workspace, absolute)
+      if (!entry.isFile() || path.startsWith('.aipack/')) return []
+      const bytes = readFileSync(absolute)
+      return [[path, path.endsWith('.md') ? hashPrompt(bytes.toString('utf8')) : sha256(bytes)]]
+    }),
+  )
 }
 
 async function listed(

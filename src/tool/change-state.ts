@@ -36,10 +36,19 @@ function stateOf({ before, after }: FileChangeRecord, path: string): 'before' | 
   return now === before ? 'before' : 'neither'
 }
 
-/** Others may have added behind it. */
+/** Judged by its own bytes, whatever stands before and behind them: others may have added since. */
 function appendState({ offset, bytes, after }: FileChangeRecord, path: string): 'before' | 'after' | 'neither' {
   const size = entryStatus(path)?.size ?? 0
-  if (size === offset) return 'before'
-  if (typeof offset !== 'number' || typeof bytes !== 'number' || size < offset + bytes) return 'neither'
-  return startHash(path, bytes, offset) === after ? 'after' : 'neither'
+  if (typeof offset !== 'number' || typeof bytes !== 'number') return 'neither'
+  if (size > offset && size >= offset + bytes && startHash(path, bytes, offset) === after) return 'after'
+  return size === offset ? 'before' : 'neither'
+}
+
+/** What stands at the path of a change now, in words. */
+export function presentText(change: FileChangeRecord, workspace: string): string {
+  const status = entryStatus(resolve(workspace, change.path))
+  if (status === undefined) return `there is no ${change.path} now`
+  if (!status.isFile()) return `${change.path} is a ${status.isDirectory() ? 'folder' : 'link or device'} now`
+  const when = status.mtime.toISOString().slice(0, 19).replace('T', ' ')
+  return `${change.path} has ${status.size} bytes now, last changed at ${when} UTC: neither as before the change nor as after it`
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
+import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { compareBytes } from '../base/byte-order.ts'
@@ -32,12 +32,13 @@ const chunkBytes = 1024 * 1024
 /** SHA-256 of `size` bytes of a file from a byte on, or of all that it has. @throws the error of the system */
 export function startHash(path: string, size = Infinity, from = 0): string {
   const hash = createHash('sha256')
-  const chunk = Buffer.allocUnsafe(chunkBytes)
   const descriptor = openSync(path, 'r')
   try {
+    // most files are small; one that grows meanwhile is read in smaller pieces
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, fstatSync(descriptor).size)))
     let position = from
     for (let left = size; left > 0;) {
-      const read = readSync(descriptor, chunk, 0, Math.min(left, chunkBytes), position)
+      const read = readSync(descriptor, chunk, 0, Math.min(left, chunk.length), position)
       if (read === 0) break
       hash.update(chunk.subarray(0, read))
       left -= read

@@ -1,13 +1,38 @@
-import { appendFileSync, chmodSync, cpSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, isInside, makeFolders, newTemporaryName, writeFileAtomic } from '../base/files.ts'
+import { displayPath, type FilePart, isInside, makeFolders, newTemporaryName, writeFileAtomic } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import type { Disk, FileChangeRecord } from '../event/effects.ts'
+import type { Disk, FileChangeRecord, PlannedChange } from '../event/effects.ts'
 import type { Place } from '../event/place.ts'
 import { entryHash } from './file-hash.ts'
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
+import {
+  keptAppend,
+  keptDelete,
+  keptFolder,
+  keptLink,
+  keptMode,
+  keptMove,
+  keptWrite,
+  type NewContent,
+  type ShowPath,
+} from './kept-states.ts'
 import { type FileStatus, notAFile, orUnreadable, readBytes, statusAt } from './workspace-reads.ts'
 
 /** A call that changes files: the context it runs in, and the place its effect is recorded at. */
@@ -29,6 +54,19 @@ export interface Transfer {
  */
 export function saveFile(path: string, content: string | Uint8Array, call: FileCall): void {
   change({ op: 'write', path }, call, (asking) => planWrite(path, content, { call, asking }))
+}
+
+/** A content that was kept: bytes, or a file, with its SHA-256. */
+export type KnownContent = { readonly bytes: Uint8Array } | (FilePart & { readonly hash: string })
+
+/** Writes a whole file as `saveFile` does, with a content that may be in another file and need not fit into memory. */
+export function restoreFile(path: string, content: KnownContent, call: FileCall): void {
+  if (!('file' in content)) return saveFile(path, content.bytes, call)
+  change({ op: 'write', path }, call, (asking) => {
+    const target = allowedPath('write', path, asking)
+    refuseOther(target, call)
+    return wholeWrite(target, { kind: 'file', ...content }, { call })
+  })
 }
 
 /** A file whose content is made of other files. */
@@ -55,9 +93,26 @@ function planWrite(
 ): Planned {
   const target = allowedPath('write', path, asking)
   refuseOther(target, call)
+  return wholeWrite(target, inMemory(content), { call })
+}
+
+function inMemory(bytes: string | Uint8Array): NewContent {
+  return { kind: 'bytes', bytes, hash: sha256(bytes) }
+}
+
+/** Puts a content in place of what a file holds. `from`: what it is a copy of, as it is shown. */
+function wholeWrite(
+  target: string,
+  content: NewContent,
+  { call, ...copied }: { readonly call: FileCall; readonly from?: string },
+): Planned {
   const temporaryName = newTemporaryName()
-  const record = { path: target, before: hashOf(target, call), after: sha256(content), temp: temporaryName }
-  return { record, act: (disk) => writeFileAtomic(disk(target), content, { temporaryName }) }
+  const before = hashOf(target, call)
+  return {
+    record: { path: target, ...copied, before, after: content.hash, temp: temporaryName },
+    act: (disk) => writeFileAtomic(disk(target), content.kind === 'bytes' ? content.bytes : content, { temporaryName }),
+    keep: () => keptWrite(target, { content, before }, showIn(call)),
+  }
 }
 
 /**
@@ -71,10 +126,33 @@ export function appendToFile(path: string, content: string | Uint8Array, call: F
     const bytes = Buffer.byteLength(content)
     const act = (disk: Disk): void => {
       makeFolders(dirname(disk(target)))
-      appendFileSync(disk(target), content)
+      appendWhole(disk(target), Buffer.from(content), offset)
     }
-    return { record: { path: target, before: null, after: sha256(content), offset, bytes }, act }
+    const keep: Planned['keep'] = (isFirst) => keptAppend(target, { content, isFirst: isFirst(target) }, showIn(call))
+    return { record: { path: target, before: null, after: sha256(content), offset, bytes }, act, keep }
   })
+}
+
+/** Adds to the end of a file, or nothing: a disk that fills up takes a part of it, which would stand there for good. */
+function appendWhole(file: string, content: Uint8Array, offset: number): void {
+  try {
+    appendFileSync(file, content)
+  } catch (error) {
+    const added = existsSync(file) ? readFrom(file, offset, content.length + 1) : undefined
+    const isTorn = added !== undefined && added.length > 0 && content.length > added.length
+    if (isTorn && added.equals(content.subarray(0, added.length))) truncateSync(file, offset)
+    throw error
+  }
+}
+
+function readFrom(file: string, offset: number, most: number): Buffer {
+  const descriptor = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(most)
+    return bytes.subarray(0, readSync(descriptor, bytes, 0, most, offset))
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 /** Copies the content of a file. */
@@ -85,10 +163,7 @@ export function copyFile({ source, destination, overwrite }: Transfer, call: Fil
     const content = readBytes(source, call.context)
     if (!overwrite) refuseExisting(target, call)
     refuseOther(target, call)
-    const before = hashOf(target, call)
-    const temporaryName = newTemporaryName()
-    const record = { path: target, from: shown(from, call), before, after: sha256(content), temp: temporaryName }
-    return { record, act: (disk) => writeFileAtomic(disk(target), content, { temporaryName }) }
+    return wholeWrite(target, inMemory(content), { call, from: shown(from, call) })
   })
 }
 
@@ -108,7 +183,7 @@ export function moveEntry({ source, destination, overwrite }: Transfer, call: Fi
       makeFolders(dirname(disk(target)))
       rename(disk(from), disk(target))
     }
-    return { record, act }
+    return { record, act, keep: () => keptMove({ from, path: target }, showIn(call)) }
   })
 }
 
@@ -134,6 +209,7 @@ export function deleteEntry(path: string, call: FileCall): boolean {
     return {
       record: { path: target, before, after: null },
       act: (disk) => rmSync(disk(target), { recursive: true }),
+      keep: () => keptDelete(target, showIn(call)),
     }
   })
 }
@@ -148,6 +224,7 @@ export function makeFolder(path: string, call: FileCall): boolean {
     return {
       record: { path: target, before: null, after: emptyFolder },
       act: (disk) => makeFolders(disk(target)),
+      keep: () => keptFolder(target, showIn(call)),
     }
   })
 }
@@ -157,7 +234,11 @@ export function removeEmptyFolder(path: string, call: FileCall): boolean {
   return change({ op: 'delete', path }, call, (asking) => {
     const target = allowedEntry(path, asking)
     if (statusAt(target)?.kind !== 'folder' || readdirSync(target).length > 0) return undefined
-    return { record: { path: target, before: emptyFolder, after: null }, act: (disk) => rmdirSync(disk(target)) }
+    return {
+      record: { path: target, before: emptyFolder, after: null },
+      act: (disk) => rmdirSync(disk(target)),
+      keep: () => keptDelete(target, showIn(call)),
+    }
   })
 }
 
@@ -167,7 +248,11 @@ export function setMode(path: string, mode: number, call: FileCall): void {
     const target = allowedPath('write', path, asking)
     const present = hashOf(target, call)
     const record = { path: target, before: present, after: present, mode }
-    return { record, act: (disk) => chmodSync(disk(target), mode) }
+    return {
+      record,
+      act: (disk) => chmodSync(disk(target), mode),
+      keep: () => keptMode(target, mode, showIn(call)),
+    }
   })
 }
 
@@ -175,7 +260,11 @@ export function setMode(path: string, mode: number, call: FileCall): void {
 export function makeLink(path: string, to: string, call: FileCall): void {
   change({ op: 'link', path }, call, (asking) => {
     const target = allowedPath('write', path, asking)
-    return { record: { path: target, before: null, after: sha256(to) }, act: (disk) => symlinkSync(to, disk(target)) }
+    return {
+      record: { path: target, before: null, after: sha256(to) },
+      act: (disk) => symlinkSync(to, disk(target)),
+      keep: () => keptLink(target, to, showIn(call)),
+    }
   })
 }
 
@@ -199,6 +288,7 @@ interface Planned {
     readonly after: string | null
   }
   readonly act: (disk: Disk) => void
+  readonly keep: PlannedChange['keep'] & {}
 }
 
 /** One file effect. True when something has changed. */
@@ -209,11 +299,12 @@ function change({ op, path, ...asked }: Asked, call: FileCall, plan: (asking: As
   const hasChanged = effects.changeFile(at, { op, path: changed, ...asked }, (allow) => {
     const planned = plan({ context, allow })
     if (planned === undefined) return undefined
-    const { record, act } = planned
+    const { record, act, keep } = planned
     changed = shown(record.path, call)
     return {
       record: { ...record, op, path: changed },
       act: (disk) => orFileFailed(() => act(disk), { op, path: changed }),
+      keep,
     }
   })
   if (hasChanged) emit(context, { type: 'file.changed', op, path: changed })
@@ -227,6 +318,10 @@ function orFileFailed(act: () => void, { op, path }: { readonly op: string; read
     if (isBatonError(error)) throw error
     throw new BatonError('FILE_FAILED', `${op} of ${path} failed: ${messageOf(error)}`, { cause: error })
   }
+}
+
+function showIn(call: FileCall): ShowPath {
+  return (path) => shown(path, call)
 }
 
 function shown(path: string, { context }: FileCall): string {

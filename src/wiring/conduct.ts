@@ -1,7 +1,11 @@
 import { dirname, join } from 'node:path'
+import { durationText, startLimit } from '../base/clock.ts'
+import { BatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
 import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
 import type { BudgetLimits } from '../event/effects.ts'
+import type { Approver } from '../event/permission.ts'
 import { createBudget, type RunBudget } from '../journal/budget.ts'
 import { parsePlace, placeText } from '../event/place.ts'
 import type { EffectHook } from '../journal/effects.ts'
@@ -32,12 +36,16 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly signal?: AbortSignal
+  /** A person looks on, so that an answer without a model is no surprise. Left out: nobody does. */
+  readonly isAttended?: boolean
   /** Keeps what the run reads and changes, for who watches it. */
   readonly log?: SourceLog
   /** Makes the budget of the run from its limits; left out: what was spent before does not count. */
   readonly openBudget?: (limits: BudgetLimits) => RunBudget
   /** Reuses what an earlier run of a watch session has finished. */
   readonly reuse?: Reuse
+  /** Answers for a person what needs an approval; left out: it is refused. */
+  readonly approver?: Approver
   /** Who else takes part in effects. */
   readonly hooks?: readonly EffectHook[]
 }
@@ -45,12 +53,16 @@ export interface Surroundings {
 /** `usage`, `costUsd` and `unpriced` are over all model calls of the run. */
 export interface RunReport extends Ending, RunTotal {
   readonly runId: string
+  /** Where it is recorded; undefined: it is not, or not on the disk. */
+  readonly folder: string | undefined
   readonly exitCode: number
   /** Effects that were in flight when the run was interrupted, and were repeated. */
   readonly repeated: readonly Repeated[]
   /** The effects that a suspended run waits for. */
   readonly suspended: readonly Waiting[]
-  /** Whether something was done, so that a run that failed is worth going on with. */
+  /** Whether something was done: an effect was begun. */
+  readonly hasActed: boolean
+  /** Whether something was done and recorded, so that a run that failed is worth going on with. */
   readonly canResume: boolean
   /** Hides the secrets of this run's environment in a text. */
   readonly mask: (text: string) => string
@@ -142,7 +154,19 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   bus.send([], endingEvent(ending, { ...total, repeated, suspended }))
   if (kept !== undefined) await keepHistory(kept, tally.result())
   const exitCode = exitCodeFor(ending)
-  return { ...ending, ...total, runId: id, exitCode, repeated, suspended, canResume: hasActed, mask: mask.hide }
+  const { folder } = kept ?? {}
+  return {
+    ...ending,
+    ...total,
+    runId: id,
+    folder,
+    exitCode,
+    repeated,
+    suspended,
+    hasActed,
+    canResume: hasActed && kept !== undefined && ending.isFinal !== true,
+    mask: mask.hide,
+  }
 }
 
 /** Where a run is kept on the disk, and for how long, in milliseconds. */
@@ -161,9 +185,10 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
   const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
   const { cwd, dry, patienceMs } = plan.invocation
-  const { budget, retry } = target.settings
+  const { budget, retry, timeout_ms: timeoutMs } = target.settings
   const { journal, folder, past, replay } = await plan.open(target, { mask, bus })
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
+  const deadline = openDeadline(signal, timeoutMs)
   try {
     for (const { place, spent } of past?.index.modelCalls() ?? []) {
       for (const call of spent) {
@@ -174,6 +199,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     const { context: contextOf, checkModels } = wireRun(target, {
       ...surroundings,
       ...run,
+      ...defined({ signal: deadline.signal }),
       id: plan.id,
       journal,
       budget: past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index)),
@@ -199,11 +225,30 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     return ending
   } catch (error) {
     // a run that its journal stopped failed for that reason, whatever noticed it first
-    const reason: unknown = journal.failure.aborted ? journal.failure.reason : error
+    const reason: unknown = journal.failure.aborted ? journal.failure.reason : (deadline.passed() ?? error)
     recordEnd(journal, failedEnding(reason, signal))
     replay?.settle(reason)
     throw reason
   } finally {
+    deadline.close()
     await journal.close()
+  }
+}
+
+/** Stops a run that takes longer than it may, as a signal from outside does. */
+function openDeadline(signal: AbortSignal | undefined, timeoutMs: number | undefined) {
+  if (timeoutMs === undefined) return { signal, passed: () => undefined, close: () => undefined }
+  const limit = new AbortController()
+  const close = startLimit(timeoutMs, () => {
+    const message = `the run took longer than its timeout, ${durationText(timeoutMs)}`
+    limit.abort(
+      new BatonError('LIMIT', message, { hint: 'Resume it, which gives it that time again, or raise timeout.' }),
+    )
+  })
+  return {
+    signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
+    /** The error of a run that was stopped by this, whatever noticed it first. */
+    passed: () => (limit.signal.aborted && signal?.aborted !== true ? (limit.signal.reason as BatonError) : undefined),
+    close,
   }
 }

@@ -20,7 +20,7 @@ export async function loadRun(
   { env, home, log }: Surroundings,
   builtInDir: string,
 ): Promise<Target> {
-  const { file, cwd, text, vars, model, outputSchema } = invocation
+  const { file, cwd, text, stdin, vars, model, outputSchema } = invocation
   const loaded = await loadTargetFor(inputsOf(invocation), {
     file,
     cwd,
@@ -28,7 +28,7 @@ export async function loadRun(
     home,
     builtInDir,
     reads: bothReads(log, sources.reads),
-    ...defined({ text }),
+    ...defined({ text, stdin }),
     flags: { overrides: [...invocation.overrides, ...overrides], vars, ...defined({ model, outputSchema }) },
   })
   return prepare?.(loaded) ?? loaded
@@ -49,8 +49,8 @@ export function sendStart({ invocation, isResumed }: RunPlan, target: Target | u
 }
 
 /** What `-i` and `-f` give. */
-export function inputsOf({ inputs, onFiles, cwd }: Invocation): GivenInputs {
-  return { texts: inputs, globs: onFiles, cwd }
+export function inputsOf({ inputs, onFiles, cwd, stdin }: Invocation): GivenInputs {
+  return { texts: inputs, globs: onFiles, cwd, ...defined({ stdin }) }
 }
 
 /** The folders of this machine that a run may name in what it records; see `createPathTokens`. */

@@ -6,7 +6,6 @@ import { costBelow } from '../journal/run-index.ts'
 import type { EventBody } from '../event/event.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { RunIndex } from '../journal/run-index.ts'
-import { settleChange } from '../tool/change-state.ts'
 import type { Past } from './run-effects.ts'
 
 /** What of an older epoch decides how the run goes on. */
@@ -25,6 +24,7 @@ export function pastOf(
 ): Past {
   return {
     agentRuns: index.agentRuns,
+    madeFiles: index.madeFiles,
     spentBelow: (place) => costBelow(index, place),
     around(live, { onRepeat, onRecall, events }) {
       for (const one of redone) onRepeat(one)
@@ -35,7 +35,6 @@ export function pastOf(
         live,
         onRepeat,
         onRecall,
-        stateOf: (change) => settleChange(change, workspace),
         onShow: ({ p, event }) => events(parsePlace(p), index.source.value(event) as EventBody),
         onStale: tellStale(index, { events, workspace }),
       })

@@ -28,7 +28,7 @@ export type RecordedRun =
 
 /** What may be replaced; all else is as in the recorded run. `overrides` are added to those of the record, and win. */
 type Given = Partial<
-  Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'outputSchema'>
+  Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'stdin' | 'outputSchema'>
 >
 
 export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'signal'> {
@@ -83,7 +83,7 @@ export async function replayRun(
       signal: options.signal,
       files: options.observations === 'recorded' ? { kind: 'recorded', scratch } : { kind: 'live' },
     })
-    const invocation = again(opened.invocation, { file, ...options })
+    const invocation = again(opened.invocation, { ...options, file })
     const report = await conduct(
       {
         id: index.records('run.start')[0]?.run ?? '',

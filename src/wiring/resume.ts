@@ -1,19 +1,23 @@
+import { basename } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import type { Environment } from '../config/locate.ts'
 import type { Bus, Listener } from '../event/bus.ts'
-import type { RunJournal } from '../journal/journal.ts'
-import { choose, indexRun, type RunIndex } from '../journal/run-index.ts'
+import { damageText, indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMask, type SecretMask, secretNames } from '../journal/secrets.ts'
 import { withdrawEpoch } from '../journal/segment.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
-import { askAgain, readChoice, refuseUncertain, type Uncertain, uncertainEffects } from '../journal/uncertain.ts'
+import { askAgain, readChoice, recordChoices, refuseUncertain, unendedEffects } from '../journal/uncertain.ts'
+import { undoneRun } from '../journal/glance.ts'
+import type { KnownEnd } from '../journal/record.ts'
+import type { Repeated } from '../journal/resumed-effects.ts'
+import { undoneBy } from '../journal/undone.ts'
 import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
 import { changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
-import { settleChange } from '../tool/change-state.ts'
+import { presentText, settleChange } from '../tool/change-state.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 
 export interface ResumeOptions extends Surroundings {
@@ -57,9 +61,11 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           isRefused = false
           if (plan.overrides !== undefined) journal.note({ k: 'run.resume', overrides: plan.overrides })
           recordSources(journal, target, plan.sources)
+          warnOfDamage(past.index, parts.bus)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
-          await recordChoices(past.choices, journal, past.index)
-          const redone = past.choices.filter(({ choice }) => choice === 'redo').map(({ uncertain }) => uncertain)
+          recordChoices(past.choices, journal, past.index)
+          if (past.choices.length > 0) await journal.flush()
+          const redone = past.choices.flatMap(({ choice, ...effect }) => (choice === 'redo' ? [effect] : []))
           return { journal, folder, past: { ...past, redone } }
         },
       },
@@ -79,10 +85,11 @@ async function planResume(source: RecordSource, options: ResumeOptions) {
   const { folder, from, usesCurrent = false, overrides = [], repair = false, uncertain = [] } = options
   const index = await indexRun(source, {
     keeps: usesCurrent ? 'everything' : 'unfinished',
-    repair,
+    ...(repair && { repair: 'redo' as const }),
     ...defined({ from }),
   })
   const { id, invocation, workspace } = startOf(index, folder)
+  refuseUndone(folder)
   askAgain(index)
   const choices = chosen(index, workspace, uncertain)
   if (from !== undefined) {
@@ -103,6 +110,19 @@ async function planResume(source: RecordSource, options: ResumeOptions) {
   return { plan, index, choices, usesCurrent, stored }
 }
 
+/** What `--repair` has left out, and what is done again because of it. */
+function warnOfDamage({ damages, redone }: RunIndex, bus: Bus): void {
+  if (damages.length === 0) return
+  const shown = [...damages.slice(0, 5).map(damageText), ...(damages.length > 5 ? [`${damages.length - 5} more`] : [])]
+  const parts = redone.length === 0 ? 'what is missing in the record' : redone.join(', ')
+  bus.send([], {
+    type: 'warning',
+    message: `the record of this run is damaged: ${shown.join('; ')}`,
+    hint: `Done again, and paid again: ${parts}.`,
+    urgent: true,
+  })
+}
+
 /** A resumed run executes what it began with, whatever the disk holds now. */
 function warnOfChanges(stored: StoredSources | undefined, bus: Bus, cwd: string): void {
   const changes = stored === undefined ? [] : changedSources(stored)
@@ -115,6 +135,15 @@ function warnOfChanges(stored: StoredSources | undefined, bus: Bus, cwd: string)
   })
 }
 
+/** Its finished steps would count as done, though what they changed is gone. */
+function refuseUndone(folder: string): void {
+  const by = undoneBy(folder)
+  if (by === undefined) return
+  throw new BatonError('USAGE', `what run ${basename(folder)} changed was undone by ${by}, so it is not resumed`, {
+    hint: `Bring its changes back with baton undo ${by}, or run the file again.`,
+  })
+}
+
 function startOf(
   { records, source, damages }: RunIndex,
   folder: string,
@@ -123,6 +152,12 @@ function startOf(
   const facts = start && source.value(start.facts)
   const invocation = invocationOf(facts)
   if (start === undefined || invocation === undefined) {
+    const undone = start && undoneRun(start)
+    if (undone !== undefined) {
+      throw new BatonError('USAGE', `the run in ${folder} is the undoing of ${undone}, which is not resumed`, {
+        hint: `Finish it with baton undo ${undone}, or take it back with baton undo ${basename(folder)}.`,
+      })
+    }
     const why =
       damages.length > 0
         ? 'The record that says it is damaged'
@@ -138,32 +173,29 @@ function startOf(
   }
 }
 
-interface Choice {
-  readonly uncertain: Uncertain
-  readonly choice: ReturnType<typeof readChoice>['choice']
-}
+/** What is known of effects whose end is in no record: what the disk shows, and what was decided. */
+type Choice = Repeated & { readonly choice: KnownEnd }
 
-/** What was decided about effects whose end is not known. @throws BatonError USAGE, UNCERTAIN */
+/** @throws BatonError USAGE, UNCERTAIN */
 function chosen(index: RunIndex, workspace: string, given: readonly string[]): readonly Choice[] {
-  const open = uncertainEffects(index, (change) => settleChange(change, workspace))
-  const choices = given.map(readChoice).map(({ id, choice }) => {
-    const uncertain = open.find((one) => one.id === id)
-    if (uncertain !== undefined) return { uncertain, choice }
-    const ids = open.map((one) => one.id).join(', ')
-    throw new BatonError('USAGE', `--uncertain ${id}: this run has no such effect`, {
+  const { found, uncertain } = unendedEffects(index, {
+    stateOf: (change) => settleChange(change, workspace),
+    presentText: (change) => presentText(change, workspace),
+  })
+  const choices = given.map(readChoice).flatMap(({ id, choice }): readonly Choice[] => {
+    const one = uncertain.find((effect) => effect.id === id)
+    if (one !== undefined) return [{ id, place: one.place, kind: one.kind, choice }]
+    const known = index.records('choice').findLast(({ of }) => of.join('.') === id)
+    // somebody has decided so before
+    if (known?.choice === choice) return []
+    const ids = uncertain.map((effect) => effect.id).join(', ')
+    const why = known === undefined ? 'this run has no such effect' : `it was decided before: ${known.choice}`
+    throw new BatonError('USAGE', `--uncertain ${id}: ${why}`, {
       hint: ids === '' ? 'Leave --uncertain out.' : `Those that need a choice: ${ids}.`,
     })
   })
-  refuseUncertain(open.filter(({ id }) => !choices.some(({ uncertain }) => uncertain.id === id)))
-  return choices
-}
-
-async function recordChoices(choices: readonly Choice[], journal: RunJournal, { tree }: RunIndex): Promise<void> {
-  for (const { uncertain, choice } of choices) {
-    const [epoch, number] = uncertain.id.split('.').map(Number) as [number, number]
-    await journal.append({ k: 'choice', p: uncertain.place, of: [epoch, number], choice })
-    choose(tree.make(uncertain.place), choice)
-  }
+  refuseUncertain(uncertain.filter(({ id }) => !choices.some((choice) => choice.id === id)))
+  return [...found, ...choices]
 }
 
 function assertBoundary({ tree }: RunIndex, from: string): void {

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createAgentExecutor } from '../agent/executor.ts'
-import { checkModelNames, fatalProblem, refuseUnpriced } from '../agent/check-models.ts'
 import { holdToPack } from '../agent/hold-to-pack.ts'
 import { createModelChooser } from '../agent/models.ts'
 import type { AgentParts } from '../agent/parts.ts'
@@ -12,12 +11,13 @@ import { inheritedOptions } from '../config/agent-options.ts'
 import { aipackBaseFolder } from '../config/locate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
-import type { RunContext, RunFolders } from '../event/context.ts'
+import type { RunContext, RunFolders, RunScope } from '../event/context.ts'
+import { makesFile } from '../event/effects.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
 import { allRights, type Permission, type Rights } from '../event/permission.ts'
-import { createSources } from '../event/sources.ts'
+import { createSources, type RunSources } from '../event/sources.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
@@ -28,11 +28,11 @@ import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/choice.ts'
 import { resolveAgent } from '../pack/resolve.ts'
 import { recordChoices } from '../run/model-choices.ts'
-import { placeModelError } from '../run/model-place.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { mayAskModel, type Target } from '../run/target.ts'
+import type { Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
+import { withoutChanges } from './without-changes.ts'
 import { createRunEffects, type EffectParts, type Past, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
 import type { Surroundings } from './conduct.ts'
@@ -40,7 +40,7 @@ import type { Surroundings } from './conduct.ts'
 /** Model requests of this process that may be under way at once, over all runs. */
 const modelPool = createPool(1024)
 
-export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' | 'log'> {
+export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' | 'log' | 'isAttended'> {
   readonly id: string
   readonly bus: Bus
   readonly journal: RunJournal
@@ -49,13 +49,14 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly builtInDir: string
   readonly cwd: string
   readonly patienceMs: number
-  readonly dry: 'req' | 'res' | undefined
+  readonly dry: RunScope['dry']
   readonly sources: SourceRecorder
   readonly onEffect: EffectParts['onEffect']
   /** Who else watches what effects change. */
   readonly hooks: readonly EffectHook[]
   readonly past: Past | undefined
   readonly onRepeat: EffectParts['onRepeat']
+  readonly approver?: EffectParts['approver']
   /** Set when a recorded run is run again without anything outside. */
   readonly replay: Replay | undefined
 }
@@ -63,12 +64,12 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
 export interface WiredRun {
   /** What the target is run with: a prompt file of a pack is held to what that was granted. */
   readonly context: () => Promise<RunContext>
-  /** Rejects when a model that the main agent names cannot be asked, or has no price where dollars are limited. */
+  /** Rejects when what the file starts cannot be asked or started, or has no price where dollars are limited. */
   readonly checkModels: () => Promise<void>
 }
 
 /** Hides the secrets of the environment and of the settings. */
-export function maskFor({ settings }: Target, env: RunParts['env']): LiveMask {
+export function maskFor({ settings }: Pick<Target, 'settings'>, env: RunParts['env']): LiveMask {
   return createMask(env, secretsOf(settings, env))
 }
 
@@ -83,12 +84,23 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const { packRoots } = target
   const folders: RunFolders = { workspace, cwd, packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
   const permissionOf = (rights: Rights): Permission => createPermission(rights, folders)
-  const rights: Rights = { ...allRights, write: target.kind !== 'prompt' || target.settings.write_mode }
+  const mode = target.kind === 'prompt' ? target.settings.write_mode : true
+  const rights: Rights = { ...allRights, write: mode !== false, ...(mode === 'ask' ? { asks: true } : {}) }
   const permission = permissionOf(rights)
-  const hooks = [run.sources.hook(workspace), ...(log === undefined ? [] : [log.hook(workspace)]), ...run.hooks]
-  const effects =
+  const sources = createSources(executedFiles(target), (at, { path, hash }) =>
+    journal.note({ k: 'use', p: placeText(at), path, hash }),
+  )
+  for (const path of run.past?.madeFiles ?? []) sources.make(resolve(workspace, path))
+  const hooks = [
+    run.sources.hook(workspace),
+    madeFilesHook(sources, workspace),
+    ...(log === undefined ? [] : [log.hook(workspace)]),
+    ...run.hooks,
+  ]
+  const recorded =
     run.replay?.effects.under(permission) ??
     createRunEffects({ ...run, permission, budget: budgets, signal, events: bus.send, hooks })
+  const effects = dry === 'changes' ? withoutChanges(recorded, bus.send) : recorded
   const context: RunContext = {
     scope: {
       runId: run.id,
@@ -99,7 +111,10 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       isInstalled: false,
       ancestors: [],
       options: inheritedOptions(target.agentSettings, target.configSettings),
-      configOptions: inheritedOptions(target.configSettings, target.configSettings),
+      configOptions: {
+        ...defined({ model: target.settings.model }),
+        ...inheritedOptions(target.configSettings, target.configSettings),
+      },
       redoCount: 0,
       ...defined({ dry }),
     },
@@ -115,32 +130,28 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       signal,
       env,
       ...defined({ reads: log }),
-      sources: createSources(executedFiles(target), (at, { path, hash }) =>
-        journal.note({ k: 'use', p: placeText(at), path, hash }),
-      ),
+      sources,
     },
   }
   return {
     context: async () =>
       target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, context) : context,
-    checkModels: () => checkModels(target, { parts, dry }),
+    async checkModels() {
+      if (target.kind === 'agent' || dry === 'req') return
+      await (await import('../run/check-starts.ts')).checkStarts(target, parts)
+    },
   }
 }
 
-/** Without a name the model is chosen when it is asked; a limit in dollars has to know it now. */
-async function checkModels(
-  target: Target,
-  { parts, dry }: { readonly parts: AgentParts; readonly dry: RunParts['dry'] },
-): Promise<void> {
-  if (target.kind === 'agent' || !mayAskModel(target) || dry === 'req') return
-  const { settings, spec } = target
-  const { usd, unpriced } = settings.budget
-  const checked = await checkModelNames(settings, parts)
-  const problem = fatalProblem(checked)
-  if (problem !== undefined) throw await placeModelError(problem.error, problem.path, spec)
-  if (usd === undefined || unpriced === 'allow') return
-  const unnamed = settings.model === undefined ? [await parts.chooseModel(undefined)] : []
-  await refuseUnpriced([...unnamed, ...checked.usable], parts)
+/** Notes which files the run makes: its answers may change them without having been shown them. */
+function madeFilesHook(sources: RunSources, workspace: string): EffectHook {
+  return {
+    change(record, act) {
+      act()
+      if (makesFile(record, (path) => sources.made(resolve(workspace, path))))
+        sources.make(resolve(workspace, record.path))
+    },
+  }
 }
 
 function executedFiles(target: Target): readonly string[] {
@@ -154,15 +165,18 @@ function agentParts(
 ): AgentParts {
   const { settings } = target
   const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost } = run
+  const { isAttended = false } = run
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
   let prices: Promise<PriceList> | undefined
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   const choose = createModelChooser({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
+    prices: settings.prices,
     timeouts: timeoutsOf(settings),
     tableFile: join(builtInDir, 'models.toml'),
     signal,
+    isAttended,
     onNotice: (message) => bus.send([], { type: 'warning', message }),
   })
   return {

@@ -14,6 +14,8 @@ import type { ResumeOptions } from '../journal/resumed-effects.ts'
 export interface Past {
   /** Agent runs of the older epochs: their numbers are taken. */
   readonly agentRuns: number
+  /** Files that they made where nothing was, as records name them. */
+  readonly madeFiles: Iterable<string>
   /** What counts as spent already below a place. */
   readonly spentBelow: (place: string) => Required<Cost>
   /** The same effects, answered by the record as far as it goes. */
@@ -39,6 +41,7 @@ export interface EffectParts {
   readonly events: RunServices['events']
   readonly onEffect: EffectsOptions['onEffect'] & {}
   readonly hooks: readonly EffectHook[]
+  readonly approver?: EffectsOptions['approver'] | undefined
   /** Left out: the run begins. */
   readonly past: Past | undefined
   readonly onRepeat: ResumeOptions['onRepeat']

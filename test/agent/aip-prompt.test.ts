@@ -103,6 +103,13 @@ describe('the answer', () => {
     })
   })
 
+  it('has its content without white space at both ends', async () => {
+    const text = [' \u0085 é日😀\r\nx', ' \n\u3000']
+    const said = '# User\n\nHi\n'
+    const { outputs } = await world(said + aip({ Output: 'return ai_response.content' }), [{ text }]).run('a')
+    expect(outputs).toEqual(['é日😀\r\nx'])
+  })
+
   it('has no content when it is empty', async () => {
     const { outputs } = await world('# User\n\nHi\n' + aip({ Output: 'return { ai_response.content == nil }' }), [
       { text: [] },

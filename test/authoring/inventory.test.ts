@@ -18,7 +18,9 @@ const files = {
   'project/.baton/packs/ns/p/sub/main.lua': '-- A sub-agent.\n',
   'project/.baton/packs/ns/p/sub/part.aip': 'not an agent by a short name',
   'project/.baton/packs/ns/p/lua/module.lua': '',
-  'project/.baton/packs/ns/p/README.md': '',
+  'project/.baton/packs/ns/p/README.md': '# p\n\n+++\n',
+  'project/.baton/packs/ns/p/plan.md': '+++\ndescription = "Plans."\n+++\nDo it.\n',
+  'project/.baton/packs/ns/p/prompts/deep.md': '---\n# Goes deep.\n---\nDo it.\n',
   'user/ns/p/main.aip': 'The old one.\n',
 }
 
@@ -43,6 +45,8 @@ describe('the inventory', () => {
       ['built-in', 'lint', 'Lints.'],
       ['pack', 'ns@p', 'ns@p', 'The main one.'],
       ['pack', 'ns@p', 'ns@p/check', ''],
+      ['pack', 'ns@p', 'ns@p/plan.md', 'Plans.'],
+      ['pack', 'ns@p', 'ns@p/prompts/deep.md', 'Goes deep.'],
       ['pack', 'ns@p', 'ns@p/sub', 'A sub-agent.'],
       ['pack', 'ns@p', 'ns@p', 'The old one.'],
       ['pipeline', 'coder', 'Writes code.'],

@@ -43,8 +43,8 @@ describe('TOML', () => {
       b: 1.5,
       c: [true, 'x'],
       d: '1979-05-27',
-      e: '07:32:00.000',
-      f: '1979-05-27T07:32:00.000Z',
+      e: '07:32:00',
+      f: '1979-05-27T07:32:00Z',
       g: { h: { i: { j: '' } } },
     })
   })
@@ -66,6 +66,27 @@ describe('TOML', () => {
     [`a = ${'['.repeat(500)}${']'.repeat(500)}`, '1:8 the block nests a[0][0][0] deeper than 100 levels'],
   ])('refuses %.40j with line and column', async (block, message) => {
     expect(await failure('toml', block)).toBe(message)
+  })
+
+  it.each([
+    ['write_mode = tru', 'Write true or false.'],
+    ['write_mode = True', 'Write true or false.'],
+    ['write_mode = yes', 'Write true or false.'],
+    ['model = nil', 'TOML has no such value: remove the key.'],
+    ['model =', 'Write a value behind the =, or remove the key.'],
+    [
+      'temperature = .5',
+      'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no zero in front.',
+    ],
+    [
+      'temperature = 0,5',
+      'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no zero in front.',
+    ],
+    ['model = gpt-5-mini # cheap', 'Put text in quotes: model = "gpt-5-mini".'],
+    ['globs = [src/*.ts, "b"]', 'Put text in quotes: "src/*.ts".'],
+    ['day = 2026-13-45', 'Write a date as 2026-11-22 or 2026-11-22T10:30:00Z, or put it in quotes.'],
+  ])('says for %j what to write', async (line, hint) => {
+    await expect(read('toml', `a = 1\n${line}\n`)).rejects.toMatchObject({ hint })
   })
 
   it('counts lines in the whole file', async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { buildFolders, compileGlobs, listFiles } from '../../src/base/glob.ts'
+import { buildFolders, compileGlobs, globOrder, listFiles } from '../../src/base/glob.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 function paths(root: string, globs: readonly string[], baseDir = root): string[] {
@@ -83,11 +83,25 @@ describe('compileGlobs', () => {
   })
 
   it('knows the first and the last glob that matches', () => {
-    const matcher = compileGlobs(['**', '*.ts', '!x', 'a.*'])
-    expect([matcher.indexOf('a.ts', 'first'), matcher.indexOf('a.ts', 'last'), matcher.indexOf('b', 'last')]).toEqual([
-      0, 3, 0,
-    ])
-    expect(compileGlobs(['*.md']).indexOf('a.ts', 'first')).toBe(-1)
+    const rankOf = globOrder(['**', '*.ts', '!x', 'a.*'])
+    expect([rankOf('a.ts', 'first'), rankOf('a.ts', 'last'), rankOf('b', 'last')]).toEqual([0, 3, 0])
+    expect(globOrder(['*.md'])('a.ts', 'first')).toBe(-1)
+  })
+
+  it.each([
+    ['*.md', ['a.md', 'a/b.md', './a/b.md'], ['a.mdx', 'md']],
+    ['a?c', ['a/c', 'abc'], ['ac']],
+    ['[!x]b', ['/b', 'ab'], ['xb']],
+    ['**/a', ['a', 'x/a', 'x/y/a'], ['xa']],
+    ['a/**/b', ['a/b', 'a/x/b', 'a/x/y/b'], ['ab', 'axb']],
+    ['a/**', ['a/b', 'a/b/c'], ['b/a']],
+    ['{**/a,b}', ['a', 'x/a', 'b'], ['x/b']],
+    ['!a', ['!a'], ['b']],
+    ['\\*', ['*'], ['a']],
+  ])('lets wildcards of an order cross folders: %s', (glob, matched, others) => {
+    const rankOf = globOrder([glob])
+    expect(matched.filter((path) => rankOf(path, 'first') !== 0)).toEqual([])
+    expect(others.filter((path) => rankOf(path, 'first') === 0)).toEqual([])
   })
 
   it.each(['a[b', '{a,b', '{a,b}{c'])('refuses %s, which is not closed', (glob) => {

@@ -48,7 +48,7 @@ describe('parseJsonc', () => {
     ['{"a": 1,\n "b": }', 'expected a value but found "}" at line 2, column 7'],
     ['[1,,2]', 'expected a value but found ",2]" at line 1, column 4'],
     ['{"a": [1, 2', 'no ] for what opens here at line 1, column 7'],
-    ['{"a": "x\n"}', 'a string without its closing quote at line 1, column 7'],
+    ['{"a": "x\n}', 'a string without its closing quote at line 1, column 7'],
     ['"\\x41"', 'an unknown escape in a string at line 1, column 2'],
     ['[] []', 'expected the end of the text but found "[]" at line 1, column 4'],
     ['1e400', 'a number out of range at line 1, column 1'],

@@ -102,7 +102,7 @@ describe('what a run is shown with', () => {
   })
 
   it('has the result as it is in the file that gets it', () => {
-    expect(show({ toFile: true, outIsTerminal: true, errIsTerminal: true }).out).toBe(raw.out)
+    expect(show({ toFile: true, outIsTerminal: true, errIsTerminal: true }).out).toBe(raw.out.replace(/\n$/, ''))
   })
 })
 
@@ -119,6 +119,7 @@ it('says what a suspended run waits for, and how it is resumed', async () => {
   const report = {
     exitCode: 5,
     runId: '20261122-100000-abc',
+    hasActed: true,
     canResume: true,
     repeated: [],
     error: new BatonError('SUSPENDED', 'waiting for an approval: git push to sk-1'),

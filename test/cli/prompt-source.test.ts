@@ -5,12 +5,31 @@ import { promptSource, type PromptSource, readPromptInput } from '../../src/cli/
 
 const signal = new AbortController().signal
 
+type Io = Parameters<typeof promptSource>[1]
+
+function ioOf(io: Partial<Io> = {}): Io & { readonly said: string[] } {
+  const said: string[] = []
+  const input = (): Readable => {
+    throw new Error('stdin was asked for')
+  }
+  return { input, inputKind: () => 'none', signal, err: (text) => void said.push(text), said, ...io }
+}
+
 function source(
-  flags: { file?: string; prompt?: string; open?: boolean },
-  input = 'from stdin\n',
+  {
+    file = '',
+    prompt,
+    open = false,
+    stdin = false,
+  }: { file?: string; prompt?: string; open?: boolean; stdin?: boolean },
+  io: Io = ioOf({ input: () => Readable.from([Buffer.from('from stdin\n')]) }),
 ): Promise<PromptSource> {
-  const { file = '', prompt, open = false } = flags
-  return promptSource({ file, prompt, open }, { input: () => Readable.from([Buffer.from(input)]), signal })
+  return promptSource({ file, prompt, open, stdin, level: 'normal' }, io)
+}
+
+/** Standard input that gives these pieces. */
+function piped(...pieces: readonly (string | Uint8Array)[]): ReturnType<typeof ioOf> {
+  return ioOf({ input: () => Readable.from(pieces.map((piece) => Buffer.from(piece))), inputKind: () => 'pipe' })
 }
 
 describe('what baton run runs', () => {
@@ -30,14 +49,57 @@ describe('what baton run runs', () => {
     await expect(source(flags)).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining(message) })
   })
 
-  it('does not touch standard input for anything but -', async () => {
-    const input = (): Readable => {
-      throw new Error('stdin was asked for')
+  it('leaves standard input alone where it is a terminal, or nothing', async () => {
+    for (const inputKind of ['device', 'none'] as const) {
+      const io = ioOf({ inputKind: () => inputKind })
+      expect(await source({ file: 'a.md' }, io)).toEqual({ file: 'a.md' })
+      expect(await source({ prompt: 'Hi' }, io)).toEqual({ file: '-p', text: 'Hi' })
+      expect(io.said).toEqual([])
     }
-    await expect(
-      promptSource({ file: 'a.md', prompt: undefined, open: false }, { input, signal }),
-    ).resolves.toBeDefined()
-    await expect(promptSource({ file: '', prompt: 'x', open: false }, { input, signal })).resolves.toBeDefined()
+  })
+})
+
+describe('standard input as context', () => {
+  it.each(['pipe', 'socket', 'file'] as const)('is read beside -p when it is a %s', async (kind) => {
+    const io = { ...piped('a diff\n'), inputKind: () => kind }
+    expect(await source({ prompt: 'Review' }, io)).toEqual({ file: '-p', text: 'Review', stdin: 'a diff\n' })
+  })
+
+  it('is read beside a file when --stdin is given, and named where it is not', async () => {
+    const io = piped('a diff\n')
+    expect(await source({ file: 'a.md', stdin: true }, io)).toEqual({ file: 'a.md', stdin: 'a diff\n' })
+    expect(io.said).toEqual([])
+    expect(await source({ file: 'a.md' }, io)).toEqual({ file: 'a.md' })
+    expect(io.said.join('')).toContain('standard input is not read: add --stdin')
+  })
+
+  it('is nothing when it is empty, which is said where it was asked for', async () => {
+    const io = piped()
+    expect(await source({ prompt: 'Review' }, io)).toEqual({ file: '-p', text: 'Review' })
+    expect(io.said).toEqual([])
+    expect(await source({ file: 'a.md', stdin: true }, io)).toEqual({ file: 'a.md' })
+    expect(io.said.join('')).toContain('standard input is empty')
+  })
+
+  it('is refused when it is no text, or too large', async () => {
+    const unreadable = { code: 'FILE_UNREADABLE' }
+    await expect(source({ prompt: 'x' }, piped(Uint8Array.of(0, 1, 2)))).rejects.toMatchObject(unreadable)
+    await expect(source({ prompt: 'x' }, piped(Buffer.alloc(11e6, 'x')))).rejects.toMatchObject(unreadable)
+    await expect(source({ file: '-', stdin: true })).rejects.toMatchObject({ code: 'USAGE' })
+  })
+
+  it('is left, and named, when a pipe says nothing; one that has begun has all the time it needs', async () => {
+    const silent = new Readable({ read: () => undefined })
+    const slow = new Readable({ read: () => undefined })
+    slow.push('first ')
+    setTimeout(() => slow.push('last'), 3_200)
+    setTimeout(() => slow.push(null), 3_250)
+    const io = ioOf({ input: () => silent, inputKind: () => 'pipe' })
+    const other = ioOf({ input: () => slow, inputKind: () => 'pipe' })
+    const both = await Promise.all([source({ prompt: 'Review' }, io), source({ prompt: 'Review' }, other)])
+    expect(both.map(({ stdin }) => stdin)).toEqual([undefined, 'first last'])
+    expect(io.said.join('')).toContain('has said nothing for 3 s: it is not used')
+    expect([silent.destroyed, other.said]).toEqual([true, []])
   })
 })
 

@@ -82,6 +82,8 @@ describe('a run spec', () => {
       },
       timeouts: { connect_ms: 10_000, headers_ms: 30_000, stream_idle_ms: 300_000 },
       budget: { unpriced: 'deny' },
+      changes: { repair: 1, partial_is_success: false },
+      prices: {},
       providers: {},
       secrets: [],
       runs: {},
@@ -177,6 +179,8 @@ describe('layers', () => {
       'allow_run_on_task_fail = false (default)',
       'base_dir = "" (default)',
       'budget.unpriced = "deny" (default)',
+      'changes.partial_is_success = false (default)',
+      'changes.repair = 1 (default)',
       'fallback_models = [] (default)',
       'file_content_mode = "udiffx" (default)',
       'gateway = {"base_url":"http://g/v1"} (BATON_GATEWAY_URL)',
@@ -222,11 +226,11 @@ describe('settings after a chain', () => {
 
   it('take request keys from the params alone and keep the frame', async () => {
     const spec = await load({ files })
-    const settings = settingsFor(spec, { temperature: 0.5, context_globs: ['b'], base_dir: '', tone: 1 })
+    const settings = settingsFor(spec)({ temperature: 0.5, context_globs: ['b'], base_dir: '', tone: 1 })
     expect(settings).toMatchObject({ model: 'workspace', temperature: 0.5, globs: { context: ['b'] } })
     expect(settings.seed).toBeUndefined()
     expect(settings.base_dir).toBe(join(spec.workspace, 'src'))
-    expect(settingsFor(spec, spec.params)).toStrictEqual(spec.settings)
+    expect(settingsFor(spec)(spec.params)).toStrictEqual(spec.settings)
   })
 
   it('give up the right to write and money, and never take them', async () => {
@@ -234,26 +238,26 @@ describe('settings after a chain', () => {
       files: { 'p.md': '+++\nwrite_mode = true\nbudget = { usd = 2.0, calls = 9 }\n+++\nDo it.\n' },
       overrides: ['budget.usd=1'],
     })
-    const { write_mode: writes, budget } = settingsFor(spec, { write_mode: false, budget: { usd: 0.5, calls: 99 } })
+    const { write_mode: writes, budget } = settingsFor(spec)({ write_mode: false, budget: { usd: 0.5, calls: 99 } })
     expect({ writes, budget }).toEqual({ writes: false, budget: { usd: 0.5, calls: 9, unpriced: 'deny' } })
-    expect(settingsFor(spec, { budget: { usd: 1.5, tokens: 1 } }).budget).toEqual(spec.settings.budget)
+    expect(settingsFor(spec)({ budget: { usd: 1.5, tokens: 1 } }).budget).toEqual(spec.settings.budget)
   })
 
   it('let -m and BATON_MODEL win', async () => {
-    expect(settingsFor(await load({ files, model: 'm' }), { model: 'chain' }).model).toBe('m')
-    expect(settingsFor(await load({ files, env: { BATON_MODEL: 'e' } }), { model: 'chain' }).model).toBe('e')
-    expect(settingsFor(await load({ files }), { model: null }).model).toBe('workspace')
+    expect(settingsFor(await load({ files, model: 'm' }))({ model: 'chain' }).model).toBe('m')
+    expect(settingsFor(await load({ files, env: { BATON_MODEL: 'e' } }))({ model: 'chain' }).model).toBe('e')
+    expect(settingsFor(await load({ files }))({ model: null }).model).toBe('workspace')
   })
 
   it('name a wrong value', async () => {
     const spec = await load({ files })
-    expect(() => settingsFor(spec, { temperature: 'hot' })).toThrow(
+    expect(() => settingsFor(spec)({ temperature: 'hot' })).toThrow(
       '"temperature" must be a number from 0 to 2, not "hot"',
     )
-    expect(() => settingsFor(spec, { file_content_mode: 'half' })).toThrow(
+    expect(() => settingsFor(spec)({ file_content_mode: 'half' })).toThrow(
       '"file_content_mode" must be one of "udiffx", "whole", "search_replace_auto"',
     )
-    expect(() => settingsFor(spec, { context_globs: ['../x'] })).toThrow(
+    expect(() => settingsFor(spec)({ context_globs: ['../x'] })).toThrow(
       'context_globs[0]: the glob "../x" leaves base_dir',
     )
   })
@@ -360,7 +364,7 @@ describe('config files', () => {
       baton.toml
       > 2 | model = x
           |         ^
-      Put text in quotes: model = "gpt-5-mini"."
+      Put text in quotes: model = "x"."
     `)
   })
 

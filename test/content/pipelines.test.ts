@@ -94,7 +94,7 @@ describe('the pipelines', () => {
       () => '',
       () => ({}),
     )
-    const { code, stdout } = await made.run('explain-repo.md')
+    const { code, stdout } = await made.run('explain-repo.md', '-m', 'offline::extractive')
     expect(code).toBe(0)
     expect(stdout).toContain('### README.md:')
     expect(stdout).toMatch(/References: \d+ checked, all exist\./)

@@ -7,6 +7,21 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { baton, type BatonResult, jsonLines, root, snapshot } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
+it('names for completion wait for no pipe, and leave out what a shell would read otherwise', async () => {
+  const cwd = tempTree({
+    '.git/HEAD': '',
+    '.baton/packs/ns/p/main.aip': '',
+    'agents/fine.aip': '',
+    'agents/x$(id).aip': '',
+    'agents/two words.aip': '',
+  })
+  spawnSync('mkfifo', ['.baton/packs/ns/p/pack.toml', 'agents/pipe.aip'], { cwd })
+  const { code, stdout } = await baton(['list', '--names'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout.split('\n')).toEqual(expect.arrayContaining(['agents/fine.aip', 'ns@p']))
+  expect(stdout).not.toMatch(/[$() ]/)
+})
+
 describe('a new project', () => {
   const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'README.md': '# Tokens\n\nA token lives an hour.\n' })
   const made: { [name: string]: BatonResult } = {}

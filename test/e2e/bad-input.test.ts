@@ -168,7 +168,7 @@ describe('paths that leave the workspace', () => {
     }))
   it('a glob, by a link', () =>
     refuses({
-      files: prompt('context_globs = ["link/*.txt"]'),
+      files: prompt('context_globs = ["link/*.txt"]\nmodel = "offline::extractive"'),
       prepare: link,
       code: 2,
       message: 'link',

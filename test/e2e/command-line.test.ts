@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { baton, jsonLines, root } from '../helpers/baton.ts'
@@ -31,10 +32,11 @@ describe('baton', () => {
   it.each([
     [['run'], 'name a file to run'],
     [[], 'name a file to run'],
-    [['run', 'a.md', '--nope'], 'Unknown argument'],
+    [['run', 'a.md', '--nope'], 'unknown flag --nope'],
     [['a.md', '--modle', 'x'], 'hint: Did you mean --model? See baton --help.'],
+    [['a.md', '--max-csot', '1'], 'error: unknown flag --max-csot\nhint: Did you mean --max-cost?'],
     [['resume', '--lats'], 'hint: Did you mean --last? See baton resume --help.'],
-    [['a.md', '-m'], 'Not enough arguments following: m'],
+    [['a.md', '-m'], '-m needs a value'],
     [['a.md', '-v', '-q'], 'mutually exclusive'],
     [['a.md', '-m', ''], '-m is empty'],
     [['-'], 'standard input is empty'],
@@ -44,7 +46,7 @@ describe('baton', () => {
     [['/dev/null'], '/dev/null'],
     [['a.md', '-m', 'a', '-m', 'b'], 'more than once'],
     [['a.md', '-c', 'modle=x'], 'modle'],
-    [['a.md', '--dry', 'all'], 'Choices: "req", "res"'],
+    [['a.md', '--dry', 'all'], '--dry is req, res or changes, not "all"'],
   ])('refuses %j with exit 2, a hint, and nothing on stdout', async (args, message) => {
     const { code, stdout, stderr } = await baton(args, { cwd: tempTree({ 'a.md': 'Hi\n' }) })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -78,12 +80,10 @@ describe('baton', () => {
     expect(stdout.match(/^==> .* <==$/gm)).toEqual(['==> one <==', '==> two words <=='])
   })
 
-  it('says on stderr that no model is configured, and answers', async () => {
+  it('ends with exit code 3 when no model is configured and nobody looks on', async () => {
     const { stdout, stderr, code } = await baton(['ask.md'], { cwd: tempTree({ 'ask.md': 'Hi\n' }) })
-    expect(code).toBe(0)
-    expect(stderr).toMatch(/^warning no model is configured: .*-m.*OPENAI_API_KEY/)
-    expect(stderr.trim().split('\n')).toHaveLength(1)
-    expect(stdout).not.toBe('')
+    expect([code, stdout]).toEqual([3, ''])
+    expect(stderr).toMatch(/^error: no model is configured: .*\nhint: .*-m.*OPENAI_API_KEY.*offline::extractive/)
   })
 
   it('skips a file without an instruction: exit 0 and a hint', async () => {
@@ -122,6 +122,21 @@ describe('baton', () => {
     expect(stdout).not.toContain('opensesame')
   })
 
+  it('gives an answer byte for byte to a pipe and to --output, and hides secrets everywhere else', async () => {
+    const text = ' \n one opensesame\t\r\n\u001b[31mred\u001b[0m \u202e \n\n  end'
+    const server = await startModelServer(() => ({ text, chunks: [text] }))
+    const folder = tempTree({ '.git/HEAD': 'x', 'ask.md': '+++\nmodel = "m"\nsecrets = ["PASS_PHRASE"]\n+++\nHi\n' })
+    const env = { PASS_PHRASE: 'opensesame', BATON_GATEWAY_URL: server.url }
+    const piped = await baton(['ask.md'], { cwd: folder, env })
+    const events = await baton(['ask.md', '--json', '--output', 'out.txt'], { cwd: folder, env })
+    await server.close()
+    // the line that it ends with is ended
+    expect([piped.code, piped.stdout]).toEqual([0, `${text}\n`])
+    expect([events.code, readFileSync(join(folder, 'out.txt'), 'utf8')]).toEqual([0, text])
+    expect(events.stdout).toContain('«secret:PASS_PHRASE»')
+    expect([events.stdout.includes('opensesame'), piped.stderr.includes('opensesame')]).toEqual([false, false])
+  })
+
   it('takes -f from the current folder, for agents and prompt files', async () => {
     const folder = tempTree({
       '.git/HEAD': 'x',
@@ -150,11 +165,11 @@ describe('baton', () => {
     })
   })
 
-  it('says where its state cannot be kept', async () => {
+  it('says where its state cannot be kept, and runs', async () => {
     const folder = tempTree({ 'a.lua': 'return 1' })
     const { code, stderr } = await baton(['a.lua'], { cwd: folder, env: { BATON_HOME: '/proc/baton' } })
-    expect(code).toBe(1)
-    expect(stderr).toContain('cannot be written')
+    expect(code).toBe(0)
+    expect(stderr).toContain('this run is not recorded and cannot be resumed')
   })
 
   it('goes on when nobody reads its messages', () => {

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ErrorCode, BatonError, exitCodes } from '../../src/base/error.ts'
 import { reserved } from '../../src/config/keys.ts'
-import { exitCodeOf } from '../../src/event/exit-code.ts'
+import { eventJsonSchema } from '../../src/event/event.ts'
+import { exitCodeOf, exitCodesText, exitMeanings } from '../../src/event/exit-code.ts'
 import { hostModules } from '../../src/script/host/index.ts'
 import { commandTable } from '../../src/cli/command-table.ts'
 import { globalFlagSpecs } from '../../src/cli/command.ts'
@@ -312,6 +313,23 @@ function sectionOf(text: string, name: string): string {
   const label = name === '' ? 'globals' : `\`${name}\``
   return text.split('\n').find((line) => line.startsWith(`| ${label} |`)) ?? ''
 }
+
+it('one table of exit codes is in the help, the documents, the events and the code', async () => {
+  const table = Object.entries(exitMeanings)
+  const rows = [...read('docs/output-and-exit-codes.md').matchAll(/^\| (\d+) \| ([^|]*) \|$/gm)]
+  expect(rows.map(([, code]) => code)).toEqual(table.map(([code]) => code))
+  for (const [, code = '', text = ''] of rows)
+    expect(text.startsWith(exitMeanings[Number(code)] ?? '?'), code).toBe(true)
+
+  const ofRuns = exitCodesText('of failed runs')
+  expect(/^\| `exit_code` \| number \| (1 .*) \|$/m.exec(read('docs/events.md'))?.[1]).toBe(ofRuns)
+  expect(JSON.stringify(eventJsonSchema())).toContain(exitCodesText('all'))
+  for (const code of new Set(Object.values(exitCodes))) expect(table.map(([known]) => Number(known))).toContain(code)
+  for (const file of ['src/process.ts', 'src/main.ts', 'src/base/error.ts', 'src/cli/commands/test.ts']) {
+    const named = [...read(file).matchAll(/(?:SIG\w+: |exitCode = |closedPipe = |testsFailed = )(\d+)/g)]
+    for (const [, code = ''] of named) expect(exitMeanings[Number(code)], `${file}: ${code}`).toBeDefined()
+  }
+})
 
 it('docs/output-and-exit-codes.md names every error code with its exit code', () => {
   const codes = Object.keys(exitCodes)

@@ -9,8 +9,8 @@ import { useTrials } from '../helpers/durable/use-trials.ts'
 const modes = ['before', 'half', 'after'] as const
 
 /** Spread over all operations of a run; see the test of their number. */
-const spread: readonly Disturbance[] = Array.from({ length: 20 }, (_, index) => ({
-  at: 1 + Math.floor(index * 5.2),
+const spread: readonly Disturbance[] = Array.from({ length: 10 }, (_, index) => ({
+  at: 1 + index * 29,
   when: modes[index % modes.length] ?? 'before',
 }))
 
@@ -34,7 +34,7 @@ const points = [...spread, ...delicate].map((disturb): Try => ({ at: JSON.string
 const trials = useTrials(points)
 
 it('spreads its points over all operations on the journal', () => {
-  expect(points).toHaveLength(32)
+  expect(points).toHaveLength(22)
   const last = spread.at(-1)?.at ?? 0
   expect(last).toBeLessThan(trials.operations())
   expect(last).toBeGreaterThan(trials.operations() * 0.75)

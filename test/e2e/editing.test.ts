@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -16,7 +17,7 @@ async function world(files: { readonly [path: string]: string }, script: ModelSc
   const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
   const server = await startModelServer(script)
   onTestFinished(() => server.close())
-  const env = { BATON_GATEWAY_URL: server.url }
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({}) }
   return {
     folder,
     server,
@@ -58,8 +59,8 @@ describe('the changes of an answer', () => {
     expect(stdout).toBe('I changed the greeting.\n\nDone.\n')
     expect(read('src/a.js')).toBe("const text = 'bonjour'\nconsole.log(text)\n")
     expect(read('docs/new.md')).toBe('# New\n')
-    expect(stderr).toContain('patch  src/a.js')
-    expect(stderr).toContain('new    docs/new.md')
+    expect(stderr).toContain('patch    src/a.js')
+    expect(stderr).toContain('new      docs/new.md')
     expect(server.requests[0]?.body?.messages[0]?.content).toContain('FILE_CHANGES')
   })
 
@@ -76,25 +77,72 @@ describe('the changes of an answer', () => {
 
   it('are all left out when one of them does not fit, and the run fails', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
-    const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: wrong }])
+    const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, () => ({ text: wrong }))
     const before = snapshot(folder)
     const { code, stdout, stderr } = await run('ask.md')
     expect(code).toBe(1)
     expect(stdout).toBe('')
     expect(stderr).toContain("the answer's file changes were not applied: src/a.js:")
-    expect(stderr).toContain('No file was changed.')
+    expect(stderr).toContain('Nothing of this answer was applied.')
+    expect(stderr).toContain('@@ does not fit src/a.js\n-const nothing = like_it()\n')
+    expect(stderr).toMatch(/^resume: baton resume \S+ {2}# asks for a new answer$/m)
     expect(snapshot(folder)).toEqual(before)
   })
 
   it('are carried out as far as they go with partial', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const files = { 'ask.md': front('partial = true\n'), 'src/a.js': source }
-    const { run, read } = await world(files, [{ text: wrong }])
-    const { code, stderr } = await run('ask.md')
-    expect(code).toBe(0)
+    const { run, read, folder } = await world(files, () => ({ text: wrong }))
+    const { code, stdout, stderr } = await run('ask.md')
+    expect([code, stdout]).toEqual([1, 'I changed the greeting.\n\nDone.\n'])
     expect(read('src/a.js')).toBe(source)
     expect(read('docs/new.md')).toBe('# New\n')
-    expect(stderr).toContain('failed src/a.js')
+    expect(stderr).toContain('failed   src/a.js: 1 of 1 hunks failed')
+    expect(stderr).toContain('error: a file change was left out: the answer is not applied as a whole\n')
+    // it would come to the same end
+    expect(stderr).not.toContain('baton resume')
+
+    rmSync(join(folder, 'docs/new.md'))
+    const again = await run('ask.md', '-q', '-c', 'changes.partial_is_success=true')
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('failed   src/a.js')])
+  })
+
+  it('are shown by --dry changes, with what scripts would change, and nothing is written', async () => {
+    const files = {
+      'ask.md': front('sub_agents = ["write.lua", { name = "after.lua", stage = "post_task" }]\n'),
+      'write.lua': 'aip.file.save("out.txt", "x")\nreturn nil',
+      'after.lua': 'print("came behind")',
+      'src/a.js': source,
+    }
+    const { run, folder } = await world(files, () => ({ text: patch }))
+    const before = snapshot(folder)
+    const { code, stdout, stderr } = await run('ask.md', '--dry', 'changes')
+    expect([code, snapshot(folder)]).toEqual([0, before])
+    expect(stdout).toMatch(/^diff --git a\/src\/a.js b\/src\/a.js\n/)
+    expect(stdout).toContain("-const text = 'hello'\n+const text = 'bonjour'\n")
+    expect(stderr).toContain('not done in a dry run, and not previewed: write out.txt')
+    expect(stderr).not.toContain('came behind')
+    // git takes it
+    const applied = spawnSync('git', ['apply', '-'], { cwd: folder, input: stdout, encoding: 'utf8' })
+    expect(applied.stderr).toBe('')
+    expect(snapshot(folder)).toMatchObject({ 'docs/new.md': '# New\n' })
+  })
+
+  it('that did not fit are asked for anew by a resume, which pays for no finished task again', async () => {
+    const files = { 'ask.md': front('input_concurrency = 1\nallow_run_on_task_fail = true\n'), 'src/a.js': source }
+    const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
+    const { run, read, server } = await world(files, (_, index) => ({
+      text: ['Fine.', wrong, wrong, patch][index] ?? '',
+    }))
+    const first = await run('ask.md', '-i', 'one', '-i', 'two')
+    expect([first.code, read('src/a.js'), server.requests.length]).toEqual([1, source, 3])
+
+    const { code, stdout } = await run('resume', '--last')
+    expect([code, server.requests.length]).toEqual([0, 4])
+    expect(stdout).toContain('Fine.')
+    expect(read('src/a.js')).toContain('bonjour')
+    // nothing is left of the answers that did not fit
+    expect(server.requests[3]?.body?.messages).toEqual(server.requests[1]?.body?.messages)
   })
 
   it('never reach the prompt file, an agent, config or git, whatever they are named', async () => {
@@ -114,7 +162,7 @@ describe('the changes of an answer', () => {
         'src/a.js': source,
         'agents/plan.lua': 'return nil',
       }
-      const { run, folder } = await world(files, [{ text }])
+      const { run, folder } = await world(files, () => ({ text }))
       symlinkSync('/tmp', join(folder, 'link'))
       const before = snapshot(folder)
       const { code, stderr } = await run('ask.md')
@@ -128,7 +176,7 @@ describe('the changes of an answer', () => {
     'never reach a repository below a folder: %s',
     async (directive) => {
       const files = { 'ask.md': front(), 'src/a.js': source, 'lib/vendor/.git/HEAD': 'x', 'lib/b.js': '' }
-      const { run, folder } = await world(files, [{ text: `<FILE_CHANGES>\n${directive}\n</FILE_CHANGES>` }])
+      const { run, folder } = await world(files, () => ({ text: `<FILE_CHANGES>\n${directive}\n</FILE_CHANGES>` }))
       const before = snapshot(folder)
       const { code, stderr } = await run('ask.md')
       expect(code).toBe(1)
@@ -155,7 +203,7 @@ describe('the changes of an answer', () => {
     expect(read('src/a.py')).toBe('def a():\n    x = 2\n\ndef b():\n    x = 1\n')
   })
 
-  it('that make a file again which was deleted meanwhile are asked for once more', async () => {
+  it('that make a file again which was deleted meanwhile are sent back', async () => {
     const whole = `<FILE_CHANGES>\n<FILE_NEW file_path="src/a.js">\nwhole()\n</FILE_NEW>\n</FILE_CHANGES>`
     const { run, read, folder, server } = await world({ 'ask.md': front(), 'src/a.js': source }, (_, index) => {
       if (index === 0) rmSync(join(folder, 'src/a.js'))
@@ -163,13 +211,15 @@ describe('the changes of an answer', () => {
     })
     const { code, stderr } = await run('ask.md')
     expect(code).toBe(0)
-    expect(stderr).toContain('src/a.js changed meanwhile: the model is asked once more')
+    expect(stderr).toContain(
+      'the model is asked to correct its file changes: src/a.js was deleted while the model answered',
+    )
     expect(server.requests).toHaveLength(2)
-    expect(server.requests[1]?.body?.messages.at(-1)?.content).toContain('src/a.js was deleted')
+    expect(server.requests[1]?.body?.messages.at(-1)?.content).toContain('src/a.js: it was deleted')
     expect(read('src/a.js')).toBe('whole()\n')
   })
 
-  it('that replace a file which changed meanwhile are asked for once more, with its new content', async () => {
+  it('that replace a file which changed meanwhile are sent back with its new content', async () => {
     const whole = (text: string): string =>
       `<FILE_CHANGES>\n<FILE_NEW file_path="src/a.js">\n${text}\n</FILE_NEW>\n</FILE_CHANGES>`
     const { run, read, folder, server } = await world({ 'ask.md': front(), 'src/a.js': source }, (_, index) => {
@@ -288,12 +338,12 @@ describe('rights and secrets', () => {
 
   it('a file that was never shown is neither replaced nor sent', async () => {
     const text = newFile.replace('n.txt', '.env')
-    const { run, read, server } = await world({ 'ask.md': front(), 'src/a.js': source, '.env': 'KEY=value\n' }, [
-      { text },
-    ])
+    const files = { 'ask.md': front(), 'src/a.js': source, '.env': 'KEY=value\n' }
+    const { run, read, server } = await world(files, () => ({ text }))
     const { code, stderr } = await run('ask.md')
-    expect([code, server.requests.length]).toEqual([1, 1])
-    expect(stderr).toContain('.env would be replaced without having been shown')
+    expect([code, server.requests.length]).toEqual([1, 2])
+    expect(JSON.stringify(server.requests)).not.toContain('KEY=value')
+    expect(stderr).toContain('.env would be changed without having been shown')
     expect(read('.env')).toBe('KEY=value\n')
   })
 
@@ -403,7 +453,7 @@ Say.
 
   it('keeps an answer whose changes did not fit', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
-    const { run, read } = await world({ 'ask.md': `${front()}\n====\n`, 'src/a.js': source }, [{ text: wrong }])
+    const { run, read } = await world({ 'ask.md': `${front()}\n====\n`, 'src/a.js': source }, () => ({ text: wrong }))
     expect((await run('ask.md')).code).toBe(1)
     expect(read('ask.md')).toContain('error: the answer')
     expect(read('ask.md')).toContain('like_it()')

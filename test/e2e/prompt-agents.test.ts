@@ -57,7 +57,7 @@ Rewrite it.
   }
   const answers = { 'Which tone?\n\nAs TOML.': '```toml\ntone = "calm"\n```' }
   const ran = await run({ files, answers }, 'ask.md', '-m', 'main')
-  expect(ran.stderr).toBe('')
+  expect(ran.stderr).toMatch(/^1 file changed · .*\n$/)
   expect(ran.code).toBe(0)
   expect(ran.stdout).toBe('[Rewrite it.\n\n[Plan it.]\n\nTone: calm]\n')
   expect(ran.requests.map(({ model }) => model)).toEqual(['own', 'planner', 'main', 'm'])

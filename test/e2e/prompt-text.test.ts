@@ -83,6 +83,6 @@ describe('--output and --output-schema', () => {
     const run = await baton(['a.lua', '--json', '--output', 'out.txt'], { cwd })
     expect(run.code).toBe(0)
     expect(jsonLines(run.stdout).at(-1)).toMatchObject({ type: 'run.completed' })
-    expect(snapshot(cwd)['out.txt']).toBe('seen\nout\n')
+    expect(snapshot(cwd)['out.txt']).toBe('seen\nout')
   })
 })

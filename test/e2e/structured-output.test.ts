@@ -54,6 +54,20 @@ it('fails after two corrections, saying what is still wrong', async () => {
   expect(stderr).toContain('stars')
 })
 
+it('is asked anew by a resume of a run whose answers did not fit', async () => {
+  const server = await startModelServer((_, index) => ({
+    text: index < 3 ? '{"name":"Baton"}' : '{"name":"B","stars":2}',
+  }))
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': ask(schema) })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({}) }
+  const first = await baton(['ask.md'], { cwd, env })
+  expect(first.stderr).toContain('# asks for a new answer')
+  const { code, stdout } = await baton(['resume', '--last'], { cwd, env })
+  expect([code, server.requests.length]).toEqual([0, 4])
+  expect(JSON.parse(stdout)).toEqual({ name: 'B', stars: 2 })
+})
+
 it('reads the schema from a file, and a schema that is none is an error before anything runs', async () => {
   const good = { 'ask.md': ask('"answer.json"'), 'answer.json': '{ "type": "array", "items": { "type": "integer" } }' }
   expect((await run(good, [{ text: '[1, 2]' }])).stdout).toBe('[\n  1,\n  2\n]\n')

@@ -29,7 +29,10 @@ const defaultLua = {
 
 export const builtInDir = join(import.meta.dirname, '../../agents')
 
-const scripts = createScriptLoader(defaultLua)
+const scripts = {
+  lua54: createScriptLoader(defaultLua),
+  fengari: createScriptLoader({ ...defaultLua, engine: 'fengari' }),
+}
 
 /** What an agent gave, whatever its kind and end. */
 export interface AgentEnd {
@@ -52,6 +55,7 @@ export interface AgentWorld {
 
 export interface WorldOptions {
   readonly provider?: FakeProvider
+  readonly engine?: keyof typeof scripts
   readonly signal?: AbortSignal
   /** Places for model requests, of all agents together. */
   readonly requestsAtOnce?: number
@@ -62,13 +66,13 @@ export interface WorldOptions {
 /** A workspace with these files in which agents run for real: the Lua engine, the host modules, a journal in memory. */
 export function agentWorld(
   files: { readonly [path: string]: string },
-  { provider, signal, requestsAtOnce = 8, overrides = [] }: WorldOptions = {},
+  { provider, signal, engine = 'lua54', requestsAtOnce = 8, overrides = [] }: WorldOptions = {},
 ): AgentWorld {
   const folder = tempTree(files)
   const packRoots = [join(folder, '.aipack/pack/custom')]
   const agents = createAgentExecutor({
     agentRunsBefore: 0,
-    scripts,
+    scripts: scripts[engine],
     chooseModel: async (name) => ({
       provider: provider ?? createFakeProvider([]),
       model: name ?? 'fake',

@@ -105,7 +105,7 @@ export function createMemoryStore({ now, mask = noMask, owners = processOwners }
         begin()
         return journal.append(entry)
       },
-      fenced: async () => kept.newestEpoch > epoch,
+      fenced: () => kept.newestEpoch > epoch,
     }
   }
 

@@ -104,6 +104,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
       index === undefined
         ? undefined
         : {
+            madeFiles: [],
             agentRuns: 0,
             spentBelow: () => ({ calls: 0, tokens: 0, usd: 0 }),
             around: (live, { onRepeat, onRecall }) =>
@@ -113,7 +114,6 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
                 live,
                 onRepeat,
                 onRecall,
-                stateOf: () => 'before',
                 onShow: () => {},
                 usesCurrent: false,
               }),

@@ -5,13 +5,14 @@ import type { Effects } from '../../src/event/effects.ts'
 import { part, type Place, task } from '../../src/event/place.ts'
 import type { RunJournal } from '../../src/journal/journal.ts'
 import { openRun } from '../../src/journal/store.ts'
-import type { OwnerPort } from '../../src/journal/owner.ts'
+import { type OwnerPort, processOwners } from '../../src/journal/owner.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { effectOf, openGate, placeAt, spentOf } from '../helpers/effects.ts'
 
 /** A process that is gone. */
 const dead: OwnerPort = {
-  self: () => ({ pid: 2 ** 22 + 1, start: 'ticks:1', boot: 'another', host: 'host' }),
+  self: () => ({ ...processOwners.self(), pid: 2 ** 22 + 1, start: 'ticks:1' }),
+  isVisible: () => true,
   isAlive: () => Promise.resolve(false),
 }
 

@@ -34,7 +34,6 @@ async function resume(records: readonly JournalRecord[]): Promise<Resumed> {
     index: await indexRun(openMemoryRecords(records, noMask), { keeps: 'unfinished' }),
     journal,
     live: createEffects({ ...openGate, journal, signal: new AbortController().signal }),
-    stateOf: () => 'before',
     onRepeat: () => {},
     onRecall: () => {},
     onShow: () => {},

@@ -146,7 +146,7 @@ describe('damage', () => {
       writeFileSync(blob, wrong)
       await expect(readValue(value, { folder, mask: noMask })).rejects.toMatchObject({
         code: 'JOURNAL_FAILED',
-        message: `${blob} is not what the journal recorded`,
+        message: `${blob}, which holds a recorded value, is not as it was written`,
       })
     }
     unlinkSync(blob)

@@ -5,9 +5,9 @@ import { openMemoryRecords } from '../helpers/memory-journal.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects, type Repeated } from '../../src/journal/resumed-effects.ts'
-import { choose, indexRun } from '../../src/journal/run-index.ts'
+import { indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
-import { uncertainEffects } from '../../src/journal/uncertain.ts'
+import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
 import { type Part, randomProgram, type Value } from './fixtures/random-program.ts'
 import { createRandom, type Random } from '../helpers/random.ts'
 import { Killed, runPart, stateIn, type World } from './fixtures/random-run.ts'
@@ -40,7 +40,7 @@ async function live({ program, world, records, lives, random }: Process): Promis
   const answered = new Set([...place('obs', 'ok'), ...place('ended', 'ok')])
   const ends = new Set(
     before.flatMap((one) => {
-      if (one.k === 'choice') return [one.of.join('.')]
+      if (one.k === 'choice') return one.by === 'disk' && one.choice === 'redo' ? [] : [one.of.join('.')]
       return one.k === 'ended' ? [`${one.e}.${one.s}`] : []
     }),
   )
@@ -63,21 +63,19 @@ async function live({ program, world, records, lives, random }: Process): Promis
   })
   const effects = createEffects({ ...openGate, journal, signal: new AbortController().signal })
   const index = await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
-  const stateOf = stateIn(world)
 
   try {
-    for (const uncertain of uncertainEffects(index, stateOf)) {
-      const [e, n] = uncertain.id.split('.').map(Number) as [number, number]
-      const choice = world.done.includes(`command ${uncertain.place}`) ? 'done' : 'redo'
-      journal.note({ k: 'choice', p: uncertain.place, of: [e, n], choice })
-      choose(index.tree.make(uncertain.place), choice)
-      if (choice === 'redo') redone.add(uncertain.place)
-    }
+    const { found, uncertain } = unendedEffects(index, { stateOf: stateIn(world), presentText: () => '' })
+    const chosen = uncertain.map(({ id, place: at }) => {
+      const choice = world.done.includes(`command ${at}`) ? ('done' as const) : ('redo' as const)
+      return { id, place: at, choice }
+    })
+    for (const { place: at, choice } of chosen) if (choice === 'redo') redone.add(at)
+    recordChoices([...found, ...chosen], journal, index)
     const resumed = createResumedEffects({
       index,
       journal,
       live: effects,
-      stateOf,
       usesCurrent: false,
       onRepeat: (one) => repeated.push(one),
       onRecall: () => undefined,

@@ -7,6 +7,8 @@ import { createMemoryJournal } from '../../src/journal/memory.ts'
 import type { Entry, JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects, type ResumeOptions } from '../../src/journal/resumed-effects.ts'
 import { createMask, noMask, type SecretMask } from '../../src/journal/secrets.ts'
+import type { ChangeState } from '../../src/journal/tree.ts'
+import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, failed, failure, indexOf, obs, started } from './fixtures/records.ts'
 import { placeAt, type AnyEffect, openGate, effectOf } from '../helpers/effects.ts'
 
@@ -23,7 +25,9 @@ interface Resumed {
   readonly acts: string[]
 }
 
-interface Setup extends Partial<Pick<ResumeOptions, 'stateOf' | 'usesCurrent'>> {
+interface Setup extends Partial<Pick<ResumeOptions, 'usesCurrent'>> {
+  /** What the disk shows of file changes without an end. */
+  readonly stateOf?: () => ChangeState
   readonly mask?: SecretMask
 }
 
@@ -38,11 +42,12 @@ async function resume(
   const stale: string[] = []
   const journal = createMemoryJournal({ epoch: epochs.length + 1, mask, keep: (record) => records.push(record) })
   const live = createEffects({ ...openGate, journal, signal: new AbortController().signal })
+  const { found } = unendedEffects(index, { stateOf, presentText: () => '' })
+  recordChoices(found, journal, index)
   const effects = createResumedEffects({
     index,
     journal,
     live,
-    stateOf,
     usesCurrent,
     onRepeat: ({ id, place, kind }) => repeated.push(`${id} ${kind} ${place}`),
     onRecall: () => {},
@@ -62,6 +67,7 @@ const print = (request: Json): { readonly fp: string } => ({ fp: fingerprint(req
 const modelStart = started('s#0', print(model.request))
 const commandStart = started('s#0', { kind: 'command', repeat: 'unsafe', ...print('rm') })
 const fileStart = started('s#0', { kind: 'file', ...print(change), request: { ...change, before: null, after: 'ff' } })
+const otherStart = { kind: 'file', request: { ...change, path: 'b', before: null, after: 'ff' } } as const
 const choice = (word: 'redo' | 'done' | 'fail' | 'found'): Entry => ({
   k: 'choice',
   p: 's#0',
@@ -179,13 +185,13 @@ table('a change of a file', write, [
   ['counts as done by choice', [[fileStart], [choice('done')]], true, []],
   ['counts as done when it was found so', [[fileStart], [choice('found')]], true, []],
   ['counts as failed by choice', [[fileStart], [choice('fail')]], 'SCRIPT_FAILED', []],
-  ['diverges by its path', [[started('s#0', { kind: 'file', ...print({ op: 'write', path: 'b' }) })]], 'DIVERGED', []],
+  ['diverges by its path', [[started('s#0', { ...otherStart, ...print({ op: 'write', path: 'b' }) })]], 'DIVERGED', []],
   ['diverges where something else was read', [[obs('s#0')]], 'DIVERGED', []],
 ])
 
 describe('a change of a file whose end is not known', () => {
   it.each([
-    ['before', true, ['written'], ['1.1 file s#0'], ['started', 'ended']],
+    ['before', true, ['written'], ['1.1 file s#0'], ['choice', 'started', 'ended']],
     ['after', true, [], [], ['choice']],
   ] as const)('with the files as %s it', async (state, given, acts, repeated, kinds) => {
     const one = await resume([[fileStart]], { stateOf: () => state })

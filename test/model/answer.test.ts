@@ -1,6 +1,14 @@
-import { describe, expect, it } from 'vitest'
+import { createServer, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { textMessage } from '../../src/event/message.ts'
+import { defaultTimeouts } from '../../src/model/call.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
-import { failingReply } from '../helpers/failing-call.ts'
+import { collectModelEvents, textOf } from '../contract/model-provider.ts'
+import { chatProvider } from '../helpers/chat-provider.ts'
+import { failing, failingReply } from '../helpers/failing-call.ts'
+import { chatEvents } from '../helpers/model-server.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
 
 describe('an answer that is none', () => {
@@ -31,4 +39,99 @@ describe('an answer that is none', () => {
     expect(error.message).toContain(words)
     expect(modelFailureOf(error)).toMatchObject({ class: 'garbled', retryable: false })
   })
+})
+
+/** A server that answers each request by writing to its socket; gives its base URL. */
+async function openSocketServer(answer: (socket: Socket) => void | Promise<void>): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => void answer(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}
+
+const streamHead = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n'
+const request = { model: 'm1', messages: [textMessage('user', 'Hello')] } as const
+
+describe('a connection that is closed right behind the headers', () => {
+  it.each([
+    ['without a length', `${streamHead}\r\n`],
+    ['before the first chunk', `${streamHead}transfer-encoding: chunked\r\nconnection: close\r\n\r\n`],
+    ['before any byte of the length that was said', `${streamHead}content-length: 10\r\n\r\n`],
+  ])('is a dropped connection, which may be tried again: %s', async (_, head) => {
+    const { error } = await failing(await openSocketServer((socket) => void socket.end(head)))
+    expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
+    expect(error.message).toContain('closed the connection')
+  })
+})
+
+describe('a server that only keeps the connection alive', () => {
+  const pings = [': keep-alive\n\n', 'event: ping\ndata: {"type": "ping"}\n\n', '\n', 'data: \n\n']
+
+  it.each(pings)('is silent: %j', async (ping) => {
+    const url = await openSocketServer(async (socket) => {
+      socket.write(`${streamHead}\r\n${chatEvents({ text: 'half ' })[0]}`)
+      while (!socket.destroyed) {
+        socket.write(ping)
+        await wait(10)
+      }
+    })
+    const { error, events } = await failing(url, { timeouts: { ...defaultTimeouts, streamIdleMs: 120 } })
+    expect(textOf(events)).toBe('half ')
+    expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
+    expect(error.message).toContain('sent nothing but keep-alive messages for 0.12 s')
+  })
+
+  it('is silent as well when its JSON does not begin', async () => {
+    const url = await openSocketServer(async (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n')
+      while (!socket.destroyed) {
+        socket.write('\n')
+        await wait(10)
+      }
+    })
+    const { error } = await failing(url, { timeouts: { ...defaultTimeouts, streamIdleMs: 120 } })
+    expect(error.message).toContain('sent nothing but keep-alive messages for 0.12 s')
+  })
+
+  it('has its whole time again with each event, and with each piece of a long one', async () => {
+    const events = chatEvents({ text: 'all of it' }).join('')
+    const url = await openSocketServer(async (socket) => {
+      socket.write(`${streamHead}\r\n`)
+      for (let at = 0; at < events.length; at += 100) {
+        socket.write(events.slice(at, at + 100))
+        await wait(30)
+        if (events.lastIndexOf('\n\n', at + 100) === at + 98) socket.write(': keep-alive\n\n')
+      }
+      socket.end()
+    })
+    const provider = chatProvider(url, { timeouts: { ...defaultTimeouts, streamIdleMs: 200 } })
+    expect(textOf(await collectModelEvents(provider.stream(request, new AbortController().signal)))).toBe('all of it')
+  })
+})
+
+it('reads what has arrived before it judges a limit: the process may have been stopped for longer', async () => {
+  const url = await openSocketServer((socket) => {
+    socket.end(`${streamHead}\r\n${chatEvents({ text: 'in time' }).join('')}`)
+    // the whole process stands still: the client, too, which runs its timers before it reads
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+  })
+  const timeouts = { ...defaultTimeouts, headersMs: 100, streamIdleMs: 100, requestMs: 150 }
+  const provider = chatProvider(url, { timeouts })
+  expect(textOf(await collectModelEvents(provider.stream(request, new AbortController().signal)))).toBe('in time')
+})
+
+it('names headers that are too large', async () => {
+  const url = await openSocketServer((socket) => void socket.end(`${streamHead}x-long: ${'x'.repeat(40_000)}\r\n\r\n`))
+  const { error } = await failing(url)
+  expect(error.message).toContain('sent headers that are larger than 16384 bytes')
+  expect(error.hint).toContain('--max-http-header-size')
+  expect(modelFailureOf(error)).toMatchObject({ class: 'garbled', retryable: false })
 })

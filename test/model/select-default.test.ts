@@ -11,13 +11,18 @@ const lab = { base_url: 'https://lab.test/v1', api_key_env: 'LAB_KEY', default_m
 interface Given extends Partial<ModelSources> {
   /** What a search on this machine finds. */
   readonly local?: HostModel
+  readonly isAttended?: boolean
 }
 
-async function choose(name: string | undefined, { local, ...given }: Given = {}): Promise<ModelChoice> {
+async function choose(
+  name: string | undefined,
+  { local, isAttended = true, ...given }: Given = {},
+): Promise<ModelChoice> {
   const sources = { env: {}, providers: {}, aliases: {}, ...given }
   return chooseModelFor(name, sources, {
     loadTable: () => Promise.resolve(modelTable),
     findLocal: () => Promise.resolve(local),
+    isAttended,
   })
 }
 
@@ -141,4 +146,17 @@ describe('normal, high and fast', () => {
     const { message } = await errorOf('high', { env: { OPENAI_BASE_URL: 'http://here/v1' } })
     expect(message).toBe('nothing says which model "high" is at the endpoint of OPENAI_BASE_URL')
   })
+})
+
+it('is an error where nobody looks on, unless the offline model is named', async () => {
+  const error = await errorOf(undefined, { isAttended: false })
+  expect(error).toMatchObject({ code: 'KEY_MISSING' })
+  expect(error.message).toContain('no model is configured')
+  expect(error.hint).toContain('model = "offline::extractive"')
+  const aliases = { mine: 'offline::extractive' }
+  for (const name of ['offline::extractive', 'mine']) {
+    expect(shown(await choose(name, { isAttended: false, aliases }))).toBe('offline::extractive | offline')
+  }
+  const found = await choose(undefined, { isAttended: false, local: local('qwen3') })
+  expect(found.label).toBe('ollama::qwen3')
 })

@@ -99,7 +99,7 @@ describe('errors in front matter', () => {
       > 4 | temperature =
           |               ^
         5 | +++
-      Put text in quotes: model = "gpt-5-mini"."
+      Write a value behind the =, or remove the key."
     `)
   })
 

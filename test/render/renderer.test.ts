@@ -3,7 +3,13 @@ import type { EventBody, RunEvent } from '../../src/event/event.ts'
 import { noUsage } from '../../src/event/message.ts'
 import { escapeControls, formatClock, formatDuration, formatUsage, harmless, oneLine } from '../../src/render/format.ts'
 import { createPulseRenderer } from '../../src/render/live.ts'
-import { createAnswerRenderer, createJsonRenderer, type Renderer, withHarmlessText } from '../../src/render/renderer.ts'
+import {
+  createAnswerRenderer,
+  createJsonRenderer,
+  createPinRenderer,
+  type Renderer,
+  withHarmlessText,
+} from '../../src/render/renderer.ts'
 import { createStepRenderer } from '../../src/render/steps.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { answer } from '../helpers/run-events.ts'
@@ -27,11 +33,48 @@ function drawn(create: (write: (text: string) => void) => Renderer, bodies: read
   return text
 }
 
+describe('pins', () => {
+  const pin = (content: string, agent: string): RunEvent =>
+    event({ type: 'pin', scope: 'run', id: 'a', priority: 1, label: 'Round:', content }, agent)
+
+  it('of a round are shown when the next one begins, those of the last at the end', () => {
+    let text = ''
+    const renderer = createPinRenderer((part) => (text += part), { paint: plain })
+    renderer.event(pin('0', 'main/output'))
+    renderer.event(pin('1', 'main/output'))
+    expect(text).toBe('')
+    // a round of an agent inside is not one of the run
+    renderer.event(event({ type: 'redo', count: 1 }, 'pre/0:child.md'))
+    expect(text).toBe('')
+    renderer.event(event({ type: 'redo', count: 1 }))
+    expect(text).toBe('Round: 1\n')
+    renderer.event(event({ type: 'redo', count: 2 }, 'redo/1'))
+    renderer.event(pin('2', 'redo/2/main/output'))
+    renderer.close?.()
+    expect(text).toBe('Round: 1\nRound: 2\n')
+  })
+})
+
 describe('the result on stdout', () => {
   it('is one answer as it is, with a newline at its end', () => {
     expect(
       drawn(createAnswerRenderer, [started('prompt'), { type: 'answer', index: 0, count: 1, label: 'a', text: 'one' }]),
     ).toBe('one\n')
+  })
+
+  it('is the text as it is where the event hides a secret, and in a file nothing is added', () => {
+    let text = ''
+    const renderer = createAnswerRenderer((part) => (text += part), { lastLine: 'as it is' })
+    const hidden = (index: number): EventBody => ({
+      type: 'answer',
+      index,
+      count: 2,
+      label: `l${index}`,
+      text: '«secret»',
+    })
+    renderer.event(event(hidden(0)), 'sesame')
+    renderer.event(event(hidden(1)), ' open ')
+    expect(text).toBe('==> l0 <==\nsesame\n\n==> l1 <==\n open ')
   })
 
   it('heads several answers', () => {
@@ -52,6 +95,7 @@ describe('the result on stdout', () => {
       { type: 'output', output: { a: 1 } },
     ]
     expect(drawn(createAnswerRenderer, [started('agent'), print, ...outputs])).toBe('hello\ntext\n')
+    expect(drawn(createAnswerRenderer, [started('agent'), { ...print, text: 'a\n' }, print])).toBe('a\n\nhello\n')
     expect(drawn(createAnswerRenderer, [started('prompt'), print])).toBe('')
   })
 })
@@ -194,4 +238,25 @@ it('shows JSON on a terminal with the same meaning and no control character', ()
   const shown = escapeControls(json)
   expect(shown).toMatch(/^[^\p{Cc}\u202e]+\n$/u)
   expect(JSON.parse(shown)).toEqual(JSON.parse(json))
+})
+
+describe('the report of file changes', () => {
+  const items: Extract<EventBody, { readonly type: 'changes.applied' }>['items'] = [
+    { file_path: 'a.js', kind: 'New', success: true, replaced: true },
+    { file_path: 'd.js', from_path: 'b.js', kind: 'Rename', success: true },
+    { file_path: 'c.js', kind: 'Patch', success: false, error_msg: '1 of 1 hunks failed' },
+  ]
+  const report: EventBody = { type: 'changes.applied', items, base_dir: 'sub' }
+
+  it('names what was replaced, both ends of a move, and files from the workspace', () => {
+    expect(drawn((write) => createStepRenderer(write, { paint: plain, level: 'normal' }), [report])).toBe(
+      'replaced sub/a.js\nrename   sub/b.js to sub/d.js\nfailed   sub/c.js: 1 of 1 hunks failed\n',
+    )
+  })
+
+  it('is only what was left out when it is to be quiet', () => {
+    expect(drawn((write) => createStepRenderer(write, { paint: plain, level: 'quiet' }), [report])).toBe(
+      'failed   sub/c.js: 1 of 1 hunks failed\n',
+    )
+  })
 })

@@ -8,10 +8,13 @@ import { tempTree } from '../helpers/temp.ts'
 
 interface Failed {
   readonly message: string
+  readonly hint: string | undefined
   /** Innermost first: the place, and the lines that led to it. */
   readonly places: readonly string[]
   readonly events: readonly RunEvent[]
 }
+
+const aip = (lua: string): string => `# Output\n\n\`\`\`lua\n${lua}\`\`\`\n`
 
 const prompt = (entries: string): string => `+++\nsub_agents = [${entries}]\n+++\nDo it.\n`
 
@@ -26,8 +29,25 @@ async function failure(files: { readonly [path: string]: string }, overrides: re
   const shown = ({ file, line, column }: SourcePlace): string =>
     [displayPath(folder, file), line, column].filter((part) => part !== undefined).join(':')
   const places = [...(error.place === undefined ? [] : [error.place]), ...error.trail].map(shown)
-  return { message: error.message, places, events }
+  return { message: error.message, hint: error.hint, places, events }
 }
+
+describe('the hint of an error of a script', () => {
+  const mistake = 'local x = = 1\n'
+  const reading = 'Lua stopped reading here; the mistake is on this line or above it.'
+  const running = 'Fix this line of the agent, or catch the error with pcall.'
+  it.each([
+    ['a sub-agent that cannot be compiled', { 'a.lua': mistake }, reading],
+    ['the same in an .aip file', { 'a.lua': 'return aip.agent.run("b.aip")', 'b.aip': aip(mistake) }, reading],
+    ['a module that cannot be compiled', { 'a.lua': 'require("m")', 'lua/m.lua': mistake }, reading],
+    ['a line that fails when it runs', { 'a.lua': 'nosuch.field = 1' }, running],
+    ['an error that only sounds like one', { 'a.lua': `error("unexpected symbol near '='")` }, running],
+  ])('fits %s, in both engines', async (_, files, hint) => {
+    const all = { 'ask.md': prompt('"a.lua"'), ...files }
+    expect((await failure(all)).hint).toBe(hint)
+    expect((await failure(all, ['lua.engine="fengari"'])).hint).toBe(hint)
+  })
+})
 
 describe('the lines that led to an error of a script', () => {
   const chain = {

@@ -11,7 +11,7 @@ describe('the files of -f', () => {
   it('are inputs, with paths from the workspace', async () => {
     const context = testContext({ workspace })
     const inputs = await readInputs({ texts: [], globs: ['*.txt', 'b.txt'], cwd }, context)
-    expect(inputs).toMatchObject([{ path: 'src/a.txt', _display: 'src/a.txt' }, { path: 'src/deep/b.txt' }])
+    expect(inputs).toMatchObject([{ path: 'src/a.txt' }, { path: 'src/deep/b.txt' }])
     expect(context.sent).toEqual([])
   })
 

@@ -22,6 +22,7 @@ interface Options {
   readonly inputs?: readonly string[]
   readonly answer?: (request: ModelRequest) => FakeTurn
   readonly delivered?: TaskOutcome[]
+  readonly overrides?: readonly string[]
 }
 
 function echo(request: ModelRequest): FakeTurn {
@@ -30,7 +31,7 @@ function echo(request: ModelRequest): FakeTurn {
 
 async function runFile(
   prompt: string,
-  { files = {}, inputs = [], answer = echo, delivered = [] }: Options = {},
+  { files = {}, inputs = [], answer = echo, delivered = [], overrides = [] }: Options = {},
 ): Promise<Ran> {
   const provider = createFakeProvider(answer)
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'ask.md': prompt, ...files }, { provider })
@@ -39,7 +40,7 @@ async function runFile(
     cwd: folder,
     env: { BATON_HOME: join(folder, '.state') },
     home: folder,
-    flags: { overrides: [] },
+    flags: { overrides },
     builtInDir,
   })
   if (target.kind !== 'prompt') throw new Error('a prompt file')
@@ -78,6 +79,14 @@ describe('tasks', () => {
     expect((await runFile('+++\nworking_globs = ["*.none"]\n+++\nHi\n')).outcome).toMatchObject({
       status: 'skipped',
       reason: 'working_globs match no file',
+    })
+  })
+
+  it('names the globs of the command line, not the file, when those match nothing', async () => {
+    const overrides = ['working_globs=["src/*.none"]']
+    expect((await runFile('Hi\n', { overrides })).outcome).toMatchObject({
+      reason: 'no file matches what the command line names: src/*.none',
+      hint: expect.stringContaining('current folder') as string,
     })
   })
 

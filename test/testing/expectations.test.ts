@@ -8,11 +8,18 @@ const observed: Observed = {
   exit: 0,
   calls: 2,
   costUsd: 0.02,
+  output: { items: [{ name: 'x', 'a b': 1 }], count: 2 },
   file: (path) => files[path],
+  changed: () => ['a.txt', 'b.txt'],
+  ask: {
+    schema: () => ({ type: 'array' }),
+    lua: async (expression) => expression === 'exit == 0',
+    judge: async (criteria) => criteria.map((one) => ({ is_met: one !== 'is rude', reason: 'it greets' })),
+  },
 }
 
-function unmet(expectation: Expectation, changed: Partial<Observed> = {}): readonly string[] {
-  return unmetExpectations([expectation], { ...observed, ...changed }).map(
+async function unmet(expectation: Expectation, changed: Partial<Observed> = {}): Promise<readonly string[]> {
+  return (await unmetExpectations([expectation], { ...observed, ...changed })).map(
     ({ path, message }) => `${path.join('.')}: ${message}`,
   )
 }
@@ -26,8 +33,13 @@ describe('expectations of a test', () => {
     { file_equals: { 'out/a.txt': 'one\ntwo\n' } },
     { calls: 2, max_cost_usd: 0.02 },
     { exit: 7 },
-  ])('hold: %j', (expectation) => {
-    expect(unmet(expectation)).toEqual([])
+    { output: { count: 2, items: [{ 'a b': 1, name: 'x' }] } },
+    { json: { 'items[0].name': 'x', '$.count': 2, 'items[0]["a b"]': 1 } },
+    { schema: { type: 'object', required: ['count'] } },
+    { changed_files: ['b.txt', 'a.txt'] },
+    { lua: 'exit == 0', judge: 'is polite' },
+  ])('hold: %j', async (expectation) => {
+    expect(await unmet(expectation)).toEqual([])
   })
 
   it.each<[Expectation, string]>([
@@ -46,31 +58,52 @@ describe('expectations of a test', () => {
     [{ file_contains: { 'b.txt': 'x' } }, 'expect.0.file_contains.b.txt: there is no file b.txt'],
     [{ file_equals: { 'b.txt': '' } }, 'expect.0.file_equals.b.txt: there is no file b.txt'],
     [{ calls: 1 }, 'expect.0.calls: models were called 2 times, not once'],
+    [{ output: 3 }, 'expect.0.output: the output differs from what is expected'],
+    [
+      { json: { 'items[1].name': 'x' } },
+      'expect.0.json.items[1].name: the output has not "x" at items[1].name; there is nothing',
+    ],
+    [{ json: { count: '2' } }, 'expect.0.json.count: the output has not "2" at count; it is 2'],
+    [{ schema: 'list.json' }, 'expect.0.schema: the output does not fit: $ must be a list, but is an object'],
+    [{ changed_files: ['a.txt'] }, 'expect.0.changed_files: b.txt was changed as well'],
+    [{ changed_files: ['a.txt', 'b.txt', 'c.txt'] }, 'expect.0.changed_files: c.txt was not changed'],
+    [{ lua: 'calls == 9' }, 'expect.0.lua: the Lua expression is false, not true'],
+    [{ judge: ['is polite', 'is rude'] }, 'expect.0.judge: the model says that this is not so: is rude (it greets)'],
     [{ max_cost_usd: 0.01 }, 'expect.0.max_cost_usd: the model calls cost $0.02, more than $0.01'],
-  ])('do not hold: %j', (expectation, message) => {
-    expect(unmet(expectation)).toEqual([message])
+  ])('do not hold: %j', async (expectation, message) => {
+    expect(await unmet(expectation)).toEqual([message])
   })
 
-  it('say of a file that differs in which lines', () => {
-    const [found] = unmetExpectations([{ file_equals: { 'out/a.txt': 'one\n2\n' } }], observed)
+  it('say of a file that differs in which lines', async () => {
+    const [found] = await unmetExpectations([{ file_equals: { 'out/a.txt': 'one\n2\n' } }], observed)
     expect(found?.message).toBe('out/a.txt differs from what is expected')
     expect(found?.diff).toBe('--- expected\n+++ out/a.txt\n@@ -1,2 +1,2 @@\n one\n-2\n+two\n')
   })
 
-  it('do not take a cost that is not known for nothing', () => {
-    expect(unmet({ max_cost_usd: 1 }, { costUsd: null })).toEqual([
+  it('do not take a cost that is not known for nothing', async () => {
+    expect(await unmet({ max_cost_usd: 1 }, { costUsd: null })).toEqual([
       'expect.0.max_cost_usd: the cost of the model calls is unknown',
     ])
   })
 
-  it('show the beginning of a long answer only', () => {
-    const [message = ''] = unmet({ answer_contains: 'b' }, { answer: 'a'.repeat(5000) })
+  it('about JSON say so when the answer is none', async () => {
+    for (const expectation of [{ output: 1 }, { json: { a: 1 } }, { schema: {} }]) {
+      const [message] = await unmet(expectation, { output: undefined, answer: 'ships' })
+      expect(message).toContain('the answer is not JSON; it is "ships"')
+    }
+  })
+
+  it('show the beginning of a long answer only', async () => {
+    const [message = ''] = await unmet({ answer_contains: 'b' }, { answer: 'a'.repeat(5000) })
     expect(message.length).toBeLessThan(500)
     expect(message.endsWith(' …')).toBe(true)
   })
 
-  it('of all tables count, each with its own place', () => {
-    const all = unmetExpectations([{ answer_contains: 'ships' }, { calls: 3 }, { answer_contains: 'bees' }], observed)
+  it('of all tables count, each with its own place', async () => {
+    const all = await unmetExpectations(
+      [{ answer_contains: 'ships' }, { calls: 3 }, { answer_contains: 'bees' }],
+      observed,
+    )
     expect(all.map(({ path }) => path)).toEqual([
       ['expect', 1, 'calls'],
       ['expect', 2, 'answer_contains'],

@@ -323,11 +323,21 @@ expect = [{ answer_contains = "3 days\\n\\nfrom the pack" }]
 
 describe('what is no test', () => {
   it.each([
-    ['ask.md', 'Ask.\n', 'ask.md has no test'],
-    ['ask.lua', 'return 1', 'ask.lua is an agent, and tests are in prompt files'],
-    ['none.md', undefined, 'there is no file'],
-  ])('is said so: %s', async (name, text, message) => {
-    const folder = tempTree(text === undefined ? {} : { [name]: text })
-    await expect(loadTests(name, { cwd: folder, env: {}, home: tempTree(), overrides: [] })).rejects.toThrow(message)
+    ['ask.md', 'Ask.\n'],
+    ['ask.lua', 'return 1'],
+  ])('has none: %s', async (name, text) => {
+    const folder = tempTree({ [name]: text })
+    expect(await loadTests(name, { cwd: folder, env: {}, home: tempTree(), overrides: [] })).toMatchObject({
+      tests: [],
+    })
+  })
+
+  it.each([
+    ['none.md', 'there is no file'],
+    ['/usr/none.lua', 'No agent found'],
+  ])('is said so: %s', async (name, message) => {
+    await expect(loadTests(name, { cwd: tempTree(), env: {}, home: tempTree(), overrides: [] })).rejects.toThrow(
+      message,
+    )
   })
 })

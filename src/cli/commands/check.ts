@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { checkFile, createCheckParts, type Problem, problemKey } from '../../check/check.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
@@ -38,8 +39,10 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     if (format === 'text') out(verdict(file, { all, problems }, { level, paint }))
   }
 
+  const named = await filesNamed(flags.files, { cwd, env }, io.signal)
+  const files = [...new Set(named.flatMap((one) => one.files))]
   try {
-    for (const file of flags.files) {
+    for (const file of files) {
       io.signal.throwIfAborted()
       await check(file)
     }
@@ -47,7 +50,7 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     await parts.close()
   }
   if (format === 'sarif') out(`${JSON.stringify(sarifLog(found, { cwd, version }), null, 2)}\n`)
-  if (format === 'text' && found.length > 0 && level !== 'quiet') out(summary(found, flags.files.length))
+  if (format === 'text' && found.length > 0 && level !== 'quiet') out(summary(found, files.length))
   return isWrong ? 2 : 0
 }
 

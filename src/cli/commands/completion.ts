@@ -81,6 +81,7 @@ const known: { readonly [name: string]: Exclude<Values['kind'], 'words'> } = {
   output: 'files',
   'output-schema': 'files',
   record: 'files',
+  junit: 'files',
   replay: 'files',
   run: 'runs',
 }

@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import { describeOrigins } from '../../config/layers.ts'
 import { loadRunSpec } from '../../config/run-spec.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
+import { packageRoot } from '../../package-root.ts'
+import { promptFileOf } from '../../run/target.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 
@@ -8,8 +11,11 @@ import { type CommandIo, openWorkplace } from '../io.ts'
 export async function configCommand(flags: Flags<'config'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, print, paint } = openWorkplace(flags, io)
   const options = { cwd, env, home, flags: { overrides: flags.config } }
+  const builtInDir = join(packageRoot(), 'agents')
   const source =
-    flags.file === undefined ? await loadTargetConfig(options) : await loadRunSpec({ ...options, file: flags.file })
+    flags.file === undefined
+      ? await loadTargetConfig(options)
+      : await loadRunSpec({ ...options, file: promptFileOf(flags.file, { ...options, builtInDir }) })
   const rows = (await describeOrigins(source)).map((row) => {
     return { ...row, text: `${row.key} = ${JSON.stringify(row.value)}` }
   })

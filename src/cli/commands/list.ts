@@ -42,10 +42,14 @@ function withWord(groups: readonly Group[], word: string | undefined): readonly 
   return groups.map((group) => ({ ...group, items: group.items.filter(fits) })).filter(({ items }) => items.length > 0)
 }
 
+/** Names that mean nothing to a shell: the others are typed, and quoted, by hand. */
+const plainName = /^[\p{L}\p{N}_@./+-]+$/u
+
 function agentNames(groups: readonly Group[]): readonly string[] {
   return groups
     .filter(({ kind }) => kind !== 'pipeline')
     .flatMap(({ items }) => items.filter(({ shadowedBy }) => shadowedBy === undefined).map(({ name }) => name))
+    .filter((name) => plainName.test(name))
 }
 
 function recordOf({ kind, pack, status }: Group, { name, description, file, shadowedBy }: Item): object {

@@ -17,17 +17,17 @@ import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<number> {
   refuseEmptyNames(flags)
   const { cwd, env, home, paint } = openWorkplace(flags, io)
-  const { file, text } = await promptSource(flags, io)
+  const { file, text, stdin } = await promptSource(flags, io)
   const { input: texts, onFiles: globs, var: vars, model, outputSchema } = flags
   const { plan, secrets } = await planRun({
     cwd,
     env,
     home,
     file,
-    ...defined({ text }),
+    ...defined({ text, stdin }),
     builtInDir: join(packageRoot(), 'agents'),
     flags: { overrides: overridesOf(flags), vars, ...defined({ model, outputSchema }) },
-    inputs: { texts, globs, cwd },
+    inputs: { texts, globs, cwd, ...defined({ stdin }) },
     signal: io.signal,
   })
   const { hide } = createMask(env, secrets)

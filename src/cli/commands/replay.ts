@@ -19,11 +19,11 @@ export async function replayCommand(flags: Flags<'run'>, replay: string, io: Com
   const { cwd, env, home } = workplace
   const record = await recordOf(replay, flags, workplace)
   const isGiven = flags.file !== undefined || flags.prompt !== undefined
-  const { file, text }: Partial<PromptSource> = isGiven ? await promptSource(flags, io) : {}
+  const { file, text, stdin }: Partial<PromptSource> = isGiven ? await promptSource(flags, io) : {}
   const { input, onFiles, config, var: vars, model, dry, outputSchema } = flags
   const some = (list: readonly string[]) => (list.length === 0 ? undefined : list)
   const lists = { inputs: some(input), onFiles: some(onFiles), overrides: some(config), vars: some(vars) }
-  const given = defined({ ...lists, text, model, dry, outputSchema })
+  const given = defined({ ...lists, text, stdin, model, dry, outputSchema })
   const options = { record, cwd, env, home, signal: io.signal, observations: 'recorded', given } as const
   const report = await presentRun({ flags, around: workplace }, io, (listener) =>
     replayRun(text === undefined ? file : undefined, options, listener),

@@ -1,36 +1,64 @@
-import { join } from 'node:path'
-import { findRun, runIds } from '../../journal/find-run.ts'
+import { resolve } from 'node:path'
+import { displayPath } from '../../base/files.ts'
+import { readValue } from '../../journal/cassette.ts'
+import { findRun } from '../../journal/find-run.ts'
 import { glance } from '../../journal/glance.ts'
+import { unfinishedRun } from '../../journal/index-file.ts'
+import { createMask } from '../../journal/secrets.ts'
+import { invocationOf } from '../../run/record.ts'
+import type { RunReport } from '../../wiring/conduct.ts'
 import { resumeRun } from '../../wiring/resume.ts'
+import { createApprover } from '../approver.ts'
+import { isAttended } from '../confirm.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
-import { type CommandIo, surroundings } from '../io.ts'
+import { type CommandIo, type Surroundings, surroundings } from '../io.ts'
 import { overridesOf, presentRun } from '../present-run.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 
 /** `baton resume RUN|--last`: resumes a run; returns its exit code. */
-export async function resumeCommand(flags: Flags<'resume'>, io: CommandIo): Promise<number> {
-  const around = surroundings(flags, io)
-  const { env, home } = around
-  const { from, useCurrent: usesCurrent, uncertain, repair } = flags
-  const overrides = overridesOf(flags)
-  const runs = await workspaceRuns(flags, around)
-  const folder = await chosenRun(runs.folder, flags)
-  const choices = { usesCurrent, uncertain, repair, overrides, ...defined({ from }) }
-  const report = await presentRun({ flags, around }, io, (listener) =>
-    resumeRun({ folder, env, home, signal: io.signal, ...choices }, listener),
-  )
-  return report.exitCode
+export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Promise<number> {
+  const around = surroundings(given, io)
+  const { env, home, cwd } = around
+  const { from, useCurrent: usesCurrent, uncertain, repair } = given
+  const overrides = overridesOf(given)
+  const runs = await workspaceRuns(given, around)
+  const folder = await chosenRun(runs.folder, given)
+  const flags = { ...given, ...(await filesOf(folder, given, around)) }
+  const choices = { isAttended: isAttended(given, io), usesCurrent, uncertain, repair, overrides, ...defined({ from }) }
+  const resume = (): Promise<RunReport> =>
+    presentRun({ flags, around }, io, (listener, hold) => {
+      const approver = createApprover(given, { ...io, cwd, hold })
+      return resumeRun({ folder, env, home, signal: io.signal, ...choices, ...defined({ approver }) }, listener)
+    })
+  if (flags.record === undefined) return (await resume()).exitCode
+  const file = resolve(cwd, flags.record)
+  const { checkCassettePlace, writeCassetteFile } = await import('../cassette-file.ts')
+  checkCassettePlace(file)
+  const { exitCode, stopReason } = await resume()
+  if (stopReason !== 'cancelled') await writeCassetteFile(file, folder)
+  return exitCode
+}
+
+/** The files that the run writes besides: those given now, else those it was started with. As they are shown. */
+async function filesOf(
+  folder: string,
+  given: Flags<'resume'>,
+  { cwd, env }: Surroundings,
+): Promise<Pick<Flags<'resume'>, 'output' | 'record'>> {
+  const seen = await glance(folder)
+  const mask = createMask(env, { names: Object.keys(env) })
+  const facts = seen?.start && (await readValue(seen.start.facts, { folder, mask }).catch(() => undefined))
+  const { output, record } = invocationOf(facts) ?? {}
+  const shown = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : displayPath(cwd, path)
+  return { output: given.output ?? shown(output), record: given.record ?? shown(record) }
 }
 
 async function chosenRun(folder: string, { run, last }: Flags<'resume'>): Promise<string> {
   if (run !== undefined && last) throw usageError('--last and a run are both given', 'Leave one of them out.')
   if (run !== undefined && run !== 'last') return findRun(folder, run)
   if (run === undefined && !last) throw usageError('name a run, or use --last', 'See baton runs.')
-  for (const id of runIds(folder)) {
-    const seen = await glance(join(folder, id))
-    if (seen !== undefined && seen.end?.exit !== 0) return join(folder, id)
-  }
-  throw usageError('no run of this workspace can be resumed', 'See baton runs.')
+  return unfinishedRun(folder)
 }

@@ -1,7 +1,10 @@
 import { resolve } from 'node:path'
+import { BatonError } from '../../base/error.ts'
 import { findEditor, startDetached } from '../../base/editor.ts'
 import { type StartOptions, startRun } from '../../runner.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
+import { createApprover } from '../approver.ts'
+import { isAttended } from '../confirm.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
@@ -43,7 +46,7 @@ interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget' | 'reuse' 
 async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
   for (;;) {
     const report = await runOnce(run, io)
-    if (report.exitCode !== untrusted || report.canResume) return report
+    if (report.exitCode !== untrusted || report.hasActed) return report
     const { askForTrust } = await import('./trust.ts')
     if (!(await askForTrust(report.error, { flags: run.flags, around: run.around }, io))) return report
   }
@@ -51,10 +54,25 @@ async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
 
 async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: CommandIo): Promise<RunReport> {
   const { input: inputs, onFiles, var: vars, model, dry, outputSchema } = flags
-  const { file, text } = source
-  const given = { inputs, onFiles, overrides: overridesOf(flags), vars, ...defined({ text, model, dry, outputSchema }) }
-  const options = { ...around, ...given, signal: io.signal, patienceMs: defaultPatienceMs, ...hooks }
-  return presentRun({ flags, around }, io, (listener) => startRun(file, options, listener))
+  const { file, text, stdin } = source
+  const given = {
+    inputs,
+    onFiles,
+    overrides: overridesOf(flags),
+    vars,
+    ...defined({ text, stdin, model, dry, outputSchema }),
+  }
+  const at = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : resolve(around.cwd, path)
+  const files = defined({ output: at(flags.output), record: at(flags.record) })
+  const process = { signal: io.signal, isAttended: isAttended(flags, io), patienceMs: defaultPatienceMs }
+  const options = { ...around, ...given, ...files, ...process, ...hooks }
+  return presentRun({ flags, around }, io, (listener, hold) => {
+    // a watch session reads its own keys
+    const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
+    const approver = createApprover(mayAsk, { ...io, cwd: around.cwd, hold })
+    return startRun(file, { ...options, ...defined({ approver }) }, listener)
+  })
 }
 
 /** `--record FILE`: also a run that failed, but not one that was cancelled. */
@@ -65,6 +83,11 @@ async function runAndRecord(run: PreparedRun, file: string, io: CommandIo): Prom
   let folder: string | undefined
   const { exitCode, stopReason } = await runTrusted({ ...run, onRecord: (kept) => void (folder = kept) }, io)
   if (stopReason !== 'cancelled' && folder !== undefined) await writeCassetteFile(file, folder)
+  else if (exitCode === 0) {
+    throw new BatonError('FILE_FAILED', `${file} is not written, because the run was not recorded`, {
+      hint: 'Set [runs] dir in your config file to a local folder that you can write to.',
+    })
+  }
   return exitCode
 }
 

@@ -34,6 +34,7 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
   const folder = findRun(context.folder, flags.run[0] ?? '')
   const run = await readRunSummary(folder, { known: summaryIn(folder) })
   if (run === undefined) return 0
+  if (flags.diff) return (await import('./runs-file-diffs.ts')).showFileDiffs(folder, flags, context)
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.show
   const source = openFileRecords(folder, { mask: noMask })
   try {

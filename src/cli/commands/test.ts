@@ -1,10 +1,13 @@
-import { BatonError, isBatonError } from '../../base/error.ts'
-import { displayPath } from '../../base/files.ts'
+import { resolve } from 'node:path'
+import { filesNamed } from '../../authoring/files-in-folder.ts'
+import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
+import { displayPath, writeFileAtomic } from '../../base/files.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { countOf, harmless, placeText } from '../../render/format.ts'
 import { createPaint, paintDiff } from '../../render/style.ts'
-import { loadTests, type TestCase, type TestedFile } from '../../testing/load-tests.ts'
+import { type JunitSuite, junitXml } from '../../testing/junit.ts'
+import { loadTests, mayHaveTests, type TestCase, type TestedFile } from '../../testing/load-tests.ts'
 import { runTest, type RunTestOptions, type TestFailure, type TestResult } from '../../testing/run-test.ts'
 import { writeCassetteFile } from '../cassette-file.ts'
 import type { Flags } from '../command-specs.ts'
@@ -12,6 +15,7 @@ import { usageError } from '../command.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Surroundings, type Workplace } from '../io.ts'
 import { overridesOf } from '../present-run.ts'
 import { describeError, type ReportOptions } from '../report.ts'
+import { checkTarget } from '../result-file.ts'
 import { createSessionBudget } from '../../journal/placed-budgets.ts'
 
 const testsFailed = 100
@@ -36,8 +40,10 @@ export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<
     openBudget: createSessionBudget(),
     ...(flags.record ? { writeCassette: writeCassetteFile } : {}),
   }
+  const junit = flags.junit === undefined ? undefined : resolve(workplace.cwd, flags.junit)
+  if (junit !== undefined) checkTarget(junit, `--junit ${flags.junit}`)
   const loaded = await loadAll(flags, workplace, io)
-  const valid = loaded.filter((file) => file !== undefined)
+  const valid = loaded.filter((file): file is TestedFile => !(file instanceof InvalidFile))
   const { name: wanted = '' } = flags
   const fits = ({ name }: TestCase): boolean => name.toLowerCase().includes(wanted.toLowerCase())
   const files = valid.map((file) => ({ ...file, tests: file.tests.filter(fits) }))
@@ -46,32 +52,75 @@ export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<
     throw usageError(`no test has ${JSON.stringify(wanted)} in its name`, `Test names: ${names.join(', ')}.`)
   }
   if (flags.record) refuseShared(files)
-  const failed = await runAll(files, { options, level: flags.level }, { ...workplace, cwd: io.cwd })
-  if (loaded.includes(undefined)) return wrongFile
+  const suites: JunitSuite[] = loaded.flatMap((one) => (one instanceof InvalidFile ? [suiteOf(one, io.cwd)] : []))
+  const failed = await runAll(files, { options, level: flags.level, suites }, { ...workplace, cwd: io.cwd })
+  if (junit !== undefined) writeJunit(junit, suites)
+  if (valid.length < loaded.length) return wrongFile
   return failed > 0 ? testsFailed : 0
 }
 
-/** The files in order; undefined in place of an invalid one, once that was reported. */
+/** A file that has no valid tests. */
+class InvalidFile {
+  readonly name: string
+  readonly error: BatonError
+
+  constructor(name: string, error: BatonError) {
+    this.name = name
+    this.error = error
+  }
+}
+
+function suiteOf({ name, error }: InvalidFile, cwd: string): JunitSuite {
+  const { message, place, hint } = error
+  const shown = place && { ...place, file: displayPath(cwd, place.file) }
+  return { file: name, results: [], error: { message, place: shown, hint } }
+}
+
+function writeJunit(file: string, suites: readonly JunitSuite[]): void {
+  try {
+    writeFileAtomic(file, junitXml(suites))
+  } catch (error) {
+    throw new BatonError('FILE_FAILED', `--junit ${file} cannot be written: ${messageOf(error)}`, {
+      hint: 'Name a file in a folder that you can write to.',
+      cause: error,
+    })
+  }
+}
+
+/** The files in order, those of folders that have tests; an invalid one is reported. */
 async function loadAll(
   flags: Flags<'test'>,
   { cwd, env, home }: Surroundings,
   io: CommandIo,
-): Promise<readonly (TestedFile | undefined)[]> {
+): Promise<readonly (TestedFile | InvalidFile)[]> {
   const paint = createPaint({ env, isTerminal: io.errIsTerminal })
   const mask = createMask(env)
-  const files: (TestedFile | undefined)[] = []
-  for (const name of flags.files) {
-    io.signal.throwIfAborted()
-    try {
-      files.push(await loadTests(name, { cwd, env, home, overrides: flags.config }))
-    } catch (error) {
-      if (!isBatonError(error)) throw error
-      files.push(undefined)
-      io.err(mask.hide(describeError(error, { cwd: io.cwd, paint })))
-      if (flags.json) io.out(mask.hide(jsonLine({ type: 'error', file: name, error: errorInfo(error) })))
+  const files: (TestedFile | InvalidFile)[] = []
+  for (const named of await filesNamed(flags.files, { cwd, env }, io.signal)) {
+    const tested = named.isFolder ? named.files.filter((file) => mayHaveTests(resolve(cwd, file))) : named.files
+    if (tested.length === 0) throw noTests(named.name)
+    for (const name of tested) {
+      io.signal.throwIfAborted()
+      try {
+        const file = await loadTests(name, { cwd, env, home, overrides: flags.config })
+        if (file.tests.length > 0) files.push(file)
+        else if (!named.isFolder) throw noTests(name, file.file)
+      } catch (error) {
+        if (!isBatonError(error)) throw error
+        files.push(new InvalidFile(name, error))
+        io.err(mask.hide(describeError(error, { cwd: io.cwd, paint })))
+        if (flags.json) io.out(mask.hide(jsonLine({ type: 'error', file: name, error: errorInfo(error) })))
+      }
     }
   }
   return files
+}
+
+function noTests(name: string, file?: string): BatonError {
+  return new BatonError('USAGE', `${name} has no test`, {
+    hint: 'Add one, in the front matter: [[test]] with name = "…". See docs/testing.md.',
+    ...(file !== undefined && { place: { file } }),
+  })
 }
 
 /** The second test would overwrite what the first one has recorded. @throws BatonError USAGE */
@@ -92,18 +141,28 @@ function refuseShared(files: readonly TestedFile[]): void {
 /** Runs and shows all tests: one line for each that passed, the failures of the others. Returns how many failed. */
 async function runAll(
   files: readonly TestedFile[],
-  { options, level }: { readonly options: RunTestOptions; readonly level: Flags<'test'>['level'] },
+  {
+    options,
+    level,
+    suites,
+  }: { readonly options: RunTestOptions; readonly level: Flags<'test'>['level']; readonly suites: JunitSuite[] },
   workplace: Workplace,
 ): Promise<number> {
   const { print } = workplace
   const counts = { passed: 0, failed: 0 }
-  for (const { test, file } of files.flatMap((one) => one.tests.map((each) => ({ test: each, file: one })))) {
-    const result = await runTest(test, file, options)
-    const hasPassed = result.failures.length === 0
-    counts[hasPassed ? 'passed' : 'failed'] += 1
-    print(testRecord(file.file, result), () =>
-      level === 'quiet' && hasPassed ? '' : describeTest(result, { ...workplace, isVerbose: level === 'verbose' }),
-    )
+  for (const file of files.filter(({ tests }) => tests.length > 0)) {
+    const results: { result: TestResult; ms: number }[] = []
+    suites.push({ file: displayPath(workplace.cwd, file.file), results })
+    for (const test of file.tests) {
+      const start = performance.now()
+      const result = await runTest(test, file, options)
+      results.push({ result, ms: performance.now() - start })
+      const hasPassed = result.failures.length === 0
+      counts[hasPassed ? 'passed' : 'failed'] += 1
+      print(testRecord(file.file, result), () =>
+        level === 'quiet' && hasPassed ? '' : describeTest(result, { ...workplace, isVerbose: level === 'verbose' }),
+      )
+    }
   }
   const tested = files.filter(({ tests }) => tests.length > 0).length
   print({ type: 'summary', ...counts, files: tested }, () =>

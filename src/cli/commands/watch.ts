@@ -1,31 +1,19 @@
 import type { Readable } from 'node:stream'
 import { resolve } from 'node:path'
 import { ReadStream } from 'node:tty'
-import { systemClock } from '../../base/clock.ts'
-import { closedPipe, isBatonError, messageOf, StopSignal } from '../../base/error.ts'
+import { closedPipe, messageOf, StopSignal } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
-import { possibleConfigFiles } from '../../config/locate.ts'
-import { exitCodeOf } from '../../event/exit-code.ts'
-import { createSessionBudget } from '../../journal/placed-budgets.ts'
-import { hashPrompt } from '../../prompt/document.ts'
 import { countOf, harmless } from '../../render/format.ts'
 import { createPaint, type Paint } from '../../render/style.ts'
-import { createReuseSession } from '../../run/reuse.ts'
-import { createSourceLog, type SourceLog } from '../../run/source-log.ts'
-import type { StartOptions } from '../../runner.ts'
-import { createPrints } from '../../watch/prints.ts'
-import { watch, type WatchedEnd, type WatchEnd, type WatchMessage, type WatchParts } from '../../watch/session.ts'
-import { openWatcher } from '../../watch/watcher.ts'
+import type { WatchEnd, WatchMessage } from '../../watch/session.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
+import { type WatchedOptions, watchRuns } from '../../wiring/watch-runs.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, surroundings } from '../io.ts'
 import { describeError } from '../report.ts'
 
 /** One run, shown as always. */
-export type RunEach = (
-  options: Required<Pick<StartOptions, 'log' | 'openBudget' | 'reuse'>>,
-  io: CommandIo,
-) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
+export type RunEach = (options: WatchedOptions, io: CommandIo) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
 
 /**
  * `baton run FILE --watch`: runs, and reruns when something that was read changes. Exit code 0 after `q`, that of the
@@ -34,54 +22,28 @@ export type RunEach = (
 export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: RunEach): Promise<number> {
   const around = surroundings(flags, io)
   const paint = createPaint({ env: around.env, isTerminal: io.errIsTerminal })
-  const openBudget = createSessionBudget()
-  const session = createReuseSession()
-  const prints = createPrints({ hashPrompt, now: () => Date.now() })
   let endKeys: (() => void) | undefined
   let endInterrupts: (() => void) | undefined
-
-  const say: WatchParts['say'] = (message) =>
-    io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: endKeys !== undefined }))
-
-  const run: WatchParts['run'] = async (before, signal, cause) => {
-    const log = createSourceLog({ prints, before })
-    const reuse = session.next({ log, repeats: cause === 'requested' ? 'everything' : 'what changed' })
-    for (const file of possibleConfigFiles(around)) log.file(file)
-    if (flags.output !== undefined) log.changed(resolve(around.cwd, flags.output))
-    try {
-      return endOf(await runEach({ log, openBudget, reuse }, { ...io, signal }), log)
-    } catch (error) {
-      if (!isBatonError(error) || error.code === 'USAGE') throw error
-      io.err(describeError(error, { cwd: io.cwd, paint }))
-      return endOf({ error, exitCode: exitCodeOf(error) }, log)
-    } finally {
-      say({ kind: 'reused', ...(await reuse.end()) })
-    }
-  }
-
   try {
-    const end = await watch(
-      { run, open: openWatcher, clock: systemClock, say },
-      {
-        signal: io.signal,
-        start({ key, interrupt }) {
-          endInterrupts = io.onInterrupt(interrupt)
-          if (flags.file !== '-') endKeys = readKeys(io.input(), { ...io, onKey: key })
-        },
+    const end = await watchRuns({
+      around,
+      async runEach(options, { signal }) {
+        if (flags.output !== undefined) options.log.changed(resolve(around.cwd, flags.output))
+        return runEach(options, { ...io, signal })
       },
-    )
+      onError: (error) => io.err(describeError(error, { cwd: io.cwd, paint })),
+      say: (message) => io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: endKeys !== undefined })),
+      signal: io.signal,
+      start({ key, interrupt }) {
+        endInterrupts = io.onInterrupt(interrupt)
+        if (flags.file !== '-') endKeys = readKeys(io.input(), { ...io, onKey: key })
+      },
+    })
     return exitCodeFor(end, io.signal)
   } finally {
-    session.close()
     endKeys?.()
     endInterrupts?.()
   }
-}
-
-/** A mistake in the command line itself stays, whatever is saved. */
-function endOf({ error, exitCode }: Pick<RunReport, 'error' | 'exitCode'>, log: SourceLog): WatchedEnd {
-  if (isBatonError(error) && error.code === 'USAGE' && error.place === undefined) return { kind: 'refused', exitCode }
-  return { kind: 'watch', plan: log.plan({ keep: exitCode !== 0 }) }
 }
 
 function exitCodeFor(end: WatchEnd, { reason }: AbortSignal): number {

@@ -28,8 +28,12 @@ export function parseResponse(emit: Emit): AnswerParser {
   const found = nothingFound()
   const items: OutputItem[] = []
   let refused = false
+  let before = ''
 
   function readEvent(fields: Fields, event: SseEvent): ModelFault | undefined {
+    // sent again on its way: no two events have one number
+    if (typeof fields['sequence_number'] === 'number' && event.data === before) return undefined
+    before = event.data
     switch (fields['type'] ?? event.name) {
       case 'response.created':
         return start(fields['response'])

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { longestTimer } from '../../base/clock.ts'
 import { type BatonError, messageOf } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
@@ -19,7 +20,7 @@ import {
   textList,
 } from './arguments.ts'
 import type { Section } from './module.ts'
-import { resolvePath } from './resolve-path.ts'
+import { resolvePath, unlessNoPack } from './resolve-path.ts'
 
 /**
  * A call of a host function. Its methods read arguments, counted from 0; `what` names one in the SCRIPT_FAILED error for a
@@ -67,6 +68,11 @@ export class HostCall {
     return optionalText(this.args[index], this.name, what)
   }
 
+  /** The same where AIPack takes numbers, too. */
+  optionalTextOrNumber(index: number, what?: string): string | undefined {
+    return this.args[index] === undefined ? undefined : this.text(index, what)
+  }
+
   /** A path as it was given. */
   path(index: number, what?: string): string {
     return pathText(this.args[index], this.name, what)
@@ -104,10 +110,12 @@ export class HostCall {
     return resolvePath(path, this.context)
   }
 
-  /** The folder that relative paths and globs start from: the option `base_dir`, or the workspace. */
+  /** The folder that relative paths and globs start from: the option `base_dir`, or the workspace. It need not exist. */
   baseFolder(options: Options): string {
+    const { workspace } = this.context.scope.folders
     const given = options.path('base_dir')
-    return given === undefined ? this.context.scope.folders.workspace : this.resolve(given)
+    if (given === undefined) return workspace
+    return unlessNoPack(() => this.resolve(given)) ?? resolve(workspace, given)
   }
 
   /** An absolute path as messages show it. */

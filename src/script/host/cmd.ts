@@ -6,7 +6,7 @@ import { passesVariable } from '../../event/permission.ts'
 import { readablePath } from '../../tool/guard.ts'
 import { statusAt } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
-import type { ActCall, HostCall } from './call.ts'
+import type { ActCall } from './call.ts'
 import { acting, type HostModule } from './module.ts'
 
 const timeLimitMs = 30 * 60_000
@@ -37,7 +37,7 @@ interface Command {
   readonly timeLimitMs: number
 }
 
-function readCommand(call: HostCall): Command {
+function readCommand(call: ActCall): Command {
   const options = call.options(2)
   const command = call.text(0, 'the command')
   if (command.trim() === '') throw call.error('the command is empty')
@@ -50,10 +50,10 @@ function readCommand(call: HostCall): Command {
 }
 
 /** The folder of a command: the option `cwd`, else the one that the run was started in. */
-function folderOf(cwd: string | undefined, call: HostCall): string {
+function folderOf(cwd: string | undefined, call: ActCall): string {
   if (cwd === undefined || cwd.trim() === '') return call.context.scope.folders.cwd
   const real = readablePath(call.resolve(cwd), call.context)
-  if (statusAt(real)?.kind === 'folder') return real
+  if (call.observeBefore(() => statusAt(real)?.kind === 'folder')) return real
   throw call.error(`the option cwd must be a folder, and ${cwd} is none`)
 }
 

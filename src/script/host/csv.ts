@@ -146,9 +146,18 @@ export function tableCells(value: LuaValue, call: HostCall): readonly (readonly 
 export function cellText(value: LuaValue, what: string, call: HostCall): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
+  if (typeof value === 'number') return numberText(value)
   if (typeof value !== 'object') return String(value)
   if (!isTable(value)) throw call.error(`${what} is a ${luaTypeName(value)} that is not UTF-8 text`)
   return call.attempt(() => jsonText(value), `${what}: `)
+}
+
+/** All digits, as AIPack writes numbers: never an exponent. */
+function numberText(value: number): string {
+  const [, sign = '', whole = '', fraction = '', exponent = ''] = /^(-?)(\d+)\.?(\d*)e(.*)$/.exec(String(value)) ?? []
+  if (exponent === '') return String(value)
+  const [digits, point] = [whole + fraction, whole.length + Number(exponent)]
+  return sign + (point <= 0 ? `0.${'0'.repeat(-point)}${digits}` : digits.padEnd(point, '0'))
 }
 
 /** The items 1, 2, … of a table up to the first nil, whatever else is in it. */

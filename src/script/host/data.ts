@@ -6,6 +6,7 @@ import { parseYamlDocuments, stringifyYaml } from '../../base/yaml.ts'
 import type { LuaValue } from '../engine.ts'
 import { argumentError, isTable, type LuaTable, luaTypeName } from './arguments.ts'
 import type { HostCall } from './call.ts'
+import { withoutTopNull } from './json.ts'
 import { type HostModule, pure } from './module.ts'
 
 /** `aip.toml`. Dates are read as text. Its code is loaded at the first call, as that of `aip.yaml`. */
@@ -33,7 +34,7 @@ export const yamlModule: HostModule = {
      * what cannot be read is an error that names the line.
      */
     parse: pure(async (call) => {
-      const text = call.optionalText(0, 'the text')
+      const text = call.optionalTextOrNumber(0, 'the text')
       return text === undefined ? undefined : readYaml({ text, what: 'the text', name: `${call.name} failed` })
     }),
     /**
@@ -61,9 +62,9 @@ export async function readToml(source: TextSource): Promise<LuaValue> {
   return located(source, parseExactToml)
 }
 
-/** All documents of a YAML text, in order. @throws BatonError SCRIPT_FAILED naming the line of the text */
+/** All documents of a YAML text, in order; nil for one that is null. @throws BatonError SCRIPT_FAILED naming the line */
 export async function readYaml(source: TextSource): Promise<readonly LuaValue[]> {
-  return located(source, parseYamlDocuments)
+  return (await located(source, parseYamlDocuments)).map(withoutTopNull)
 }
 
 async function located<T>({ text, what, name }: TextSource, parse: (source: DataSource) => Promise<T>): Promise<T> {

@@ -27,7 +27,8 @@ export const editorModule: HostModule = {
 async function openFile(call: ActCall): Promise<LuaValue> {
   const { context, name } = call
   const file = readablePath(call.file(0), context)
-  if (statusAt(file)?.kind !== 'file') throw call.error(`there is no file ${call.path(0)}`)
+  const isFile = call.observeBefore(() => statusAt(file)?.kind === 'file')
+  if (!isFile) throw call.error(`there is no file ${call.path(0)}`)
   const editor = findEditor(context.services.env)
   if (editor === undefined) return undefined
   if (editor.place === 'window') return (await start(editor, file, call)) ? { editor: editor.name } : undefined

@@ -51,9 +51,12 @@ export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
     const target = call.file(0)
     const initial = call.has(1) ? call.content(1, 'the content') : ''
     const whenEmpty = call.options(2).flag('content_when_empty')
-    const status = fileStatus(target, call.context)
-    const isEmpty = status?.kind === 'file' && whenEmpty && trimEnd(readText(target, call.context)) === ''
-    if (status === undefined || isEmpty) saveFile(target, initial, call)
+    const isNeeded = call.observeBefore(() => {
+      const status = fileStatus(target, call.context)
+      if (status === undefined) return true
+      return status.kind === 'file' && whenEmpty && trimEnd(readText(target, call.context)) === ''
+    })
+    if (isNeeded) saveFile(target, initial, call)
     return infoOf(call.path(0), target, call.context)
   }),
   /**

@@ -11,7 +11,7 @@ import { markdownText, slimText } from './html.ts'
 import { parseJsonLines } from './json.ts'
 import { jsonText } from './json-text.ts'
 import { acting, type ModuleFunction, readingFile } from './module.ts'
-import { joinPath, pathParts } from './resolve-path.ts'
+import { joinPath, pathParts, tidyPath } from './resolve-path.ts'
 
 /** The functions of `aip.file` for TOML, YAML, lines of JSON, HTML and Word documents. */
 export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
@@ -89,10 +89,11 @@ function loadingData(read: (source: TextSource) => Promise<LuaValue>): ModuleFun
 function appendingJson(valuesOf: (call: HostCall) => readonly LuaValue[]): ModuleFunction {
   return acting(
     (call) => {
-      const target = call.file(0)
+      const path = call.path(0)
+      const target = call.resolve(path)
       const lines = valuesOf(call).map((value) => `${call.attempt(() => jsonText(value))}\n`)
       appendToFile(target, lines.join(''), call)
-      return infoOf(target, target, call.context)
+      return infoOf(path, target, call.context)
     },
     { tables: 'data' },
   )
@@ -112,7 +113,7 @@ async function docxMarkdown(call: ActCall): Promise<string> {
   const read = await attemptAsync(async () => {
     const bytes = readBytes(path, call.context)
     const { htmlFromDocx } = await import('../../base/docx.ts')
-    return markdownText(await htmlFromDocx(bytes, call.shown(path)))
+    return markdownText(await htmlFromDocx(bytes, call.shown(path)), 'document')
   })
   return call.observeFile(() => passOn(read))
 }
@@ -139,7 +140,7 @@ function converting(target: Target, convert: (read: ActCall, options: Options) =
 function destination(call: HostCall, options: Options, target: Target): string {
   const source = call.path(0)
   if (call.has(1) && !isTable(call.args[1])) return call.path(1, 'the destination')
-  const { parent, stem } = pathParts(source)
+  const { parent, stem } = pathParts(tidyPath(source))
   if (stem === '') throw call.error(`${source} is not the path of a file`)
   const folder = options.path('base_dir')
   const suffix = options.path('suffix') ?? (folder === undefined ? target.suffix : '')

@@ -19,7 +19,7 @@ export function fileInfo(path: string, status?: FileStatus): LuaTable {
     stem,
     ext,
     ...times,
-    // what is unknown counts as text
+    // what is unknown counts as text, as in AIPack; the lists differ, because these are the files that hold no text
     is_likely_text: !binaryExtensions.has(ext.toLowerCase()),
   }
 }
@@ -53,8 +53,8 @@ export function fileStats(statuses: readonly FileStatus[]): LuaTable {
 const binaryExtensions = new Set(
   (
     'png jpg jpeg gif webp avif heic bmp ico tif tiff psd mp3 wav flac ogg opus m4a aac mp4 m4v mov avi mkv webm wmv ' +
-    'mpg mpeg zip gz tgz bz2 xz zst 7z rar tar jar war apk dmg iso deb rpm aipack pdf doc docx xls xlsx ppt pptx odt ' +
-    'ods odp epub ttf otf woff woff2 eot exe dll so dylib a o obj lib bin class pyc wasm node sqlite sqlite3 db lockb ' +
-    'parquet npy npz onnx pt safetensors gguf'
+    'mpg mpeg 3gp flv swf aiff mid zip gz tgz bz2 xz zst 7z rar tar jar war apk ipa dmg iso deb rpm cab msi crx xpi vsix aipack pdf doc docx xls xlsx ppt pptx odt ' +
+    'ods odp epub mobi msg ttf otf woff woff2 eot exe dll so dylib a o obj lib bin class pyc wasm node sqlite sqlite3 db db3 dat lockb der p12 pfx ' +
+    'parquet npy npz onnx pt safetensors gguf glb dwg vhd torrent z'
   ).split(' '),
 )

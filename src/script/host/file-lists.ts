@@ -1,4 +1,5 @@
-import { buildFolders, listSteps, type ListedFile } from '../../base/glob.ts'
+import { compareBytes } from '../../base/byte-order.ts'
+import { buildFolders, globOrder, listSteps, type ListedFile } from '../../base/glob.ts'
 import type { Steps } from '../../base/concurrency.ts'
 import { mayRead, readablePath } from '../../tool/guard.ts'
 import { readText, statusAt, type FileStatus } from '../../tool/workspace-reads.ts'
@@ -12,7 +13,8 @@ import { resolveGlob } from './resolve-path.ts'
 export const listFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
    * `aip.file.list(globs, {base_dir?, absolute?}?) → FileInfo[]`
-   * The files that match one of the globs (a string or a list; `!` in front excludes), ordered by glob, then by path.
+   * The files that match one of the globs (a string or a list; `!` in front excludes), ordered by the last glob that
+   * matches, as `aip.path.sort_by_globs` orders them, then by path.
    * Globs may be absolute or begin with `~/`; files that are not below the base folder have absolute paths. Build folders
    * such as `node_modules`, `target` and `.git` are left out unless a glob names them.
    */
@@ -50,7 +52,7 @@ export function* loadRecords(call: HostCall): Steps<readonly LuaTable[]> {
   )
 }
 
-function* each<T>(files: readonly FoundFile[], work: (file: FoundFile) => T): Steps<T[]> {
+function* each<T>(files: readonly ListedFile[], work: (file: ListedFile) => T): Steps<T[]> {
   const results: T[] = []
   for (const file of files) {
     yield
@@ -59,10 +61,8 @@ function* each<T>(files: readonly FoundFile[], work: (file: FoundFile) => T): St
   return results
 }
 
-type FoundFile = Pick<ListedFile, 'path' | 'absolute'>
-
 /** `path` is as scripts see it: relative to the base folder unless `absolute` is asked for or it lies elsewhere. */
-function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly FoundFile[]> {
+function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly ListedFile[]> {
   const { context } = call
   const { scope, services } = context
   const options = call.options(1)
@@ -77,5 +77,14 @@ function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly Found
   })
   // agents that may not read everything do not see the names of the rest
   const files = scope.rights.packs.length === 0 ? listed : listed.filter(({ absolute }) => mayRead(absolute, context))
-  return wantsAbsolute ? files.map(({ absolute }) => ({ path: absolute, absolute })) : files
+  return inOrder(wantsAbsolute ? files.map((file) => ({ ...file, path: file.absolute })) : files, globs)
+}
+
+/** By the last glob that matches the path as it is shown, else by the one that found it; then by path. */
+function inOrder(files: readonly ListedFile[], globs: readonly string[]): readonly ListedFile[] {
+  const rankOf = globOrder(globs)
+  return files
+    .map((file) => ({ file, rank: Math.max(rankOf(file.path, 'last'), file.glob) }))
+    .toSorted((a, b) => a.rank - b.rank || compareBytes(a.file.path, b.file.path))
+    .map(({ file }) => file)
 }

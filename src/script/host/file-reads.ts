@@ -51,14 +51,14 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
     }
   }),
   /**
-   * `aip.file.load_md_sections(path, headings?) → MdSection[]` The sections of a Markdown file. Without `headings` each
-   * heading is a section of its own. With them (a string or a list such as `"## Name"`, exact in level and case) a
+   * `aip.file.load_md_sections(path, headings?) → MdSection[]` The sections of a Markdown file. Without `headings`, or
+   * with none in the list, each heading is a section of its own. With them (a string or a list such as `"## Name"`, exact in level and case) a
    * section holds its deeper headings too, and `""` is the text before the first heading.
    */
   load_md_sections: readingFile((call) => {
     const text = textOf(call)
-    if (!call.has(1)) return markdownSections(text).map(sectionTable)
-    const patterns = call.textList(1, 'the headings').map((heading) => {
+    const headings = call.has(1) ? call.textList(1, 'the headings') : []
+    const patterns = headings.map((heading) => {
       const pattern = headingPattern(heading)
       if (pattern !== undefined) return pattern
       throw call.error(`"${heading}" is not a Markdown heading such as "## Name"`)

@@ -44,12 +44,12 @@ function is_not_null(value) return value ~= nil and value ~= null end
 function nil_if_null(value) if value ~= null then return value end end
 
 function value_or(...)
-  local count = select("#", ...)
-  for position = 1, count do
-    local value = (select(position, ...))
-    if value ~= nil and value ~= null then return value end
+  local last = nil
+  for position = 1, select("#", ...) do
+    last = (select(position, ...))
+    if last ~= nil and last ~= null then return last end
   end
-  if count > 0 then return (select(count, ...)) end
+  return last
 end
 
 function is_table(value) return type(value) == "table" end

@@ -1,3 +1,4 @@
+import type { HtmlOrigin } from '../../base/markdown-from-html.ts'
 import type { LuaValue } from '../engine.ts'
 import type { HostCall } from './call.ts'
 import { type HostModule, pure } from './module.ts'
@@ -9,17 +10,22 @@ export const htmlModule: HostModule = {
   functions: {
     /**
      * `aip.html.slim(html) → string`
-     * HTML without what is not seen, such as scripts, styles and comments, indented by two blanks.
+     * HTML without what is not seen, such as scripts, styles and comments, indented by two blanks. `class`, `id`,
+     * `title`, `aria-label` and `href` are kept, and what is no page becomes its `<body>`.
      */
     slim: pure((call) => slimText(call.text(0, 'the HTML'))),
     /** `aip.html.prune_to_content(html) → string` Another name of `aip.html.slim`. */
     prune_to_content: pure((call) => slimText(call.text(0, 'the HTML'))),
-    /** `aip.html.to_md(html) → string` HTML as Markdown; `""` gives `""`. */
+    /**
+     * `aip.html.to_md(html) → string`
+     * HTML as Markdown; `""` gives `""`. The title of a page is the first heading, the others are one level deeper.
+     */
     to_md: pure((call) => markdownText(call.text(0, 'the HTML'))),
     /**
-     * `aip.html.select(html, selectors?) → {tag, attrs?, text, inner_html}[]`
-     * The elements that match one of the CSS selectors (a string or a list), in the order of the page. `text` and
-     * `inner_html` are trimmed. nil as selectors gives an empty list; a selector that cannot be read is an error.
+     * `aip.html.select(html, selectors?) → {tag, attrs?, text?, inner_html?}[]`
+     * The elements that match one of the CSS selectors (a string or a list), in the order of the page, in which `html`,
+     * `head`, `body` and `tbody` are also where they are not written. `text` and `inner_html` are trimmed, and nil when
+     * they are empty. nil as selectors gives an empty list; a selector that cannot be read is an error.
      */
     select: pure(select),
   },
@@ -27,14 +33,14 @@ export const htmlModule: HostModule = {
 
 /** HTML without what is not seen. */
 export async function slimText(html: string): Promise<string> {
-  const { slimHtml } = await import('../../base/html.ts')
+  const { slimHtml } = await import('../../base/slim-html.ts')
   return slimHtml(html)
 }
 
 /** HTML as Markdown. */
-export async function markdownText(html: string): Promise<string> {
+export async function markdownText(html: string, origin?: HtmlOrigin): Promise<string> {
   const { markdownFromHtml } = await import('../../base/markdown-from-html.ts')
-  return markdownFromHtml(html)
+  return markdownFromHtml(html, origin)
 }
 
 async function select(call: HostCall): Promise<LuaValue> {
@@ -46,7 +52,7 @@ async function select(call: HostCall): Promise<LuaValue> {
   return found.map(({ tag, attributes, text, innerHtml }) => ({
     tag,
     attrs: Object.keys(attributes).length === 0 ? undefined : attributes,
-    text: trimEnd(trimStart(text)),
-    inner_html: trimEnd(trimStart(innerHtml)),
+    text: trimEnd(trimStart(text)) || undefined,
+    inner_html: trimEnd(trimStart(innerHtml)) || undefined,
   }))
 }

@@ -14,7 +14,7 @@ export const jsonModule: HostModule = {
      * nil, for an empty text and for `null`; null inside is the `null` value. What cannot be read is an error.
      */
     parse: pure((call) => {
-      const content = call.optionalText(0)
+      const content = call.optionalTextOrNumber(0)
       if (content === undefined) return undefined
       try {
         return withoutTopNull(readRelaxedJson(content))
@@ -27,7 +27,7 @@ export const jsonModule: HostModule = {
      * One value for each line that is not blank. JSON is strict here, and an error names the line. nil for nil.
      */
     parse_ndjson: pure((call) => {
-      const content = call.optionalText(0)
+      const content = call.optionalTextOrNumber(0)
       return content === undefined ? undefined : parseJsonLines(content, `${call.name} failed`)
     }),
     /**

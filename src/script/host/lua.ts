@@ -21,13 +21,21 @@ export const luaModule: HostModule = {
     text: `
 local null = null
 
+-- AIPack writes numbers without an exponent
+local function plain(text)
+  local sign, whole, fraction, exponent = text:match("^(-?)(%d+)%.?(%d*)e([+-]%d+)$")
+  if not exponent then return text end
+  local digits, point = whole .. fraction, #whole + tonumber(exponent)
+  if point <= 0 then return sign .. "0." .. ("0"):rep(-point) .. digits end
+  return sign .. digits .. ("0"):rep(point - #digits)
+end
+
 local function number_text(value)
   if math.type(value) == "integer" then return tostring(value) end
   if value ~= value then return "NaN" end
-  if value == math.floor(value) and value > -1e15 and value < 1e15 then return string.format("%.0f", value) end
   for digits = 15, 17 do
     local text = string.format("%." .. digits .. "g", value)
-    if tonumber(text) == value then return text end
+    if tonumber(text) == value then return plain(text) end
   end
   return tostring(value)
 end

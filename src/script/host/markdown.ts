@@ -170,9 +170,9 @@ function parseHeading(line: string): MarkdownHeading | undefined {
  * begins its own section. With patterns a section begins at a heading of that level and name, and holds the deeper
  * headings below it. Headings inside fences do not count.
  */
-export function markdownSections(text: string, patterns?: readonly HeadingPattern[]): MarkdownSection[] {
+export function markdownSections(text: string, patterns: readonly HeadingPattern[] = []): MarkdownSection[] {
   const parts = splitAtHeadings(text)
-  if (patterns === undefined) return parts
+  if (patterns.length === 0) return parts
   const sections: MarkdownSection[] = []
   let open = false
   for (const part of parts) {

@@ -1,6 +1,6 @@
 import { BatonError, messageOf } from '../../base/error.ts'
 import { isObject } from '../../base/json.ts'
-import { JsonSyntaxError, parseStrictJson } from '../../base/json-text.ts'
+import { type ExactJson, type ExactTable, JsonSyntaxError, parseStrictJson } from '../../base/json-text.ts'
 import { isTable, type LuaTable, luaTypeName } from './arguments.ts'
 import { type HostCall, Options } from './call.ts'
 import { extractBlocks, extractMetaBlocks, extractReferences, type MetaBlock, outerBlockContent } from './markdown.ts'
@@ -28,15 +28,15 @@ export const mdModule: HostModule = {
     }),
     /**
      * `aip.md.extract_meta(text?) → table, string` Merges the TOML, JSON and YAML blocks whose first line begins with
-     * `#!meta` or `//!meta`; later ones win. The second value is the text without them. nil gives nil twice; a block
-     * that cannot be read is an error that names the line.
+     * `#!meta` or `//!meta`; later ones win, of several YAML documents too, and what is no table adds nothing. The second
+     * value is the text without them. nil gives nil twice; a block that cannot be read is an error that names the line.
      */
     extract_meta: pure(async (call) => {
       const content = call.optionalText(0)
       if (content === undefined) return several(undefined, undefined)
       const { blocks, rest } = extractMetaBlocks(content)
       const tables: LuaTable[] = []
-      for (const block of blocks) tables.push(await dataOf(block, content, call))
+      for (const block of blocks) tables.push(...(await tablesOf(block, content, call)))
       return several(Object.fromEntries(tables.flatMap((table) => Object.entries(table))), rest)
     }),
     /**
@@ -55,7 +55,12 @@ export const mdModule: HostModule = {
   },
 }
 
-async function dataOf(block: MetaBlock, content: string, call: HostCall): Promise<LuaTable> {
+async function tablesOf(block: MetaBlock, content: string, call: HostCall): Promise<readonly LuaTable[]> {
+  const values = await valuesOf(block, content, call)
+  return values.filter((value): value is ExactTable => isObject(value))
+}
+
+async function valuesOf(block: MetaBlock, content: string, call: HostCall): Promise<readonly ExactJson[]> {
   const source = {
     file: call.section.agentFile,
     text: content,
@@ -65,9 +70,9 @@ async function dataOf(block: MetaBlock, content: string, call: HostCall): Promis
     code: 'SCRIPT_FAILED',
   } as const
   try {
-    if (block.lang === 'json') return strictObject(block.content)
-    if (block.lang === 'toml') return await (await import('../../base/toml.ts')).parseExactToml(source)
-    return await (await import('../../base/yaml.ts')).parseYamlTable(source)
+    if (block.lang === 'json') return [parseStrictJson(block.content)]
+    if (block.lang === 'toml') return [await (await import('../../base/toml.ts')).parseExactToml(source)]
+    return await (await import('../../base/yaml.ts')).parseYamlDocuments(source)
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
       const where = `(line ${block.firstLine + error.line - 1} of the text)`
@@ -77,9 +82,4 @@ async function dataOf(block: MetaBlock, content: string, call: HostCall): Promis
       error instanceof BatonError && error.place?.line !== undefined ? ` (line ${error.place.line} of the text)` : ''
     throw call.error(messageOf(error) + line)
   }
-}
-
-function strictObject(json: string): LuaTable {
-  const value = parseStrictJson(json)
-  return isObject(value) ? (value as LuaTable) : {}
 }

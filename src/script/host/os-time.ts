@@ -24,6 +24,14 @@ export const osModule: HostModule = {
     /** `os.difftime(later, earlier) → number` Seconds between two times. */
     difftime: pure((call) => seconds(call, 0) - seconds(call, 1)),
   },
+  // whole numbers that come from here are integers, and this is one of Lua's functions that give floats
+  lua: {
+    name: 'os',
+    text: `
+local difference = os.difftime
+function os.difftime(later, earlier) return difference(later, earlier) + 0.0 end
+`,
+  },
 }
 
 function now({ context }: HostCall): number {

@@ -1,5 +1,5 @@
 import { compareBytes } from '../../base/byte-order.ts'
-import { compileGlobs } from '../../base/glob.ts'
+import { compileGlobs, globOrder } from '../../base/glob.ts'
 import { mayRead } from '../../tool/guard.ts'
 import { statusAt, type FileStatus } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
@@ -8,7 +8,7 @@ import { type HostCall, Options } from './call.ts'
 import { fileInfo } from './file-info.ts'
 import { pathExists } from './file-reads.ts'
 import { type HostModule, type ModuleFunction, observing, pure, several } from './module.ts'
-import { expandTilde, joinPath, pathDifference, pathParts, tidyPath } from './resolve-path.ts'
+import { expandTilde, joinPath, pathDifference, pathParts, resolvedText, tidyPath } from './resolve-path.ts'
 
 /** `aip.path`: paths as text, and three questions to the disk. */
 export const pathModule: HostModule = {
@@ -44,12 +44,15 @@ export const pathModule: HostModule = {
      * `aip.path.diff(path, base) → string`
      * The path as it is seen from the base, with `..` where needed; `""` when there is no such way.
      */
-    diff: pure((call) => pathDifference(expandTilde(call.text(0)), expandTilde(call.text(1, 'the base'))) ?? ''),
+    diff: pure((call) => {
+      const [path, base] = [call.text(0), call.text(1, 'the base')].map((given) => expandTilde(tidyPath(given)))
+      return pathDifference(path ?? '', base ?? '') ?? ''
+    }),
     /**
      * `aip.path.resolve(path) → string` The absolute path that a path stands for: `~/`, `$tmp` and `namespace@pack` are
-     * worked out, others start in the workspace. A pack that is nowhere is an error.
+     * worked out, others start in the workspace. A slash at the end stays. A pack that is nowhere is an error.
      */
-    resolve: pure((call) => call.file(0)),
+    resolve: pure((call) => resolvedText(call.path(0), call.context)),
     /** `aip.path.exists(path) → boolean` Whether something stands at the path, as `aip.file.exists`. */
     exists: observing(pathExists),
     /** `aip.path.is_file(path) → boolean` Whether a file stands at the path; false for what may not be read. */
@@ -58,15 +61,17 @@ export const pathModule: HostModule = {
     is_dir: asking('folder'),
     /**
      * `aip.path.matches_glob(path?, globs) → boolean?` Whether one of the globs (a string or a list) matches the path;
-     * `*` does not cross `/`. nil for nil, false for an empty list.
+     * `*` does not cross `/`, and `!` in front is a character like any other. nil for nil, false for an empty list.
      */
     matches_glob: pure((call) => {
       const given = call.optionalText(0)
-      return given === undefined ? undefined : compileGlobs(call.textList(1, 'the globs')).matches(given)
+      if (given === undefined) return undefined
+      const globs = call.textList(1, 'the globs').map((glob) => glob.replace(/^!/, '\\!'))
+      return compileGlobs(globs).matches(given)
     }),
     /**
      * `aip.path.sort_by_globs(files, globs, options?) → list` Orders paths, or tables with a `path`, by the glob they
-     * match, then by path. `options` is true when a later glob that matches too wins, `"start"` or `"end"` for where
+     * match, then by path; here `*` crosses `/`. `options` is true when a later glob that matches too wins, `"start"` or `"end"` for where
      * files without a match go, or a table `{end_weighted?, no_match_position?}`.
      */
     sort_by_globs: pure(sortByGlobs),
@@ -83,12 +88,12 @@ function asking(kind: FileStatus['kind']): ModuleFunction {
 
 function sortByGlobs(call: HostCall): readonly LuaValue[] {
   const items = call.list(0, 'the files')
-  const matcher = compileGlobs(call.textList(1, 'the globs'))
+  const rankOf = globOrder(call.textList(1, 'the globs'))
   const { weight, unmatched } = sortOptions(call)
   const ranked = items.map((item, index) => {
     const path = keyedTable(item)?.['path'] ?? item
     if (typeof path !== 'string') throw call.error(`file ${index + 1} must be a string or a table with a path`)
-    return { item, path, rank: matcher.indexOf(path, weight) }
+    return { item, path, rank: rankOf(path, weight) }
   })
   const others = ranked.filter(({ rank }) => rank === -1)
   const matched = ranked.filter(({ rank }) => rank !== -1)

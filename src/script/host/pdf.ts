@@ -8,7 +8,7 @@ import type { LuaValue } from '../engine.ts'
 import type { ActCall, HostCall } from './call.ts'
 import { infoOf } from './file-info.ts'
 import { acting, type HostModule } from './module.ts'
-import { joinPath, pathParts } from './resolve-path.ts'
+import { joinPath, pathParts, tidyPath } from './resolve-path.ts'
 
 /**
  * `aip.pdf`. Unlike AIPack, relative paths start from the workspace, and pages are written only where
@@ -43,7 +43,7 @@ async function openAt(path: string, call: HostCall): Promise<PdfFile> {
 
 async function splitPages(call: ActCall): Promise<LuaValue> {
   const given = call.path(0)
-  const { parent, stem } = pathParts(given)
+  const { parent, stem } = pathParts(tidyPath(given))
   if (stem === '') throw call.error(`${given} is not the path of a file`)
   const folder = call.has(1) ? call.path(1, 'the destination') : joinPath(parent ?? '', stem)
   const source = call.file(0)

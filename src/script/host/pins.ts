@@ -1,6 +1,7 @@
 import { emit } from '../../event/context.ts'
-import { isTable, luaTypeName, text } from './arguments.ts'
-import { type HostCall, Options } from './call.ts'
+import { isTable, keyedTable, luaTypeName, text } from './arguments.ts'
+import type { HostCall } from './call.ts'
+import type { LuaValue } from '../engine.ts'
 import { acting, type HostModule, several } from './module.ts'
 
 /** `aip.run`: what is shown about the run of this agent. */
@@ -18,7 +19,7 @@ function pinFunctions(scope: Scope): HostModule['functions'] {
      * `aip.run.pin(iden, priority?, content)`
      * `aip.task.pin(iden, priority?, content)` Shows a line about the run, or
      * about this input, until it is shown anew with the same `iden`. Lower priorities stand first, nil last. `content`
-     * is a text or `{label?, content}`. `aip.task.pin` is an error in Before All and After All.
+     * is a text or `{label?, content?}`. `aip.task.pin` is an error in Before All and After All.
      */
     pin: acting((call) => {
       refuseOutsideTask(scope, call)
@@ -80,7 +81,11 @@ function contentOf(call: HostCall): Pick<Pin, 'label' | 'content'> {
     const content = typeof value === 'boolean' ? String(value) : text(value, call.name, 'the content')
     return { label: 'Pin:', content }
   }
-  const options = new Options(value, call.name)
-  const content = text(options.table['content'], call.name, 'content in the table')
-  return { label: options.text('label') ?? 'Pin:', content }
+  const { label, content } = keyedTable(value) ?? {}
+  return { label: shown(label) ?? 'Pin:', content: shown(content) ?? 'No Content' }
+}
+
+/** What can be shown of a field; a pin is not worth an error for what is no text. */
+function shown(value: LuaValue): string | undefined {
+  return ['string', 'number'].includes(luaTypeName(value)) ? text(value, 'pin', 'the field') : undefined
 }

@@ -15,8 +15,9 @@ export const requireModule: HostModule = {
   name: '',
   functions: {
     /**
-     * `require(name) → any` Loads the Lua module `lua/<name>.lua` or `lua/<name>/init.lua` beside the agent or in its
-     * pack, once for each section. A module that is not found, and modules that require each other, are errors.
+     * `require(name) → any, string` Loads the Lua module `lua/<name>.lua` or `lua/<name>/init.lua` beside the agent or in
+     * its pack, once for each section; where it loads it, the second value is its file. A module that is not found, and
+     * modules that require each other, are errors.
      */
     require: pure((call) => several(...findModule(call.text(0, 'the module'), call.section))),
   },
@@ -56,7 +57,7 @@ function require(name)
   if not ok then error(value, 0) end
   if value ~= nil then loaded[name] = value end
   if loaded[name] == nil then loaded[name] = true end
-  return loaded[name]
+  return loaded[name], chunk
 end
 `,
   },

@@ -1,5 +1,6 @@
-import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
+import { isBatonError } from '../../base/error.ts'
+import { homeFolder } from '../../base/home.ts'
 import type { RunContext } from '../../event/context.ts'
 import { packFolder } from '../../pack/find-pack.ts'
 import { isPackPath, parsePackRef } from '../../pack/pack-ref.ts'
@@ -12,22 +13,52 @@ import { isPackPath, parsePackRef } from '../../pack/pack-ref.ts'
  * @throws BatonError AGENT_NOT_FOUND for a pack that is nowhere and a reference that is malformed
  */
 export function resolvePath(path: string, context: RunContext, base = context.scope.folders.workspace): string {
-  const expanded = expandTilde(path)
+  const named = slashed(path)
+  const expanded = expandTilde(named)
   if (isAbsolute(expanded)) return resolve(expanded)
-  const special = splitSpecial(path, context)
-  return special === undefined ? resolve(base, path) : resolve(special.folder, special.rest)
+  const special = splitSpecial(named, context)
+  return special === undefined ? resolve(base, named) : resolve(special.folder, special.rest)
+}
+
+/**
+ * The same as `aip.path.resolve` gives it: a slash or `/.` at the end stays, as long as no `..` was worked out, and a
+ * folder that is named by a word alone, or by nothing, has a slash.
+ */
+export function resolvedText(path: string, context: RunContext): string {
+  const absolute = resolvePath(path, context)
+  const named = tidyPath(path)
+  if (named.split('/').includes('..') || absolute === '/') return absolute
+  if (['', '~', '~/', '$tmp', '$tmp/'].includes(named)) return `${absolute}/`
+  const keepsTail = !/^(?:~|\$tmp)\//.test(named) && !(isPackPath(named) && named.indexOf('/') === named.length - 1)
+  const [tail = ''] = keepsTail ? (/(?:^|\/)\.$|\/$/.exec(named) ?? []) : []
+  return tail === '.' ? `${absolute}/.` : absolute + tail
+}
+
+/** Backslashes separate names too, as in AIPack. */
+function slashed(path: string): string {
+  return path.replaceAll('\\', '/')
+}
+
+/** Does `work`; undefined when the pack it needs is nowhere, or what looks like one is none. */
+export function unlessNoPack<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (isBatonError(error) && error.code === 'AGENT_NOT_FOUND') return undefined
+    throw error
+  }
 }
 
 /**
  * The same for a glob: what stands behind the pack or `$tmp` stays a glob, and characters of the folder that mean
- * something in globs are taken as they are. A leading `!` stays.
+ * something in globs are taken as they are. A leading `!` stays. A pack that is nowhere is a name like any other.
  */
 export function resolveGlob(glob: string, context: RunContext): string {
   const negated = glob.startsWith('!') ? '!' : ''
-  const path = glob.slice(negated.length)
-  if (path === '~' || path.startsWith('~/')) return `${negated}${escapeGlob(homedir())}${path.slice(1)}`
-  const special = splitSpecial(path, context)
-  if (special === undefined) return glob
+  const path = slashed(glob.slice(negated.length))
+  if (path === '~' || path.startsWith('~/')) return `${negated}${escapeGlob(homeFolder())}${path.slice(1)}`
+  const special = unlessNoPack(() => splitSpecial(path, context))
+  if (special === undefined) return negated + path
   return `${negated}${escapeGlob(special.folder)}${special.rest === '' ? '' : `/${special.rest}`}`
 }
 
@@ -44,7 +75,7 @@ function splitSpecial(path: string, context: RunContext) {
 
 /** AIPack's own folder, which need not exist. */
 export function aipackBase({ scope }: RunContext): string {
-  return scope.folders.aipackBase ?? join(homedir(), '.aipack-base')
+  return scope.folders.aipackBase ?? join(homeFolder(), '.aipack-base')
 }
 
 /** Where `$tmp` is: one folder for each run. Made by the first file that is written there. */
@@ -58,12 +89,12 @@ function escapeGlob(path: string): string {
 
 /** The path with the home folder in the place of a leading `~`. */
 export function expandTilde(path: string): string {
-  return path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path
+  return path === '~' || path.startsWith('~/') ? homeFolder() + path.slice(1) : path
 }
 
 /** A path for scripts: absolute paths below the home folder begin with `~`. */
 export function tildePath(path: string): string {
-  const home = homedir()
+  const home = homeFolder()
   return isAbsolute(path) && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 
@@ -103,15 +134,16 @@ function withoutTail(path: string): string {
   }
 }
 
-/** With single slashes and without `.` in the middle; `./` in front and a slash at the end stay. */
+/** With single slashes, none of them reversed, and without `.` in the middle; `./` in front and a slash at the end stay. */
 export function tidyPath(path: string): string {
-  return path.replaceAll(/\/(?:\.?\/)+/g, '/')
+  return slashed(path).replaceAll(/\/(?:\.?\/)+/g, '/')
 }
 
 /** `part` below `base`; an absolute part replaces it. */
 export function joinPath(base: string, part: string): string {
-  if (part.startsWith('/') || base === '') return tidyPath(part)
-  return tidyPath(base.endsWith('/') ? base + part : `${base}/${part}`)
+  const [folder, name] = [slashed(base), slashed(part)]
+  if (name.startsWith('/') || folder === '') return tidyPath(name)
+  return tidyPath(folder.endsWith('/') ? folder + name : `${folder}/${name}`)
 }
 
 /** The way from one path to another; undefined when there is none, from a relative to an absolute one for example. */

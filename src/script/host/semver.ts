@@ -22,7 +22,8 @@ export const semverModule: HostModule = {
      */
     parse: withVersions((call, { parseVersion }) => {
       const { major, minor, patch, prerelease, build } = version(call, parseVersion)
-      return { major, minor, patch, prerelease: prerelease || undefined, build: build || undefined }
+      const numbers = { major: luaNumber(major), minor: luaNumber(minor), patch: luaNumber(patch) }
+      return { ...numbers, prerelease: prerelease || undefined, build: build || undefined }
     }),
     /**
      * `aip.semver.is_prerelease(version) → boolean`
@@ -38,6 +39,11 @@ type SemVer = typeof semverCode
 
 function withVersions(work: (call: HostCall, semver: SemVer) => LuaValue): ModuleFunction {
   return pure(async (call) => work(call, await import('../../base/semver.ts')))
+}
+
+/** An integer where Lua has it, else the nearest number. */
+function luaNumber(value: bigint): number | bigint {
+  return Number.isSafeInteger(Number(value)) || BigInt.asIntN(64, value) !== value ? Number(value) : value
 }
 
 function version(

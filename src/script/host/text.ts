@@ -1,4 +1,3 @@
-import { decodeHtmlEntities } from '../../base/html-entities.ts'
 import { keyedTable, luaTypeName, text } from './arguments.ts'
 import { type HostCall, Options } from './call.ts'
 import { type HostModule, type ModuleFunction, pure, several } from './module.ts'
@@ -32,7 +31,7 @@ export const textModule: HostModule = {
      * At most `max` characters, the ellipsis included, which stands only where something was cut off.
      */
     truncate: onText((subject, call) =>
-      truncate(subject, call.integer(1, 'the length'), call.optionalText(2, 'the ellipsis') ?? ''),
+      truncate(subject, call.integer(1, 'the length'), call.optionalTextOrNumber(2, 'the ellipsis') ?? ''),
     ),
     /**
      * `aip.text.split_first(text?, separator) → string?, string?`
@@ -80,9 +79,9 @@ export const textModule: HostModule = {
     /** `aip.text.ensure_single_ending_newline(text?) → string?` Another name of `ensure_single_trailing_newline`. */
     ensure_single_ending_newline: onText(ensureSingleTrailingNewline),
     /** `aip.text.escape_decode(text?) → string?` With HTML entities such as `&lt;` written out. */
-    escape_decode: onText(decodeHtmlEntities),
+    escape_decode: onText((subject) => (subject.includes('&') ? decoded(subject) : subject)),
     /** `aip.text.escape_decode_if_needed(text?) → string?` The same, but only for a text in which `&lt;` occurs. */
-    escape_decode_if_needed: onText((subject) => (subject.includes('&lt;') ? decodeHtmlEntities(subject) : subject)),
+    escape_decode_if_needed: onText((subject) => (subject.includes('&lt;') ? decoded(subject) : subject)),
     /**
      * `aip.text.extract_line_blocks(text?, {starts_with, extrude?, first?}) → string[]?, string?`
      * Lines that follow one another and begin with `starts_with` form a block; `first` limits how many are taken. With
@@ -113,6 +112,12 @@ function onText(work: (subject: string, call: HostCall) => ReturnType<Parameters
     const subject = call.optionalText(0)
     return subject === undefined ? undefined : work(subject, call)
   })
+}
+
+/** All names of HTML are many: they are loaded for the first text that may hold one. */
+async function decoded(subject: string): Promise<string> {
+  const { decodeHtmlEntities } = await import('../../base/html-entities.ts')
+  return decodeHtmlEntities(subject)
 }
 
 function splitAt(subject: string, separator: string, which: 'first' | 'last') {

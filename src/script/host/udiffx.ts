@@ -54,8 +54,14 @@ function statusTable(items: readonly FileChange[]): LuaTable {
     total_count: items.length,
     success_count: successCount,
     fail_count: items.length - successCount,
-    items,
+    items: items.map(withHunkLines),
   }
+}
+
+/** In scripts the last line of a hunk has its line break, too. */
+function withHunkLines({ error_hunks: hunks, ...item }: FileChange): LuaValue {
+  if (hunks === undefined) return { ...item }
+  return { ...item, error_hunks: hunks.map(({ hunk_body: body, cause }) => ({ hunk_body: `${body}\n`, cause })) }
 }
 
 /** One block for each file that the globs find, in the order of `aip.file.list`; nil when there is none. */
@@ -68,6 +74,6 @@ function contextBlock(record: LuaTable, name: string): string {
   const path = text(record['path'], name, 'the path')
   const quote = path.includes('"') ? "'" : '"'
   const content = text(record['content'], name, 'the content')
-  const end = content === '' || content.endsWith('\n') ? '' : '\n'
+  const end = content.endsWith('\n') ? '' : '\n'
   return `<FILE_CONTENT path=${quote}${path}${quote}>\n${content}${end}</FILE_CONTENT>\n`
 }

@@ -125,7 +125,7 @@ function urlOf(call: HostCall): URL {
 /** Text is sent as AIPack does it, tables as JSON; a header of the script wins over the type. */
 function bodyOf(call: HostCall): { readonly type: string; readonly body: string } {
   const [, data] = call.args
-  if (typeof data === 'string') return { type: 'plain/text', body: data }
+  if (typeof data === 'string' || data instanceof Uint8Array) return { type: 'plain/text', body: call.text(1) }
   if (!isTable(data)) throw call.error(`the data must be a string or a table, but was ${luaTypeName(data)}`)
   return { type: 'application/json', body: call.attempt(() => jsonText(data)) }
 }
@@ -191,7 +191,7 @@ function parseUrl(call: HostCall): LuaValue {
     port: url.port === '' ? undefined : Number(url.port),
     path: url.pathname,
     query: Object.keys(query).length === 0 ? undefined : query,
-    fragment: url.hash === '' ? undefined : url.hash.slice(1),
+    fragment: url.href.includes('#') ? url.hash.slice(1) : undefined,
     username: url.username,
     password: url.password || undefined,
     url: url.href,

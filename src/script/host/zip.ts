@@ -25,7 +25,7 @@ import { textList } from './arguments.ts'
 import type { ActCall, HostCall } from './call.ts'
 import { infoOf } from './file-info.ts'
 import { acting, type HostModule, observing } from './module.ts'
-import { joinPath, pathParts } from './resolve-path.ts'
+import { joinPath, pathParts, tidyPath } from './resolve-path.ts'
 
 /** `aip.zip`. Unlike AIPack, relative paths start from the workspace, as everywhere else. */
 export const zipModule: HostModule = {
@@ -103,7 +103,7 @@ async function createZip(call: ActCall): Promise<LuaValue> {
 
 function defaultArchive(call: HostCall): string {
   const folder = call.path(0, 'the folder')
-  const { parent, name } = pathParts(folder)
+  const { parent, name } = pathParts(tidyPath(folder))
   if (name === '') throw call.error(`${folder} has no name to call the archive by: pass a destination`)
   return joinPath(parent ?? '', `${name}.zip`)
 }
@@ -186,7 +186,7 @@ function canRun(path: string): boolean {
  */
 async function extractZip(call: ActCall): Promise<LuaValue> {
   const { context } = call
-  const { parent = '', stem } = pathParts(call.path(0))
+  const { parent = '', stem } = pathParts(tidyPath(call.path(0)))
   const folder = call.has(1) ? call.path(1, 'the destination') : joinPath(parent, stem)
   const source = call.file(0)
   const target = call.resolve(folder)

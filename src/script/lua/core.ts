@@ -1,4 +1,11 @@
-import { closedError, LuaError, type LuaErrorDetails, limitMessage, type LuaStateOptions } from '../engine.ts'
+import {
+  closedError,
+  type LuaChunk,
+  LuaError,
+  type LuaErrorDetails,
+  limitMessage,
+  type LuaStateOptions,
+} from '../engine.ts'
 import type { LuaApi, Thread } from './api.ts'
 import type { HostError, Wait } from './calls.ts'
 import type { InstallPlan } from './state.ts'
@@ -13,6 +20,8 @@ export interface Backend {
   readonly health: Health
   /** The prelude, compiled when Baton was built. */
   readonly prelude: Uint8Array | undefined
+  /** The Lua part of a host module by its name, compiled when Baton was built. */
+  readonly compiledModule?: (name: string) => Uint8Array | undefined
   /** A state with the standard libraries that do not reach outside. Only the engine knows what the number `memory` means. */
   openState(): Pick<LuaCore, 'main' | 'memory'>
   /** Gives the memory of a state back. */
@@ -40,6 +49,8 @@ export interface Health {
 export interface Runtime extends Omit<Backend, 'prelude'> {
   /** The prelude as a binary chunk without line information. */
   readonly prelude: Uint8Array
+  /** What `compiledModule` gives in a built Baton. */
+  readonly compileModule: (module: LuaChunk) => Uint8Array
   readonly modules: KnownModules
   /** Where the host functions of the latest state went. */
   installed: InstallPlan | undefined

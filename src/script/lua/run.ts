@@ -219,7 +219,11 @@ function loadModule({ api, names, runtime }: LuaCore, thread: Thread, { name, te
   const alias = names.alias(name)
   const found = modules.get(text)
   const known = found?.alias === alias ? found : undefined
-  if (known?.code !== undefined) return api.loadDumped(thread, known.code)
+  const compiled = known?.code ?? (alias === name ? runtime.compiledModule?.(name) : undefined)
+  if (compiled !== undefined) {
+    if (known === undefined) modules.set(text, { alias, code: compiled })
+    return api.loadDumped(thread, compiled)
+  }
   const status = api.loadText(thread, { name: `@${alias}`, text })
   if (status !== luaStatus.ok) return status
   if (modules.size >= mostKnown) modules.clear()

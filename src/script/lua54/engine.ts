@@ -7,7 +7,7 @@ import type { Backend, Runtime } from '../lua/core.ts'
 import { createRuntime, createState } from '../lua/state.ts'
 import { createApi } from './api.ts'
 import { accounting } from './bridge.ts'
-import { preludeCode } from './prelude-code.ts'
+import { moduleCode, preludeCode } from './compiled-code.ts'
 import { instantiate, type LuaWasm } from './wasm.ts'
 import { type CompiledModule, webAssembly } from './webassembly.ts'
 
@@ -72,6 +72,8 @@ function createBackend(wasm: LuaWasm): WasmBackend {
     api: createApi(wasm),
     health,
     prelude: preludeCode === '' ? undefined : Buffer.from(preludeCode, 'base64'),
+    compiledModule: (name) =>
+      Object.hasOwn(moduleCode, name) ? Buffer.from(moduleCode[name] ?? '', 'base64') : undefined,
     openState() {
       const memory = lua.malloc(accounting.size)
       for (const offset of [accounting.used, accounting.refused, accounting.exceeded]) write32(memory + offset, 0)

@@ -1,4 +1,5 @@
 import { AnswerLines } from './answer-lines.ts'
+import { readAside } from './asides.ts'
 import { type Directive, failDirective } from './directive.ts'
 import {
   attribute,
@@ -9,25 +10,31 @@ import {
   readEnclosed,
   unreadable,
 } from './directive-reader.ts'
-import { outerFenceContent } from './fence.ts'
+import { mainEnd } from './document.ts'
+import { hasText, outerFenceContent, readFence } from './fence.ts'
+import { foreignMarkIn, mixedFault, replaceMark, searchMark } from './foreign-marks.ts'
 import { editingInstruction, searchReplaceInstruction, wholeFileInstruction } from './instruction.ts'
-import { takeChanges, type TakenChanges } from './parse.ts'
-import { directivesOf, type Piece, textPiece, tidyRestOf, withoutQuotations } from './pieces.ts'
-import { hasBlocks } from './search-replace.ts'
-import { isContainer, isDirective, readTag, type Tag, tagLikeName } from './tag.ts'
+import { findLookalike } from './lookalike.ts'
+import { readContainer, refuseRepeatedPatches } from './parse.ts'
+import { directivesOf, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'
+import { readBlock as readSearchBlock, readSearchBlocks } from './search-blocks.ts'
+import { isDirective, type Tag, tagLikeName } from './tag.ts'
+import { readUnifiedDiff } from './unified-diff.ts'
 
 /** How a model writes the content of files into its answer (`file_content_mode`). */
 export type FileContentMode = 'udiffx' | 'whole' | 'search_replace_auto'
 
-/** What a model is told about the form of file changes, for a system message. `readFileChanges` reads that form. */
+/** What a model is told about the form of file changes, for a system message. `readFileChanges` reads all forms. */
 export function changesInstruction(mode: FileContentMode): string {
-  return instructions[mode]
-}
-
-const instructions: { readonly [mode in FileContentMode]: string } = {
-  udiffx: editingInstruction,
-  whole: wholeFileInstruction,
-  search_replace_auto: searchReplaceInstruction,
+  // not a table: where the command is bundled, the texts may be set after this file is loaded
+  switch (mode) {
+    case 'udiffx':
+      return editingInstruction
+    case 'whole':
+      return wholeFileInstruction
+    case 'search_replace_auto':
+      return searchReplaceInstruction
+  }
 }
 
 export interface AnswerChanges {
@@ -37,98 +44,154 @@ export interface AnswerChanges {
 }
 
 /**
- * Takes the file changes out of an answer. Nothing is thrown: what looks like a change and cannot be read becomes a
- * directive of the kind Fail that says why.
+ * Takes the file changes out of an answer, in whatever form: directives in a container or alone, whole-file blocks, search and
+ * replace blocks, fenced unified diffs. Only what begins in the first column counts, and nothing in reasoning,
+ * comments, files that are quoted, or fences beside other text. Nothing is thrown: what looks like a change and is
+ * none becomes a directive of the kind Fail that says why.
  */
-export function readFileChanges(answer: string, mode: FileContentMode): AnswerChanges {
-  const { directives, pieces } = mode === 'udiffx' ? takeChanges(answer) : readFileBlocks(answer, madeIn(mode))
-  return { directives, text: tidyRestOf(pieces) }
+export function readFileChanges(answer: string): AnswerChanges {
+  const pieces = withMeantChanges(withoutExamples(piecesOf(answer)))
+  const written = joinedBlocks(refuseRepeatedPatches(directivesOf(pieces)))
+  const directives = mainEnd(answer) === '\n' ? written : written.map(withPlainEnds)
+  // the end of a change that does not count says less than its beginning
+  const hasNone = directives.every(
+    (directive) => directive.kind === 'Fail' && directive.reason.endsWith(' closes nothing'),
+  )
+  const lookalike = hasNone ? findLookalike(pieces) : undefined
+  return { directives: lookalike === undefined ? directives : [lookalike], text: tidyRestOf(pieces) }
 }
 
-type MakeDirective = (filePath: string, content: string) => Directive
+/** An answer that has CRLF everywhere says nothing of the line breaks of a file, which keeps its own. */
+function withPlainEnds(directive: Directive): Directive {
+  return 'content' in directive ? { ...directive, content: directive.content.replaceAll('\r\n', '\n') } : directive
+}
 
-function madeIn(mode: 'whole' | 'search_replace_auto'): MakeDirective {
-  return (filePath, content) => {
-    const hasParts = mode === 'search_replace_auto' && hasBlocks(content)
-    return { kind: hasParts ? 'SearchReplace' : 'New', filePath, content }
+/** The search and replace blocks of a file in one directive, where nothing but such blocks stands between them. */
+function joinedBlocks(directives: readonly Directive[]): readonly Directive[] {
+  const joined: Directive[] = []
+  let parts = new Map<string, { readonly index: number; readonly contents: string[] }>()
+  const finish = (): void => {
+    for (const { index, contents } of parts.values()) {
+      const first = joined[index]
+      if (first?.kind === 'SearchReplace') joined[index] = { ...first, content: contents.join('') }
+    }
+    parts = new Map()
   }
+  for (const directive of directives) {
+    const before = directive.kind === 'SearchReplace' ? parts.get(directive.filePath) : undefined
+    if (directive.kind !== 'SearchReplace') finish()
+    else if (before === undefined)
+      parts.set(directive.filePath, { index: joined.length, contents: [directive.content] })
+    else before.contents.push(directive.content)
+    if (before === undefined) joined.push(directive)
+  }
+  finish()
+  return joined
+}
+
+function piecesOf(text: string): readonly Piece[] {
+  const lines = new AnswerLines(text)
+  const written: Piece[] = []
+  const fences: string[] = []
+  while (!lines.isOver) {
+    if (readAside(lines, written)) continue
+    const { at, line, position } = lines
+    const options = { text }
+    const isAtTop = fences.length === 0
+    if (isAtTop && (readSearchBlocks(lines, written, options) || readUnifiedDiff(lines, written, options))) continue
+    if (readContainer(lines, written, { text, policy: 'answer' })) continue
+    const directives = readSingle(lines, written)
+    if (directives !== undefined) {
+      written.push({ kind: 'change', text: text.slice(position, lines.position), directives })
+      continue
+    }
+    followFences(fences, line)
+    written.push(textPiece(line))
+    lines.goTo(at + 1)
+  }
+  return written
+}
+
+function followFences(open: string[], line: string): void {
+  const fence = readFence(line)
+  if (fence === undefined || !fence.marks.startsWith(open.at(-1) ?? '')) return
+  if (open.length > 0 && fence.info === '') open.pop()
+  else open.push(fence.marks)
+}
+
+/** Examples of the instruction that are quoted are no changes; a single line counts as one only beside others. */
+function withoutExamples(pieces: readonly Piece[]): readonly Piece[] {
+  const instructed = (['udiffx', 'whole', 'search_replace_auto'] as const).map(changesInstruction)
+  const isExample = (text: string): boolean => instructed.some((instruction) => instruction.includes(text))
+  const examples = pieces.filter(({ kind, text }) => kind === 'change' && text !== '' && isExample(text.trim()))
+  if (!examples.some(({ text }) => text.trim().includes('\n'))) return pieces
+  return pieces.map((piece) => (examples.includes(piece) ? textPiece(piece.text) : piece))
 }
 
 const blockName = 'AIP_FILE_CHANGE'
 
-/**
- * Reads the changes of an answer that gives files as blocks: `<AIP_FILE_CHANGE file_path="…">` around a fence with what
- * the file shall hold, which `made` turns into a directive. The directives of `parseChanges` count too, in a container
- * or not; quotations do not. What looks like a change and cannot be read becomes a directive of the kind Fail.
- */
-function readFileBlocks(text: string, made: MakeDirective): TakenChanges {
-  const lines = new AnswerLines(text)
-  const written: Piece[] = []
-  let previous: Directive | undefined
-  while (!lines.isOver) {
-    isolateBlock(lines, written)
-    const { at, line, position } = lines
-    const directives = readChange(lines, { previous, made })
-    if (directives === undefined) {
-      written.push(textPiece(line))
-      lines.goTo(at + 1)
-      continue
-    }
-    previous = directives[0] ?? previous
-    written.push({ kind: 'change', text: text.slice(position, lines.position), directives })
-  }
-  const pieces = withoutQuotations(written)
-  return { directives: directivesOf(pieces), pieces }
-}
-
-const blockTag = /(?:<|\[\[\[)AIP_FILE_CHANGE\s+file_path/
-
-/** A block may begin behind other text when its tag ends the line. That text is left, and the tag becomes a line. */
-function isolateBlock(lines: AnswerLines, written: Piece[]): void {
+/** The change outside of a container that begins the line; undefined when the line is text. */
+function readSingle(lines: AnswerLines, written: readonly Piece[]): readonly Directive[] | undefined {
   const { line } = lines
-  const start = line.search(blockTag)
-  if (start <= 0 || line.slice(0, start).trim() === '') return
-  const tag = readTag(line.slice(start))
-  if (tag === undefined || tag.rest.trim() !== '') return
-  written.push(textPiece(line.slice(0, start)))
-  lines.pass(line.slice(start))
-}
-
-interface ReadingOptions {
-  readonly previous: Directive | undefined
-  readonly made: MakeDirective
-}
-
-/** The change that begins the line, none for a tag of a container; undefined when the line is text. */
-function readChange(lines: AnswerLines, { previous, made }: ReadingOptions): readonly Directive[] | undefined {
-  const { line } = lines
-  const tag = readTag(line)
+  const name = /^[<[]/.test(line) ? tagLikeName(line) : undefined
+  if (name === undefined) return undefined
+  const tag = lines.tagAt(lines.at)
   if (tag === undefined) {
-    if (tagLikeName(line) !== blockName) return undefined
+    const isTag = name === blockName || isDirective(name)
+    if (!isTag || !/^\S+\s+\w+\s*=/.test(line)) return undefined
     lines.pass()
     return [unreadable(line)]
   }
-  if (isContainer(tag.name)) {
-    if (tag.rest.trim() !== '' && readTag(tag.rest) === undefined) return undefined
+  if (tag.name !== blockName && !isDirective(tag.name)) return undefined
+  if (tag.form === 'close') {
+    if (tag.rest.trim() !== '') return undefined
     lines.pass(tag.rest)
-    return []
+    // the end of a change that could not be read is no second fault
+    const last = written.findLast(({ kind }) => kind === 'change')
+    return last?.kind === 'change' && last.directives.at(-1)?.kind === 'Fail' ? [] : [closesNothing(tag)]
   }
-  if (tag.name === blockName && tag.form === 'close') {
-    lines.pass(tag.rest)
-    // the end of a block that could not be read is no second fault
-    return previous?.kind === 'Fail' ? [] : [closesNothing(tag)]
-  }
-  if (tag.name === blockName) return readBlock(lines, tag, made)
-  if (tag.form === 'close' || !isDirective(tag.name) || tag.attributes.size === 0) return undefined
-  return [readDirective(lines, tag, tag.name)]
+  if (tag.attributes.size === 0) return undefined
+  return tag.name === blockName ? readBlock(lines, tag) : readAlone(lines, tag, tag.name)
 }
 
-function readBlock(lines: AnswerLines, tag: Tag, made: MakeDirective): readonly Directive[] | undefined {
+function readAlone(lines: AnswerLines, tag: Tag, name: string): readonly Directive[] | undefined {
+  return isDirective(name) ? [readDirective(lines, tag, { name, policy: 'answer' })] : undefined
+}
+
+function readBlock(lines: AnswerLines, tag: Tag): readonly Directive[] {
   const filePath = attribute(tag, 'file_path')
-  const content = readEnclosed(lines, tag)
-  if (content === undefined) return filePath === undefined ? undefined : [neverClosed(tag, filePath)]
+  const enclosed = readEnclosed(lines, tag)
+  if (enclosed === undefined) return [neverClosed(tag, filePath)]
   if (filePath === undefined) return [missing(tag, 'file_path')]
-  const inner = outerFenceContent(content)
-  if (inner !== undefined) return [made(filePath, inner.join(''))]
-  return [failDirective('its content begins with a fence that its last line does not close', filePath)]
+  const inner = outerFenceContent(enclosed)
+  if (inner === undefined) {
+    return [
+      failDirective('malformed', 'its content begins with a fence that its last line does not close', { filePath }),
+    ]
+  }
+  const content = inner.join('')
+  const mark = foreignMarkIn(content, 'block')
+  if (mark !== undefined) return [mixedFault(blockName, mark, filePath)]
+  const parts = inner.some((line) => searchMark.test(line) || replaceMark.test(line))
+  return [parts ? blocksIn(content, filePath) : { kind: 'New', filePath, content }]
+}
+
+/** The search and replace blocks of a whole-file block, in exact marker lines. */
+function blocksIn(content: string, filePath: string): Directive {
+  const lines = new AnswerLines(content)
+  const parts: string[] = []
+  while (!lines.isOver) {
+    if (!hasText(lines.line)) {
+      lines.pass()
+      continue
+    }
+    if (!searchMark.test(lines.line)) {
+      const reason = `the changes cannot be read: line ${lines.at + 1} stands outside of a block: ${lines.line.trim().slice(0, 80)}`
+      return failDirective('malformed', reason, { filePath })
+    }
+    const part = readSearchBlock(lines)
+    if (typeof part !== 'string') return { ...part, filePath }
+    parts.push(part)
+  }
+  return { kind: 'SearchReplace', filePath, content: `${parts.join('\n')}\n` }
 }

@@ -1,43 +1,66 @@
 import { type Document, indentOf, Line } from './document.ts'
 import { hasText } from './fence.ts'
 import { type Hunk } from './hunk.ts'
+import { markMap, translateMarks } from './marks.ts'
 import type { LineIndices, Placement } from './place.ts'
 
+/** What a hunk makes of a document. */
 export interface HunkResult {
-  readonly document: Document
-  /** Index behind the last line that the hunk speaks of. */
+  /** Indices of the lines that go: from `start`, before `end`. */
+  readonly start: number
   readonly end: number
+  /** The lines that come in their place. */
+  readonly lines: readonly Line[]
+  readonly hasFinalNewline: boolean
 }
 
-/** The document with a hunk applied at its place. Context keeps the file's own lines, also where they differ. */
-export function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placement): HunkResult {
+/**
+ * What a hunk makes of a document at its place. Context keeps the file's own lines, also where they differ. Undefined
+ * when nobody can say how the file would write the added lines.
+ */
+export function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placement): HunkResult | undefined {
   const placed = at.filter((index) => index !== undefined)
   const start = placed.reduce((least, index) => Math.min(least, index), document.lines.length)
   const end = placed.reduce((most, index) => Math.max(most, index + 1), 0)
-  const isLoose = tier !== 'exact'
-  const added = isLoose ? indentedLines(hunk, at, document.lines) : hunk.lines.map(textOf)
+  const indented = tier === 'exact' ? hunk.lines.map(textOf) : indentedLines(hunk, at, document.lines)
+  const isMarked = tier === 'marks' || tier === 'fuzzy'
+  const added = isMarked ? translated(indented, { hunk, at, lines: document.lines }) : indented
+  if (added === undefined) return undefined
   const lines = rewritten(document, { hunk, at, start, added })
-  return {
-    document: {
-      ...document,
-      lines: document.lines.slice(0, start).concat(lines, document.lines.slice(end)),
-      hasFinalNewline: finalNewline(document, hunk, end),
-    },
-    end: start + lines.length,
-  }
+  return { start, end, lines, hasFinalNewline: finalNewline(document, hunk, end) }
 }
 
-/** The document with the added lines of a hunk at its end; blank context between them is added with them. */
+interface Translating {
+  readonly hunk: Hunk
+  readonly at: LineIndices
+  readonly lines: readonly Line[]
+}
+
+/** The added lines with quotes, dashes and entities as the file writes them in the lines that both have. */
+function translated(texts: readonly string[], { hunk, at, lines }: Translating): readonly string[] | undefined {
+  const pairs = hunk.lines.flatMap((line, number) => {
+    const found = lines[at[number] ?? -1]
+    return found === undefined || line.kind === 'gap' ? [] : [{ written: line.text, found: found.text }]
+  })
+  const map = markMap(pairs)
+  const result = texts.map((text, number) => (hunk.lines[number]?.kind === 'add' ? translateMarks(text, map) : text))
+  return result.every((text) => text !== undefined) ? result : undefined
+}
+
+/** Puts the added lines of a hunk at the end of a document; blank context between them is added with them. */
 export function appendHunk(document: Document, hunk: Hunk): HunkResult {
   const first = hunk.lines.findIndex(({ kind }) => kind === 'add')
   const last = hunk.lines.findLastIndex(({ kind }) => kind === 'add')
   const lines = hunk.lines.slice(first, last + 1).map((line) => newLine(textOf(line), document))
   const isEmpty = document.lines.length === 0
   const hasFinalNewline = isEmpty ? (hunk.finalNewline ?? true) : finalNewline(document, hunk, document.lines.length)
-  return {
-    document: { ...document, lines: [...document.lines, ...lines], hasFinalNewline },
-    end: document.lines.length + lines.length,
-  }
+  return { start: document.lines.length, end: document.lines.length, lines, hasFinalNewline }
+}
+
+/** Puts the added lines of a hunk at the start of a document. */
+export function prependHunk(document: Document, hunk: Hunk): HunkResult {
+  const lines = hunk.lines.map((line) => newLine(textOf(line), document))
+  return { start: 0, end: 0, lines, hasFinalNewline: document.lines.length === 0 || document.hasFinalNewline }
 }
 
 function textOf(line: Hunk['lines'][number]): string {

@@ -1,16 +1,37 @@
 import type { AnswerLines } from './answer-lines.ts'
 import { type Directive, failDirective, type TransferDirective } from './directive.ts'
-import { fenceEnd, withoutFence } from './fence.ts'
-import { closingText, type DirectiveName, directiveKinds, isContainer, isDirective, readTag, type Tag } from './tag.ts'
+import { withoutFence } from './fence.ts'
+import { foreignMarkIn, mixedFault } from './foreign-marks.ts'
+import {
+  closingIn,
+  closingText,
+  type DirectiveName,
+  directiveKinds,
+  isContainer,
+  isDirective,
+  readTag,
+  type Tag,
+} from './tag.ts'
+
+/**
+ * What is taken for a change. `pack`: what AIPack takes for one, for scripts. `answer`: only what is clearly
+ * meant, for prompt files: it begins in the first column, is closed, and holds no mark of another form.
+ */
+export type ReadingPolicy = 'pack' | 'answer'
+
+interface DirectiveOptions {
+  readonly name: DirectiveName
+  readonly policy: ReadingPolicy
+}
 
 /** Reads the directive whose tag begins the line. */
-export function readDirective(lines: AnswerLines, tag: Tag, name: DirectiveName): Directive {
+export function readDirective(lines: AnswerLines, tag: Tag, { name, policy }: DirectiveOptions): Directive {
   const kind = directiveKinds[name]
   switch (kind) {
     case 'New':
     case 'Patch':
     case 'Append':
-      return readContent(lines, tag, kind)
+      return readContent(lines, tag, { kind, policy })
     case 'Copy':
     case 'Rename':
       passEmpty(lines, tag)
@@ -21,12 +42,36 @@ export function readDirective(lines: AnswerLines, tag: Tag, name: DirectiveName)
   }
 }
 
-function readContent(lines: AnswerLines, tag: Tag, kind: 'New' | 'Patch' | 'Append'): Directive {
+interface ContentOptions {
+  readonly kind: 'New' | 'Patch' | 'Append'
+  readonly policy: ReadingPolicy
+}
+
+function readContent(lines: AnswerLines, tag: Tag, { kind, policy }: ContentOptions): Directive {
   const filePath = attribute(tag, 'file_path')
-  const content = readEnclosed(lines, tag)
-  if (content === undefined) return neverClosed(tag, filePath)
+  const enclosed = readEnclosed(lines, tag) ?? (policy === 'pack' ? readUpToNext(lines, tag) : undefined)
+  if (enclosed === undefined) return neverClosed(tag, filePath)
   if (filePath === undefined) return missing(tag, 'file_path')
-  return { kind, filePath, content: withoutFence(content).join('') }
+  const content = withoutFence(enclosed).join('')
+  const mark = policy === 'answer' ? foreignMarkIn(content, tag.style) : undefined
+  if (mark !== undefined) return mixedFault(tag.name, mark, filePath)
+  return { kind: kind === 'Append' && policy === 'answer' ? 'AppendLines' : kind, filePath, content }
+}
+
+/** What a directive without an end holds where its container is closed: all up to the next directive, as in AIPack. */
+function readUpToNext(lines: AnswerLines, open: Tag): readonly string[] | undefined {
+  const start = lines.at
+  const end = lines.next('end of an open directive', start, (index) => {
+    const tag = lines.tagAt(index)
+    return tag !== undefined && (isContainer(tag.name) || (tag.form !== 'close' && isDirective(tag.name)))
+  })
+  const container = lines.next('end of a container', start, (index) => {
+    const tag = lines.tagAt(index)
+    return tag?.form === 'close' && isContainer(tag.name)
+  })
+  if (end === undefined || container === undefined) return undefined
+  lines.goTo(end)
+  return [...(open.rest.trim() === '' ? [] : [open.rest]), ...lines.all.slice(start, end)]
 }
 
 /** Reads what stands between the tag that begins the line and its closing one; undefined when it is never closed. */
@@ -41,7 +86,7 @@ export function readEnclosed(lines: AnswerLines, tag: Tag): readonly string[] | 
     return inline.before === '' ? [] : [inline.before]
   }
   const start = lines.at + 1
-  const closing = findClosing(lines.all, start, tag)
+  const closing = findClosing(lines, start, tag)
   if (closing === undefined) {
     lines.pass()
     return undefined
@@ -53,7 +98,7 @@ export function readEnclosed(lines: AnswerLines, tag: Tag): readonly string[] | 
 }
 
 export function neverClosed(tag: Tag, filePath: string | undefined): Directive {
-  return failDirective(`${tag.name} is never closed with ${closingText(tag)}`, filePath)
+  return failDirective('malformed', `${tag.name} is never closed with ${closingText(tag)}`, { filePath })
 }
 
 function deletion(tag: Tag): Directive {
@@ -73,7 +118,7 @@ function passEmpty(lines: AnswerLines, tag: Tag): void {
   if (tag.form === 'single') return lines.pass(tag.rest)
   const inline = closingInRest(tag.rest, tag)
   if (inline?.before.trim() === '') return lines.pass(inline.rest)
-  const following = readTag(lines.all[lines.at + 1] ?? '')
+  const following = lines.tagAt(lines.at + 1)
   const isClosed = tag.rest.trim() === '' && following?.form === 'close' && following.name === tag.name
   return isClosed ? lines.goTo(lines.at + 2, following.rest) : lines.pass(tag.rest)
 }
@@ -86,17 +131,17 @@ export function attribute({ attributes }: Tag, name: string): string | undefined
 
 /** Stands for a tag that cannot be read. */
 export function unreadable(line: string): Directive {
-  return failDirective(`the tag ${line.trim()} cannot be read: attributes are written name="value"`)
+  return failDirective('malformed', `the tag ${line.trim()} cannot be read: attributes are written name="value"`)
 }
 
 /** Stands for a closing tag without an opening one. */
 export function closesNothing(tag: Tag): Directive {
-  return failDirective(`${closingText(tag)} closes nothing`)
+  return failDirective('malformed', `${closingText(tag)} closes nothing`)
 }
 
 /** Stands for a directive that lacks an attribute. */
 export function missing(tag: Tag, name: string, filePath?: string): Directive {
-  return failDirective(`${tag.name} needs the attribute ${name}`, filePath)
+  return failDirective('malformed', `${tag.name} needs the attribute ${name}`, { filePath })
 }
 
 /** Where the content of a directive ends. */
@@ -115,7 +160,7 @@ interface Closing {
  * last closing tag on a line of its own before the next directive, with pairs inside it left alone. A tag that is
  * further right than the opening one is content. Only when nothing fits is a tag at another place taken.
  */
-function findClosing(lines: readonly string[], start: number, open: Tag): Closing | undefined {
+function findClosing(lines: AnswerLines, start: number, open: Tag): Closing | undefined {
   return (
     closingBehindFence(lines, start, open) ??
     closingOnOwnLine(lines, start, { open, maxIndent: open.indent }) ??
@@ -124,54 +169,64 @@ function findClosing(lines: readonly string[], start: number, open: Tag): Closin
   )
 }
 
-function closingBehindFence(lines: readonly string[], start: number, open: Tag): Closing | undefined {
-  const first = nextWithText(lines, start)
-  const end = fenceEnd(lines, first)
+function closingBehindFence(lines: AnswerLines, start: number, open: Tag): Closing | undefined {
+  const end = lines.closingFence(nextWithText(lines.all, start))
   if (end === undefined) return undefined
-  const line = nextWithText(lines, end + 1)
-  const tag = readTag(lines[line] ?? '')
+  const line = nextWithText(lines.all, end + 1)
+  const tag = lines.tagAt(line)
   const isClosing = tag?.form === 'close' && tag.name === open.name && tag.style === open.style
   return isClosing ? { line, before: '', rest: tag.rest } : undefined
 }
 
 function closingOnOwnLine(
-  lines: readonly string[],
+  lines: AnswerLines,
   start: number,
   { open, maxIndent }: { readonly open: Tag; readonly maxIndent: number },
 ): Closing | undefined {
-  let depth = 0
-  let found: Closing | undefined
-  for (let line = start; line < lines.length; line += 1) {
-    const tag = readTag(lines[line] ?? '')
-    if (tag === undefined || tag.indent > maxIndent) continue
-    if (found !== undefined && endsReading(tag, open)) break
-    if (tag.name !== open.name || tag.style !== open.style) continue
-    if (tag.form === 'open') depth += 1
-    else if (tag.form === 'close' && depth > 0) depth -= 1
-    else if (tag.form === 'close') found = { line, before: '', rest: tag.rest }
+  let line = lines.closingTag(start, open, maxIndent)
+  if (line === undefined) return undefined
+  const end = nextEnd(lines, line + 1, { open, maxIndent })
+  for (let next: number | undefined = line; next !== undefined && next < end;) {
+    line = next
+    next = lines.closingTag(next + 1, open, maxIndent)
   }
-  return found
+  return { line, before: '', rest: lines.tagAt(line)?.rest ?? '' }
 }
 
-function closingAtLineEnd(lines: readonly string[], start: number, open: Tag): Closing | undefined {
-  const closing = closingText(open)
-  for (let line = start; line < lines.length; line += 1) {
-    const text = lines[line] ?? ''
-    const tag = readTag(text)
+/** The first line with a tag that content does not go beyond once it could end. */
+function nextEnd(
+  lines: AnswerLines,
+  start: number,
+  { open, maxIndent }: { readonly open: Tag; readonly maxIndent: number },
+): number {
+  let line = start
+  for (; line < lines.all.length; line += 1) {
+    const tag = lines.tagAt(line)
+    if (tag !== undefined && tag.indent <= maxIndent && endsReading(tag, open)) break
+  }
+  return line
+}
+
+function closingAtLineEnd(lines: AnswerLines, start: number, open: Tag): Closing | undefined {
+  for (let line = start; line < lines.all.length; line += 1) {
+    const text = lines.all[line] ?? ''
+    const tag = lines.tagAt(line)
     if (tag !== undefined && endsReading(tag, open)) return undefined
-    if (text.trimEnd().endsWith(closing)) return { line, before: text.slice(0, text.lastIndexOf(closing)), rest: '' }
+    const closing = closingIn(text, open)
+    if (closing !== undefined && text.slice(closing.end).trim() === '') {
+      return { line, before: text.slice(0, closing.start), rest: '' }
+    }
   }
   return undefined
 }
 
 /** The content of a directive that opens and closes in one line. */
 function closingInRest(rest: string, open: Tag): Omit<Closing, 'line'> | undefined {
-  const closing = closingText(open)
-  const at = rest.indexOf(closing)
-  if (at === -1) return undefined
-  const behind = rest.slice(at + closing.length)
+  const closing = closingIn(rest, open)
+  if (closing === undefined) return undefined
+  const behind = rest.slice(closing.end)
   if (behind.trim() !== '' && readTag(behind) === undefined) return undefined
-  return { before: rest.slice(0, at), rest: behind }
+  return { before: rest.slice(0, closing.start), rest: behind }
 }
 
 function endsReading(tag: Tag, { name }: Tag): boolean {

@@ -10,9 +10,9 @@ export interface HunkFailure {
 /** One change that an answer asks for. Paths are as they were written, relative to a base folder. */
 export type Directive = ContentDirective | TransferDirective | DeleteDirective | FailDirective
 
-/** Changes whose result is a text. `content` of a patch holds its hunks, that of SearchReplace its blocks (6.4). */
+/** Changes whose result is a text. AppendLines begins on a line of its own, Append goes on where the file ends. `content` of a patch holds its hunks, that of SearchReplace its blocks (6.4). */
 export interface ContentDirective {
-  readonly kind: 'New' | 'Patch' | 'Append' | 'SearchReplace'
+  readonly kind: 'New' | 'Patch' | 'Append' | 'AppendLines' | 'SearchReplace'
   readonly filePath: string
   readonly content: string
 }
@@ -28,17 +28,33 @@ export interface DeleteDirective {
   readonly filePath: string
 }
 
+/**
+ * What is wrong with a change as it is written. `malformed`: a tag, an attribute or an end is wrong or missing. `mixed`:
+ * the marks of one form stand within a change of another. `fenced`: changes stand in a code fence beside other text, so
+ * that nobody can say whether they are meant or shown. `lookalike`: an edit in no form that is known, or without its
+ * file. `repeated`: a file that has a patch already.
+ */
+export type Fault = 'malformed' | 'mixed' | 'fenced' | 'lookalike' | 'repeated'
+
 /** What was asked for in a way that cannot be carried out; it is reported like a change that failed. */
 export interface FailDirective {
   readonly kind: 'Fail'
+  readonly fault: Fault
   readonly filePath: string
   readonly reason: string
   readonly hunks: readonly HunkFailure[]
 }
 
-/** `unknown` stands for the path of a change that names none. */
-export function failDirective(reason: string, filePath = 'unknown', hunks: readonly HunkFailure[] = []): FailDirective {
-  return { kind: 'Fail', filePath, reason, hunks }
+interface FailOptions {
+  /** Left out where the change names no file. */
+  readonly filePath?: string | undefined
+  readonly hunks?: readonly HunkFailure[]
+}
+
+/** Stands for what cannot be carried out; `reason` says to a model, too, what is wrong and what to write instead. */
+export function failDirective(fault: Fault, reason: string, options: FailOptions = {}): FailDirective {
+  const { filePath = 'unknown', hunks = [] } = options
+  return { kind: 'Fail', fault, filePath, reason, hunks }
 }
 
 /** The directives with absolute paths below the base folder (absolute) made relative to it; others stay as written. */

@@ -1,9 +1,11 @@
+import { plainMarks } from './marks.ts'
+
 /**
  * How lines are compared, with growing tolerance. `text`: as they are. `whitespace`: white space at both ends does
- * not count, and runs of it count as one blank. `letters`: nor do case and punctuation; lines of punctuation alone are
+ * not count, and runs of it count as one blank. `marks`: nor does how quotes, dashes and entities are written. `letters`: nor do case and punctuation; lines of punctuation alone are
  * compared as they are. Lines with the same form are the same.
  */
-export type Form = 'text' | 'whitespace' | 'letters'
+export type Form = 'text' | 'whitespace' | 'marks' | 'letters'
 
 /** A text in one of the forms. */
 export function formOf(text: string, form: Form): string {
@@ -12,6 +14,8 @@ export function formOf(text: string, form: Form): string {
       return text
     case 'whitespace':
       return text.trim().replaceAll(/\s+/g, ' ')
+    case 'marks':
+      return formOf(plainMarks(text), 'whitespace')
     case 'letters': {
       const letters = text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '')
       return letters === '' ? formOf(text, 'whitespace') : letters
@@ -27,6 +31,7 @@ export class Line {
   /** Counts from 1 in the file as the model saw it; undefined for what a hunk of this patch has put there. */
   readonly number: number | undefined
   #whitespace: string | undefined
+  #marks: string | undefined
   #letters: string | undefined
 
   constructor(text: string, { end, number }: Pick<Line, 'end' | 'number'>) {
@@ -42,6 +47,8 @@ export class Line {
         return this.text
       case 'whitespace':
         return (this.#whitespace ??= formOf(this.text, form))
+      case 'marks':
+        return (this.#marks ??= formOf(this.text, form))
       case 'letters':
         return (this.#letters ??= formOf(this.text, form))
     }

@@ -16,7 +16,7 @@ export function readFence(line: string): Fence | undefined {
  * name a language are passed over as a whole; shorter ones do not matter. Undefined when `start` opens none, or it is
  * never closed.
  */
-export function fenceEnd(lines: readonly string[], start: number): number | undefined {
+function fenceEnd(lines: readonly string[], start: number): number | undefined {
   const open = readFence(lines[start] ?? '')
   if (open === undefined) return undefined
   let depth = 1

@@ -13,6 +13,8 @@ export interface Hunk {
   readonly hint: Hint
   /** Set by `\ No newline at end of file`: whether a file that ends with this hunk ends with a line break. */
   readonly finalNewline?: boolean
+  /** What is only added comes first in the file, not last. */
+  readonly isAtStart?: true
 }
 
 /** Where a hunk stands in the file, as its header says; often wrong, or left out. */

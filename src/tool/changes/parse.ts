@@ -1,7 +1,8 @@
 import { posix } from 'node:path'
 import { AnswerLines } from './answer-lines.ts'
 import { type Directive, failDirective } from './directive.ts'
-import { closesNothing, nextWithText, readDirective, unreadable } from './directive-reader.ts'
+import { closesNothing, nextWithText, readDirective, type ReadingPolicy, unreadable } from './directive-reader.ts'
+import { foreignMark, mixedFault } from './foreign-marks.ts'
 import { parseHunks } from './hunk.ts'
 import { directivesOf, type Piece, restOf, textPiece, withoutQuotations } from './pieces.ts'
 import { closingText, directiveKinds, isContainer, isDirective, readTag, type Tag, tagLikeName } from './tag.ts'
@@ -13,51 +14,50 @@ export interface ParsedChanges {
 }
 
 /**
- * Reads the file changes of an answer: all containers `<FILE_CHANGES>` or `[[[FILE_CHANGES]]]` with their directives,
- * but for those that are quoted. Nothing is thrown and nothing is lost: what cannot be read becomes a directive of the kind
- * Fail that says why. Of a container that is never closed, the directives that are complete still count.
+ * Reads the file changes of an answer for a pack: all containers `<FILE_CHANGES>` or `[[[FILE_CHANGES]]]` with their
+ * directives, but for those that are quoted. Nothing is thrown and nothing is lost: what cannot be read becomes a
+ * directive of the kind Fail that says why. Of a container that is never closed, the directives that are complete still count.
  */
 export function parseChanges(text: string): ParsedChanges {
-  const { directives, pieces } = takeChanges(text)
-  return { directives, rest: restOf(pieces) }
-}
-
-/** An answer taken apart. */
-export interface TakenChanges {
-  readonly directives: readonly Directive[]
-  /** The answer without quotations, which are text, and without fences that held nothing but changes. */
-  readonly pieces: readonly Piece[]
-}
-
-/** The same with the answer in pieces. */
-export function takeChanges(text: string): TakenChanges {
   const lines = new AnswerLines(text)
   const written: Piece[] = []
   while (!lines.isOver) {
-    const opening = readOpening(lines)
-    if (opening === undefined) {
-      written.push(textPiece(lines.line))
-      lines.pass()
-      continue
-    }
-    if (opening.before !== '') written.push(textPiece(opening.before))
-    const start = lines.position + opening.before.length
-    lines.pass(opening.tag.rest)
-    const { directives, isClosed } = readContainer(lines, opening.tag)
-    const change = text.slice(start, lines.position)
-    const isBare = !isClosed && directives.length === 1
-    if (isBare) written.push(textPiece(change))
-    written.push({ kind: 'change', text: isBare ? '' : change, directives })
+    const { at, line } = lines
+    if (readContainer(lines, written, { text, policy: 'pack' })) continue
+    written.push(textPiece(line))
+    lines.goTo(at + 1)
   }
   const pieces = withoutQuotations(written)
-  return { directives: refuseRepeatedPatches(directivesOf(pieces)), pieces }
+  return { directives: refuseRepeatedPatches(directivesOf(pieces)), rest: restOf(pieces) }
 }
 
-const containerTag = /(?:<|\[\[\[)(?:UDIFFX_)?FILE_CHANGES\s*(?:>|\]\]\])/g
+interface ContainerOptions {
+  readonly text: string
+  readonly policy: ReadingPolicy
+}
+
+/** Reads the container that begins in the line, with what stands before it; false when there is none. */
+export function readContainer(lines: AnswerLines, written: Piece[], { text, policy }: ContainerOptions): boolean {
+  const opening = readOpening(lines, policy)
+  if (opening === undefined) return false
+  if (opening.before !== '') written.push(textPiece(opening.before))
+  const start = lines.position + opening.before.length
+  lines.pass(opening.tag.rest)
+  const { directives, isClosed } = readDirectives(lines, opening.tag, policy)
+  const change = text.slice(start, lines.position)
+  const isBare = !isClosed && directives.length === 1
+  if (isBare) written.push(textPiece(change))
+  written.push({ kind: 'change', text: isBare ? '' : change, directives })
+  return true
+}
+
+const containerTag = /(?:<|\[\[\[)(?:UDIFFX_)?FILE_CHANGES\s*(?:>|\]\]\]?)/g
 
 /** The opening tag of a container: alone on its line, or followed by a directive. All else is a mention in prose. */
-function readOpening({ all, at, line }: AnswerLines) {
+function readOpening(lines: AnswerLines, policy: ReadingPolicy) {
+  const { all, at, line } = lines
   for (const { index } of line.matchAll(containerTag)) {
+    if (policy === 'answer' && index > 0) return undefined
     const tag = readTag(line.slice(index))
     if (tag?.form !== 'open') continue
     const isAlone = line.slice(0, index).trim() === '' && tag.rest.trim() === ''
@@ -73,20 +73,17 @@ function readOpening({ all, at, line }: AnswerLines) {
 }
 
 /** Reads up to behind the closing tag, else up to behind the last directive. */
-function readContainer(lines: AnswerLines, open: Tag) {
+function readDirectives(lines: AnswerLines, open: Tag, policy: ReadingPolicy) {
   const directives: Directive[] = []
   let used = lines.at
   while (!lines.isOver) {
-    const tag = readTag(lines.line)
-    if (tag !== undefined && isContainer(tag.name)) {
+    const tag = lines.tagAt(lines.at)
+    if (tag !== undefined && isContainer(tag.name) && (policy === 'pack' || tag.style === open.style)) {
       if (tag.form === 'open') break
       lines.pass(tag.rest)
       return { directives, isClosed: true }
     }
-    const directive =
-      tag !== undefined && tag.form !== 'close' && isDirective(tag.name)
-        ? readDirective(lines, tag, tag.name)
-        : readUnknown(lines, tag, directives.at(-1))
+    const directive = readEntry(lines, { open, tag, policy, previous: directives.at(-1) })
     if (directive === undefined) {
       lines.pass()
       continue
@@ -95,8 +92,30 @@ function readContainer(lines: AnswerLines, open: Tag) {
     used = lines.at
   }
   lines.goTo(used)
-  directives.push(failDirective(`${open.name} is never closed with ${closingText(open)}`))
+  directives.push(failDirective('malformed', `${open.name} is never closed with ${closingText(open)}`))
   return { directives, isClosed: false }
+}
+
+interface Entry {
+  /** The tag of the container. */
+  readonly open: Tag
+  readonly tag: Tag | undefined
+  readonly policy: ReadingPolicy
+  readonly previous: Directive | undefined
+}
+
+function readEntry(lines: AnswerLines, { open, tag, policy, previous }: Entry): Directive | undefined {
+  const mark = policy === 'answer' ? foreignMark(lines.line, open.style) : undefined
+  if (mark !== undefined) {
+    // what belongs to the same foreign change is one fault
+    if (previous?.kind === 'Fail' && previous.fault === 'mixed') return undefined
+    lines.pass()
+    return mixedFault(open.name, mark)
+  }
+  if (tag !== undefined && tag.form !== 'close' && isDirective(tag.name)) {
+    return readDirective(lines, tag, { name: tag.name, policy })
+  }
+  return readUnknown(lines, tag, previous)
 }
 
 /** What looks like a directive and is none. Prose between directives is passed over. */
@@ -109,21 +128,21 @@ function readUnknown(lines: AnswerLines, tag: Tag | undefined, previous: Directi
   if (tag?.form === 'close') return closesNothing(tag)
   if (isDirective(name)) return unreadable(line)
   const reason = `there is no directive ${name}; there are ${Object.keys(directiveKinds).join(', ')}`
-  return failDirective(reason, tag?.attributes.get('file_path'))
+  return failDirective('malformed', reason, { filePath: tag?.attributes.get('file_path') })
 }
 
-function behindUnknown({ all, at }: AnswerLines, { name }: Tag): number {
-  for (let line = at + 1; line < all.length; line += 1) {
-    const found = readTag(all[line] ?? '')
-    if (found === undefined) continue
-    if (found.form === 'close' && found.name === name) return line + 1
-    if (isContainer(found.name) || isDirective(found.name)) break
-  }
-  return at + 1
+function behindUnknown(lines: AnswerLines, open: Tag): number {
+  const { at, all } = lines
+  const closing = lines.closingTag(at + 1, open, Number.POSITIVE_INFINITY) ?? all.length
+  const next = lines.next('directive', at + 1, (index) => {
+    const name = lines.tagAt(index)?.name
+    return name !== undefined && (isContainer(name) || isDirective(name))
+  })
+  return closing < (next ?? all.length) ? closing + 1 : at + 1
 }
 
 /** All hunks of a file belong into one patch, because each is looked for behind the one before. */
-function refuseRepeatedPatches(directives: readonly Directive[]): readonly Directive[] {
+export function refuseRepeatedPatches(directives: readonly Directive[]): readonly Directive[] {
   const patched = new Set<string>()
   return directives.map((directive) => {
     if (directive.kind !== 'Patch') return directive
@@ -134,6 +153,6 @@ function refuseRepeatedPatches(directives: readonly Directive[]): readonly Direc
     }
     const cause = `${directive.filePath} has a FILE_PATCH already; all hunks of a file belong into one`
     const hunks = parseHunks(directive.content).map(({ body }) => ({ body, cause }))
-    return failDirective(cause, directive.filePath, hunks)
+    return failDirective('repeated', cause, { filePath: directive.filePath, hunks })
   })
 }

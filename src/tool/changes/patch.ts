@@ -1,9 +1,10 @@
-import { appendHunk, applyHunk, type HunkResult } from './apply-hunk.ts'
+import { appendHunk, applyHunk, type HunkResult, prependHunk } from './apply-hunk.ts'
 import type { HunkFailure } from './directive.ts'
-import { fromDocument, toDocument, type Document } from './document.ts'
+import { type Document, fromDocument, type Line, toDocument } from './document.ts'
 import { hasText } from './fence.ts'
 import { type Hunk, oldParts, parseHunks } from './hunk.ts'
-import { findPlace, type Misplacement, type PlaceOptions } from './place.ts'
+import { LineIndex } from './line-index.ts'
+import { findPlace, type Misplacement, type PlaceOptions, type Tolerance } from './place.ts'
 
 export interface PatchResult {
   readonly content: string
@@ -17,27 +18,61 @@ export interface PatchResult {
  * Applies the hunks of a patch to a text, each on its own: one that fails changes nothing and is named with its cause,
  * the others still count. Line breaks and a missing last one stay as they are in the text.
  */
-export function applyPatch(content: string, patch: string): PatchResult {
-  const hunks = parseHunks(patch)
+export function applyPatch(content: string, patch: string, tolerance: Tolerance = 'letters'): PatchResult {
+  return applyHunks(content, parseHunks(patch), { tolerance, order: 'file' })
+}
+
+/** With fewer hunks it costs less to look through the file for each. */
+const leastIndexed = 30
+/** Lines that the hunks of a patch may be compared with letter by letter. */
+const patience = 60_000
+
+interface HunkOptions {
+  readonly tolerance: Tolerance
+  /** Which of several places is meant: `file`: the first behind the hunk before; `first`: the first of all. */
+  readonly order: 'file' | 'first'
+}
+
+/** Applies hunks, in time that grows with their number and with the text, not with both at once where lines are distinct. */
+export function applyHunks(content: string, hunks: readonly Hunk[], { tolerance, order }: HunkOptions): PatchResult {
   const failures: HunkFailure[] = []
   const guesses: Place[] = []
   const taken = new Set<number>()
-  let document = toDocument(content)
+  const read = toDocument(content)
+  const lines = [...read.lines]
+  let document: Document = { ...read, lines }
+  const index = hunks.length < leastIndexed ? undefined : new LineIndex(lines)
+  const shared = { index, patience: { lines: patience }, tolerance }
   let previousEnd: number | undefined
   for (const hunk of hunks) {
-    const result = tryHunk(document, hunk, { previousEnd })
+    const result = tryHunk(document, hunk, { ...shared, previousEnd })
     if ('cause' in result) {
       failures.push({ body: hunk.body, cause: result.cause })
       continue
     }
-    if (result.place !== undefined) {
+    if (result.place !== undefined && order === 'file') {
       taken.add(result.place.line)
       guesses.push(result.place)
     }
-    document = result.document
-    previousEnd = result.end
+    const removed = replaceLines(lines, result)
+    index?.replaced(removed, result.lines)
+    document = { ...document, hasFinalNewline: result.hasFinalNewline }
+    previousEnd = order === 'first' ? 0 : result.start + result.lines.length
   }
   return { content: fromDocument(document), hunkCount: hunks.length, failures, doubts: doubtsOf(guesses, taken) }
+}
+
+/** More arguments than this are too many for one call. */
+const mostArguments = 10_000
+
+function replaceLines(lines: Line[], { start, end, lines: added }: HunkResult): readonly Line[] {
+  if (added.length <= mostArguments) return lines.splice(start, end - start, ...added)
+  const removed = lines.slice(start, end)
+  const behind = lines.slice(end)
+  lines.length = start
+  for (const line of added) lines.push(line)
+  for (const line of behind) lines.push(line)
+  return removed
 }
 
 /** Numbers of lines in the file as the model saw it, from 1; 0 for lines that were not in it. */
@@ -48,6 +83,8 @@ interface Place {
 }
 
 const mostNumbers = 5
+/** Of more places the last are kept: hunks fill them from the first. */
+const mostAlike = 100
 
 function doubtsOf(guesses: readonly Place[], taken: ReadonlySet<number>): readonly string[] {
   return guesses.flatMap(({ line, others }) => {
@@ -65,12 +102,16 @@ type Applied = HunkResult & { readonly place?: Place }
 function tryHunk(document: Document, hunk: Hunk, options: PlaceOptions): Applied | Pick<Misplacement, 'cause'> {
   const problem = problemOf(hunk)
   if (problem !== undefined) return { cause: problem }
-  if (isAppending(hunk)) return appendHunk(document, hunk)
+  if (isAppending(hunk)) return hunk.isAtStart === true ? prependHunk(document, hunk) : appendHunk(document, hunk)
   const { lines } = document
   const place = findPlace(hunk, lines, options)
   if (place.tier === 'none') return place
-  const [line = 0, ...others] = [place.start, ...(place.alike ?? [])].map((index) => lines[index]?.number ?? 0)
-  return { ...applyHunk(document, hunk, place), place: { line, others } }
+  const loosely = options.tolerance === 'letters' ? ({ ...place, tier: 'whitespace' } as const) : undefined
+  const applied = applyHunk(document, hunk, place) ?? (loosely && applyHunk(document, hunk, loosely))
+  if (applied === undefined) return { cause: 'its lines are in the file with other quotes, dashes or entities' }
+  const alike = place.alike ?? []
+  const [line = 0, ...others] = [place.start, ...alike.slice(-mostAlike)].map((index) => lines[index]?.number ?? 0)
+  return { ...applied, place: { line, others } }
 }
 
 /** Nothing to look for: all that is not added is blank. */

@@ -1,4 +1,4 @@
-import type { Directive } from './directive.ts'
+import { type Directive, failDirective } from './directive.ts'
 import { hasText, readFence } from './fence.ts'
 
 /** A part of an answer: a line that stays, or part of one, or changes with their text as it was written. */
@@ -7,6 +7,8 @@ export type Piece = TextPiece | ChangePiece
 export interface TextPiece {
   readonly kind: 'text'
   readonly text: string
+  /** Part of what is said of something else: reasoning, a comment, a file that was shown. */
+  readonly isAside?: true
 }
 
 interface ChangePiece {
@@ -20,24 +22,29 @@ export function textPiece(text: string): TextPiece {
   return { kind: 'text', text }
 }
 
+/** A fault of the text before it. */
+export function faultPiece(directive: Directive): Piece {
+  return { kind: 'change', text: '', directives: [directive] }
+}
+
 /** The directives in their order. */
 export function directivesOf(pieces: readonly Piece[]): readonly Directive[] {
   return pieces.flatMap((piece) => (piece.kind === 'change' ? piece.directives : []))
 }
 
-/** What is left without the changes, as it was written. */
+/** What is left without the changes, as it was written but for the line break behind each, which stays. */
 export function restOf(pieces: readonly Piece[]): string {
-  return pieces.map((piece) => (piece.kind === 'text' ? piece.text : '')).join('')
+  return pieces.map(({ kind, text }) => (kind === 'text' ? text : (/\r?\n$/.exec(text)?.[0] ?? ''))).join('')
 }
 
-/** The same with an empty line in place of each hole; exactly the text when there is none. */
+/** What is left with an empty line in place of each hole; exactly the text when there is none. */
 export function tidyRestOf(pieces: readonly Piece[]): string {
   const parts: string[][] = [[]]
   for (const { kind, text } of pieces) {
     if (kind === 'text') parts.at(-1)?.push(text)
     else if (text !== '') parts.push([])
   }
-  if (parts.length === 1) return restOf(pieces)
+  if (parts.length === 1) return (parts[0] ?? []).join('')
   return parts
     .map((lines) => {
       const from = lines.findIndex(hasText)
@@ -50,66 +57,102 @@ export function tidyRestOf(pieces: readonly Piece[]): string {
     .join('\n\n')
 }
 
+/** What stands in a fence, with the fences in it. */
 interface Fenced {
   readonly kind: 'fenced'
-  readonly marks: string
-  readonly opening: Piece
-  readonly children: Part[]
-  readonly closing: Piece
+  /** The first and the last are its own lines; a fence that is never closed has no last one. */
+  readonly pieces: readonly Piece[]
+  /** `changes`: at least one, and nothing else. `both`: text or another fence beside. */
+  readonly holds: 'text' | 'changes' | 'both'
 }
 
 type Part = Piece | Fenced
 
 /**
- * Tells changes that are shown from those that are meant. A fence that holds changes and anything else is a quotation:
- * all of it becomes text. A fence that holds nothing but changes is how models wrap them: it goes. A fence that is never
- * closed says nothing of what stands in it, because an earlier end may have been forgotten.
+ * Tells changes that are shown from those that are meant, for packs. A fence that holds changes and anything else is a
+ * quotation: all of it becomes text. A fence that holds nothing but changes is how models wrap them: it goes. A fence
+ * that is never closed says nothing of what stands in it, because an earlier end may have been forgotten.
  */
 export function withoutQuotations(pieces: readonly Piece[]): readonly Piece[] {
-  return partsOf(pieces).flatMap(meantIn)
+  return partsOf(pieces).flatMap((part) => {
+    if (part.kind !== 'fenced') return [part]
+    if (part.holds === 'changes') return part.pieces.filter(({ kind }) => kind === 'change')
+    return isClosed(part) ? asText(part.pieces) : part.pieces
+  })
 }
 
-type OpenFence = Omit<Fenced, 'closing'>
+/**
+ * The same for answers to prompt files, where what is not clearly meant is not carried out: changes in fences count
+ * only when the answer is nothing else. Changes that fill a fence beside other text are a fault, and so are those behind
+ * a fence that is never closed; those in a fence with other text are a quotation.
+ */
+export function withMeantChanges(pieces: readonly Piece[]): readonly Piece[] {
+  const parts = partsOf(pieces)
+  const isAllFenced = parts.every((part) => {
+    if (part.kind !== 'text') return part.kind === 'fenced' && part.holds === 'changes'
+    return part.isAside === true || !hasText(part.text)
+  })
+  let line = 1
+  return parts.flatMap((part): readonly Piece[] => {
+    const at = line
+    line += linesOf(part)
+    if (part.kind !== 'fenced') return [part]
+    if (part.holds === 'text' || (part.holds === 'both' && isClosed(part))) return asText(part.pieces)
+    if (isAllFenced) return part.pieces.filter(({ kind }) => kind === 'change')
+    return [...asText(part.pieces), faultPiece(fencedFault(at, part))]
+  })
+}
+
+function fencedFault(line: number, { pieces }: Fenced): Directive {
+  const paths = [...new Set(directivesOf(pieces).map(({ filePath }) => filePath))]
+  const reason = `its change stands in a code fence at line ${line} of the answer, beside other text: if you mean it, write it outside of a fence`
+  return failDirective('fenced', reason, { filePath: paths.length === 1 ? paths[0] : undefined })
+}
+
+function linesOf(part: Part): number {
+  const pieces = part.kind === 'fenced' ? part.pieces : [part]
+  return pieces.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
+}
 
 /** The pieces with those of a fence together. A fence in a fence must be as long and name a language. */
 function partsOf(pieces: readonly Piece[]): readonly Part[] {
-  const outside: Part[] = []
-  const open: OpenFence[] = []
+  const parts: Part[] = []
+  const marks: string[] = []
+  let open: Piece[] = []
+  let others = 0
+  const close = (): void => {
+    const changes = open.filter(({ kind }) => kind === 'change').length
+    parts.push({ kind: 'fenced', pieces: open, holds: changes === 0 ? 'text' : others === 0 ? 'changes' : 'both' })
+    open = []
+    others = 0
+  }
   for (const piece of pieces) {
-    const fence = piece.kind === 'text' ? readFence(piece.text) : undefined
-    const innermost = open.at(-1)
-    const isMark = fence !== undefined && fence.marks.startsWith(innermost?.marks ?? '')
-    if (innermost !== undefined && isMark && fence.info === '') {
-      open.pop()
-      listIn(open, outside).push({ ...innermost, closing: piece })
+    const fence = piece.kind === 'text' && piece.isAside !== true ? readFence(piece.text) : undefined
+    const isMark = fence !== undefined && fence.marks.startsWith(marks.at(-1) ?? '')
+    if (marks.length === 0 && !isMark) {
+      parts.push(piece)
+      continue
+    }
+    open.push(piece)
+    if (isMark && marks.length > 0 && fence.info === '') {
+      marks.pop()
+      if (marks.length === 0) close()
     } else if (isMark) {
-      open.push({ kind: 'fenced', marks: fence.marks, opening: piece, children: [] })
-    } else {
-      listIn(open, outside).push(piece)
+      if (marks.length > 0) others += 1
+      marks.push(fence.marks)
+    } else if (piece.kind === 'text' && hasText(piece.text)) {
+      others += 1
     }
   }
-  return [...outside, ...open.flatMap(({ opening, children }) => [opening, ...children])]
+  if (open.length > 0) close()
+  return parts
 }
 
-function listIn(open: readonly OpenFence[], outside: Part[]): Part[] {
-  return open.at(-1)?.children ?? outside
+function isClosed({ pieces }: Fenced): boolean {
+  const last = pieces.length > 1 ? pieces.at(-1) : undefined
+  return last?.kind === 'text' && readFence(last.text)?.info === ''
 }
 
-function meantIn(part: Part): readonly Piece[] {
-  if (part.kind !== 'fenced') return [part]
-  return part.children.some(holdsMore) ? writtenIn(part).map(({ text }) => textPiece(text)) : changesIn(part)
-}
-
-function holdsMore(part: Part): boolean {
-  return part.kind === 'fenced' || (part.kind === 'text' && hasText(part.text))
-}
-
-/** Those of a fence that holds nothing else; a fence that holds nothing at all stays. */
-function changesIn(fenced: Fenced): readonly Piece[] {
-  const changes = fenced.children.filter((part) => part.kind === 'change')
-  return changes.length > 0 ? changes : writtenIn(fenced)
-}
-
-function writtenIn(part: Part): readonly Piece[] {
-  return part.kind === 'fenced' ? [part.opening, ...part.children.flatMap(writtenIn), part.closing] : [part]
+function asText(pieces: readonly Piece[]): readonly Piece[] {
+  return pieces.flatMap(({ text }) => (text === '' ? [] : [textPiece(text)]))
 }

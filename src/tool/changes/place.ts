@@ -2,12 +2,13 @@ import { choosePlace } from './choose.ts'
 import { type Form, formOf, type Line } from './document.ts'
 import { occurrences, similarStarts } from './find-lines.ts'
 import { hasText } from './fence.ts'
+import type { LineIndex } from './line-index.ts'
 import { type Hunk, oldParts, type OldLine } from './hunk.ts'
 
 /** Where the lines of a hunk stand in a file. */
 export interface Placement {
   /** How far the lines may differ: `exact` means not at all. */
-  readonly tier: 'exact' | 'whitespace' | 'fuzzy'
+  readonly tier: 'exact' | 'whitespace' | 'marks' | 'fuzzy'
   /** Undefined for added lines, gaps, and blank lines that the file does not have. */
   readonly at: LineIndices
   /** Index of the first line that was compared. */
@@ -24,7 +25,23 @@ export interface Misplacement {
 export interface PlaceOptions {
   /** Index behind the last line of the previous hunk that was applied; undefined for the first. */
   readonly previousEnd: number | undefined
+  /** What is known of where lines stand; undefined when there are too few hunks for that to pay. */
+  readonly index: LineIndex | undefined
+  /** How many lines may still be compared letter by letter. */
+  readonly patience: Patience
+  readonly tolerance: Tolerance
 }
+
+/** Shared by the hunks of a patch, so that many that fit nowhere do not take forever. */
+interface Patience {
+  lines: number
+}
+
+/**
+ * How far removed lines may differ from the file. `letters`: also in case and punctuation, or in a few letters. `marks`: only
+ * in how white space, quotes, dashes and entities are written, which added lines are translated by. `none`: not at all.
+ */
+export type Tolerance = 'letters' | 'marks' | 'none'
 
 /** Lines further away from the previous hunk are not compared loosely. */
 const fuzzyReach = 1000
@@ -37,14 +54,26 @@ const fuzzyReach = 1000
  * saw it.
  */
 export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOptions): Placement | Misplacement {
-  const hasAdded = lines.some((line) => !isOld(line))
-  for (const pass of passes) {
+  const hasAdded = options.previousEnd !== undefined
+  for (const pass of options.tolerance === 'none' ? passes.slice(0, 1) : passes) {
     for (const without of hasAdded ? (['nothing', 'added'] as const) : (['nothing'] as const)) {
       const found = search(hunk, { ...options, lines, pass, without })
-      if (found !== undefined) return found
+      if (found === undefined) continue
+      if (found.tier === 'fuzzy' && options.tolerance === 'marks' && !differsInMarks(hunk, found, lines)) {
+        return { tier: 'none', cause: 'the lines it removes are not in the file as they stand, only lines like them' }
+      }
+      return found
     }
   }
   return { tier: 'none', cause: 'its context and removed lines are not in the file' }
+}
+
+/** Whether all removed lines are in the file but for how white space, quotes, dashes and entities are written. */
+function differsInMarks(hunk: Hunk, { at }: Placement, lines: readonly Line[]): boolean {
+  return hunk.lines.every((line, number) => {
+    const found = lines[at[number] ?? -1]
+    return line.kind !== 'remove' || !hasText(line.text) || found?.as('marks') === formOf(line.text, 'marks')
+  })
 }
 
 /** False for a line that an earlier hunk has put there. */
@@ -65,6 +94,7 @@ const passes: readonly Pass[] = [
   { tier: 'exact', form: 'text', blanks: 'inner', isSimilar: false },
   { tier: 'whitespace', form: 'whitespace', blanks: 'all', isSimilar: false },
   { tier: 'whitespace', form: 'whitespace', blanks: 'none', isSimilar: false },
+  { tier: 'marks', form: 'marks', blanks: 'none', isSimilar: false },
   { tier: 'fuzzy', form: 'letters', blanks: 'none', isSimilar: false },
   { tier: 'fuzzy', form: 'whitespace', blanks: 'none', isSimilar: true },
 ]
@@ -81,6 +111,17 @@ function search(hunk: Hunk, options: SearchOptions): Placement | Misplacement | 
   if (parts.some((part) => part.length === 0)) return undefined
   // the pass before has looked for the same
   if (pass.blanks === 'inner' && parts.flat().length === oldParts(hunk).flat().length) return undefined
+  const known = parts.length === 1 ? knownStart(parts[0] ?? [], options) : 'unknown'
+  if (known === 'none') return undefined
+  if (known !== 'unknown') {
+    const at: (number | undefined)[] = hunk.lines.map(() => undefined)
+    for (const [offset, { index }] of (parts[0] ?? []).entries()) at[index] = known[offset]
+    return { tier: pass.tier, at: placeBlanks(at, hunk, options), start: known[0] ?? 0 }
+  }
+  if (pass.isSimilar) {
+    if (options.patience.lines < 0) return undefined
+    options.patience.lines -= previousEnd === undefined ? options.lines.length : 2 * fuzzyReach
+  }
   const target = compared(options)
   const starts = pass.isSimilar ? similar(parts, target, previousEnd) : startsOf(parts, target.texts, pass.form)
   const chosen =
@@ -96,6 +137,51 @@ function search(hunk: Hunk, options: SearchOptions): Placement | Misplacement | 
   const alike = chosen.alike === undefined ? {} : { alike: chosen.alike }
   const start = target.indices[chosen.starts[0] ?? 0] ?? 0
   return { tier: pass.tier, at: placeBlanks(at, hunk, options), start, ...alike }
+}
+
+/** Anchors that are tried; a hunk of which no line stands alone is looked for in the whole file. */
+const mostAnchors = 20
+
+/**
+ * Where the lines of a part stand, when one of them stands in the file only once: then there is no other place. `none`
+ * when there is none at all, `unknown` when the whole file has to be looked through.
+ */
+function knownStart(
+  part: Part,
+  { index, lines, pass, without }: SearchOptions,
+): readonly number[] | 'none' | 'unknown' {
+  if (index === undefined || pass.isSimilar) return 'unknown'
+  for (const [offset, { text }] of part.slice(0, mostAnchors).entries()) {
+    const found = index.find(text, pass.form)
+    if (found === 'none') return 'none'
+    if (found === 'several') continue
+    const before = walk(part.slice(0, offset).toReversed(), found, { lines, pass, without, step: -1 })
+    const behind = walk(part.slice(offset), found - 1, { lines, pass, without, step: 1 })
+    return before === undefined || behind === undefined ? 'none' : [...before.toReversed(), ...behind]
+  }
+  return 'unknown'
+}
+
+interface Walk extends Pick<SearchOptions, 'lines' | 'pass' | 'without'> {
+  readonly step: 1 | -1
+}
+
+/** The indices of lines that follow each other from an index on (exclusive); undefined when one is another. */
+function walk(part: Part, from: number, { lines, pass, without, step }: Walk): readonly number[] | undefined {
+  const found: number[] = []
+  let at = from
+  for (const { text } of part) {
+    at += step
+    for (; at >= 0; at += step) {
+      const line = lines[at]
+      const isPassed =
+        line !== undefined && ((without === 'added' && !isOld(line)) || (pass.blanks === 'none' && !hasText(line.text)))
+      if (!isPassed) break
+    }
+    if (lines[at]?.as(pass.form) !== formOf(text, pass.form)) return undefined
+    found.push(at)
+  }
+  return found
 }
 
 /** Lines of a file as a hunk is compared with them: their texts in one form, and their indices in the file. */

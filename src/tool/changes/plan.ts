@@ -1,12 +1,14 @@
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
+import { displayPath } from '../../base/files.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { notAFile } from '../workspace-reads.ts'
 import type { ContentDirective, DeleteDirective, Directive, HunkFailure, TransferDirective } from './directive.ts'
 import { mainEnd } from './document.ts'
-import { parseHunks } from './hunk.ts'
-import { applyPatch } from './patch.ts'
-import { applySearchReplace, blockText } from './search-replace.ts'
+import { type Hunk, parseHunks } from './hunk.ts'
+import { applyHunks, applyPatch } from './patch.ts'
+import type { Tolerance } from './place.ts'
+import { type Block, blockText, readBlocks, searchedText } from './search-replace.ts'
 import { type ChangeAction, type ChangeSpace, type Files, filesAfter } from './space.ts'
 
 /** What became of one directive. */
@@ -16,6 +18,10 @@ export interface ChangeItem {
   /** Fail: the directive cannot be read, or its path leaves the folder that changes are allowed in. */
   readonly kind: Directive['kind']
   readonly isSuccess: boolean
+  /** Of copies and renames: where the file comes from. */
+  readonly fromPath?: string
+  /** There was a file, whose whole content is another now. */
+  readonly isReplaced?: true
   readonly error?: string
   /** Hunks of a patch that failed; the file still has the others. */
   readonly failedHunks?: readonly HunkFailure[]
@@ -45,8 +51,9 @@ export function planChanges(directives: readonly Directive[], space: ChangeSpace
 }
 
 /** Says what a person should look at of a change that was carried out. */
-export function warnOf({ item, doubts = [] }: ChangeStep, context: RunContext): void {
-  for (const doubt of doubts) emit(context, { type: 'warning', message: `${item.filePath}: ${doubt}` })
+export function warnOf({ item, doubts = [] }: ChangeStep, context: RunContext, baseDir: string): void {
+  const shown = displayPath(context.scope.folders.workspace, resolve(baseDir, item.filePath))
+  for (const doubt of doubts) emit(context, { type: 'warning', message: `${shown}: ${doubt}` })
 }
 
 /** Works out one directive. What the files do not allow becomes a failed item. */
@@ -56,6 +63,7 @@ export function planStep(directive: Directive, space: ChangeSpace): ChangeStep {
       case 'New':
       case 'Patch':
       case 'Append':
+      case 'AppendLines':
       case 'SearchReplace':
         return contentStep(directive, space)
       case 'Copy':
@@ -77,26 +85,31 @@ const failureCodes: ReadonlySet<string> = new Set(['FILE_FAILED', 'OUTSIDE_WORKS
 /** The item of a directive that an error kept from being carried out; all other errors are passed on. */
 export function errorItem(directive: Directive, error: unknown): ChangeItem {
   if (!isBatonError(error) || !failureCodes.has(error.code)) throw error
-  const kind = error.code === 'OUTSIDE_WORKSPACE' ? 'Fail' : directive.kind
-  return { filePath: directive.filePath, kind, isSuccess: false, error: error.message }
+  return { ...named(directive), kind: directive.kind, isSuccess: false, error: error.message }
 }
 
 const sameContent = 'the file holds exactly this content already'
 
-function contentStep(directive: ContentDirective, { files, resolve }: ChangeSpace): ChangeStep {
+function contentStep(directive: ContentDirective, { files, resolve, tolerance }: ChangeSpace): ChangeStep {
   const path = resolve(directive.filePath, 'write')
   refuseBelowFile(directive.filePath, path, files)
   const kind = files.kindAt(path)
   if (kind !== undefined && kind !== 'file') throw notAFile(directive.filePath, kind)
   const present = kind === undefined ? undefined : files.textAt(path)
-  const plan = planChange(directive, present)
+  const plan = planChange(directive, present, tolerance)
   if (plan.kind === 'same') return { item: failedItem(directive, sameContent, []), isUnchanged: true }
   if (plan.kind === 'refused') return { item: failedItem(directive, plan.reason, plan.failures) }
 
   const { content, failures, hunkCount } = plan
   const doubts = plan.doubts.length === 0 ? {} : { doubts: plan.doubts }
-  const item = failures.length > 0 ? failedItem(directive, failureText(failures, hunkCount), failures) : done(directive)
-  if (directive.kind !== 'Append') return { item, action: { op: 'write', path, content }, ...doubts }
+  const whole = directive.kind === 'New' && present !== undefined ? ({ isReplaced: true } as const) : {}
+  const item =
+    failures.length > 0
+      ? failedItem(directive, failureText(failures, hunkCount), failures)
+      : { ...done(directive), ...whole }
+  if (directive.kind !== 'Append' && directive.kind !== 'AppendLines') {
+    return { item, action: { op: 'write', path, content }, ...doubts }
+  }
   return { item, action: { op: 'append', path, content, added: content.slice(present?.length ?? 0) } }
 }
 
@@ -113,7 +126,8 @@ function transferStep(directive: TransferDirective, { files, resolve }: ChangeSp
   if (there !== undefined && (there !== 'file' || kind !== 'file')) {
     throw new BatonError('FILE_FAILED', `${directive.filePath} exists already`)
   }
-  return { item: done(directive), action: { op: isCopy ? 'copy' : 'move', from, path } }
+  const item = { ...done(directive), ...(there === undefined ? {} : ({ isReplaced: true } as const)) }
+  return { item, action: { op: isCopy ? 'copy' : 'move', from, path } }
 }
 
 function deleteStep(directive: DeleteDirective, { files, resolve }: ChangeSpace): ChangeStep {
@@ -132,12 +146,17 @@ function refuseBelowFile(named: string, path: string, files: Files): void {
   throw new BatonError('FILE_FAILED', `${named} cannot be written, because a part of its path is a file`)
 }
 
-function done({ kind, filePath }: Directive): ChangeItem {
-  return { filePath, kind, isSuccess: true }
+function done(directive: Directive): ChangeItem {
+  return { ...named(directive), isSuccess: true }
 }
 
-function failedItem({ kind, filePath }: Directive, error: string, hunks: readonly HunkFailure[]): ChangeItem {
-  const failure = { filePath, kind, isSuccess: false, error }
+function named(directive: Directive): Pick<ChangeItem, 'filePath' | 'kind' | 'fromPath'> {
+  const { filePath, kind } = directive
+  return { filePath, kind, ...('fromPath' in directive ? { fromPath: directive.fromPath } : {}) }
+}
+
+function failedItem(directive: Directive, error: string, hunks: readonly HunkFailure[]): ChangeItem {
+  const failure = { ...named(directive), isSuccess: false, error }
   return hunks.length === 0 ? failure : { ...failure, failedHunks: hunks }
 }
 
@@ -160,52 +179,90 @@ type ContentPlan =
  * would leave the file as it is, is refused. A file with `\r\n` or a byte order mark keeps it whatever the change
  * is written with.
  */
-export function planChange(directive: ContentDirective, content: string | undefined): ContentPlan {
+export function planChange(
+  directive: ContentDirective,
+  content: string | undefined,
+  tolerance: Tolerance = 'letters',
+): ContentPlan {
   switch (directive.kind) {
     case 'New': {
       const created = withMarkOf(content, withEndsOf(content, directive.content))
       return created === content ? { kind: 'same' } : changed(created)
     }
     case 'Append':
+    case 'AppendLines': {
       if (directive.content === '') return refused('there is no content to append')
-      return changed((content ?? '') + withEndsOf(content, directive.content))
+      const isOpen = directive.kind === 'AppendLines' && content !== undefined && !/(?:^|\n)$/.test(content.slice(-1))
+      return changed((content ?? '') + withEndsOf(content, (isOpen ? '\n' : '') + directive.content))
+    }
     case 'Patch':
-      return planPatch(directive, content)
+      return planPatch(directive, content, tolerance)
     case 'SearchReplace':
       return planBlocks(directive, content)
   }
 }
 
-function planPatch(directive: ContentDirective, content: string | undefined): ContentPlan {
+function planPatch(directive: ContentDirective, content: string | undefined, tolerance: Tolerance): ContentPlan {
   if (content === undefined) {
-    const cause = `there is no file ${directive.filePath} to patch`
     const hunks = parseHunks(directive.content)
+    const created = addedLines(hunks)
+    if (created !== undefined) return changed(created)
+    const cause = `there is no file ${directive.filePath} to patch`
     return refused(
       cause,
       hunks.map(({ body }) => ({ body, cause })),
     )
   }
-  const { content: patched, hunkCount, failures, doubts } = applyPatch(content, directive.content)
+  const { content: patched, hunkCount, failures, doubts } = applyPatch(content, directive.content, tolerance)
   if (hunkCount === 0) return refused('the patch holds no hunk: hunks begin with a line @@')
   if (failures.length === hunkCount) return refused(failureText(failures, hunkCount), failures)
   if (patched === content) return refused('the patch leaves the file as it is', failures)
   return { kind: 'changed', content: patched, failures, hunkCount, doubts }
 }
 
-/** A file that is missing counts as empty, as in `aip.file.save_changes`: a block without a search text creates it. */
+/** What hunks that only add lines make of a file that is missing. */
+function addedLines(hunks: readonly Hunk[]): string | undefined {
+  const lines = hunks.flatMap((hunk) => hunk.lines)
+  const added = lines.flatMap((line) => (line.kind === 'add' ? [`${line.text}\n`] : []))
+  if (lines.length === 0 || added.length < lines.length) return undefined
+  return added.join('').slice(0, hunks.at(-1)?.finalNewline === false ? -1 : undefined)
+}
+
+/**
+ * A file that is missing counts as empty, as in `aip.file.save_changes`: a block without a search text creates it. What is
+ * searched are whole lines: the first place where they stand in the file as the block before has left it.
+ */
 function planBlocks(directive: ContentDirective, content: string | undefined): ContentPlan {
   const mark = markOf(content)
   const present = (content ?? '').slice(mark.length)
-  const replaced = applySearchReplace(present, directive.content, { unit: 'line' })
-  const { content: changedText, changedCount, failures } = replaced
-  const failed = failures.map(({ search, replace, reason }) => ({ body: blockText(search, replace), cause: reason }))
-  if (content === undefined && changedCount === 0) {
+  const blocks = readBlocks(directive.content)
+  const replaced = applyHunks(present, blocks.map(hunkOf), { tolerance: 'none', order: 'first' })
+  const failed = replaced.failures.map(({ body }, index) => ({ body, cause: blockCause(body, index, present) }))
+  const count = blocks.length
+  if (content === undefined && failed.length === count) {
     return refused(`there is no file ${directive.filePath} to change`, failed)
   }
-  const hunkCount = changedCount + failed.length
-  if (changedCount === 0) return refused(failureText(failed, hunkCount), failed)
-  if (changedText === present && content !== undefined) return refused('the blocks leave the file as it is', failed)
-  return { kind: 'changed', content: mark + changedText, failures: failed, hunkCount, doubts: [] }
+  if (failed.length === count) return refused(failureText(failed, count), failed)
+  if (replaced.content === present && content !== undefined)
+    return refused('the blocks leave the file as it is', failed)
+  return { kind: 'changed', content: mark + replaced.content, failures: failed, hunkCount: count, doubts: [] }
+}
+
+function hunkOf({ search, replace }: Block): Hunk {
+  const linesOf = (text: string, kind: 'remove' | 'add'): Hunk['lines'] =>
+    text === '' ? [] : text.split('\n').map((line) => ({ kind, text: line.replace(/\r$/, '') }))
+  const lines = [...linesOf(search, 'remove'), ...linesOf(replace, 'add')]
+  return { body: blockText(search, replace), lines, hint: {}, isAtStart: true }
+}
+
+/** Blocks of which it is said whether their text stands inside of lines. */
+const mostCauses = 20
+
+function blockCause(body: string, index: number, content: string): string {
+  const isPart = index < mostCauses && content.includes(searchedText(body))
+  return isPart
+    ? 'Search block found only inside of lines: it must hold whole lines'
+    : 'Search block not found in content'
 }
 
 /** What is said of a patch, or of search and replace blocks, of which some failed. */

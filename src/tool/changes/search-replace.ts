@@ -27,19 +27,21 @@ export function blockText(search: string, replace: string): string {
   return [searchLine, search, separatorLine, replace, endLine].filter((part) => part !== '').join('\n')
 }
 
+/** What a block, as `blockText` writes it, looks for. */
+export function searchedText(block: string): string {
+  const lines = block.split('\n')
+  const end = lines.findIndex((line) => marker(line) === separatorLine)
+  return lines.slice(1, end === -1 ? undefined : end).join('\n')
+}
+
 /**
  * Applies search and replace blocks to a text. Text without the marker line
  * `<<<<<<< SEARCH` takes the place of the whole content and counts as one change. A text that is not found is a failure
  * among the results. Blocks are looked for and put in with the line breaks that most lines of the content have, else as
- * they are written. A block without a search text puts its text at the start. With `unit: 'line'` what is searched must
- * fill its lines, and what is put at the start is made lines of its own.
+ * they are written. A block without a search text puts its text at the start.
  * @throws BatonError SCRIPT_FAILED for text between blocks and for missing marker lines
  */
-export function applySearchReplace(
-  content: string,
-  changes: string,
-  { unit = 'text' }: { readonly unit?: Unit } = {},
-): SearchReplaceResult {
+export function applySearchReplace(content: string, changes: string): SearchReplaceResult {
   if (!hasBlocks(changes)) {
     return { content: changes, changedCount: 1, failures: [] }
   }
@@ -48,26 +50,15 @@ export function applySearchReplace(
   const blocks = readBlocks(changes)
   const end = mainEnd(content)
   for (const block of blocks) {
-    const wanted = block.search === '' && unit === 'line' ? { ...block, replace: `${block.replace}\n` } : block
-    const withOwnEnds = withEnds(wanted, end)
-    const replaced = replaceFirst(current, withOwnEnds, unit) ?? replaceFirst(current, wanted, unit)
-    if (replaced === undefined) failures.push({ ...block, reason: reasonOf([withOwnEnds, wanted], current) })
+    const replaced = replaceFirst(current, withEnds(block, end)) ?? replaceFirst(current, block)
+    if (replaced === undefined) failures.push({ ...block, reason: 'Search block not found in content' })
     current = replaced ?? current
   }
   return { content: current, changedCount: blocks.length - failures.length, failures }
 }
 
-/** Where a search text is looked for: anywhere, or as whole lines. */
-type Unit = 'text' | 'line'
-
-function reasonOf(variants: readonly Block[], content: string): string {
-  const isPart = variants.some(({ search }) => content.includes(search))
-  return isPart
-    ? 'Search block found only inside of lines: it must hold whole lines'
-    : 'Search block not found in content'
-}
-
-interface Block {
+/** A block as it is read. */
+export interface Block {
   readonly search: string
   readonly replace: string
 }
@@ -77,7 +68,8 @@ function marker(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
-function readBlocks(changes: string): readonly Block[] {
+/** Reads blocks. @throws BatonError SCRIPT_FAILED for text between them and for missing marker lines */
+export function readBlocks(changes: string): readonly Block[] {
   const blocks: Block[] = []
   const lines = changes.split('\n')
   for (let start = 0; start < lines.length; start += 1) {
@@ -110,22 +102,12 @@ function textBetween(lines: readonly string[], before: number, behind: number): 
   return last === undefined ? '' : [...between.slice(0, -1), marker(last)].join('\n')
 }
 
-function replaceFirst(content: string, { search, replace }: Block, unit: Unit): string | undefined {
-  const start = unit === 'text' || search === '' ? content.indexOf(search) : indexOfLines(content, search)
+function replaceFirst(content: string, { search, replace }: Block): string | undefined {
+  const start = content.indexOf(search)
   if (start === -1) return undefined
   const end = start + search.length
   if (search === '' || replace !== '') return content.slice(0, start) + replace + content.slice(end)
   return withoutLines(content, start, end)
-}
-
-/** Where a text stands that begins and ends where lines do; -1 when nowhere. */
-function indexOfLines(content: string, search: string): number {
-  for (let start = content.indexOf(search); start !== -1; start = content.indexOf(search, start + 1)) {
-    const isLineStart = start === 0 || content[start - 1] === '\n'
-    if (isLineStart && /^(?:\r?\n|$)/.test(content.slice(start + search.length, start + search.length + 2)))
-      return start
-  }
-  return -1
 }
 
 /** What is removed takes its line break with it when it fills its lines. */

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import type { RunContext } from '../../event/context.ts'
@@ -15,6 +15,7 @@ import {
   saveFile,
   setMode,
 } from '../workspace-files.ts'
+import type { Tolerance } from './place.ts'
 import { fileStatus, readText, type FileStatus } from '../workspace-reads.ts'
 
 /** What planning knows of the files: those on disk, or those on disk after changes that are planned already. */
@@ -30,6 +31,8 @@ type PathUse = 'read' | 'write' | 'delete'
 /** Where changes are planned: the files, and the paths that may be used. */
 export interface ChangeSpace {
   readonly files: Files
+  /** How far the lines that patches remove may differ from the files; as in AIPack when left out. */
+  readonly tolerance?: Tolerance
   /**
    * The absolute path of what a directive names, when it may be used so.
    * @throws BatonError OUTSIDE_WORKSPACE when it leaves the base folder or the workspace, FILE_FAILED when it is
@@ -106,40 +109,115 @@ export function performStep(step: ChangeAction | UndoStep, call: FileCall): void
 
 /** The files as they will be after the action, without touching any. */
 export function filesAfter(files: Files, action: ChangeAction): Files {
-  switch (action.op) {
-    case 'write':
-    case 'append':
-      return withFile(files, action.path, { kindAt: () => 'file', textAt: () => action.content })
-    case 'copy':
-      return withFile(files, action.path, {
-        kindAt: () => files.kindAt(action.from),
-        textAt: () => files.textAt(action.from),
-      })
-    case 'move': {
-      const { from, path } = action
-      const moved = (asked: string): string => from + asked.slice(path.length)
-      return withFile(without(files, from), path, {
-        kindAt: (asked) => files.kindAt(moved(asked)),
-        textAt: (asked) => files.textAt(moved(asked)),
-      })
+  return (files instanceof PlannedFiles && files.isLatest ? files : new PlannedFiles(files, new Map(), 0)).after(action)
+}
+
+/** What a planned change leaves at a path. */
+type Left =
+  | { readonly kind: 'file'; readonly text: string }
+  /** Made because something is written below. */
+  | { readonly kind: 'folder' | 'nothing' }
+  /** The file that the files below have at another path. */
+  | { readonly kind: 'below'; readonly path: string }
+  /** What stood at another path before, with all that is in it. */
+  | { readonly kind: 'from'; readonly path: string }
+
+interface Change {
+  readonly count: number
+  readonly left: Left
+}
+
+/** Files after a number of planned changes, which those after more of them share. A lookup costs as much as a path is deep. */
+class PlannedFiles implements Files {
+  readonly #base: Files
+  /** The changes of each path, the last one last. */
+  readonly #changes: Map<string, Change[]>
+  readonly #count: number
+  #isLatest = true
+
+  constructor(base: Files, changes: Map<string, Change[]>, count: number) {
+    this.#base = base
+    this.#changes = changes
+    this.#count = count
+  }
+
+  get isLatest(): boolean {
+    return this.#isLatest
+  }
+
+  readonly kindAt = (path: string): FileStatus['kind'] | undefined => {
+    const found = this.#find(path)
+    if (found.left === undefined) return this.#base.kindAt(found.path)
+    if (found.left.kind === 'nothing' || found.at !== found.path) return undefined
+    return found.left.kind
+  }
+
+  readonly textAt = (path: string): string => {
+    const found = this.#find(path)
+    return found.left?.kind === 'file' && found.at === found.path ? found.left.text : this.#base.textAt(found.path)
+  }
+
+  after(action: ChangeAction): Files {
+    this.#isLatest = false
+    const count = this.#count + 1
+    const { path } = action
+    const leave = (at: string, left: Left): void => {
+      const changes = this.#changes.get(at)
+      if (changes === undefined) this.#changes.set(at, [{ count, left }])
+      else changes.push({ count, left })
     }
-    case 'delete':
-      return without(files, action.path)
+    if (action.op === 'delete') leave(path, { kind: 'nothing' })
+    else {
+      for (const folder of foldersAbove(path)) {
+        if (this.kindAt(folder) !== undefined) break
+        leave(folder, { kind: 'folder' })
+      }
+      if (action.op === 'move') leave(action.from, { kind: 'nothing' })
+      leave(path, 'from' in action ? this.#origin(action.from) : { kind: 'file', text: action.content })
+    }
+    return new PlannedFiles(this.#base, this.#changes, count)
+  }
+
+  #origin(path: string): Left {
+    const { left, at, path: below } = this.#find(path)
+    if (this.kindAt(path) !== 'file') return { kind: 'from', path }
+    return left?.kind === 'file' && at === below ? left : { kind: 'below', path: below }
+  }
+
+  /** The last change that says what stands at a path, followed through moves; none: the path in the files below. */
+  #find(asked: string): {
+    readonly path: string
+    readonly at?: string
+    readonly left?: Exclude<Left, { kind: 'from' | 'below' }>
+  } {
+    let path = asked
+    let before = this.#count + 1
+    for (;;) {
+      const found = this.#last(path, before)
+      if (found === undefined) return { path }
+      const { at, change } = found
+      if (change.left.kind === 'below' && at === path) return { path: change.left.path }
+      if (change.left.kind === 'below') return { path, at, left: { kind: 'nothing' } }
+      if (change.left.kind !== 'from') return { path, at, left: change.left }
+      path = change.left.path + path.slice(at.length)
+      before = change.count
+    }
+  }
+
+  #last(path: string, before: number): { readonly at: string; readonly change: Change } | undefined {
+    let last: { readonly at: string; readonly change: Change } | undefined
+    for (const at of [path, ...foldersAbove(path)]) {
+      const change = this.#changes.get(at)?.findLast((one) => one.count < before)
+      // a folder that was made says nothing of what is in it
+      if (change === undefined || (change.left.kind === 'folder' && at !== path)) continue
+      if (last === undefined || change.count > last.change.count) last = { at, change }
+    }
+    return last
   }
 }
 
-/** The files with what `inner` says at and below a path; the folders above it exist. */
-function withFile(files: Files, path: string, inner: Files): Files {
-  return {
-    kindAt(asked) {
-      if (isInside(path, asked))
-        return asked === path || inner.kindAt(path) === 'folder' ? inner.kindAt(asked) : undefined
-      return isInside(asked, path) ? 'folder' : files.kindAt(asked)
-    },
-    textAt: (asked) => (isInside(path, asked) ? inner.textAt(asked) : files.textAt(asked)),
-  }
-}
-
-function without(files: Files, path: string): Files {
-  return { ...files, kindAt: (asked) => (isInside(path, asked) ? undefined : files.kindAt(asked)) }
+function foldersAbove(path: string): readonly string[] {
+  const folders: string[] = []
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) folders.push(folder)
+  return folders
 }

@@ -1,7 +1,9 @@
-import { relative } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
+import { entryStatus } from '../file-hash.ts'
 import type { Directive } from './directive.ts'
 import type { ChangeStep } from './plan.ts'
 import { type ChangeAction, type Files, filesAfter } from './space.ts'
@@ -12,10 +14,15 @@ interface StaleOptions {
   /** Absolute paths of files that the model was shown, with the SHA-256 of the content it saw. */
   readonly shown: ReadonlyMap<string, string>
   readonly files: Files
+  /** Whether the run itself has made a file (real path): it may be deleted, moved and added to unseen. */
+  readonly isMade?: (path: string) => boolean
 }
 
+/** Of a large folder only so many files are named. */
+const mostNamed = 20
+
 /**
- * Files that would be replaced as a whole although the model has not seen what they hold now, each in one of the lists.
+ * Files that would be replaced, deleted, moved or added to although the model has not seen what they hold, each in one of the lists.
  * Paths are relative to the base folder and name the files where they are on disk, also when the set moves them first.
  */
 export interface StaleFiles {
@@ -28,33 +35,46 @@ export interface StaleFiles {
 }
 
 /**
- * Finds the files that changes replace unseen: by new content, or by a file that is copied or moved there. A
- * file that an earlier change of the set has moved is the one that was shown; one that the set has deleted still counts
+ * Finds the files that changes would lose or change unseen: replaced by new content or by a file that is copied or moved
+ * there, deleted, moved, or added to; of a folder, every file in it. Patches are not among them: they name what they
+ * replace. A file that an earlier change of the set has moved is the one that was shown; one that the set has deleted still counts
  * as the file it was; one that the set has made, a copy too, is new. Nothing is lost where a file of the same content takes the place.
  * A file that was shown and that somebody has deleted since is not made again unseen either.
  */
 export function staleFiles(
   directives: readonly Directive[],
   steps: readonly ChangeStep[],
-  { baseDir, shown, files }: StaleOptions,
+  { baseDir, shown, files, isMade = () => false }: StaleOptions,
 ): StaleFiles {
   const seen = new Map([...shown].map(([path, hash]) => [realPath(path), hash]))
   const found = { paths: new Set<string>(), unseen: new Set<string>(), gone: new Set<string>() }
 
   let origins: Files = { kindAt: files.kindAt, textAt: (path) => path }
+  const note = (origin: string, source: string): void => {
+    const list = origin === madeHere ? undefined : listOf(origin, { seen, files, source })
+    if (list !== undefined) found[list].add(relative(baseDir, origin))
+  }
+  const isOwn = (origin: string): boolean => origin === madeHere || isMade(realPath(origin))
   for (const [index, { action }] of steps.entries()) {
     const directive = directives[index]
-    if (action === undefined || action.op === 'delete' || directive === undefined) continue
+    if (action === undefined || directive === undefined) continue
+    if (action.op === 'delete' || action.op === 'move') {
+      const taken = filesAt(action.op === 'move' ? action.from : action.path, origins)
+      for (const origin of taken) if (!isOwn(origin) && found.unseen.size < mostNamed) note(origin, madeHere)
+    }
+    if (action.op === 'delete') continue
     const kind = origins.kindAt(action.path)
     const isThere = kind === 'file'
     const isWhole = directive.kind === 'New'
     const isMissing = kind === undefined && files.kindAt(action.path) === undefined
     if (isMissing && seen.has(realPath(action.path))) found.gone.add(relative(baseDir, action.path))
     if (isThere && (isWhole || isTransfer(action))) {
+      note(origins.textAt(action.path), isTransfer(action) ? origins.textAt(action.from) : madeHere)
+    }
+    if (isThere && action.op === 'append') {
       const origin = origins.textAt(action.path)
-      const source = isTransfer(action) ? origins.textAt(action.from) : madeHere
-      const list = origin === madeHere ? undefined : listOf(origin, { seen, files, source })
-      if (list !== undefined) found[list].add(relative(baseDir, origin))
+      // others may have added to it since it was shown: nothing of that is lost
+      if (!isOwn(origin) && !seen.has(realPath(origin))) found.unseen.add(relative(baseDir, origin))
     }
     if (action.op === 'move') origins = filesAfter(origins, action)
     else if (isWhole || action.op === 'copy' || !isThere) {
@@ -63,6 +83,19 @@ export function staleFiles(
   }
   const gone = found.gone.size === 0 ? {} : { gone: [...found.gone] }
   return { paths: [...found.paths], unseen: [...found.unseen], ...gone }
+}
+
+/** The files on disk that stand at a path, or below it, after the changes so far. Links hold nothing that is lost. */
+function* filesAt(path: string, origins: Files): Iterable<string> {
+  const kind = origins.kindAt(path)
+  const origin = kind === 'file' || kind === 'folder' ? origins.textAt(path) : madeHere
+  if (origin === madeHere) return
+  const status = entryStatus(origin)
+  if (status?.isSymbolicLink() === true) return
+  if (kind === 'file') yield origin
+  else if (status?.isDirectory() === true) {
+    for (const name of readdirSync(origin)) yield* filesAt(join(path, name), origins)
+  }
 }
 
 function isTransfer(action: ChangeAction): action is Extract<ChangeAction, { readonly from: string }> {

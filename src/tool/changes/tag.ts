@@ -1,4 +1,4 @@
-/** A tag of the change format at the start of a line: `<NAME a="b">` or `[[[NAME a="b"]]]`. */
+/** A tag of the change format at the start of a line: `<NAME a="b">`, or `[[[NAME a="b"]]]`, which may end with `]]`. */
 export interface Tag {
   readonly name: string
   readonly form: 'open' | 'close' | 'single'
@@ -11,7 +11,7 @@ export interface Tag {
 }
 
 const tagPattern =
-  /^([ \t]*)(<|\[\[\[)(\/?)([A-Z][A-Z0-9_]*)((?:\s+[A-Za-z_][\w-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)(?:>|\]\]\])([^]*)$/
+  /^([ \t]*)(<|\[\[\[)(\/?)([A-Z][A-Z0-9_]*)((?:\s+[A-Za-z_][\w-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)(>|\]\]\]?)([^]*)$/
 const attributePattern = /([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]{2,}(?=[\s/>\]]))/
 
@@ -19,7 +19,8 @@ const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]{2,}(?=[\s/>
 export function readTag(line: string): Tag | undefined {
   const match = tagPattern.exec(line)
   if (match === null) return undefined
-  const [, indent = '', style, closing, name = '', attributes = '', slash, rest = ''] = match
+  const [, indent = '', style, closing, name = '', attributes = '', slash, end, rest = ''] = match
+  if ((style === '<') !== (end === '>')) return undefined
   return {
     name,
     form: closing === '/' ? 'close' : slash === '/' ? 'single' : 'open',
@@ -40,6 +41,18 @@ export function tagLikeName(line: string): string | undefined {
 /** How the closing tag that belongs to an opening one is written. */
 export function closingText({ style, name }: Tag): string {
   return style === '<' ? `</${name}>` : `[[[/${name}]]]`
+}
+
+/** Finds the closing tag that belongs to an opening one in a line, wherever it stands. */
+export function closingIn(
+  line: string,
+  { style, name }: Tag,
+): { readonly start: number; readonly end: number } | undefined {
+  const shortest = style === '<' ? `</${name}>` : `[[[/${name}]]`
+  const start = line.indexOf(shortest)
+  if (start === -1) return undefined
+  const end = start + shortest.length
+  return { start, end: style === '[[[' && line[end] === ']' ? end + 1 : end }
 }
 
 export type DirectiveName = keyof typeof directiveKinds

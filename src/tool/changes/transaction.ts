@@ -1,10 +1,16 @@
+import { resolve } from 'node:path'
+import { isBatonError } from '../../base/error.ts'
+import { displayPath, realPath } from '../../base/files.ts'
+import { sha256 } from '../../base/hash.ts'
 import { item, part } from '../../event/place.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { type Directive, relativeTo } from './directive.ts'
 import { type ChangeItem, type ChangeStep, errorItem, planChanges, planStep, warnOf } from './plan.ts'
-import { diskSpace, performStep } from './space.ts'
+import { createNearest } from './nearest.ts'
+import { type ShownChange, showSteps } from './preview.ts'
+import { type ChangeSpace, diskSpace, performStep } from './space.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
 import { type Before, beforeAction, measureSnapshot, type SnapshotSize, undoAction } from './undo.ts'
 
@@ -31,7 +37,7 @@ export function applyChanges(
     if (action === undefined) return planned
     try {
       performStep(action, { context, at: place })
-      warnOf(step, context)
+      warnOf(step, context, baseDir)
       return planned
     } catch (error) {
       return errorItem(directive, error)
@@ -49,6 +55,10 @@ export interface TransactionOptions {
    * nobody can say what was seen: then every file may be replaced.
    */
   readonly shown: ReadonlyMap<string, string> | undefined
+  /** Whether the run itself has made a file (real path). */
+  readonly isMade?: (path: string) => boolean
+  /** What a person agreed to, as diffs in order: anything else is refused. */
+  readonly approved?: readonly string[]
 }
 
 /**
@@ -58,10 +68,10 @@ export interface TransactionOptions {
 export type TransactionResult =
   /** All is done; with `partial`, all that could be. */
   | { readonly kind: 'applied'; readonly items: readonly FileChange[] }
-  /** Something cannot be done, so nothing was. */
-  | { readonly kind: 'refused'; readonly items: readonly FileChange[] }
+  /** Something cannot be done, so nothing was. `changed`: files among them that hold another text than was shown. */
+  | { readonly kind: 'refused'; readonly items: readonly FileChange[]; readonly changed: readonly string[] }
   /**
-   * Files would be replaced whose present content the model has not seen: `paths` are those that changed since they were
+   * Files would be replaced, deleted, moved or added to whose present content the model has not seen: `paths` are those that changed since they were
    * shown, `unseen` those that never were, `gone` those that are deleted since. Nothing was done.
    */
   | ({ readonly kind: 'stale' } & StaleFiles)
@@ -76,7 +86,7 @@ export type TransactionResult =
 /**
  * Carries out the changes of an answer as one: all of them are worked out first, then written one by one;
  * when a write fails, the files get back the content and permissions they had. A patch applies to the present content
- * of a file; a whole file, a copy and a renamed file only replace what the model was shown. What the files were is an observation and every write
+ * of a file; only what the model was shown, or the run has made, is replaced, moved, deleted or added to. What the files were is an observation and every write
  * a file effect, those on the way back too, all below the place of the call.
  * @throws the reason of the context's signal, when that is aborted before anything is done
  */
@@ -88,11 +98,50 @@ export function applyTransaction(
   const { context, at } = call
   context.services.signal.throwIfAborted()
   const directives = relativeTo(options.baseDir, asked)
+  const plan = observedPlan(directives, call, () => planTransaction(directives, options, context))
+  if (plan.kind !== 'ready') return plan
+  const result = perform(directives, plan.steps, call)
+  if (result.kind === 'applied') for (const step of plan.steps) warnOf(step, context, options.baseDir)
+  // what failed in a process that is gone may succeed now
+  const isPast = result.kind === 'rolled_back' && context.services.effects.again(at)
+  return isPast ? applyTransaction(asked, options, call) : result
+}
+
+function observedPlan<T>(directives: readonly Directive[], { context, at }: FileCall, plan: () => T): T {
   const args = directives.map(({ kind, filePath }) => [kind, filePath])
-  const plan = context.services.effects.observe([...at, part('plan')], { name: 'file_changes', args }, () =>
-    planTransaction(directives, options, context),
-  )
-  return plan.kind === 'ready' ? perform(directives, plan.steps, call) : plan
+  return context.services.effects.observe([...at, part('plan')], { name: 'file_changes', args }, plan)
+}
+
+/** A set of changes that could be carried out, of which nothing is done. */
+export interface PlannedChanges {
+  readonly kind: 'planned'
+  readonly items: readonly FileChange[]
+  readonly changes: readonly ShownChange[]
+}
+
+/** Works out what `applyTransaction` would do, and does nothing. */
+export function previewTransaction(
+  asked: readonly Directive[],
+  options: TransactionOptions,
+  call: FileCall,
+): PlannedChanges | Extract<TransactionResult, { readonly kind: 'refused' | 'stale' }> {
+  const { context } = call
+  const directives = relativeTo(options.baseDir, asked)
+  return observedPlan(directives, call, () => {
+    const plan = planTransaction(directives, options, context)
+    if (plan.kind !== 'ready') return plan
+    const items = plan.steps.map(({ item: one }) => reportOf(one))
+    return { kind: 'planned' as const, items, changes: shownSteps(plan.steps, options, context) }
+  })
+}
+
+function shownSteps(
+  steps: readonly ChangeStep[],
+  { baseDir }: Pick<TransactionOptions, 'baseDir'>,
+  context: RunContext,
+): readonly ShownChange[] {
+  const name = (path: string): string => displayPath(context.scope.folders.workspace, path)
+  return showSteps(steps, { files: diskSpace(baseDir, context).files, name })
 }
 
 type TransactionPlan =
@@ -101,24 +150,82 @@ type TransactionPlan =
 
 function planTransaction(
   directives: readonly Directive[],
-  { baseDir, partial, shown }: TransactionOptions,
+  { baseDir, partial, approved, shown, ...others }: TransactionOptions,
   context: RunContext,
 ): TransactionPlan {
-  const space = diskSpace(baseDir, context)
+  const space: ChangeSpace = { ...diskSpace(baseDir, context), tolerance: 'marks' }
   const steps = planChanges(directives, space).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
-  if (isRefused)
-    return { kind: 'refused', items: reports(steps, 'not done, because another change of the answer failed') }
+  const refused = (failed: readonly ChangeStep[]): TransactionPlan => {
+    const items = withNearest(reports(failed, notDone), space)
+    return { kind: 'refused', items, changed: changedAmong(items, { shown, baseDir }, space) }
+  }
+  if (isRefused) return refused(steps)
 
-  const stale = shown === undefined ? undefined : staleFiles(directives, steps, { baseDir, shown, files: space.files })
+  const stale =
+    shown === undefined ? undefined : staleFiles(directives, steps, { ...others, baseDir, shown, files: space.files })
   if (stale !== undefined && Object.values(stale).some((list) => list.length > 0)) return { kind: 'stale', ...stale }
 
-  const kept = measured(directives, steps)
-  if (kept.some(({ item }, index) => item !== steps[index]?.item)) {
-    return { kind: 'refused', items: reports(kept, 'not done, because another change of the answer failed') }
+  if (approved !== undefined) {
+    const diffs = shownSteps(steps, { baseDir }, context).map(({ diff }) => diff)
+    if (diffs.length !== approved.length || diffs.some((diff, index) => diff !== approved[index])) {
+      return refused(steps.map(({ item: one }) => ({ item: { ...one, isSuccess: false, error: notApproved } })))
+    }
   }
+
+  const kept = measured(directives, steps)
+  if (kept.some(({ item }, index) => item !== steps[index]?.item)) return refused(kept)
   return { kind: 'ready', steps }
+}
+
+const notApproved = 'it would do something else by now than what was agreed to'
+
+/** Said of a change that has no fault of its own. */
+export const notDone = 'not done, because another change of the answer failed'
+
+/** The reports with the place of each failed hunk that it may have meant. */
+function withNearest(items: readonly FileChange[], space: ChangeSpace): readonly FileChange[] {
+  return items.map((report) => {
+    const { file_path: path, error_hunks: hunks } = report
+    const text = hunks === undefined ? undefined : presentText(path, space)
+    if (hunks === undefined || text === undefined) return report
+    const nearest = createNearest(text)
+    const placed = hunks.map((hunk, index) => {
+      const found = index < mostNearest ? nearest(hunk.hunk_body) : undefined
+      return found === undefined ? hunk : { ...hunk, nearest: found }
+    })
+    return { ...report, error_hunks: placed }
+  })
+}
+
+/** Places are looked for so many failed hunks of a file: each costs as much as the file is long. */
+const mostNearest = 20
+
+/** Files of failed changes that hold another text than the model was shown. */
+function changedAmong(
+  items: readonly FileChange[],
+  { shown, baseDir }: Pick<TransactionOptions, 'shown' | 'baseDir'>,
+  space: ChangeSpace,
+): readonly string[] {
+  const hashes = new Map([...(shown ?? [])].map(([path, hash]) => [realPath(path), hash]))
+  const failed = items.filter(({ success, error_msg: error }) => !success && error !== notDone)
+  return [...new Set(failed.map(({ file_path: path }) => path))].filter((path) => {
+    const hash = hashes.get(realPath(resolve(baseDir, path)))
+    const text = hash === undefined ? undefined : presentText(path, space)
+    return text !== undefined && sha256(text) !== hash
+  })
+}
+
+/** The text of a file that may be changed; undefined for all others. */
+function presentText(path: string, { files, resolve: resolved }: ChangeSpace): string | undefined {
+  try {
+    const file = resolved(path, 'write')
+    return files.kindAt(file) === 'file' ? files.textAt(file) : undefined
+  } catch (error) {
+    if (isBatonError(error)) return undefined
+    throw error
+  }
 }
 
 /** A whole file that is there already is what was wanted; it must not keep the rest of the set from being done. */
@@ -145,7 +252,7 @@ function measured(directives: readonly Directive[], steps: readonly ChangeStep[]
 
 /** What is reported when nothing stays done. `reason` is said of changes that had no fault of their own. */
 function reports(steps: readonly ChangeStep[], reason: string): readonly FileChange[] {
-  return steps.map(({ item }) => fileChangeReport(item.isSuccess ? { ...item, isSuccess: false, error: reason } : item))
+  return steps.map(({ item }) => reportOf(item.isSuccess ? { ...item, isSuccess: false, error: reason } : item))
 }
 
 function perform(directives: readonly Directive[], steps: readonly ChangeStep[], call: FileCall): TransactionResult {
@@ -166,16 +273,26 @@ function perform(directives: readonly Directive[], steps: readonly ChangeStep[],
       return { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }
     }
   }
-  for (const step of steps) warnOf(step, call.context)
-  return { kind: 'applied', items: steps.map(({ item: one }) => fileChangeReport(one)) }
+  return { kind: 'applied', items: steps.map(({ item: one }) => reportOf(one)) }
 }
 
 /** Undoes from the last to the first; the place of each is its number from the start. */
 function rollBack(done: readonly Before[], { context, at }: FileCall): readonly string[] {
+  context.services.effects.undo(at)
   return done
     .map((before, index) => ({ before, place: [...at, part('undo'), item(index)] }))
     .toReversed()
     .flatMap(({ before, place }) => undoAction(before, { context, at: place }))
+}
+
+/** What became of one change of an answer: with more than scripts of `aip.udiffx` get. */
+function reportOf(change: ChangeItem): FileChange {
+  const { fromPath, isReplaced, isSuccess } = change
+  return {
+    ...fileChangeReport(change),
+    ...(fromPath === undefined ? {} : { from_path: fromPath }),
+    ...(isReplaced === true && isSuccess ? { replaced: true } : {}),
+  }
 }
 
 /** What became of one change, as JSON in the words that agents see as `file_changes`. */
@@ -183,7 +300,7 @@ export function fileChangeReport({ filePath, kind, isSuccess, error, failedHunks
   const hunks = failedHunks?.map(({ body, cause }) => ({ hunk_body: body, cause }))
   return {
     file_path: filePath,
-    kind: kind === 'SearchReplace' ? 'Patch' : kind,
+    kind: kind === 'SearchReplace' ? 'Patch' : kind === 'AppendLines' ? 'Append' : kind,
     success: isSuccess,
     ...(error === undefined ? {} : { error_msg: error }),
     ...(hunks === undefined ? {} : { error_hunks: hunks }),

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { commandTable } from '../../../src/cli/command-table.ts'
@@ -28,7 +28,7 @@ done`,
   })
   // stands for the command: it only has to name agents and runs
   const names =
-    'if [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\n"; fi'
+    'if [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
   writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
 
   const cases: readonly (readonly [string, readonly string[]])[] = [
@@ -42,13 +42,14 @@ done`,
     ['baton check .h', ['.hidden.md']],
     // bash replaces what begins with the @
     ['baton check demo@sh', ['@short', '@short/check']],
+    ['baton check zz', ['zz$(>ran)', 'zz`>ran`']],
     ['baton run --mod', ['--model']],
     ['baton ask.md --max-c', ['--max-cost']],
     ['baton config --or', ['--origin']],
     ['baton check --or', []],
     ['baton --vers', ['--version']],
-    ['baton run ask.md --dry ', ['req', 'res']],
-    ['baton ask.md --dry ', ['req', 'res']],
+    ['baton run ask.md --dry ', ['changes', 'req', 'res']],
+    ['baton ask.md --dry ', ['changes', 'req', 'res']],
     ['baton ask.md --dry=re', ['req', 'res']],
     ['baton run ask.md ', []],
     ['baton -m check conf', ['config']],
@@ -79,6 +80,8 @@ done`,
     expect(stderr).toBe('')
     expect(answers.length).toBe(cases.length + 1)
   })
+
+  it('runs nothing that a name contains', () => expect(existsSync(join(folder, 'ran'))).toBe(false))
 
   it.each(cases.map(([line, words], index) => ({ line, words, answer: answers[index] ?? '' })))(
     'of $line',

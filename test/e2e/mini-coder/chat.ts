@@ -80,7 +80,7 @@ export function chatScenarios(engine: WorldOptions['engine']): void {
   it('gives files as inputs and keeps fences of four backticks in a prompt', async () => {
     const world = createWorld(files, { engine })
     const run = await world.run(['agents/on-file', '-f', 'other/hello.txt'], { 'mock-chat': '```rust\n// fixed\n```' })
-    expect(run.stderr).toBe('')
+    expect(run.stderr).toMatch(/^1 file changed · .*\n$/)
     expect(run.stdout).toBe('saved hello.txt\n')
     expect(String(run.asked[0]?.messages[0]?.content).trim()).toBe('````rust\nfn hello() {}\n\n````')
     expect(world.read('other/hello.txt')).toBe('// fixed\n')

@@ -35,6 +35,13 @@ function piece(index: number, delta: string): JsonObject {
 }
 
 describe('a Responses stream', () => {
+  it('counts an event once that is sent twice', () => {
+    const [first, second] = [1, 2].map((number) => ({ ...text('ha'), sequence_number: number }))
+    if (first === undefined || second === undefined) throw new Error('two events')
+    const stream = sseText(created, first, first, second, second, completed)
+    expect(textOf(readWire(responsesFormat, stream).events)).toBe('haha')
+  })
+
   it('gives its name, reasoning and text in their order, then usage and finish', () => {
     const stream = sseText(
       created,

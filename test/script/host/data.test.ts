@@ -102,7 +102,7 @@ describe('aip.yaml', () => {
       { name: 'Doc2' },
     ])
     expect(await yaml('parse', '- 1\n- 2.5\n- yes\n- "ü"\n')).toEqual([[1, 2.5, 'yes', 'ü']])
-    expect(await yaml('parse', 'a: &x [1]\nb: *x\n---\ntext\n---\n')).toEqual([{ a: [1], b: [1] }, 'text', null])
+    expect(await yaml('parse', 'a: &x [1]\nb: *x\n---\ntext\n---\n')).toEqual([{ a: [1], b: [1] }, 'text', undefined])
     expect(await yaml('parse', '')).toEqual([])
     expect(await yaml('parse', undefined)).toBeUndefined()
   })
@@ -125,7 +125,7 @@ describe('aip.yaml', () => {
       /^aip\.yaml\.parse failed: .*\(line [34], column \d+\)$/,
     )
     await expect(yaml('parse', 'a: 1\na: 2')).rejects.toThrow('has the key "a" twice (line 2, column 1)')
-    await expect(yaml('parse', 5)).rejects.toThrow('the text must be a string or nil, but was number')
+    await expect(yaml('parse', {})).rejects.toThrow('the text must be a string or nil, but was table')
   })
 
   it('writes one document, or several', async () => {

@@ -63,7 +63,14 @@ const report = docx(
     paragraph(run('Under it'), 1),
     paragraph(run('First'), 2),
     paragraph(
-      run('Plain, ') + run('bold', '<w:b/>') + run(' and ') + run('slanted', '<w:i/>') + run(' 名前 🎉 &lt;b&gt;'),
+      run('Plain, ') +
+        run('bold', '<w:b/>') +
+        run(' and ') +
+        run('slanted', '<w:i/>') +
+        run(' 名前 🎉 &lt;b&gt; ') +
+        run('gone', '<w:strike/>') +
+        run(' ') +
+        run('under', '<w:u w:val="single"/>'),
     ),
     paragraph(run('Second'), 3),
     paragraph(`<w:hyperlink r:id="r2">${run('a link')}</w:hyperlink>`),
@@ -79,7 +86,7 @@ function docxHost(files: { readonly [path: string]: string | Uint8Array }) {
 }
 
 describe('aip.file.load_docx_as_md', () => {
-  it('gives headings, emphasis, links and tables as Markdown', async () => {
+  it('gives headings, emphasis, struck out and underlined text, links and tables as Markdown', async () => {
     const { file } = docxHost({ 'r.docx': report })
     expect(await file('load_docx_as_md', 'r.docx')).toBe(`# Grüße
 
@@ -87,7 +94,7 @@ describe('aip.file.load_docx_as_md', () => {
 
 ## First
 
-Plain, **bold** and *slanted* 名前 🎉 <b>
+Plain, **bold** and *slanted* 名前 🎉 \\<b> ~~gone~~ <u>under</u>
 
 ### Second
 
@@ -96,7 +103,7 @@ Plain, **bold** and *slanted* 名前 🎉 <b>
 ###### Deepest
 
 | a | b |
-| --- | --- |
+| - | - |
 | 1 | 2 |`)
   })
 

@@ -45,6 +45,7 @@ it('an observation says which file was read, and none where names or metadata we
   expect(observed.map(({ name, reads }) => [name, reads])).toEqual([
     ['aip.file.load', 'in/a.md'],
     ['aip.file.first', undefined],
+    ['aip.file.ensure_exists', undefined],
     ['aip.file.load_json', 'in/a.json'],
     ['aip.file.load_ndjson', 'in/a.jsonl'],
     ['aip.file.load_csv', 'in/a.csv'],

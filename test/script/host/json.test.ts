@@ -23,7 +23,7 @@ describe('aip.json', () => {
     expect(() => json('parse', '{invalid_json}')).toThrow(
       'aip.json.parse failed: expected a colon but found "}" at line 1, column 14',
     )
-    expect(() => json('parse', 5)).toThrow('must be a string or nil, but was number')
+    expect(() => json('parse', {})).toThrow('must be a string or nil, but was table')
   })
 
   it('parses lines, strictly', () => {

@@ -110,7 +110,7 @@ describe('paths as text', () => {
 
   it.each([
     ['docs/../docs/a.md', join(workspace, 'docs/a.md')],
-    ['', workspace],
+    ['', `${workspace}/`],
     ['/x/../y', '/y'],
     ['~/x', join(homedir(), 'x')],
     ['.aipack/.prompt/pro@coder/p.md', join(workspace, '.aipack/.prompt/pro@coder/p.md')],
@@ -127,9 +127,9 @@ describe('paths as text', () => {
   it.each([
     ['ns@pack$workspace/x', '.aipack/support/pack/ns/pack/x'],
     ['$tmp/x', '.aipack/.session/run/tmp/x'],
-    ['$tmp', '.aipack/.session/run/tmp'],
+    ['$tmp', '.aipack/.session/run/tmp/'],
   ])('resolve %s', (given, expected) => {
-    expect(path('resolve', given)).toEqual([join(workspace, expected)])
+    expect(path('resolve', given)).toEqual([`${workspace}/${expected}`])
   })
 
   it('refuses a path with NUL', () => {

@@ -43,7 +43,6 @@ describe('pins', () => {
     ['aip.run.pin("a", 1, "x", "y")', 'but got 4 arguments'],
     ['aip.run.pin("a", "high", "x")', 'the priority must be a number, but was string'],
     ['aip.run.pin("a", nil)', 'the content must be a string, but was nil'],
-    ['aip.task.pin("a", 1, {})', 'content in the table must be a string, but was nil'],
     ['aip.run.set_label(nil)', 'aip.run.set_label: the label must be a string, but was nil'],
     ['aip.task.set_label({})', 'aip.task.set_label: the label must be a string, but was table'],
   ])('%s is refused', async (call, message) => {

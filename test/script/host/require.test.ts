@@ -24,7 +24,7 @@ describe('require', () => {
 
   it('takes lua/x.lua before lua/x/init.lua, and the folder of the agent before the root of its pack', async () => {
     const files = {
-      '.aipack/pack/custom/ns/p/sub/a.lua': 'return { require("x"), require("y"), require("z") }',
+      '.aipack/pack/custom/ns/p/sub/a.lua': 'return { require("x"), require("y"), (require("z")) }',
       '.aipack/pack/custom/ns/p/sub/lua/x.lua': 'return "x beside"',
       '.aipack/pack/custom/ns/p/sub/lua/x/init.lua': 'return "x folder"',
       '.aipack/pack/custom/ns/p/sub/lua/y/init.lua': 'return "y beside"',
@@ -75,7 +75,7 @@ describe('require', () => {
     const modules = { 'm.lua': 'n = (n or 0) + 1\nreturn n' }
     expect(
       await run(
-        'local a = require("m")\npackage.loaded.m = nil\nreturn { require("string") == string, a, require("m") }',
+        'local a = require("m")\npackage.loaded.m = nil\nreturn { require("string") == string, a, (require("m")) }',
         modules,
       ),
     ).toEqual([true, 1, 2])
@@ -161,7 +161,7 @@ describe('errors of require', () => {
 
   it('can be caught, and the module can be asked for again', async () => {
     const modules = { 'm.lua': 'tries = (tries or 0) + 1\nif tries == 1 then error("first") end\nreturn tries' }
-    expect(await run('local ok, e = pcall(require, "m")\nreturn { ok, e, require("m") }', modules)).toEqual([
+    expect(await run('local ok, e = pcall(require, "m")\nreturn { ok, e, (require("m")) }', modules)).toEqual([
       false,
       'agents/lua/m.lua:2: first',
       2,

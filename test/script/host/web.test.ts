@@ -156,6 +156,7 @@ describe('aip.web.get', () => {
     const answered = (await web('get', `${url}/echo`, { parse: true })) as unknown as Echo & { readonly url: string }
     expect(answered.content.headers['authorization']).toBe(`Basic ${Buffer.from('usér:p@ss').toString('base64')}`)
     expect(answered.url).toBe(`${base}/echo`)
+    expect(await web('get', `${base}/echo?a=b#part`)).toMatchObject({ url: `${base}/echo?a=b` })
   })
 
   it('follows redirects up to the limit', async () => {
@@ -219,6 +220,7 @@ describe('aip.web.post', () => {
       body: 'ü text',
       headers: { 'content-type': 'plain/text' },
     })
+    expect(await post('/echo', Uint8Array.of(97, 255))).toMatchObject({ body: 'a\uFFFD' })
     expect(await post('/echo', { b: [1, null], a: 'x' })).toMatchObject({
       body: '{"a":"x","b":[1,null]}',
       headers: { 'content-type': 'application/json' },

@@ -5,13 +5,15 @@ import { block, changes, create, part, remove } from './change-set.ts'
 
 describe('changesInstruction', () => {
   it.each([
-    ['udiffx', ['New', 'Patch', 'Append', 'Copy', 'Rename', 'Delete']],
+    ['udiffx', ['New', 'Patch', 'AppendLines', 'Copy', 'Rename', 'Delete']],
     ['whole', ['New', 'Delete']],
     ['search_replace_auto', ['SearchReplace', 'New', 'Rename']],
   ] as const)('shows an example that is read without a fault: %s', (mode, kinds) => {
     const instruction = changesInstruction(mode)
     const example = instruction.slice(instruction.indexOf('Example:\n')).split('\n### ')[0] ?? ''
-    const { directives, text } = readFileChanges(example, mode)
+    // the example itself is a quotation
+    expect(readFileChanges(example).directives.map(({ kind }) => kind)).toEqual(['Fail'])
+    const { directives, text } = readFileChanges(example.replaceAll('src/', 'lib/'))
     expect(directives.map(({ kind }) => kind)).toEqual(kinds)
     expect(text).toBe('Example:')
   })
@@ -27,29 +29,30 @@ it('changesInstruction tells what is true of the set it is for, and not what is 
 describe('readFileChanges', () => {
   it('leaves one empty line where changes stood, and nothing at both ends', () => {
     const set = changes(remove('a'))
-    expect(readFileChanges(`One.\n\n\n${set}\n\nTwo.\n${set}Three.\n\n${set}\n`, 'udiffx').text).toBe(
-      'One.\n\nTwo.\n\nThree.',
-    )
-    expect(readFileChanges(`${set}\n    code\n\n\nmore  \n${set}`, 'udiffx').text).toBe('    code\n\n\nmore')
-    expect(readFileChanges(set, 'udiffx').text).toBe('')
+    expect(readFileChanges(`One.\n\n\n${set}\n\nTwo.\n${set}Three.\n\n${set}\n`).text).toBe('One.\n\nTwo.\n\nThree.')
+    expect(readFileChanges(`${set}\n    code\n\n\nmore  \n${set}`).text).toBe('    code\n\n\nmore')
+    expect(readFileChanges(set).text).toBe('')
     const blocks = `One.\n\n${block('a', 'x\n')}\nTwo.\n<FILE_DELETE file_path="b" />\n`
-    expect(readFileChanges(blocks, 'whole').text).toBe('One.\n\nTwo.')
+    expect(readFileChanges(blocks).text).toBe('One.\n\nTwo.')
   })
 
-  it('takes a fence that held nothing but changes along, with empty lines in it', () => {
-    for (const [answer, mode] of [
-      [changes(create('a', 'x\n')), 'udiffx'],
-      [block('a', 'x\n') + block('b', 'y\n'), 'whole'],
-    ] as const) {
-      expect(readFileChanges(`Here:\n\n\`\`\`xml\n\n${answer}\n\`\`\`\n\nBye.`, mode).text).toBe('Here:\n\nBye.')
+  const sets = [
+    ['directives', changes(remove('a'), create('b', '```js\nx\n```\n'))],
+    ['whole files', block('a', 'x\n') + remove('b')],
+    ['search and replace', block('a', part('x\n', 'y\n'))],
+  ] as const
+
+  it.each(sets)('takes changes in a fence only when the answer is nothing else: %s', (_, set) => {
+    const meant = readFileChanges(set)
+    for (const fenced of [`\`\`\`xml\n\n${set}\n\`\`\`\n`, `\n~~~\n${set}~~~`, `\`\`\`\`xml\n${set}`]) {
+      expect(readFileChanges(fenced)).toEqual(meant)
+      const beside = readFileChanges(`Here:\n\n${fenced}`)
+      expect(beside.directives).toMatchObject([{ kind: 'Fail', fault: 'fenced' }])
+      expect(beside.text).toBe(`Here:\n\n${fenced}`)
     }
   })
 
-  it.each([
-    ['udiffx', changes(remove('a'), create('b', '```js\nx\n```\n'))],
-    ['whole', block('a', 'x\n') + remove('b')],
-    ['search_replace_auto', block('a', part('x\n', 'y\n'))],
-  ] as const)('leaves quotations alone, which are fences with changes and something else: %s', (mode, set) => {
+  it.each(sets)('leaves quotations alone, which are fences with changes and something else: %s', (_, set) => {
     for (const quotation of [
       `\`\`\`\`\`md\n# How to\n\n${set}\`\`\`\`\`\n`,
       `\`\`\`\`\`\n${set}\nThat is it.\n\`\`\`\`\`\n`,
@@ -57,46 +60,48 @@ describe('readFileChanges', () => {
       `~~~~~md\n~~~~~xml\n${set}~~~~~\n~~~~~\n`,
     ]) {
       const answer = `An example:\n\n${quotation}`
-      expect(readFileChanges(answer, mode)).toEqual({ directives: [], text: answer })
-      const meant = readFileChanges(`${answer}\n\nAnd now:\n\n\`\`\`xml\n${set}\`\`\`\n`, mode)
-      expect(meant.directives).toEqual(readFileChanges(set, mode).directives)
-      expect(meant.text).toBe(`${answer}\n\nAnd now:`)
+      expect(readFileChanges(answer)).toMatchObject({ directives: [{ fault: 'lookalike' }], text: answer })
+      const meant = readFileChanges(`${answer}\n\nAnd now:\n\n${set}`)
+      expect(meant.directives).toEqual(readFileChanges(set).directives)
+      expect(meant.text).toBe(
+        `${answer.trimEnd()}\n\n\nAnd now:`.replace('\n\n\n', quotation.endsWith('\n') ? '\n\n\n' : '\n\n'),
+      )
     }
   })
 
-  it('reads changes below a fence whose end was forgotten', () => {
+  it('does not take changes below a fence whose end was forgotten', () => {
     const set = changes(remove('a'))
     for (const answer of [`\`\`\`js\nx()\n\n${set}`, `\`\`\`js\nx()\n\n\`\`\`xml\n${set}\`\`\`\nBye.\n`]) {
-      expect(readFileChanges(answer, 'udiffx').directives).toEqual([{ kind: 'Delete', filePath: 'a' }])
+      expect(readFileChanges(answer).directives).toMatchObject([{ fault: 'fenced', filePath: 'a' }])
     }
   })
 
-  it('finds no fault in an example that is cut short', () => {
-    const answer = '```\n<FILE_CHANGES>\n<FILE_NEW file_path="…">\n…\n```\nis the form.\n'
-    expect(readFileChanges(answer, 'udiffx')).toEqual({ directives: [], text: answer })
-  })
-
-  it('finds a block behind other text on its line, and leaves mentions alone', () => {
-    const answer = `1. ${block('a', 'x\n')}`
-    expect(readFileChanges(answer, 'whole')).toEqual({
-      directives: [{ kind: 'New', filePath: 'a', content: 'x\n' }],
-      text: '1.',
-    })
+  it('finds blocks that are not at the start of their line, and leaves mentions alone', () => {
+    for (const before of ['1. ', '  ', '> ', '// ']) {
+      expect(readFileChanges(before + block('a', 'x\n')).directives).toMatchObject([
+        { kind: 'Fail', fault: 'lookalike' },
+      ])
+    }
     const mention = 'I use `<AIP_FILE_CHANGE file_path="a">` tags.\n<AIP_FILE_CHANGE>\nis one, <FILE_DELETE> another.\n'
-    expect(readFileChanges(mention, 'whole')).toEqual({ directives: [], text: mention })
+    expect(readFileChanges(mention)).toEqual({ directives: [], text: mention })
   })
 
-  it('takes parts for the whole file where the mode has no parts', () => {
+  it('takes a block that holds search and replace parts for parts', () => {
     const content = part('a\n', 'b\n')
-    const read = (mode: 'whole' | 'search_replace_auto'): unknown =>
-      readFileChanges(block('f', content), mode).directives
-    expect(read('whole')).toEqual([{ kind: 'New', filePath: 'f', content }])
-    expect(read('search_replace_auto')).toEqual([{ kind: 'SearchReplace', filePath: 'f', content }])
+    expect(readFileChanges(block('f', content)).directives).toEqual([{ kind: 'SearchReplace', filePath: 'f', content }])
   })
 
   it('reports an end without a beginning', () => {
-    expect(readFileChanges('x\n</AIP_FILE_CHANGE>\ny', 'whole')).toEqual({
-      directives: [{ kind: 'Fail', filePath: 'unknown', reason: '</AIP_FILE_CHANGE> closes nothing', hunks: [] }],
+    expect(readFileChanges('x\n</AIP_FILE_CHANGE>\ny')).toEqual({
+      directives: [
+        {
+          kind: 'Fail',
+          fault: 'malformed',
+          filePath: 'unknown',
+          reason: '</AIP_FILE_CHANGE> closes nothing',
+          hunks: [],
+        },
+      ],
       text: 'x\n\ny',
     })
   })

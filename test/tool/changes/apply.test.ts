@@ -41,8 +41,8 @@ describe('applyChanges', () => {
       { filePath: 'deep/new.txt', kind: 'New', isSuccess: true },
       { filePath: 'a', kind: 'Patch', isSuccess: true },
       { filePath: 'c', kind: 'Append', isSuccess: true },
-      { filePath: 'copies/b', kind: 'Copy', isSuccess: true },
-      { filePath: 'moved/b', kind: 'Rename', isSuccess: true },
+      { filePath: 'copies/b', fromPath: 'b', kind: 'Copy', isSuccess: true },
+      { filePath: 'moved/b', fromPath: 'b', kind: 'Rename', isSuccess: true },
       { filePath: 'd', kind: 'Delete', isSuccess: true },
     ])
     expect(['deep/new.txt', 'a', 'c', 'copies/b', 'moved/b'].map(read)).toEqual(['é\n', 'X\n', 'z+\n', 'y\n', 'y\n'])
@@ -87,7 +87,7 @@ describe('applyChanges', () => {
       { kind: 'Rename', fromPath: 'a', filePath: 'folder' },
       { kind: 'Delete', filePath: 'none' },
       { kind: 'Delete', filePath: '.' },
-      { kind: 'Fail', filePath: 'unknown', reason: 'why', hunks: [] },
+      { kind: 'Fail', fault: 'malformed', filePath: 'unknown', reason: 'why', hunks: [] },
       { kind: 'New', filePath: 'last', content: 'done' },
     )
     expect(items.map(({ kind, isSuccess, error }) => (isSuccess ? kind : `${kind}: ${error}`))).toEqual([
@@ -139,7 +139,7 @@ describe('applyChanges', () => {
       { kind: 'Rename', fromPath: 'in', filePath: '../moved' },
       { kind: 'Rename', fromPath: '../out', filePath: 'got' },
     )
-    expect(items.filter(({ kind, isSuccess }) => isSuccess || kind !== 'Fail')).toEqual([])
+    expect(items.filter(({ isSuccess }) => isSuccess)).toEqual([])
     expect(items[0]?.error).toBe('../out leads out of base')
     expect(readFileSync(join(root, 'out'), 'utf8')).toBe('x')
     expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('secret')
@@ -161,7 +161,7 @@ describe('applyChanges', () => {
 
   it('reports a base folder outside of the workspace for each change', () => {
     const { apply } = workspace({}, '..')
-    expect(apply({ kind: 'New', filePath: 'x', content: 'y' })).toMatchObject([{ kind: 'Fail', isSuccess: false }])
+    expect(apply({ kind: 'New', filePath: 'x', content: 'y' })).toMatchObject([{ kind: 'New', isSuccess: false }])
   })
 
   it('stops when the run is aborted', () => {

@@ -6,7 +6,6 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'whole: a file is created and another replaced',
     before: { a: 'old\n' },
-    mode: 'whole',
     answer: `Two files.\n\n${block('a', 'new\n')}\n${block('src/b.ts', 'export {}\n', '````ts')}`.replaceAll(
       '````ts\n</',
       '````\n</',
@@ -18,7 +17,6 @@ export const blockSets: readonly ChangeSet[] = [
     name: 'whole: a file that has changed since it was shown',
     before: { a: 'by a person\n' },
     shown: { a: 'old\n' },
-    mode: 'whole',
     answer: block('a', 'new\n'),
     after: 'as before',
     kind: 'stale',
@@ -27,7 +25,6 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'whole: contents that hold fences, in a longer fence and in one of the same length',
     before: {},
-    mode: 'whole',
     answer:
       block('long.md', readme, '`````') +
       block('same.md', '# T\n\n```\nx\n```\n\nend\n', '```') +
@@ -38,14 +35,12 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'whole: contents that hold the tags themselves',
     before: {},
-    mode: 'whole',
-    answer: block('doc.md', block('inner', 'x\n', '```') + changes(create('never', 'x\n'))) + block('b', 'b\n'),
-    after: { 'doc.md': block('inner', 'x\n', '```') + changes(create('never', 'x\n')), b: 'b\n' },
+    answer: block('doc.md', block('inner', 'x\n', '```')) + block('b', 'b\n'),
+    after: { 'doc.md': block('inner', 'x\n', '```'), b: 'b\n' },
   },
   {
     name: 'whole: no fence, an empty fence, and an empty block',
     before: { c: 'c\n' },
-    mode: 'whole',
     answer:
       '<AIP_FILE_CHANGE file_path="a">\nplain\n</AIP_FILE_CHANGE>\n' +
       block('b', '') +
@@ -55,21 +50,18 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'whole: CRLF and byte order mark of the file stay',
     before: { a: '\uFEFFx\r\n' },
-    mode: 'whole',
     answer: block('a', 'é\ny\n'),
     after: { a: '\uFEFFé\r\ny\r\n' },
   },
   {
     name: 'whole: an unchanged file among changed ones',
     before: { a: 'a\n', b: 'b\n' },
-    mode: 'whole',
     answer: block('a', 'a\n') + block('b', 'B\n'),
     after: { a: 'a\n', b: 'B\n' },
   },
   {
     name: 'whole: copies, renames and deletions on lines of their own, quotations left alone',
     before: { a: 'a\n', b: 'b\n', c: 'c\n', d: 'd\n' },
-    mode: 'whole',
     answer:
       'So:\n<FILE_COPY from_path="a" to_path="a2" />\n<FILE_RENAME from_path="b" to_path="b2" />\n<FILE_DELETE file_path="c"/>\n\n' +
       'In the old notation:\n```\nthis was\n<FILE_DELETE file_path="d" />\n```\n',
@@ -79,7 +71,6 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'whole: a model that falls back to the other form',
     before: { a: '1\n' },
-    mode: 'whole',
     answer: `\`\`\`xml\n${changes(patch('a', '-1\n+2\n'), create('b', 'b\n'))}\`\`\`\n`,
     after: { a: '2\n', b: 'b\n' },
     text: '',
@@ -87,7 +78,6 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'whole: a block that is never closed',
     before: { a: 'a\n' },
-    mode: 'whole',
     answer: `${block('a', 'A\n')}<AIP_FILE_CHANGE file_path="b">\n\`\`\`\`\nhalf`,
     after: 'as before',
     kind: 'refused',
@@ -96,16 +86,18 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'whole: a block that is not closed before the next one begins',
     before: {},
-    mode: 'whole',
     answer: `<AIP_FILE_CHANGE file_path="a">\n\`\`\`\`\nhalf\n${block('b', 'b\n')}`,
     partial: true,
-    after: { b: 'b\n' },
-    errors: ['AIP_FILE_CHANGE is never closed with </AIP_FILE_CHANGE>'],
+    after: 'as before',
+    kind: 'refused',
+    errors: [
+      'AIP_FILE_CHANGE is never closed with </AIP_FILE_CHANGE>',
+      'its change stands in a code fence at line 2 of the answer, beside other text: if you mean it, write it outside of a fence',
+    ],
   },
   {
     name: 'whole: tags that cannot be read, text behind the fence',
     before: {},
-    mode: 'whole',
     answer:
       '<AIP_FILE_CHANGE file_path=a>\n````\nx\n````\n</AIP_FILE_CHANGE>\n' +
       '<AIP_FILE_CHANGE path="a">\n````\nx\n````\n</AIP_FILE_CHANGE>\n' +
@@ -121,7 +113,6 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'search and replace: several parts of one file, in any order',
     before: { a: '1\n2\n3\n4\n' },
-    mode: 'search_replace_auto',
     answer: block('a', part('4\n', 'four\n') + part('1\n2\n', 'one\n') + part('3\n', '')),
     after: { a: 'one\nfour\n' },
   },
@@ -129,7 +120,6 @@ export const blockSets: readonly ChangeSet[] = [
     name: 'search and replace: parts apply to a file that has changed since it was shown',
     before: { a: 'by a person\n1\n' },
     shown: { a: '1\n' },
-    mode: 'search_replace_auto',
     answer: block('a', part('1\n', 'one\n')),
     after: { a: 'by a person\none\n' },
   },
@@ -137,7 +127,6 @@ export const blockSets: readonly ChangeSet[] = [
     name: 'search and replace: without parts it is the whole file, and needs to have been shown',
     before: { a: 'old\n', b: 'never shown\n' },
     shown: { a: 'old\n' },
-    mode: 'search_replace_auto',
     answer: block('a', 'new\n') + block('c', 'c\n') + block('b', 'mine\n'),
     after: 'as before',
     kind: 'stale',
@@ -146,14 +135,12 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'search and replace: the first place that is made of whole lines, not the first of all',
     before: { a: 'let total = 1\n  total = 2\ntotal = 2\n' },
-    mode: 'search_replace_auto',
     answer: block('a', part('total = 2\n', 'total = 3\n')),
     after: { a: 'let total = 1\n  total = 2\ntotal = 3\n' },
   },
   {
     name: 'search and replace: a text that is only found inside of a line fails',
     before: { a: 'const subtotal = 1\n' },
-    mode: 'search_replace_auto',
     answer: block('a', part('total = 1\n', 'total = 2\n')),
     after: 'as before',
     kind: 'refused',
@@ -162,7 +149,6 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'search and replace: a text that is not found fails',
     before: { a: '1\n', b: 'b\n' },
-    mode: 'search_replace_auto',
     answer: block('a', part('1\n', 'one\n') + part('none\n', 'x\n')) + block('b', 'B\n'),
     after: 'as before',
     kind: 'refused',
@@ -171,7 +157,6 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'search and replace, partial: the parts that are found are replaced',
     before: { a: '1\n', b: 'b\n' },
-    mode: 'search_replace_auto',
     answer: block('a', part('1\n', 'one\n') + part('none\n', 'x\n')) + block('b', 'B\n'),
     partial: true,
     after: { a: 'one\n', b: 'B\n' },
@@ -180,14 +165,12 @@ export const blockSets: readonly ChangeSet[] = [
   {
     name: 'search and replace: CRLF, byte order mark, no final newline, a new file',
     before: { a: '\uFEFFx\r\ny\r\nz' },
-    mode: 'search_replace_auto',
     answer: block('a', part('x\ny\n', 'X\n') + part('', 'first\n')) + block('b', part('', 'new\n')),
     after: { a: '\uFEFFfirst\r\nX\r\nz', b: 'new\n' },
   },
   {
     name: 'search and replace: parts that cannot be read, parts without a file, parts that change nothing',
     before: { a: '1\n', c: 'c\n' },
-    mode: 'search_replace_auto',
     answer:
       block('a', `${part('1\n', 'one\n')}and\n${part('1\n', 'two\n')}`) +
       block('b', part('1\n', 'one\n')) +

@@ -1,4 +1,3 @@
-import type { FileContentMode } from '../../../src/tool/changes/answer-changes.ts'
 import type { TransactionResult } from '../../../src/tool/changes/transaction.ts'
 import type { Tree } from './tree.ts'
 
@@ -8,7 +7,6 @@ export interface ChangeSet {
   readonly before: Tree
   readonly modes?: { readonly [path: string]: number }
   readonly answer: string
-  readonly mode?: FileContentMode
   readonly partial?: boolean
   /** What the model saw; left out: the files as they are. */
   readonly shown?: Tree

@@ -19,21 +19,13 @@ interface Outcome {
   readonly modesBefore: object
 }
 
-function run({
-  before,
-  modes,
-  answer,
-  mode = 'udiffx',
-  partial = false,
-  shown = before,
-  base = '',
-}: ChangeSet): Outcome {
+function run({ before, modes, answer, partial = false, shown = before, base = '' }: ChangeSet): Outcome {
   const root = makeTree(before, modes)
   const modesBefore = readModes(root)
   const hashes = Object.entries(shown).flatMap(([path, content]) =>
     typeof content === 'string' ? [[join(root, path), sha256(content)] as const] : [],
   )
-  const { directives, text } = readFileChanges(answer.replaceAll('{root}', root), mode)
+  const { directives, text } = readFileChanges(answer.replaceAll('{root}', root))
   const options = { baseDir: join(root, base), partial, shown: new Map(hashes) }
   const result = applyTransaction(directives, options, {
     context: testContext({ workspace: root }),
@@ -83,7 +75,6 @@ it('leaves 50,000 lines as they are but for the changed ones, in every mode', ()
       name: mode,
       before: { big: lines.join('') },
       answer: answers[mode],
-      mode,
       after: {},
     })
     expect(result.kind).toBe('applied')

@@ -61,7 +61,7 @@ describe('parseChanges', () => {
           { kind: 'New', filePath: 'a.html', content: '<p>[[x]]</p>\n' },
           { kind: 'Delete', filePath: 'b' },
         ],
-        rest: 'Before.\nAfter.',
+        rest: 'Before.\n\nAfter.',
       })
     }
   })
@@ -73,7 +73,7 @@ describe('parseChanges', () => {
         { kind: 'Delete', filePath: 'a' },
         { kind: 'Delete', filePath: 'b' },
       ],
-      rest: 'Hello.\n\n\nMore.\nDone.',
+      rest: 'Hello.\n\n\n\nMore.\n\nDone.',
     })
   })
 
@@ -82,14 +82,14 @@ describe('parseChanges', () => {
     const prose =
       'The `<FILE_CHANGES>` block is missing.\n<FILE_CHANGES> is a tag.\n<FILE_NEW file_path="a">\nx\n</FILE_NEW>\n'
     expect(parseChanges(prose)).toEqual({ directives: [], rest: prose })
-    expect(parseChanges('a\n<FILE_CHANGES>\n\n</FILE_CHANGES>\nb')).toEqual({ directives: [], rest: 'a\nb' })
+    expect(parseChanges('a\n<FILE_CHANGES>\n\n</FILE_CHANGES>\nb')).toEqual({ directives: [], rest: 'a\n\nb' })
   })
 
   it('takes a fence around the container away with it, and leaves other fences', () => {
     const change = inContainer('<FILE_DELETE file_path="a"/>')
-    expect(parseChanges(`Text\n\`\`\`xml\n${change}\`\`\`\nEnd`).rest).toBe('Text\nEnd')
+    expect(parseChanges(`Text\n\`\`\`xml\n${change}\`\`\`\nEnd`).rest).toBe('Text\n\nEnd')
     const between = `\`\`\`\nx\n\`\`\`\n${change}\`\`\`\ny\n\`\`\`\n`
-    expect(parseChanges(between).rest).toBe('```\nx\n```\n```\ny\n```\n')
+    expect(parseChanges(between).rest).toBe('```\nx\n```\n\n```\ny\n```\n')
   })
 
   it('takes a container that is quoted for text', () => {
@@ -210,10 +210,22 @@ describe('parseChanges on faults', () => {
     expect(parseChanges(text)).toEqual({
       directives: [
         { kind: 'Delete', filePath: 'a' },
-        { kind: 'Fail', filePath: 'b', reason: 'FILE_NEW is never closed with </FILE_NEW>', hunks: [] },
-        { kind: 'Fail', filePath: 'unknown', reason: 'FILE_CHANGES is never closed with </FILE_CHANGES>', hunks: [] },
+        {
+          kind: 'Fail',
+          fault: 'malformed',
+          filePath: 'b',
+          reason: 'FILE_NEW is never closed with </FILE_NEW>',
+          hunks: [],
+        },
+        {
+          kind: 'Fail',
+          fault: 'malformed',
+          filePath: 'unknown',
+          reason: 'FILE_CHANGES is never closed with </FILE_CHANGES>',
+          hunks: [],
+        },
       ],
-      rest: 'Hi\ncut o',
+      rest: 'Hi\n\ncut o',
     })
   })
 
@@ -227,14 +239,29 @@ describe('parseChanges on faults', () => {
     expect(parseChanges(text).directives).toMatchObject([{ filePath: 'a' }, { kind: 'Fail' }, { filePath: 'b' }])
   })
 
-  it('reports a directive that is never closed, and reads the next ones', () => {
+  it('ends a directive that is never closed at the next one, where its container is closed', () => {
     for (const next of ['FILE_NEW', 'FILE_APPEND']) {
       const text = inContainer('<FILE_NEW file_path="a">', 'x', `<${next} file_path="b">`, 'y', `</${next}>`)
       expect(parseChanges(text).directives).toMatchObject([
-        { kind: 'Fail', filePath: 'a', reason: 'FILE_NEW is never closed with </FILE_NEW>' },
+        { kind: 'New', filePath: 'a', content: 'x\n' },
         { filePath: 'b', content: 'y\n' },
       ])
     }
+    expect(parseChanges(inContainer('[[[FILE_NEW file_path="a"]]]', 'x')).directives).toEqual([
+      { kind: 'New', filePath: 'a', content: 'x\n' },
+    ])
+  })
+
+  it('reads tags that end with two brackets', () => {
+    for (const [open, close] of [
+      [']]', ']]]'],
+      [']]]', ']]'],
+      [']]', ']]'],
+    ] as const) {
+      const text = `[[[UDIFFX_FILE_CHANGES${open}\n[[[FILE_NEW file_path="a"${open}\nx]]\n[[[/FILE_NEW${close}\n[[[/UDIFFX_FILE_CHANGES${close}`
+      expect(parseChanges(text)).toEqual({ directives: [{ kind: 'New', filePath: 'a', content: 'x]]\n' }], rest: '' })
+    }
+    expect(parseChanges('1\n[[[FILE_CHANGES]]]\n[[[/FILE_CHANGES]]]\n2\n').rest).toBe('1\n\n2\n')
   })
 
   it('reports directives that do not exist, and passes over their content', () => {

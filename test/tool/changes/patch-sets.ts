@@ -196,6 +196,6 @@ export const patchSets: readonly ChangeSet[] = [
     name: 'appending to a file with, without and as a first line',
     before: { a: lines('1'), b: '1', c: 'x\r\n' },
     answer: changes(append('a', '2\n'), append('b', '2\n'), append('c', 'y\n'), append('d/e', '1\n')),
-    after: { a: lines('1', '2'), b: '12\n', c: 'x\r\ny\r\n', 'd/e': '1\n' },
+    after: { a: lines('1', '2'), b: '1\n2\n', c: 'x\r\ny\r\n', 'd/e': '1\n' },
   },
 ]

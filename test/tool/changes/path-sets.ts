@@ -9,10 +9,10 @@ export const pathSets: readonly ChangeSet[] = [
     text: 'I did it.\n\nDone.',
   },
   {
-    name: 'square brackets, in a fence, in two containers',
+    name: 'square brackets, in two containers',
     before: {},
     answer:
-      'First:\n\n```xml\n[[[FILE_CHANGES]]]\n[[[FILE_NEW file_path="a"]]]\nx\n[[[/FILE_NEW]]]\n[[[/FILE_CHANGES]]]\n```\n\n' +
+      'First:\n\n[[[FILE_CHANGES]]]\n[[[FILE_NEW file_path="a"]]]\nx\n[[[/FILE_NEW]]]\n[[[/FILE_CHANGES]]]\n\n' +
       `Then:\n${changes(create('b', '<p>\n'))}`,
     after: { a: 'x\n', b: '<p>\n' },
     text: 'First:\n\nThen:',
@@ -22,6 +22,10 @@ export const pathSets: readonly ChangeSet[] = [
     before: { a: 'a\n' },
     answer: `The form:\n\n\`\`\`md\n# How to delete\n\n${changes(remove('a'))}\nThat is it.\n\`\`\`\nDone.\n`,
     after: 'as before',
+    kind: 'refused',
+    errors: [
+      'line 7 of the answer holds a file change that is indented, quoted, in a fence or in the middle of a line, and was not carried out: if you mean it, write it outside of a fence, from the first column on',
+    ],
     text: `The form:\n\n\`\`\`md\n# How to delete\n\n${changes(remove('a'))}\nThat is it.\n\`\`\`\nDone.\n`,
   },
   {
@@ -148,9 +152,51 @@ export const pathSets: readonly ChangeSet[] = [
     unseen: ['b', 'd'],
   },
   {
+    name: 'what is deleted, moved or added to must have been shown',
+    before: { a: 'a\n', b: 'b\n', c: 'c\n', d: 'd\n', e: 'by a person\n' },
+    shown: { d: 'd\n', e: 'e\n' },
+    answer: changes(remove('a'), rename('b', 'b2'), append('c', '+\n'), append('d', '+\n'), remove('e')),
+    after: 'as before',
+    kind: 'stale',
+    stale: ['e'],
+    unseen: ['a', 'b', 'c'],
+  },
+  {
+    name: 'a file that others have added to since it was shown may be added to',
+    before: { a: 'a\nmore\n' },
+    shown: { a: 'a\n' },
+    answer: changes(append('a', '+\n')),
+    after: { a: 'a\nmore\n+\n' },
+  },
+  {
+    name: 'of a folder that is deleted or moved all that is in it must have been shown',
+    before: { 'd/a': 'a\n', 'd/deep/b': 'b\n', 'e/a': 'a\n', 'e/raw': new Uint8Array([0xff]), 'f/a': 'a\n' },
+    shown: { 'd/a': 'a\n', 'e/a': 'a\n', 'f/a': 'a\n' },
+    answer: changes(remove('d'), rename('e', 'e2'), remove('f')),
+    after: 'as before',
+    kind: 'stale',
+    unseen: ['d/deep/b', 'e/raw'],
+  },
+  {
+    name: 'moving a folder first does not help to delete what was not shown',
+    before: { 'd/a': 'a\n', 'd/b': 'b\n' },
+    shown: { 'd/a': 'a\n' },
+    answer: changes(rename('d/a', 'x/a'), rename('x', 'y'), remove('y'), remove('d')),
+    after: 'as before',
+    kind: 'stale',
+    unseen: ['d/b'],
+  },
+  {
+    name: 'what the set itself has made is moved, added to and deleted without a question',
+    before: { a: 'a\n' },
+    shown: {},
+    answer: changes(create('n/x', 'x\n'), append('n/x', '+\n'), rename('n', 'm'), create('y', 'y\n'), remove('y')),
+    after: { a: 'a\n', 'm/x': 'x\n+\n' },
+  },
+  {
     name: 'a copy of the same content, and files that the set has made or moved away, are no loss',
     before: { a: 'same\n', b: 'same\n', c: 'c\n', d: 'd\n' },
-    shown: {},
+    shown: { c: 'c\n', d: 'd\n' },
     answer: changes(
       copy('a', 'b'),
       create('n', 'n\n'),
@@ -166,7 +212,7 @@ export const pathSets: readonly ChangeSet[] = [
     name: 'absolute paths below the base folder',
     before: { 'base/a': '1\n', 'base/b': 'unknown\n', 'base/c': 'c\n' },
     base: 'base',
-    shown: {},
+    shown: { 'base/c': 'c\n' },
     answer: changes(create('{root}/base/new', 'n\n'), create('{root}/base/b', 'x\n'), rename('{root}/base/c', 'a')),
     after: 'as before',
     kind: 'stale',

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
+import { blockText } from '../../../src/tool/changes/search-replace.ts'
 import { planChange, planChanges } from '../../../src/tool/changes/plan.ts'
 import { diskSpace, performStep } from '../../../src/tool/changes/space.ts'
 import { testContext } from '../../helpers/context.ts'
@@ -9,6 +10,24 @@ import { tempTree } from '../../helpers/temp.ts'
 import { placeAt } from '../../helpers/effects.ts'
 
 describe('planChange', () => {
+  it('looks for search texts as whole lines, and says when there are none', () => {
+    const byLine = (content: string, search: string, replace: string): unknown =>
+      planChange({ kind: 'SearchReplace', filePath: 'f', content: `${blockText(search, replace)}\n` }, content)
+    expect(byLine('foobar\nfoo\n', 'foo', 'x')).toMatchObject({ content: 'foobar\nx\n' })
+    expect(byLine('a.foo\r\nfoo\r\nb', 'foo', '')).toMatchObject({ content: 'a.foo\r\nb' })
+    expect(byLine('a\nfoo', 'foo', 'x\ny')).toMatchObject({ content: 'a\nx\ny' })
+    expect(byLine('a\n\nfoo\n', 'a\n', 'b\n')).toMatchObject({ content: 'b\n\nfoo\n' })
+    expect(byLine('a\nfoo', 'foo', '')).toMatchObject({ content: 'a' })
+    expect(byLine('a\r\n', '', 'x')).toMatchObject({ content: 'x\r\na\r\n' })
+    for (const content of ['foobar\n', '  foo\n', 'foo \n', 'x\nbarfoo']) {
+      expect(byLine(content, 'foo', 'x')).toMatchObject({
+        kind: 'refused',
+        failures: [{ cause: 'Search block found only inside of lines: it must hold whole lines' }],
+      })
+    }
+    expect(byLine('bar\n', 'foo', 'x')).toMatchObject({ failures: [{ cause: 'Search block not found in content' }] })
+  })
+
   it('gives the content of a new file, and refuses what a file holds already', () => {
     const directive = { kind: 'New', filePath: 'a', content: 'x\n' } as const
     expect(planChange(directive, undefined)).toMatchObject({ kind: 'changed', content: 'x\n' })

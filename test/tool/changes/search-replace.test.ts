@@ -74,25 +74,6 @@ describe('applySearchReplace', () => {
     expect(changed('a\n\nb', ['a\n\n', 'c\n\n'])).toBe('c\n\nb')
   })
 
-  it('looks for whole lines when that is the unit, and says when there are none', () => {
-    const byLine = (content: string, search: string, replace: string): unknown =>
-      applySearchReplace(content, block(search, replace), { unit: 'line' })
-    expect(byLine('foobar\nfoo\n', 'foo', 'x')).toMatchObject({ content: 'foobar\nx\n' })
-    expect(byLine('a.foo\r\nfoo\r\nb', 'foo', '')).toMatchObject({ content: 'a.foo\r\nb' })
-    expect(byLine('a\nfoo', 'foo', 'x\ny')).toMatchObject({ content: 'a\nx\ny' })
-    expect(byLine('a\n\nfoo\n', 'a\n', 'b\n')).toMatchObject({ content: 'b\n\nfoo\n' })
-    for (const content of ['foobar\n', '  foo\n', 'foo \n', 'x\nbarfoo']) {
-      expect(byLine(content, 'foo', 'x')).toEqual({
-        content,
-        changedCount: 0,
-        failures: [
-          { search: 'foo', replace: 'x', reason: 'Search block found only inside of lines: it must hold whole lines' },
-        ],
-      })
-    }
-    expect(byLine('bar\n', 'foo', 'x')).toMatchObject({ failures: [{ reason: 'Search block not found in content' }] })
-  })
-
   it('works on large content', () => {
     const content = 'line of text\n'.repeat(50_000)
     expect(changed(`${content}last`, ['last', 'end'])).toBe(`${content}end`)

@@ -52,8 +52,8 @@ function failsHalfWay(failing: string, half: () => void): Meddling {
 }
 
 function apply(root: string, directives: readonly Directive[], context: RunContext): TransactionResult {
-  const shown = new Map(['a', 'over'].map((name) => [join(root, name), sha256(`${name}\n`)]))
-  return applyTransaction(directives, { baseDir: root, partial: false, shown }, { context, at: placeAt('apply') })
+  const options = { baseDir: root, partial: false, shown: undefined }
+  return applyTransaction(directives, options, { context, at: placeAt('apply') })
 }
 
 const write = (filePath: string, content = 'new\n'): Directive => ({ kind: 'New', filePath, content })
@@ -150,7 +150,7 @@ describe('a write that fails', () => {
       { kind: 'Patch', filePath: 'locked/b', content: '@@\n-b\n+B\n' },
       { kind: 'Delete', filePath: 'c' },
     ]
-    const options = { baseDir: root, partial: true, shown: new Map([[join(root, 'a'), sha256('a\n')]]) }
+    const options = { baseDir: root, partial: true, shown: undefined }
     expect(applyTransaction(set, options, { context, at: [] })).toEqual({
       kind: 'rolled_back',
       error: 'write of locked/b failed: EACCES: permission denied',
@@ -291,7 +291,7 @@ describe('applyTransaction', () => {
           error_msg: `1 of 2 hunks failed: ${cause}`,
           error_hunks: [{ hunk_body: '@@\n-none\n+X', cause }],
         },
-        { file_path: '../out', kind: 'Fail', success: false, error_msg: `../out leads out of ${root}` },
+        { file_path: '../out', kind: 'New', success: false, error_msg: `../out leads out of ${root}` },
       ],
     })
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
@@ -306,7 +306,7 @@ describe('applyTransaction', () => {
       write(root),
       write('/elsewhere'),
     ]
-    const options = { baseDir: root, partial: true, shown: new Map<string, string>() }
+    const options = { baseDir: root, partial: true, shown: undefined }
     const result = applyTransaction(set, options, { context: testContext({ workspace: root }), at: [] })
     const paths = 'items' in result ? result.items.map((item) => item.file_path) : []
     expect(paths).toEqual(['sub/n', 'd', 'c', '.', '/elsewhere'])

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { compareBytes } from '../base/byte-order.ts'
+import { commandEnvironment } from '../base/command.ts'
+import { BatonError } from '../base/error.ts'
+import { realPath } from '../base/files.ts'
+import { listFiles } from '../base/glob.ts'
+import { runProcess } from '../base/process.ts'
+import { isSourceFile, isSourceFolder } from '../base/reads.ts'
+import { isReserved } from '../config/keys.ts'
+import type { Surroundings } from '../config/locate.ts'
+
+/** Files a command was given, as they are named: a folder stands for the prompt files and agents in it. */
+export interface NamedFiles {
+  readonly name: string
+  readonly files: readonly string[]
+  readonly isFolder: boolean
+}
+
+/**
+ * The files that words of a command line mean. In a folder and those below it, these count: `.aip` files, `.lua` files
+ * that are not in a folder named `lua` (modules), and `.md` files with front matter that is about a prompt. Skipped is
+ * what globs skip, and what git ignores.
+ * @throws BatonError USAGE for a folder without such a file
+ */
+export async function filesNamed(
+  words: readonly string[],
+  around: Pick<Surroundings, 'cwd' | 'env'>,
+  signal: AbortSignal,
+): Promise<readonly NamedFiles[]> {
+  return Promise.all(
+    words.map(async (name): Promise<NamedFiles> => {
+      const folder = resolve(around.cwd, name)
+      const isAgent = ['.aip', '.lua'].some((ending) => isSourceFile(`${folder}${ending}`, undefined))
+      if (!isSourceFolder(folder, undefined) || isAgent) return { name, files: [name], isFolder: false }
+      const found = await filesIn(folder, around, signal)
+      if (found.length > 0) return { name, isFolder: true, files: found.map((file) => join(name, file)) }
+      throw new BatonError('USAGE', `there is no prompt file and no agent in ${name}`, {
+        hint: 'In folders .aip and .lua files count, and .md files with front matter. Name other files themselves.',
+      })
+    }),
+  )
+}
+
+async function filesIn(
+  folder: string,
+  { env }: Pick<Surroundings, 'env'>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const globs = ['**/*.md', '**/*.aip', '**/*.lua', '!**/lua/**']
+  const all = listFiles(globs, { baseDir: folder, root: realPath(folder), allows: () => true }).toSorted(
+    (left, right) => compareBytes(left.path, right.path),
+  )
+  const ignored = await ignoredIn(folder, env, signal)
+  const isIgnored = (path: string): boolean =>
+    ignored.some((one) => (one.endsWith('/') ? path.startsWith(one) : path === one))
+  return all.flatMap(({ path, absolute }) =>
+    isIgnored(path) || (path.endsWith('.md') && !isPrompt(absolute)) ? [] : [path],
+  )
+}
+
+/** What git ignores in a folder, relative to it, folders with a slash behind; nothing where git knows nothing. */
+async function ignoredIn(folder: string, env: Surroundings['env'], signal: AbortSignal): Promise<readonly string[]> {
+  const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
+  const limits = { timeLimitMs: 10_000, maxOutputBytes: 10_000_000 }
+  const environment = commandEnvironment(env)
+  const { end, stdout } = await runProcess({ command: 'git', args, cwd: folder, environment, ...limits }, signal)
+  return end.kind === 'exited' && end.code === 0 ? stdout.text.split('\0').filter((path) => path !== '') : []
+}
+
+/** Other Markdown has front matter too: in YAML at least one key must be one that prompt files have. */
+function isPrompt(file: string): boolean {
+  const [first = '', ...lines] = readFileSync(file, 'utf8')
+    .replace(/^\uFEFF?\s*/, '')
+    .split(/\r?\n/)
+  if (first.trimEnd() === '+++') return true
+  if (first.trimEnd() !== '---') return false
+  const end = lines.findIndex((line) => line.trimEnd() === '---')
+  const keys = lines.slice(0, end === -1 ? lines.length : end).flatMap((line) => /^(\w+)\s*:/.exec(line)?.[1] ?? [])
+  return keys.some((key) => isReserved(key) && !['name', 'description'].includes(key))
+}

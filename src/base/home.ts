@@ -1,0 +1,18 @@
+import { homedir, userInfo } from 'node:os'
+import { isAbsolute } from 'node:path'
+
+/**
+ * The user's home folder. An empty or relative `HOME` is none: then it is what the system says, or a folder that does not
+ * exist.
+ */
+export function homeFolder(home = homedir()): string {
+  if (isAbsolute(home)) return home
+  try {
+    const known = userInfo().homedir
+    return isAbsolute(known) ? known : noHome
+  } catch {
+    return noHome
+  }
+}
+
+const noHome = '/nonexistent'

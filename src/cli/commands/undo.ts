@@ -1,0 +1,102 @@
+import { realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { realPath } from '../../base/files.ts'
+import { findRun, runIds } from '../../journal/find-run.ts'
+import { harmless } from '../../render/format.ts'
+import type { Outcome } from '../../undo/perform.ts'
+import { openChanges } from '../../undo/open-changes.ts'
+import { undoRun, type UndoReport } from '../../undo/run.ts'
+import { maskFor } from '../../wiring/run-context.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { type CommandIo, openWorkplace, type Workplace } from '../io.ts'
+import { type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
+
+/**
+ * `baton undo [RUN] [FILES…]`: puts back what a run changed. Exit code 1 when something of it was left as it is, or has
+ * conflicts.
+ */
+export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<number> {
+  const workplace = openWorkplace(flags, io)
+  const runs = await workspaceRuns(flags, workplace)
+  const { workspace, settings } = runs
+  const { env, cwd } = workplace
+  const mask = maskFor({ settings }, env)
+  const { run, files } = readWords(flags.words, runs.folder)
+  const folder = run === undefined ? await newestWithChanges(runs, mask) : findRun(runs.folder, run)
+  const report = await undoRun({
+    folder,
+    workspace: realpathSync(workspace),
+    env,
+    mask,
+    signal: io.signal,
+    files: files.map((file) => entryOf(resolve(cwd, file))),
+    merges: flags.merge,
+    dry: flags.dry,
+  })
+  return show(report, flags, workplace)
+}
+
+/** The first word is a run when it is the beginning of an id, else all are files. */
+function readWords(
+  words: readonly string[],
+  folder: string,
+): { readonly run?: string; readonly files: readonly string[] } {
+  const [first, ...others] = words
+  if (first === undefined) return { files: [] }
+  const isRun =
+    first === 'last' || (/^\d{2,8}(?:-[0-9a-f-]*)?$/.test(first) && runIds(folder).some((id) => id.startsWith(first)))
+  if (isRun || /^\d{8}-\d{6}/.test(first)) return { run: first, files: others }
+  return { files: words }
+}
+
+/** A link is meant itself, not what it leads to. */
+function entryOf(path: string): string {
+  return join(realPath(dirname(path)), basename(path))
+}
+
+/** @throws BatonError USAGE when no run of the workspace has changed files */
+async function newestWithChanges({ folder }: WorkspaceRuns, mask: Parameters<typeof openChanges>[1]): Promise<string> {
+  for (const id of runIds(folder)) {
+    const { changes } = await openChanges(join(folder, id), mask)
+    if (changes.length > 0) return join(folder, id)
+  }
+  throw usageError('no run of this workspace has changed files', 'See baton runs.')
+}
+
+const words: {
+  readonly [outcome in Outcome]: { readonly done: string; readonly dry: string; readonly isLeft: boolean }
+} = {
+  restored: { done: 'restored', dry: 'would restore', isLeft: false },
+  removed: { done: 'removed', dry: 'would remove', isLeft: false },
+  moved: { done: 'moved back', dry: 'would move back', isLeft: false },
+  merged: { done: 'merged', dry: 'would merge', isLeft: false },
+  conflicts: { done: 'merged with conflicts', dry: 'would merge with conflicts', isLeft: true },
+  as_before: { done: 'as before the run', dry: 'as before the run', isLeft: false },
+  refused: { done: 'left as it is', dry: 'would leave as it is', isLeft: true },
+  failed: { done: 'failed', dry: 'would fail', isLeft: true },
+}
+
+function show(
+  { run, by, items }: UndoReport,
+  { dry, level }: Flags<'undo'>,
+  { print, note, paint }: Workplace,
+): number {
+  const left = items.filter(({ outcome }) => words[outcome].isLeft)
+  for (const { path, outcome, isFolder, why } of items) {
+    if (outcome === 'as_before' && level !== 'verbose') continue
+    print({ run, path, outcome, ...(dry && { dry }), ...(why !== undefined && { why }) }, () => {
+      if (level === 'quiet' && !words[outcome].isLeft) return ''
+      const text = paint(words[outcome].isLeft ? 'yellow' : 'green', words[outcome][dry ? 'dry' : 'done'])
+      return `${text} ${harmless(path)}${isFolder ? '/' : ''}${why === undefined ? '' : `: ${harmless(why)}`}\n`
+    })
+  }
+  if (items.every(({ outcome }) => outcome === 'as_before')) note(`everything is as it was before run ${run}\n`)
+  if (left.some(({ outcome }) => outcome === 'refused')) {
+    note(
+      `${paint('cyan', 'hint')}: baton undo ${run} --merge merges later changes; baton runs show ${run} --diff shows what the run did\n`,
+    )
+  }
+  if (by !== undefined) note(`undo this: baton undo ${by}\n`)
+  return left.length > 0 ? 1 : 0
+}

@@ -1,0 +1,161 @@
+import { isUtf8 } from 'node:buffer'
+import { createHash, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { hasSystemCode } from '../base/error.ts'
+import { sha256 } from '../base/hash.ts'
+import type { KeptContent } from '../event/effects.ts'
+import { blobFolder, writeBlob } from './blobs.ts'
+import type { FilePort } from './file-port.ts'
+import type { PendingSyncs } from './pending-syncs.ts'
+import type { SecretMask } from './secrets.ts'
+
+/** Files above this many bytes are copied by the system and never held in memory. */
+const mostInMemory = 8 * 1024 * 1024
+const chunkBytes = 1024 * 1024
+/** A secret that is longer than this and lies across two chunks of a large file is not found. */
+const overlapBytes = 16 * 1024
+
+/**
+ * Keeps contents of files beside the blobs of a run: raw bytes under their SHA-256. A content that holds the value of a
+ * secret has the secret's name in its place and `.masked` behind its own hash, by which it is known whether it could be put
+ * back; of a large file such a content is not kept.
+ */
+export function createKeeper(
+  runFolder: string,
+  { mask }: SecretMask,
+  { files, pending }: { readonly files: FilePort; readonly pending: PendingSyncs },
+): (content: KeptContent) => void {
+  const folder = blobFolder(runFolder)
+  const written = new Set<string>()
+
+  function isNew(hash: string): boolean {
+    if (written.has(hash)) return false
+    if (written.size === 0) pending.makeFolder(folder)
+    written.add(hash)
+    return true
+  }
+
+  function noteWritten(file: string): void {
+    pending.file(file)
+    pending.folder(folder)
+  }
+
+  function keepBytes(bytes: Buffer): void {
+    const hash = sha256(bytes)
+    if (!isNew(hash)) return
+    const masked = maskedBytes(bytes, mask)
+    const file = join(folder, masked === bytes ? hash : `${hash}${maskedEnd}`)
+    writeBlob(files, file, masked)
+    noteWritten(file)
+  }
+
+  function keepLarge(path: string): void {
+    const temporary = join(folder, `${randomBytes(6).toString('hex')}.tmp`)
+    if (written.size === 0) pending.makeFolder(folder)
+    files.copy(path, temporary)
+    const hash = hashUnlessSecret(temporary, mask, files)
+    if (hash === undefined || !isNew(hash)) return files.remove(temporary)
+    files.rename(temporary, join(folder, hash))
+    noteWritten(join(folder, hash))
+  }
+
+  /** A file of the user that cannot be read is no failure of the journal: it is not kept. */
+  function readIfPossible(file: string): Buffer | 'large' | undefined {
+    try {
+      const isLarge = (files.size(file) ?? 0) > mostInMemory
+      if (isLarge) files.close(files.openToRead(file))
+      return isLarge ? 'large' : readFile(file, files)
+    } catch {
+      return undefined
+    }
+  }
+
+  return (content) => {
+    if ('bytes' in content) {
+      const { bytes } = content
+      return keepBytes(
+        typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      )
+    }
+    const bytes = readIfPossible(content.file)
+    if (bytes === 'large') keepLarge(content.file)
+    else if (bytes !== undefined) keepBytes(bytes)
+  }
+}
+
+const maskedEnd = '.masked'
+
+function maskedBytes(bytes: Buffer, mask: SecretMask['mask']): Buffer {
+  const encoding = isUtf8(bytes) ? 'utf8' : 'latin1'
+  const text = bytes.toString(encoding)
+  const masked = mask(text)
+  return masked === text ? bytes : Buffer.from(masked, encoding)
+}
+
+function readFile(file: string, files: FilePort): Buffer {
+  const chunks: Buffer[] = []
+  forChunks(file, files, (chunk) => void chunks.push(Buffer.from(chunk)))
+  return Buffer.concat(chunks)
+}
+
+/** The hash of a file; undefined when a secret is in it. */
+function hashUnlessSecret(file: string, mask: SecretMask['mask'], files: FilePort): string | undefined {
+  const hash = createHash('sha256')
+  let before = Buffer.alloc(0)
+  let isFree = true
+  forChunks(file, files, (chunk) => {
+    hash.update(chunk)
+    const seen = Buffer.concat([before, chunk])
+    for (const encoding of ['latin1', 'utf8'] as const) {
+      const text = seen.toString(encoding)
+      if (mask(text) !== text) isFree = false
+    }
+    before = Buffer.from(seen.subarray(-overlapBytes))
+  })
+  return isFree ? hash.digest('hex') : undefined
+}
+
+function forChunks(file: string, files: FilePort, take: (chunk: Buffer) => void): void {
+  const descriptor = files.openToRead(file)
+  try {
+    const chunk = Buffer.allocUnsafe(chunkBytes)
+    for (let position = 0; ;) {
+      const count = files.readNow(descriptor, chunk, position)
+      if (count === 0) return
+      take(chunk.subarray(0, count))
+      position += count
+    }
+  } finally {
+    files.close(descriptor)
+  }
+}
+
+/** A content that was kept: where its bytes are, or the bytes with secrets put back. */
+export type FoundContent =
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  /** It held secrets that are not set now, or have changed since. */
+  | { readonly kind: 'masked'; readonly bytes: Buffer }
+  | { readonly kind: 'missing' }
+
+/** Looks for a kept content by its hash. That a file holds what its name says is for the caller to check. */
+export function findKept(
+  runFolder: string,
+  hash: string,
+  { unmask }: Pick<SecretMask, 'unmask'>,
+  files: FilePort,
+): FoundContent {
+  const file = join(blobFolder(runFolder), hash)
+  if (files.size(file) !== undefined) return { kind: 'file', file }
+  try {
+    const bytes = readFile(`${file}${maskedEnd}`, files)
+    for (const encoding of ['utf8', 'latin1'] as const) {
+      const restored = Buffer.from(unmask(bytes.toString(encoding)), encoding)
+      if (sha256(restored) === hash) return { kind: 'bytes', bytes: restored }
+    }
+    return { kind: 'masked', bytes }
+  } catch (error) {
+    if (hasSystemCode(error, 'ENOENT')) return { kind: 'missing' }
+    throw error
+  }
+}

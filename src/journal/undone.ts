@@ -1,0 +1,33 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeFileAtomic } from '../base/files.ts'
+import { glance, undoneRun } from './glance.ts'
+
+/** In the folder of a run whose changes were put back: the id of the run that did it. */
+const markName = 'undone'
+
+/**
+ * Notes that `by` is about to undo the run in `folder`, so that nobody resumes what has lost its changes. To undo an undo brings
+ * them back, so its run may be resumed again.
+ */
+export async function noteUndone(folder: string, by: string): Promise<void> {
+  let [run, isUndone] = [folder, true]
+  for (;;) {
+    const start = (await glance(run))?.start
+    const before = start && undoneRun(start)
+    if (before === undefined) break
+    run = join(run, '..', before)
+    isUndone = !isUndone
+  }
+  if (isUndone) writeFileAtomic(join(run, markName), by)
+  else rmSync(join(run, markName), { force: true })
+}
+
+/** The run that has undone the one in `folder`; undefined while its changes stand. */
+export function undoneBy(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, markName), 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,146 @@
+import { BatonError } from '../base/error.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
+import { nearest } from '../base/suggest.ts'
+import { variableFlags } from '../config/input-variables.ts'
+import type { StartOptions } from '../runner.ts'
+import type { ResumeOptions as ResumeParts } from '../wiring/resume.ts'
+import type { WatchMessage } from '../watch/session.ts'
+
+/** Where a run works. All are those of the process when left out. */
+export interface PlaceOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly home?: string
+}
+
+interface SharedOptions extends PlaceOptions {
+  /** Stops the run when it is aborted, as `abort()` does. */
+  readonly signal?: AbortSignal
+  /** Limits of `[budget]`: `{ usd: 0.5, tokens: 100_000, calls: 20 }`. */
+  readonly budget?: Readonly<Record<string, string | number>>
+  /** Settings as `-c` takes them, for example `temperature=0.2`; they win over files. */
+  readonly overrides?: readonly string[]
+}
+
+type Given = 'model' | 'inputs' | 'onFiles' | 'text' | 'stdin' | 'dry' | 'outputSchema' | 'patienceMs'
+
+/** What a run is given, as the flags of `baton run` do. */
+export interface RunOptions extends SharedOptions, Pick<StartOptions, Given> {
+  /** Values of the variables of `[input]`, by name. */
+  readonly vars?: JsonObject
+}
+
+/** What a resumed run is given, as the flags of `baton resume` do. */
+export interface ResumeOptions
+  extends SharedOptions, Pick<ResumeParts, 'from' | 'usesCurrent' | 'uncertain' | 'repair'> {}
+
+/** A run that is repeated whenever something it has read changes. */
+export interface WatchOptions extends RunOptions {
+  /** Told what happens between the runs. */
+  readonly onMessage?: (message: WatchMessage) => void
+}
+
+interface Check {
+  readonly fits: (value: unknown) => boolean
+  /** Completes "must be …". */
+  readonly expected: string
+}
+
+const text: Check = { fits: (value) => typeof value === 'string', expected: 'a string' }
+const texts: Check = {
+  fits: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+  expected: 'a list of strings',
+}
+const table: Check = { fits: (value) => isObject(value) && !Array.isArray(value), expected: 'an object' }
+const flag: Check = { fits: (value) => typeof value === 'boolean', expected: 'true or false' }
+const count: Check = { fits: (value) => typeof value === 'number' && value >= 0, expected: 'a number of at least 0' }
+
+const shared: Checks<SharedOptions> = {
+  cwd: text,
+  env: table,
+  home: text,
+  signal: { fits: (value) => value instanceof AbortSignal, expected: 'an AbortSignal' },
+  budget: {
+    fits: (value) =>
+      isObject(value) && Object.values(value).every((limit) => ['number', 'string'].includes(typeof limit)),
+    expected: 'an object of limits, for example { usd: 0.5 }',
+  },
+  overrides: texts,
+}
+
+type Checks<Options> = { readonly [Name in keyof Required<Options>]: Check }
+
+const ofRuns: Checks<RunOptions> = {
+  ...shared,
+  model: text,
+  inputs: { fits: Array.isArray, expected: 'a list' },
+  onFiles: texts,
+  text,
+  stdin: text,
+  dry: { fits: (value) => value === 'req' || value === 'res', expected: '"req" or "res"' },
+  vars: { ...table, expected: 'an object of values by name' },
+  outputSchema: {
+    fits: (value) => text.fits(value) || table.fits(value),
+    expected: 'a JSON Schema, or the name of a file with one',
+  },
+  patienceMs: count,
+}
+
+/** The options of each function, and what their values must be. */
+export const optionChecks = {
+  run: ofRuns,
+  resume: { ...shared, from: text, usesCurrent: flag, uncertain: texts, repair: flag } satisfies Checks<ResumeOptions>,
+  watch: {
+    ...ofRuns,
+    onMessage: { fits: (value) => typeof value === 'function', expected: 'a function' },
+  } satisfies Checks<WatchOptions>,
+} as const
+
+/**
+ * The options as they are given, without those that are undefined.
+ * @throws BatonError USAGE for an option that does not exist, or whose value is of a wrong type
+ */
+export function checkedOptions<Options extends object>(
+  caller: keyof typeof optionChecks,
+  what: { readonly [name: string]: unknown },
+  options: Options,
+): Options {
+  const [[name, value] = ['', '']] = Object.entries(what)
+  if (typeof value !== 'string' || value === '') throw wrong(caller, `${name} must be a string that is not empty`)
+  if (!table.fits(options)) throw wrong(caller, 'the options must be an object')
+  const checks: Readonly<Record<string, Check>> = optionChecks[caller]
+  const given = Object.entries(options).filter(([, one]) => one !== undefined)
+  for (const [option, one] of given) {
+    const check = Object.hasOwn(checks, option) ? checks[option] : undefined
+    if (check === undefined) {
+      const meant = nearest(option, Object.keys(checks))
+      const known = `Its options: ${Object.keys(checks).join(', ')}.`
+      throw wrong(caller, `there is no option "${option}"`, meant === undefined ? known : `Did you mean "${meant}"?`)
+    }
+    if (!check.fits(one)) throw wrong(caller, `the option "${option}" must be ${check.expected}`)
+  }
+  return Object.fromEntries(given) as Options
+}
+
+function wrong(caller: string, problem: string, hint = 'docs/library.md describes the options.'): BatonError {
+  return new BatonError('USAGE', `${caller}(): ${problem}`, { hint })
+}
+
+/** Options of a program as a run takes them. */
+export function startOptions(
+  { vars = {}, budget, overrides, ...options }: RunOptions,
+  place: Required<PlaceOptions>,
+): StartOptions {
+  return { ...place, ...options, vars: variableFlags(vars), overrides: overridesFor({ budget, overrides }) }
+}
+
+/** `budget` and `overrides` as `-c` takes them. */
+export function overridesFor({
+  budget = {},
+  overrides = [],
+}: {
+  readonly [Name in 'budget' | 'overrides']: SharedOptions[Name] | undefined
+}): readonly string[] {
+  const limits = Object.entries(budget).map(([limit, value]) => `budget.${limit}=${JSON.stringify(value)}`)
+  return [...overrides, ...limits]
+}

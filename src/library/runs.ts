@@ -1,0 +1,149 @@
+import { createBroadcast, manyListeners } from '../base/concurrency.ts'
+import { BatonError } from '../base/error.ts'
+import { loadTargetConfig } from '../config/target-config.ts'
+import type { Listener } from '../event/bus.ts'
+import type { RunEvent } from '../event/event.ts'
+import { findRun } from '../journal/find-run.ts'
+import { unfinishedRun } from '../journal/index-file.ts'
+import { runsFolder } from '../journal/run-id.ts'
+import { startRun } from '../runner.ts'
+import type { RunCause, WatchControls, WatchMessage } from '../watch/session.ts'
+import type { RunReport } from '../wiring/conduct.ts'
+import {
+  overridesFor,
+  type PlaceOptions,
+  type ResumeOptions,
+  type RunOptions,
+  startOptions,
+  type WatchOptions,
+} from './options.ts'
+
+/**
+ * A run that has begun: its events in order, and how it ended. Any number of loops may read the events: those that begin
+ * together get all of them, one that begins later those from then on. Reading them is not necessary.
+ */
+export interface Run extends AsyncIterable<RunEvent> {
+  /**
+   * Does not reject for what goes wrong with the run: the report has the error and the exit code. Rejects with a
+   * BatonError when a run that is to be resumed cannot begin; loops throw it as well.
+   */
+  readonly result: Promise<RunReport>
+  /** Stops it as Ctrl-C does: what is finished is recorded, and `result` has exit code 130. */
+  readonly abort: () => void
+}
+
+/** One run of a watch session. */
+export interface WatchedRun {
+  readonly cause: RunCause
+  /** Absolute paths of the files whose change has started it. */
+  readonly changed: readonly string[]
+  readonly run: Run
+}
+
+/** Its runs, each as it begins. Leaving the loop ends watching. */
+export interface WatchSession extends AsyncIterable<WatchedRun> {
+  /** Runs again although nothing has changed; when a run is in progress, after it. */
+  readonly rerun: () => void
+  /** Ends watching; a run in progress is stopped. */
+  readonly stop: () => void
+}
+
+type Work = (listener: Listener, signal: AbortSignal) => Promise<RunReport>
+
+/** Begins a run, which `signal` stops as well. */
+function begin(signal: AbortSignal | undefined, work: Work): Run {
+  const own = new AbortController()
+  const events = createBroadcast<RunEvent>()
+  const either = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal])
+  const result = work(events.push, manyListeners(either))
+  result.then(
+    () => events.end(),
+    (error: unknown) => events.end(error),
+  )
+  return {
+    result,
+    abort: () => own.abort(stopped()),
+    [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),
+  }
+}
+
+function stopped(): BatonError {
+  return new BatonError('ABORTED', 'the run was stopped', { hint: 'resume() continues where it was.' })
+}
+
+export function beginRun(file: string, options: RunOptions, place: Required<PlaceOptions>): Run {
+  return begin(options.signal, (listener, signal) =>
+    startRun(file, { ...startOptions(options, place), signal }, listener),
+  )
+}
+
+export function beginResume(run: string, options: ResumeOptions, place: Required<PlaceOptions>): Run {
+  return begin(options.signal, async (listener, signal) => {
+    const { budget, overrides: given, ...choices } = options
+    const overrides = overridesFor({ budget, overrides: given })
+    const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides } })
+    const runs = runsFolder({ ...place, workspace, runsDir: settings.runs.dir })
+    const folder = run === 'last' ? await unfinishedRun(runs) : findRun(runs, run)
+    const { resumeRun } = await import('../wiring/resume.ts')
+    return resumeRun({ ...place, ...choices, overrides, folder, signal }, listener)
+  })
+}
+
+export function beginWatch(file: string, options: WatchOptions, place: Required<PlaceOptions>): WatchSession {
+  const { onMessage, signal: given, ...runOptions } = options
+  const own = new AbortController()
+  const runs = createBroadcast<WatchedRun>()
+  let controls: WatchControls | undefined
+  let changed: readonly string[] = []
+  let isIdle = false
+  let wantsRerun = false
+
+  function rerun(): void {
+    wantsRerun = !isIdle
+    if (isIdle) controls?.key('r')
+  }
+
+  async function session(): Promise<void> {
+    const { watchRuns } = await import('../wiring/watch-runs.ts')
+    await watchRuns({
+      around: place,
+      signal: given === undefined ? own.signal : AbortSignal.any([own.signal, given]),
+      async runEach(watched, { signal, cause }) {
+        isIdle = false
+        const started = startOptions(runOptions, place)
+        const run = begin(signal, (listener, either) =>
+          startRun(file, { ...started, ...watched, signal: either }, listener),
+        )
+        runs.push({ cause, changed: cause === 'changed' ? changed : [], run })
+        return run.result
+      },
+      onError: (error) => {
+        throw error
+      },
+      say(message: WatchMessage) {
+        if (message.kind === 'changed') changed = message.paths
+        isIdle ||= message.kind === 'waiting' || message.kind === 'paused'
+        if (isIdle && wantsRerun) rerun()
+        onMessage?.(message)
+      },
+      start: (given) => void (controls = given),
+    })
+  }
+
+  session().then(
+    () => runs.end(),
+    (error: unknown) => runs.end(error),
+  )
+  const stop = (): void => own.abort(stopped())
+  return {
+    rerun,
+    stop,
+    async *[Symbol.asyncIterator]() {
+      try {
+        yield* runs
+      } finally {
+        stop()
+      }
+    },
+  }
+}

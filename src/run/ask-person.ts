@@ -1,0 +1,89 @@
+import { isBatonError } from '../base/error.ts'
+import { isObject } from '../base/json.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Limits } from '../event/context.ts'
+import type { FileChange } from '../event/event.ts'
+import type { Action, Decision, Permission } from '../event/permission.ts'
+import { item, part } from '../event/place.ts'
+import type { Directive } from '../tool/changes/directive.ts'
+import type { ShownChange } from '../tool/changes/preview.ts'
+import {
+  applyTransaction,
+  previewTransaction,
+  type TransactionOptions,
+  type TransactionResult,
+} from '../tool/changes/transaction.ts'
+import type { FileCall } from '../tool/workspace-files.ts'
+
+/** A person wants other changes, and said which. Nothing was done. */
+export interface Rejected {
+  readonly kind: 'rejected'
+  readonly remark: string
+}
+
+/** What `write_mode` lets an agent and those that it runs do with files. */
+export function limitsOfWriting({ write_mode: mode }: Pick<Settings, 'write_mode'>): Limits {
+  return { write: mode !== false, asks: mode === 'ask' }
+}
+
+/**
+ * Shows each change of a set to a person, and carries out those that are agreed to. Each question is an approval below
+ * the place of the call, recorded with the diff that was shown; what would change by now is another one is refused.
+ * @throws BatonError NEEDS_INPUT when nobody can be asked, SUSPENDED when the answer comes another time
+ */
+export async function applyApproved(
+  directives: readonly Directive[],
+  options: TransactionOptions,
+  call: FileCall,
+): Promise<TransactionResult | Rejected> {
+  const planned = previewTransaction(directives, options, call)
+  if (planned.kind !== 'planned') return planned
+  const approved: ShownChange[] = []
+  for (const change of planned.changes) {
+    const decision = await decide(change, call)
+    if (typeof decision === 'object') return { kind: 'rejected', remark: decision.remark }
+    if (decision === 'allow') approved.push(change)
+  }
+  const shown = new Set(planned.changes.map(({ index }) => index))
+  const agreed = new Set(approved.map(({ index }) => index))
+  const isDeclined = (index: number): boolean => shown.has(index) && !agreed.has(index)
+  const kept = directives.filter((_, index) => !isDeclined(index))
+  const result = applyTransaction(
+    kept,
+    { ...options, approved: approved.map(({ diff }) => diff) },
+    { context: call.context, at: [...call.at, part('approval')] },
+  )
+  if (result.kind !== 'applied') return result
+  const done = [...result.items]
+  const declined = (report: FileChange): FileChange => ({
+    ...report,
+    success: false,
+    declined: true,
+    error_msg: 'declined',
+  })
+  const items = planned.items.map((report, index) => (isDeclined(index) ? declined(report) : (done.shift() ?? report)))
+  return { ...result, items }
+}
+
+async function decide({ path, isDeletion, diff, index }: ShownChange, { context, at }: FileCall): Promise<Decision> {
+  const { effects, permission } = context.services
+  const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, diff }
+  try {
+    await effects.under(asking(permission)).permit([...at, item(index)], action)
+    return 'allow'
+  } catch (error) {
+    if (!isBatonError(error) || error.code !== 'UNTRUSTED') throw error
+    const { cause } = error
+    return isObject(cause) && typeof cause['remark'] === 'string' ? { remark: cause['remark'] } : 'deny'
+  }
+}
+
+/** What is allowed has to be agreed to. */
+function asking(permission: Permission): Permission {
+  return {
+    check(action) {
+      const verdict = permission.check(action)
+      return verdict.kind === 'allow' ? { kind: 'ask' } : verdict
+    },
+  }
+}

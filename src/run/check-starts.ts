@@ -1,0 +1,133 @@
+import { checkModelNames, fatalProblem, refuseUnpriced } from '../agent/check-models.ts'
+import { givenOptions, fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
+import { readOwnOptions } from '../agent/own-options.ts'
+import type { AgentParts, ChosenModel } from '../agent/parts.ts'
+import { createScriptLoader } from '../agent/script-loader.ts'
+import { BatonError, isBatonError, rewordError } from '../base/error.ts'
+import { defined, type JsonObject } from '../base/json.ts'
+import { inheritedOptions } from '../config/agent-options.ts'
+import { throwIssues } from '../config/issue.ts'
+import type { Settings } from '../config/settings.ts'
+import { type AipDocument, parseAip } from '../prompt/aip.ts'
+import { placeOf } from '../prompt/document.ts'
+import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
+import { withRange } from '../script/error-range.ts'
+import { asLua } from '../script/host/require.ts'
+import { syntaxHint } from '../script/section-error.ts'
+import { asChild } from './child-target.ts'
+import { placeModelError } from './model-place.ts'
+import type { NamedAgent } from './prompt-agents.ts'
+import type { PromptTarget } from './prompt-target.ts'
+import { mayAskModel } from './target.ts'
+
+type Parts = Pick<AgentParts, 'chooseModel' | 'prices'>
+
+/**
+ * Finds what would end a run later, when other calls are paid for: a model that cannot be had, a missing key, an agent that
+ * cannot start. Looks at the main agent and at every agent of the chain, as far as they are known by now: what scripts
+ * decide is not. Asks no model.
+ * @throws BatonError at the entry that names the agent
+ */
+export async function checkStarts(target: PromptTarget, parts: Parts): Promise<void> {
+  const compiler = createOneCompiler(target.settings.lua)
+  try {
+    const models = await modelsOf(target, { parts, compiler })
+    const { usd, unpriced } = target.settings.budget
+    if (usd !== undefined && unpriced !== 'allow') await refuseUnpriced(models, parts)
+  } finally {
+    await compiler.close()
+  }
+}
+
+interface Checking {
+  readonly parts: Parts
+  readonly compiler: ReturnType<typeof createOneCompiler>
+}
+
+async function modelsOf(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
+  const { spec, starts, agentSettings, configSettings } = target
+  const models = [...(await mainModels(target, checking.parts))]
+  const inherited = inheritedOptions(agentSettings, configSettings)
+  for (const start of starts) {
+    try {
+      models.push(...(await modelsOfAgent(start, inherited, checking)))
+    } catch (error) {
+      if (!isBatonError(error)) throw error
+      throw rewordError(error, { from: await placeOf(spec.document, start.path, 'value') })
+    }
+  }
+  return models
+}
+
+/** Without a name the model is the default one, unless an agent of the chain may still name it. */
+async function mainModels(target: PromptTarget, { chooseModel }: Parts): Promise<readonly ChosenModel[]> {
+  const { settings, spec } = target
+  if (!mayAskModel(target)) return []
+  const checked = await checkModelNames(settings, { chooseModel })
+  const problem = fatalProblem(checked)
+  if (problem !== undefined) throw await placeModelError(problem.error, problem.path, spec)
+  const mayNameOne = spec.agents.some(
+    ({ enabled, stages }) => enabled && stages.some((stage) => stage.startsWith('pre')),
+  )
+  const isLeftOpen = settings.model !== undefined || mayNameOne || spec.document.instruction.trim() === ''
+  return isLeftOpen ? checked.usable : [await chooseModel(undefined), ...checked.usable]
+}
+
+async function modelsOfAgent(
+  { agent, options, child, stages }: NamedAgent,
+  inherited: JsonObject,
+  checking: Checking,
+): Promise<readonly ChosenModel[]> {
+  if (agent.kind === 'prompt') {
+    return child === undefined ? [] : modelsOf(asChild(child, agent, { options, inherited }), checking)
+  }
+  const given = givenOptions(options, `"${agent.name}"`)
+  const document = agent.kind === 'aip' ? parseAip(agent.file, agent.text) : undefined
+  // what fails before anything is paid says so itself
+  const isLate = stages.some((stage) => stage.startsWith('post'))
+  if (isLate) await checking.compiler.check(agent, document === undefined ? [asLua(agent.text)] : codeOf(document))
+  if (document === undefined) return []
+  const own = await readOwnOptions(agent, document)
+  throwIssues(own.issues)
+  if (document.parts.length === 0 || mayChooseItself(document)) return []
+  const merged = mergeOptions(inherited, own.values, given)
+  const checked = await checkModelNames(
+    { ...defined({ model: modelOf(merged).model }), fallback_models: fallbackModels(merged) },
+    checking.parts,
+  )
+  const problem = fatalProblem(checked)
+  if (problem !== undefined) throw problem.error
+  return checked.usable.length > 0 ? checked.usable : [await checking.parts.chooseModel(undefined)]
+}
+
+function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly string[] {
+  return [beforeAll, data, output, afterAll].flatMap((block) => block?.text ?? [])
+}
+
+/** Whether a script may decide the options of the request, or leaves it out. */
+function mayChooseItself({ beforeAll, data }: AipDocument): boolean {
+  return /\b(?:options|require|skip|load)\b/.test(`${beforeAll?.text ?? ''}\n${data?.text ?? ''}`)
+}
+
+/** One compiler for all agents that are looked at; none where there is no agent. */
+function createOneCompiler(lua: Settings['lua']) {
+  let compiler: Promise<LuaCompiler> | undefined
+  // nothing is run, so nothing has to be stopped from outside
+  const open = (): Promise<LuaCompiler> =>
+    createScriptLoader({ ...lua, isolated: false })({ isInstalled: false }).then(createCompiler)
+  return {
+    /** @throws BatonError SCRIPT_FAILED for code that cannot be compiled */
+    async check({ file, text }: { readonly file: string; readonly text: string }, sections: readonly string[]) {
+      for (const code of sections) {
+        const error = await (await (compiler ??= open())).compile({ name: file, text: code })
+        if (error === undefined) continue
+        const { message, line } = error
+        const place = withRange(line === undefined ? { file } : { file, line, text }, message)
+        throw new BatonError('SCRIPT_FAILED', message, { hint: syntaxHint, place })
+      }
+    },
+    async close() {
+      if (compiler !== undefined) (await compiler).close()
+    },
+  }
+}

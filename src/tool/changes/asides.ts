@@ -1,0 +1,64 @@
+import type { AnswerLines } from './answer-lines.ts'
+import { failDirective } from './directive.ts'
+import { faultPiece, type Piece, textPiece } from './pieces.ts'
+import { isContainer, isDirective } from './tag.ts'
+
+const reasoningStart = /^\s*<(think|thinking|thought|reasoning)>/i
+const reasoningEnd = /^\s*<\/(?:think|thinking|thought|reasoning)>/i
+const commentStart = /^<!--/
+/** Files as they are shown to a model, by prompt files and by packs. */
+const quotedFile = /^<(file|FILE_CONTENT|CONTEXT_FILE|KNOWLEDGE_FILE)\s+(?:file_)?path="[^"]*"(?: lines="(\d+)")?[^>]*>/
+
+/**
+ * Reads what is said beside the answer from the line on: reasoning, a comment, a file that is quoted as it was shown. Nothing
+ * in it is a change. False when the line begins nothing of the kind.
+ */
+export function readAside(lines: AnswerLines, written: Piece[]): boolean {
+  const { line } = lines
+  if (!/^\s*</.test(line)) return false
+  const [, reasoning] = reasoningStart.exec(line) ?? []
+  if (reasoning !== undefined) return readReasoning(lines, written, reasoning.toLowerCase())
+  if (reasoningEnd.test(line)) {
+    // some servers leave out where the reasoning begins
+    for (const [index, { text }] of written.entries()) written[index] = { ...textPiece(text), isAside: true }
+    return pass(lines, written, lines.at)
+  }
+  if (commentStart.test(line)) return pass(lines, written, lines.next('end of a comment', lines.at, has(lines, '-->')))
+  const [, name = '', count] = quotedFile.exec(line) ?? []
+  if (name === '') return false
+  const counted = lines.at + 1 + Number(count ?? 0)
+  const end = `</${name}>`
+  return pass(
+    lines,
+    written,
+    lines.next(`end of ${name}`, counted, (index) => lines.all[index]?.startsWith(end) === true),
+  )
+}
+
+function has({ all }: AnswerLines, end: string): (index: number) => boolean {
+  return (index) => all[index]?.includes(end) === true
+}
+
+function readReasoning(lines: AnswerLines, written: Piece[], name: string): boolean {
+  const end = lines.next(`end of ${name}`, lines.at, (index) => {
+    return lines.all[index]?.toLowerCase().includes(`</${name}>`) === true
+  })
+  if (end !== undefined) return pass(lines, written, end)
+  const change = lines.next('change in open reasoning', lines.at, (index) => {
+    const tag = lines.tagAt(index)
+    if (tag === undefined || tag.form === 'close') return false
+    return isContainer(tag.name) || isDirective(tag.name) || tag.name === 'AIP_FILE_CHANGE'
+  })
+  pass(lines, written, lines.all.length - 1)
+  const reason = `<${name}> is never closed, and the changes behind it count as reasoning: write them behind </${name}>`
+  if (change !== undefined) written.push(faultPiece(failDirective('malformed', reason)))
+  return true
+}
+
+/** Goes on behind line `end`. */
+function pass(lines: AnswerLines, written: Piece[], end: number | undefined): boolean {
+  if (end === undefined) return false
+  for (const text of lines.all.slice(lines.at, end + 1)) written.push({ ...textPiece(text), isAside: true })
+  lines.goTo(end + 1)
+  return true
+}

@@ -1,0 +1,47 @@
+import { type Directive, failDirective } from './directive.ts'
+import type { Piece } from './pieces.ts'
+
+interface Lookalike {
+  readonly mark: RegExp
+  readonly what: string
+}
+
+const inForm = 'write it as the instruction for file changes says'
+
+/** What edits in other forms, or at places where they do not count, begin with. */
+const lookalikes: readonly Lookalike[] = [
+  {
+    mark: /^[^\n`]*(?:<|\[\[\[)(?:FILE_(?:NEW|PATCH|APPEND|COPY|RENAME|DELETE)|AIP_FILE_CHANGE)\s+\w+\s*=/m,
+    what: 'holds a file change that is indented, quoted, in a fence or in the middle of a line, and was not carried out: if you mean it, write it outside of a fence, from the first column on',
+  },
+  {
+    mark: /^[ \t>]*<{5,9} ?SEARCH>?\s*$/m,
+    what: 'holds a search and replace block that is indented, quoted or in a fence with other text, and was not carried out: if you mean it, write it from the first column on',
+  },
+  {
+    mark: /^\*\*\* (?:Begin Patch|Update File: |Add File: |Delete File: )/m,
+    what: `holds a patch in a form that is not read here: ${inForm}`,
+  },
+  {
+    mark: /^[ \t>]*--- \S.*\r?\n[ \t>]*\+\+\+ \S.*\r?\n[ \t>]*@@/m,
+    what: 'holds a unified diff that was not carried out: if you mean it, write it into a fence of its own that begins with ```diff',
+  },
+  {
+    mark: /^(?:`{3,}|~{3,})(?:diff|patch)\b.*\r?\n(?:[^`~\n].*\r?\n|\r?\n)*?[+-]/m,
+    what: 'holds a diff that names no file: begin it with the lines --- and +++ that name it',
+  },
+  {
+    mark: /^<(?:file|write_file|write_to_file|create_file|edit_file|edit|replace|str_replace|apply_diff|boltAction)\s[^>\n]*(?:path|name|file)\w*\s*=/im,
+    what: `holds a tag that is no file change here: ${inForm}`,
+  },
+]
+
+/** Stands for something in an answer without any change that looks like one. Reasoning and comments do not count. */
+export function findLookalike(pieces: readonly Piece[]): Directive | undefined {
+  const text = pieces.map((piece) => (piece.kind === 'text' && piece.isAside === true ? '\n' : piece.text)).join('')
+  const found = lookalikes.flatMap(({ mark, what }) => {
+    const at = text.search(mark)
+    return at === -1 ? [] : [{ what, line: text.slice(0, at).split('\n').length }]
+  })[0]
+  return found === undefined ? undefined : failDirective('lookalike', `line ${found.line} of the answer ${found.what}`)
+}

@@ -1,0 +1,97 @@
+import { formOf } from './document.ts'
+import { hasText } from './fence.ts'
+import { oldParts, parseHunks } from './hunk.ts'
+import { hasBlocks, searchedText } from './search-replace.ts'
+
+/** The place of a file that is most like what a hunk looks for. A type, because only types are JSON. */
+export type Nearest = {
+  /** The first line of `text` in the file, from 1. */
+  readonly line: number
+  /** The lines there, with some around them. */
+  readonly text: string
+}
+
+/** Lines that are shown before and behind the place itself. */
+const around = 4
+/** The excerpt of a long hunk ends here. */
+const mostLines = 60
+/** A line that occurs more often says nothing about the place. */
+const mostPlaces = 100
+/** Lines of a hunk of which words are looked for when the file holds none of its lines. */
+const mostGuesses = 5
+/** So many of the words of a line must be in the line that is taken for it. */
+const leastShared = 0.5
+
+/**
+ * Makes the function that finds the place in a text that is most like the old lines of a hunk, or like the text that a
+ * block searches. Lines are compared by their letters, then by their words; undefined when nothing is alike.
+ */
+export function createNearest(content: string): (body: string) => Nearest | undefined {
+  const lines = content.split('\n').map((line) => line.replace(/\r$/, ''))
+  const places = new Map<string, number[]>()
+  for (const [index, line] of lines.entries()) {
+    if (!hasText(line)) continue
+    const form = formOf(line, 'letters')
+    const known = places.get(form)
+    if (known === undefined) places.set(form, [index])
+    else known.push(index)
+  }
+
+  return (body) => {
+    const wanted = wantedLines(body)
+    const start = startByLines(wanted, places) ?? startByWords(wanted, lines)
+    if (start === undefined) return undefined
+    const first = Math.min(Math.max(0, start - around), lines.length - 1)
+    const end = Math.min(lines.length, start + wanted.length + around, first + mostLines)
+    const text = lines.slice(first, Math.max(end, first + 1)).join('\n')
+    return { line: first + 1, text: text.replace(/\n+$/, '') }
+  }
+}
+
+/** What a hunk, or a search and replace block, says that the file holds. */
+function wantedLines(body: string): readonly string[] {
+  if (hasBlocks(body)) return searchedText(body).split('\n')
+  return parseHunks(body).flatMap((hunk) => oldParts(hunk).flatMap((part) => part.map(({ text }) => text)))
+}
+
+/** Each line of the hunk that the file has votes for where the hunk would begin; rare and long lines say more. */
+function startByLines(wanted: readonly string[], places: ReadonlyMap<string, readonly number[]>): number | undefined {
+  const votes = new Map<number, number>()
+  for (const [offset, line] of wanted.entries()) {
+    const form = formOf(line, 'letters')
+    const found = hasText(line) ? (places.get(form) ?? []) : []
+    if (found.length > mostPlaces) continue
+    for (const index of found) {
+      const start = index - offset
+      votes.set(start, (votes.get(start) ?? 0) + form.length / found.length)
+    }
+  }
+  return bestOf(votes)
+}
+
+function bestOf(votes: ReadonlyMap<number, number>): number | undefined {
+  let best: number | undefined
+  for (const [start, weight] of votes) {
+    const most = best === undefined ? 0 : (votes.get(best) ?? 0)
+    if (weight > most || (weight === most && start < (best ?? 0))) best = start
+  }
+  return best
+}
+
+function startByWords(wanted: readonly string[], lines: readonly string[]): number | undefined {
+  const known = lines.map(wordsOf)
+  const scores = new Map<number, number>()
+  const longest = [...wanted.entries()].toSorted(([, left], [, right]) => right.length - left.length)
+  for (const [offset, line] of longest.slice(0, mostGuesses)) {
+    const words = wordsOf(line)
+    for (const [index, others] of known.entries()) {
+      const shared = [...words].filter((word) => others.has(word)).length / Math.max(words.size, others.size)
+      if (shared >= leastShared) scores.set(index - offset, Math.max(shared, scores.get(index - offset) ?? 0))
+    }
+  }
+  return bestOf(scores)
+}
+
+function wordsOf(line: string): ReadonlySet<string> {
+  return new Set(line.toLowerCase().match(/[\p{L}\p{N}_]+/gu))
+}

@@ -1,0 +1,70 @@
+import { isBatonError } from '../../base/error.ts'
+import { unifiedDiff } from '../../base/unified-diff.ts'
+import type { ChangeStep } from './plan.ts'
+import { type ChangeAction, type Files, filesAfter } from './space.ts'
+
+/** A change that is worked out, as a person sees it. A type, because only types are JSON. */
+export type ShownChange = {
+  /** Which of the directives it is. */
+  readonly index: number
+  /** Absolute. */
+  readonly path: string
+  readonly isDeletion: boolean
+  /** In the unified format, with paths from the workspace behind `a/` and `b/`, as git has it. Ends with a line feed. */
+  readonly diff: string
+}
+
+/** What steps do, each against the files as the ones before it will have left them. `name`: a path from the workspace. */
+export function showSteps(
+  steps: readonly ChangeStep[],
+  { files: present, name }: { readonly files: Files; readonly name: (path: string) => string },
+): readonly ShownChange[] {
+  let files = present
+  return steps.flatMap(({ action }, index): readonly ShownChange[] => {
+    if (action === undefined) return []
+    const after = filesAfter(files, action)
+    const diff = diffOf(action, { before: files, after, name })
+    files = after
+    return [{ index, path: action.path, isDeletion: action.op === 'delete', diff }]
+  })
+}
+
+interface Sides {
+  readonly before: Files
+  readonly after: Files
+  readonly name: (path: string) => string
+}
+
+function diffOf(action: ChangeAction, { before, after, name }: Sides): string {
+  const { op, path } = action
+  const from = 'from' in action ? action.from : path
+  const word = op === 'move' ? 'rename' : 'copy'
+  const isNew = before.kindAt(path) === undefined
+  const kinds = [
+    ...('from' in action ? [`${word} from ${name(from)}`, `${word} to ${name(path)}`] : []),
+    ...(op === 'write' || op === 'append' ? (isNew ? ['new file mode 100644'] : []) : []),
+    ...(op === 'delete' ? ['deleted file mode 100644'] : []),
+  ]
+  const head = [`diff --git a/${name(from)} b/${name(path)}`, ...kinds].map((line) => `${line}\n`).join('')
+  // what is copied or moved stays as it is
+  if ('from' in action) return head
+  if (op === 'delete' && before.kindAt(path) === 'folder') return `${head}a folder, with all that is in it\n`
+  const [old, present] = [textOf(before, path), textOf(after, path)]
+  if (old === undefined || present === undefined) return `${head}Binary files differ\n`
+  const names = {
+    from: isNew ? '/dev/null' : `a/${name(path)}`,
+    to: op === 'delete' ? '/dev/null' : `b/${name(path)}`,
+  }
+  return head + unifiedDiff(old, present, names)
+}
+
+/** Empty for what is not there; undefined for what is no text. */
+function textOf(files: Files, path: string): string | undefined {
+  if (files.kindAt(path) === undefined) return ''
+  try {
+    return files.textAt(path)
+  } catch (error) {
+    if (isBatonError(error) && error.code === 'FILE_FAILED') return undefined
+    throw error
+  }
+}

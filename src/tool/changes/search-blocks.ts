@@ -1,0 +1,132 @@
+import type { AnswerLines } from './answer-lines.ts'
+import { type Directive, failDirective } from './directive.ts'
+import { hasText, readFence } from './fence.ts'
+import { fileNameIn, fileNameOfFence, takeNameAbove } from './file-name.ts'
+import { dividerMark, foreignMarkIn, mixedFault, replaceMark, searchMark } from './foreign-marks.ts'
+import type { Piece } from './pieces.ts'
+import { blockText } from './search-replace.ts'
+
+/**
+ * Reads search and replace blocks that begin in the line, one behind the other, alone or in a fence with nothing else.
+ * The file of a block is named in the line above it or above the fence, or behind the fence's language; it
+ * holds for the blocks behind it. False when none begins here.
+ */
+export function readSearchBlocks(lines: AnswerLines, written: Piece[], { text }: { readonly text: string }): boolean {
+  const fence = readFence(lines.line)
+  const first = fence === undefined ? lines.at : firstInFence(lines)
+  if (first === undefined || !searchMark.test(lines.all[first] ?? '')) return false
+  const inside = fence === undefined ? undefined : nameBetween(lines, lines.at + 1, first)
+  const ofFence = fence === undefined ? undefined : fileNameOfFence(lines.line)
+  const above = inside ?? ofFence ?? takeNameAbove(written, lines) ?? previousName(written)
+  const start = lines.position
+  lines.goTo(first)
+  const blocks = readBlocks(lines, { fence: fence?.marks, name: above })
+  written.push({ kind: 'change', text: text.slice(start, lines.position), directives: blocks })
+  return true
+}
+
+/** The line with the mark: the first with text, or the second below one that names a file. */
+function firstInFence({ all, at }: AnswerLines): number | undefined {
+  let line = at + 1
+  while (line < all.length && !hasText(all[line] ?? '')) line += 1
+  if (searchMark.test(all[line] ?? '')) return line
+  if (fileNameIn(all[line] ?? '') === undefined) return undefined
+  line += 1
+  while (line < all.length && !hasText(all[line] ?? '')) line += 1
+  return line
+}
+
+function nameBetween({ all }: AnswerLines, from: number, to: number): string | undefined {
+  return all.slice(from, to).flatMap((line) => fileNameIn(line) ?? [])[0]
+}
+
+/** The file of the blocks before. */
+function previousName(written: readonly Piece[]): string | undefined {
+  const last = written.findLast((piece) => piece.kind === 'change' && piece.directives.length > 0)
+  const directive = last?.kind === 'change' ? last.directives.at(-1) : undefined
+  return directive?.kind === 'SearchReplace' ? directive.filePath : undefined
+}
+
+interface Run {
+  /** The marks of the fence around, when there is one. */
+  readonly fence: string | undefined
+  readonly name: string | undefined
+}
+
+function readBlocks(lines: AnswerLines, { fence, name }: Run): readonly Directive[] {
+  const directives: Directive[] = []
+  let filePath = name
+  let parts: string[] = []
+  const finish = (): void => {
+    if (parts.length > 0) directives.push(directiveOf(parts, filePath))
+    parts = []
+  }
+  let used = lines.at
+  while (!lines.isOver) {
+    const { line } = lines
+    if (searchMark.test(line)) {
+      const block = readBlock(lines)
+      if (typeof block === 'string') parts.push(block)
+      else directives.push({ ...block, filePath: filePath ?? block.filePath })
+      used = lines.at
+    } else if (fence !== undefined && readFence(line)?.marks.startsWith(fence) === true) {
+      used = lines.at + 1
+      break
+    } else if (!hasText(line)) {
+      lines.pass()
+    } else {
+      const next = fileNameIn(line)
+      const following = next === undefined ? undefined : lines.at + 1
+      if (following === undefined || !searchMark.test(lines.all[following] ?? '')) {
+        if (fence !== undefined) directives.push(outside(line, filePath))
+        break
+      }
+      finish()
+      filePath = next
+      lines.pass()
+    }
+  }
+  lines.goTo(used)
+  finish()
+  return directives
+}
+
+function outside(line: string, filePath: string | undefined): Directive {
+  const reason = `the line ${line.trim().slice(0, 80)} stands between search and replace blocks: write nothing else into their fence`
+  return failDirective('malformed', reason, { filePath })
+}
+
+function directiveOf(parts: readonly string[], filePath: string | undefined): Directive {
+  const content = `${parts.join('\n')}\n`
+  if (filePath === undefined) {
+    const reason = 'a search and replace block names no file: write its path alone on the line above the block'
+    return failDirective('lookalike', reason)
+  }
+  const mark = foreignMarkIn(content, 'search')
+  return mark === undefined
+    ? { kind: 'SearchReplace', filePath, content }
+    : mixedFault('a search and replace block', mark, filePath)
+}
+
+/** A block in exact marker lines; a directive of the kind Fail when it has no end. */
+export function readBlock(lines: AnswerLines): string | Directive {
+  const start = lines.at
+  const isMark = (key: string, mark: RegExp) => (from: number) =>
+    lines.next(key, from, (index) => mark.test(lines.all[index] ?? ''))
+  const divider = isMark('divider', dividerMark)(start + 1)
+  const end = divider === undefined ? undefined : isMark('replace', replaceMark)(divider + 1)
+  const next = isMark('search', searchMark)(start + 1) ?? lines.all.length
+  if (divider === undefined || end === undefined || end > next) {
+    const isDivided = divider !== undefined && divider < next
+    lines.goTo(isDivided ? divider + 1 : start + 1)
+    const lacking = isDivided ? '>>>>>>> REPLACE' : '======='
+    return failDirective('malformed', `a search and replace block has no line ${lacking}`)
+  }
+  lines.goTo(end + 1)
+  return blockText(textOf(lines.all.slice(start + 1, divider)), textOf(lines.all.slice(divider + 1, end)))
+}
+
+/** The lines without the last line break. */
+function textOf(between: readonly string[]): string {
+  return between.join('').replace(/\r?\n$/, '')
+}

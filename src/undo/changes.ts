@@ -1,0 +1,137 @@
+import { sha256 } from '../base/hash.ts'
+import { defined } from '../base/json.ts'
+import type { ChangeStates, PathState } from '../event/effects.ts'
+import type { RecordSource } from '../journal/source.ts'
+
+/** A file: its content is known by its hash, is another file's with something behind it, or is not known. */
+export interface FileState {
+  readonly kind: 'file'
+  readonly bytes: number
+  /** Permission bits; left out: any. */
+  readonly mode?: number
+  readonly hash?: string
+  /** The file before the last addition to it. `content` is left out when it is kept under its hash. */
+  readonly longer?: { readonly than: FileState; readonly hash: string; readonly content?: Uint8Array }
+}
+
+/** What stands at a path. */
+export type EntryState =
+  | { readonly kind: 'absent' }
+  | FileState
+  | { readonly kind: 'folder'; readonly mode?: number }
+  | { readonly kind: 'link'; readonly to: string }
+
+/** What a run has made of a path without anybody else between. */
+export interface Stretch {
+  readonly first: EntryState
+  /** What it may have left: more than one when a change was begun whose end is not known, or that failed. The likeliest last. */
+  readonly left: readonly EntryState[]
+}
+
+/** What a run has made of one path, which is as records have it: relative to the workspace when inside. */
+export interface PathChange {
+  readonly path: string
+  /** More than one: somebody else, or a command of the run, has changed it in between. */
+  readonly stretches: readonly Stretch[]
+}
+
+/** SHA-256 of a whole file, as far as its content is known. */
+export type HashOf = (file: FileState) => string | undefined
+
+interface Growing {
+  first: EntryState
+  left: EntryState[]
+}
+
+/**
+ * What a run has changed in all, in the order of its first changes; what it changed back is left out. Changes of which
+ * nothing was kept are not among them. Reads the journal once.
+ */
+export async function readChanges(source: RecordSource, hashOf: HashOf): Promise<readonly PathChange[]> {
+  const paths = new Map<string, Growing[]>()
+  let open: { readonly id: string; readonly states: ChangeStates } | undefined
+
+  function apply({ before, after }: ChangeStates, end: 'done' | 'unknown'): void {
+    for (const state of before) noteBefore(state)
+    for (const state of after) noteAfter(state, end)
+  }
+
+  function noteBefore(state: PathState): void {
+    const { path } = state
+    const seen = entryOf(state)
+    const stretches = paths.get(path)
+    if (stretches === undefined) return void paths.set(path, [{ first: seen, left: [seen] }])
+    const current = stretches.at(-1) as Growing
+    const same = current.left.findLast((one) => isSame(one, seen, hashOf))
+    if (same === undefined) stretches.push({ first: seen, left: [seen] })
+    else current.left = [same]
+  }
+
+  function noteAfter(state: PathState, end: 'done' | 'unknown'): void {
+    const current = paths.get(state.path)?.at(-1)
+    if (current === undefined) return
+    const [before] = current.left as [EntryState]
+    const made = state.kind === 'longer' ? longer(before, state) : entryOf(state)
+    current.left = end === 'done' ? [made] : [before, made]
+  }
+
+  await source.scan((record) => {
+    if (record.k === 'started' && record.kind === 'file' && record.kept !== undefined) {
+      if (open !== undefined) apply(open.states, 'unknown')
+      open = { id: `${record.e}.${record.n}`, states: source.value(record.kept) as unknown as ChangeStates }
+    } else if (record.k === 'ended' && open?.id === `${record.e}.${record.s}`) {
+      apply(open.states, record.status === 'ok' ? 'done' : 'unknown')
+      open = undefined
+    }
+  })
+  if (open !== undefined) apply((open as { readonly states: ChangeStates }).states, 'unknown')
+
+  return [...paths].flatMap(([path, all]) => {
+    const stretches = all.filter(({ first, left }) => left.some((one) => !isSame(first, one, hashOf, 'modes')))
+    return stretches.length === 0 ? [] : [{ path, stretches }]
+  })
+}
+
+function entryOf(state: PathState): EntryState {
+  switch (state.kind) {
+    case 'absent':
+      return { kind: 'absent' }
+    case 'folder':
+      return { kind: 'folder', ...defined({ mode: state.mode }) }
+    case 'link':
+      return { kind: 'link', to: state.to }
+    case 'file':
+      return { kind: 'file', bytes: state.bytes, ...defined({ hash: state.hash, mode: state.mode }) }
+    case 'longer':
+      return longer({ kind: 'absent' }, state)
+  }
+}
+
+function longer(
+  before: EntryState,
+  { bytes, hash, added }: Extract<PathState, { readonly kind: 'longer' }>,
+): FileState {
+  if (before.kind !== 'file')
+    return { kind: 'file', bytes, hash, longer: { than: noFile, hash, ...defined({ content: added }) } }
+  const than = before
+  return {
+    kind: 'file',
+    bytes: than.bytes + bytes,
+    ...defined({ mode: than.mode }),
+    longer: { than, hash, ...defined({ content: added }) },
+  }
+}
+
+/** What a file that was made by adding to it was before: nothing that has to be kept. */
+const noFile: FileState = { kind: 'file', bytes: 0, hash: sha256('') }
+
+/** Whether two states are one; with `modes` permission bits count too, where both are known. */
+function isSame(one: EntryState, other: EntryState, hashOf: HashOf, what?: 'modes'): boolean {
+  if (what === 'modes' && 'mode' in one && 'mode' in other && one.mode !== other.mode) return false
+  if (one.kind === 'link') return other.kind === 'link' && one.to === other.to
+  if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind
+  if (one.bytes !== other.bytes) return false
+  // of a file that is added to many times only the size is recorded
+  const there = hashOf(other)
+  return there === undefined || (hashOf(one) ?? there) === there
+}

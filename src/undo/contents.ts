@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { sha256 } from '../base/hash.ts'
+import { nodeFiles } from '../journal/file-port.ts'
+import { findKept } from '../journal/kept.ts'
+import type { SecretMask } from '../journal/secrets.ts'
+import { startHash } from '../tool/file-hash.ts'
+import type { FileState } from './changes.ts'
+
+/** The bytes of a file as it was: those of a file on the disk up to a size, or in memory. */
+export type Content =
+  | { readonly kind: 'file'; readonly file: string; readonly bytes: number }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+
+/** Why a content cannot be had, as the end of a sentence; `shown` is what can be shown of it all the same. */
+interface NoContent {
+  readonly kind: 'none'
+  readonly why: string
+  readonly shown?: Buffer
+}
+
+/** The contents that a run has kept. */
+export interface Contents {
+  /** The content of a file. That it is the right one has been checked. */
+  readonly contentOf: (file: FileState) => Content | NoContent
+  /** SHA-256 of a file as a whole, where it is known; contents are read for it where something was added. */
+  readonly hashOf: (file: FileState) => string | undefined
+}
+
+/** Contents kept in a run folder; `mask` puts secrets back from the environment of now. */
+export function openContents(folder: string, mask: Pick<SecretMask, 'unmask'>): Contents {
+  const hashes = new WeakMap<FileState, string>()
+
+  function contentOf(file: FileState): Content | NoContent {
+    if (file.longer !== undefined) return longContent(file)
+    if (file.hash === undefined) return { kind: 'none', why: 'what it held is not known' }
+    return kept(file.hash, file.bytes)
+  }
+
+  function kept(hash: string, bytes: number): Content | NoContent {
+    const found = findKept(folder, hash, mask, nodeFiles)
+    switch (found.kind) {
+      case 'bytes':
+        return found
+      case 'file':
+        if (startHash(found.file) === hash) return { ...found, bytes }
+        return { kind: 'none', why: 'what was kept of it is damaged' }
+      case 'masked':
+        return { kind: 'none', why: 'it held a secret that is not set now, or has changed', shown: found.bytes }
+      case 'missing':
+        return bytes === 0
+          ? { kind: 'bytes', bytes: Buffer.alloc(0) }
+          : { kind: 'none', why: 'what it held is not kept' }
+    }
+  }
+
+  function longContent(file: FileState): Content | NoContent {
+    const parts: Buffer[] = []
+    let rest = file
+    for (; rest.longer !== undefined; rest = rest.longer.than) {
+      const { hash, content, than } = rest.longer
+      const part = content === undefined ? kept(hash, rest.bytes - than.bytes) : inRecord(content, hash)
+      if (part.kind === 'none') return part
+      parts.push(bytesOf(part))
+    }
+    const begin = contentOf(rest)
+    if (begin.kind === 'none') return begin
+    return { kind: 'bytes', bytes: Buffer.concat([bytesOf(begin), ...parts.toReversed()]) }
+  }
+
+  function hashOf(file: FileState): string | undefined {
+    if (file.hash !== undefined) return file.hash
+    if (file.longer === undefined) return undefined
+    const known = hashes.get(file)
+    if (known !== undefined) return known
+    const content = contentOf(file)
+    if (content.kind === 'none') return undefined
+    const hash = hashOfContent(content)
+    hashes.set(file, hash)
+    return hash
+  }
+
+  return { contentOf, hashOf }
+}
+
+function inRecord(content: Uint8Array, hash: string): Content | NoContent {
+  const bytes = Buffer.from(content)
+  if (sha256(bytes) === hash) return { kind: 'bytes', bytes }
+  return { kind: 'none', why: 'it held a secret that is not set now, or has changed', shown: bytes }
+}
+
+/** All bytes of a content. */
+export function bytesOf(content: Content): Buffer {
+  if (content.kind === 'bytes') return content.bytes
+  const bytes = readFileSync(content.file)
+  return bytes.length > content.bytes ? bytes.subarray(0, content.bytes) : bytes
+}
+
+/** SHA-256 of a content, without holding it in memory. */
+export function hashOfContent(content: Content): string {
+  return content.kind === 'bytes' ? sha256(content.bytes) : startHash(content.file, content.bytes)
+}

@@ -1,0 +1,18 @@
+import type { SecretMask } from '../journal/secrets.ts'
+import { openFileRecords } from '../journal/source.ts'
+import { type PathChange, readChanges } from './changes.ts'
+import { type Contents, openContents } from './contents.ts'
+
+/** What a run has changed, with the contents that it kept. Secrets are put back by `mask`. */
+export async function openChanges(
+  folder: string,
+  mask: SecretMask,
+): Promise<{ readonly changes: readonly PathChange[]; readonly contents: Contents }> {
+  const contents = openContents(folder, mask)
+  const source = openFileRecords(folder, { mask })
+  try {
+    return { changes: await readChanges(source, contents.hashOf), contents }
+  } finally {
+    source.close()
+  }
+}

@@ -1,0 +1,224 @@
+import { compareBytes } from '../base/byte-order.ts'
+import { readlinkSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { isBatonError, messageOf } from '../base/error.ts'
+import { defined } from '../base/json.ts'
+import type { RunContext } from '../event/context.ts'
+import { entryStatus, startHash } from '../tool/file-hash.ts'
+import { allowedEntry, allowOf } from '../tool/guard.ts'
+import type { EntryState, FileState, PathChange } from './changes.ts'
+import type { Content, Contents } from './contents.ts'
+import { type Merge, mergeBack } from './merge.ts'
+
+/** What undoing comes to at one path. `path` is as records have it, `target` absolute. */
+export interface PathPlan {
+  readonly path: string
+  readonly target: string
+  readonly verdict: Verdict
+}
+
+type Verdict =
+  /** It is already as it was before the run. */
+  | { readonly kind: 'as_before' }
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'remove_folder' }
+  /** `replaces`: what stands there now. */
+  | { readonly kind: 'folder'; readonly mode?: number; readonly replaces: EntryState['kind'] }
+  | { readonly kind: 'link'; readonly to: string; readonly replaces: EntryState['kind'] }
+  | { readonly kind: 'file'; readonly content: Content; readonly mode?: number; readonly replaces: EntryState['kind'] }
+  /** `from` is absolute, and is removed by it. */
+  | { readonly kind: 'move'; readonly from: string; readonly mode?: number; readonly replaces: EntryState['kind'] }
+  /** Only the permission bits differ. */
+  | { readonly kind: 'mode'; readonly mode: number }
+  | ({ readonly kind: 'merge' } & Merge)
+  /** It is left alone; the end of a sentence says why. */
+  | { readonly kind: 'refused'; readonly why: string }
+
+export interface PlanOptions {
+  readonly workspace: string
+  readonly contents: Contents
+  readonly context: RunContext
+  /** Which of the changed paths are undone. */
+  readonly includes: (target: string) => boolean
+  /** Brings changes that somebody made after the run together with what was there before it. */
+  readonly merges: boolean
+}
+
+/** Works out what undoing the changes of a run comes to, and changes nothing. */
+export async function planUndo(changes: readonly PathChange[], options: PlanOptions): Promise<readonly PathPlan[]> {
+  const { workspace, includes } = options
+  const all = changes.map((change) => ({ change, target: resolve(workspace, change.path) }))
+  const wanted = all.filter(({ target }) => includes(target))
+  const donors = createDonors(all, wanted)
+  const plans: PathPlan[] = []
+  for (const { change, target } of wanted) {
+    options.context.services.signal.throwIfAborted()
+    plans.push({ path: change.path, target, verdict: await verdictOf(change, target, { ...options, donors }) })
+  }
+  return inPathOrder(withoutMoved(plans))
+}
+
+interface Planning extends PlanOptions {
+  readonly donors: Donors
+}
+
+async function verdictOf(change: PathChange, target: string, options: Planning): Promise<Verdict> {
+  try {
+    const verdict = await lookAt(change, target, options)
+    if (verdict.kind !== 'as_before' && verdict.kind !== 'refused') {
+      allowedEntry(target, { context: options.context, allow: allowOf(options.context) })
+    }
+    return verdict
+  } catch (error) {
+    options.context.services.signal.throwIfAborted()
+    return { kind: 'refused', why: isBatonError(error) ? error.message : `it cannot be read: ${messageOf(error)}` }
+  }
+}
+
+async function lookAt({ stretches }: PathChange, target: string, options: Planning): Promise<Verdict> {
+  const [only, ...others] = stretches
+  if (only === undefined) return { kind: 'as_before' }
+  const { first, left } = only
+  if (isThere(first, target)) {
+    const mode = modeBefore(first, left)
+    return mode === undefined || mode === modeAt(target) ? { kind: 'as_before' } : { kind: 'mode', mode }
+  }
+  const present = others.length > 0 ? undefined : left.find((one) => isThere(one, target))
+  if (present !== undefined) return wayBack(first, { left: present, target }, options)
+  // a folder that was made, and is gone or something else now, is no loss
+  if (first.kind === 'absent' && left.at(-1)?.kind === 'folder') return { kind: 'as_before' }
+  if (options.merges) {
+    const merged = await mergeBack(stretches, target, options.contents, options.context)
+    return 'why' in merged ? { kind: 'refused', why: merged.why } : { kind: 'merge', ...merged }
+  }
+  return { kind: 'refused', why: others.length > 0 ? changedBetween : changedSince }
+}
+
+const changedSince = 'it has changed since the run'
+const changedBetween = 'something else changed it during the run'
+
+/** The permission bits to be put back: those that the run has changed, or removed with the file. */
+function modeBefore(first: EntryState, left: readonly EntryState[]): number | undefined {
+  if (!('mode' in first)) return undefined
+  const isChanged = left.some((one) => one.kind !== first.kind || ('mode' in one && one.mode !== first.mode))
+  return isChanged ? first.mode : undefined
+}
+
+function modeAt(path: string): number {
+  return (entryStatus(path)?.mode ?? 0) % 0o10000
+}
+
+/** Whether a state is what stands at a path now, whatever its permission bits. */
+function isThere(state: EntryState, path: string): boolean {
+  const status = entryStatus(path)
+  if (status === undefined) return state.kind === 'absent'
+  switch (state.kind) {
+    case 'absent':
+      return false
+    case 'folder':
+      return status.isDirectory()
+    case 'link':
+      return status.isSymbolicLink() && readlinkSync(path) === state.to
+    case 'file':
+      return status.isFile() && status.size === state.bytes && holds(path, state)
+  }
+}
+
+/** Compares what was added piece by piece, the last one first. */
+function holds(path: string, file: FileState): boolean {
+  let rest = file
+  for (; rest.longer !== undefined; rest = rest.longer.than) {
+    const { than, hash } = rest.longer
+    if (startHash(path, rest.bytes - than.bytes, than.bytes) !== hash) return false
+  }
+  return rest.hash === undefined || startHash(path, rest.bytes) === rest.hash
+}
+
+interface Leaving {
+  readonly left: EntryState
+  readonly target: string
+}
+
+function wayBack(first: EntryState, { left, target }: Leaving, { contents, donors }: Planning): Verdict {
+  const before = { ...defined({ mode: modeBefore(first, [left]) }), replaces: left.kind }
+  switch (first.kind) {
+    case 'absent':
+      return { kind: left.kind === 'folder' ? 'remove_folder' : 'remove' }
+    case 'folder':
+      return { kind: 'folder', ...before }
+    case 'link':
+      return { kind: 'link', to: first.to, replaces: left.kind }
+    case 'file': {
+      const donor = first.hash === undefined ? undefined : donors.take(first.hash, target)
+      if (donor?.kind === 'move') return { kind: 'move', from: donor.from, ...before }
+      const kept = contents.contentOf(first)
+      if (kept.kind !== 'none') return { kind: 'file', content: kept, ...before }
+      const content = beginningOf(first, left, target) ?? donor?.content
+      return content === undefined ? { kind: 'refused', why: kept.why } : { kind: 'file', content, ...before }
+    }
+  }
+}
+
+/** Of a file that was too large to be kept when something was added to it: its present beginning. */
+function beginningOf(first: FileState, left: EntryState, target: string): Content | undefined {
+  let rest = left
+  while (rest.kind === 'file' && rest.longer !== undefined) rest = rest.longer.than
+  const isBeginning = rest.kind === 'file' && rest !== left && rest.bytes === first.bytes && rest.hash === first.hash
+  return isBeginning ? { kind: 'file', file: target, bytes: first.bytes } : undefined
+}
+
+type Donor = { readonly kind: 'move'; readonly from: string } | { readonly kind: 'copy'; readonly content: Content }
+
+/** Files that hold now what another path held before the run: the run has moved them. */
+interface Donors {
+  readonly take: (hash: string, target: string) => Donor | undefined
+}
+
+interface Candidate {
+  readonly target: string
+  /** What the run has left there. */
+  readonly left: FileState
+}
+
+interface Target {
+  readonly change: PathChange
+  readonly target: string
+}
+
+function createDonors(all: readonly Target[], wanted: readonly Target[]): Donors {
+  const mine = new Set(wanted.map(({ target }) => target))
+  const byHash = new Map<string, Candidate[]>()
+  for (const { change, target } of all) {
+    const [only, ...others] = change.stretches
+    const left = only?.left.at(-1)
+    if (only?.first.kind !== 'absent' || others.length > 0 || left?.kind !== 'file' || left.hash === undefined) continue
+    const list = byHash.get(left.hash)
+    if (list === undefined) byHash.set(left.hash, [{ target, left }])
+    else list.push({ target, left })
+  }
+  return {
+    take(hash, target) {
+      const list = byHash.get(hash) ?? []
+      const index = list.findIndex((one) => one.target !== target && isThere(one.left, one.target))
+      const found = list[index]
+      if (found === undefined) return undefined
+      // one that is not undone stays where it is
+      if (!mine.has(found.target)) {
+        return { kind: 'copy', content: { kind: 'file', file: found.target, bytes: found.left.bytes } }
+      }
+      list.splice(index, 1)
+      return { kind: 'move', from: found.target }
+    },
+  }
+}
+
+/** What is moved away need not be removed. */
+function withoutMoved(plans: readonly PathPlan[]): readonly PathPlan[] {
+  const moved = new Set(plans.flatMap(({ verdict }) => (verdict.kind === 'move' ? [verdict.from] : [])))
+  return plans.filter(({ target, verdict }) => verdict.kind !== 'remove' || !moved.has(target))
+}
+
+/** Folders before what is in them. */
+function inPathOrder(plans: readonly PathPlan[]): readonly PathPlan[] {
+  return plans.toSorted((one, other) => compareBytes(one.target, other.target))
+}

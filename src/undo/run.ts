@@ -1,0 +1,172 @@
+import { basename, dirname, join } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { displayPath, isInside } from '../base/files.ts'
+import { createBus, type Listener } from '../event/bus.ts'
+import type { RunContext } from '../event/context.ts'
+import { createMeter } from '../event/meter.ts'
+import { allRights, type Rights } from '../event/permission.ts'
+import { part } from '../event/place.ts'
+import { createSources } from '../event/sources.ts'
+import { createEffects } from '../journal/effects.ts'
+import { glance } from '../journal/glance.ts'
+import { finishHistory } from '../journal/index-file.ts'
+import type { RunJournal } from '../journal/journal.ts'
+import { createMemoryJournal } from '../journal/memory.ts'
+import { newRunId } from '../journal/run-id.ts'
+import type { LiveMask } from '../journal/secrets.ts'
+import { openRun } from '../journal/store.ts'
+import { noteUndone } from '../journal/undone.ts'
+import { createPermission } from '../tool/permission.ts'
+import { version } from '../version.ts'
+import { openChanges } from './open-changes.ts'
+import { itemOf, performUndo, type UndoneItem } from './perform.ts'
+import { type PathPlan, planUndo } from './plan.ts'
+
+export interface UndoOptions {
+  /** The folder of the run that is undone; its own record stands beside it. */
+  readonly folder: string
+  /** Absolute, links resolved. */
+  readonly workspace: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly mask: LiveMask
+  readonly signal: AbortSignal
+  /** Absolute paths of files and folders; none: all that the run has changed. */
+  readonly files: readonly string[]
+  readonly merges: boolean
+  /** Says what would be done, and does nothing. */
+  readonly dry: boolean
+  readonly listener?: Listener
+}
+
+export interface UndoReport {
+  readonly run: string
+  /** The run that has recorded it, by which it can be undone; undefined when nothing was done. */
+  readonly by: string | undefined
+  readonly items: readonly UndoneItem[]
+}
+
+/**
+ * Puts back what a run has changed, where it is still as the run left it. Everything is looked at first; then each file is
+ * written whole or not at all, recorded as a run of its own.
+ * @throws BatonError USAGE when the run is running, or has changed none of the files
+ */
+export async function undoRun(options: UndoOptions): Promise<UndoReport> {
+  const { folder, workspace, env, mask, signal, files, merges, dry, listener } = options
+  const run = basename(folder)
+  if ((await glance(folder))?.isRunning === true) {
+    throw new BatonError('USAGE', `run ${run} is running`, { hint: 'Undo it when it has ended, or stop it first.' })
+  }
+  const { changes, contents } = await openChanges(folder, mask)
+  const id = newRunId(new Date())
+  const bus = createBus({ runId: id, now: () => new Date(), hide: mask.hide, begun: mask.begun })
+  if (listener !== undefined) bus.subscribe(listener)
+  const contextOf = (journal: RunJournal): RunContext =>
+    undoContext(id, journal, { workspace, env, signal, events: bus.send })
+
+  const plans = await planUndo(changes, {
+    workspace,
+    contents,
+    context: contextOf(createMemoryJournal()),
+    includes: (target) => files.length === 0 || files.some((file) => isInside(file, target)),
+    merges,
+  })
+  const unknown = files.find((file) => !plans.some(({ target }) => isInside(file, target)))
+  if (unknown !== undefined) {
+    throw new BatonError('USAGE', `run ${run} did not change ${displayPath(workspace, unknown)}`, {
+      hint: `baton runs show ${run} --diff shows what it changed.`,
+    })
+  }
+  if (dry || !plans.some(isToDo)) return { run, by: undefined, items: plans.map(itemOf) }
+
+  const journal = await openRun({ folder: join(dirname(folder), id), now: () => new Date(), mask })
+  await noteUndone(folder, id)
+  const items = await recorded(journal, { run, id, workspace }, () =>
+    performUndo(plans, { context: contextOf(journal), at: [part('undo')] }),
+  )
+  const hasFailed = items.some(({ outcome }) => outcome === 'failed')
+  const none = { done: 0, failed: 0, skipped: 0 }
+  await finishHistory(join(dirname(folder), id), {
+    id,
+    target: 'undo',
+    status: hasFailed ? 'failed' : 'done',
+    exit: hasFailed ? 1 : 0,
+    tasks: none,
+    calls: 0,
+    tokens: { input: 0, output: 0, cached: 0 },
+    cost_usd: 0,
+    models: [],
+    repeated: 0,
+  })
+  return { run, by: id, items }
+}
+
+function isToDo({ verdict: { kind } }: PathPlan): boolean {
+  return kind !== 'as_before' && kind !== 'refused'
+}
+
+/** The name that the record of an undo has in place of a file. */
+const undoName = 'undo of '
+
+interface Undoing {
+  readonly run: string
+  readonly id: string
+  readonly workspace: string
+}
+
+async function recorded(
+  journal: RunJournal,
+  { run, id, workspace }: Undoing,
+  work: () => readonly UndoneItem[],
+): Promise<readonly UndoneItem[]> {
+  try {
+    const file = join(workspace, `${undoName}${run}`)
+    journal.note({ k: 'run.start', run: id, file, hash: '', version, facts: { workspace, undoes: run } })
+    const items = work()
+    const hasFailed = items.some(({ outcome }) => outcome === 'failed')
+    journal.note({ k: 'run.end', exit: hasFailed ? 1 : 0, stop: hasFailed ? 'error' : 'done' })
+    return items
+  } finally {
+    await journal.close()
+  }
+}
+
+interface Around {
+  readonly workspace: string
+  readonly env: UndoOptions['env']
+  readonly signal: AbortSignal
+  readonly events: RunContext['services']['events']
+}
+
+function undoContext(id: string, journal: RunJournal, { workspace, env, signal, events }: Around): RunContext {
+  const folders = { workspace, cwd: workspace, packRoots: [] }
+  const permissionOf = (rights: Rights): ReturnType<typeof createPermission> => createPermission(rights, folders)
+  const permission = permissionOf(allRights)
+  const nobody = (): Promise<never> => Promise.reject(new Error('undoing runs no agents'))
+  return {
+    scope: {
+      runId: id,
+      version,
+      at: [],
+      folders,
+      rights: allRights,
+      isInstalled: false,
+      ancestors: [],
+      options: {},
+      configOptions: {},
+      redoCount: 0,
+    },
+    services: {
+      effects: createEffects({ journal, signal, permission, onSpent: () => undefined }),
+      agents: { run: nobody, open: nobody },
+      permission,
+      permissionOf,
+      limitCost: () => undefined,
+      meter: createMeter(),
+      events,
+      now: () => new Date(),
+      signal,
+      env,
+      sources: createSources([]),
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import { canonicalHash, sha256 } from '../../src/base/hash.ts'
+import { canonicalJson, type Json } from '../../src/base/json.ts'
+
+const long = 64 * 1024
+
+describe('the hash of a value', () => {
+  it.each<readonly [name: string, value: Json]>([
+    ['plain values', [null, true, false, 0, -0, 1.5, 1e21, '', 'a"\\\n\u0001é😀', '\ud800 alone']],
+    ['empty ones', { b: [], a: {}, c: [[], [{}]] }],
+    ['keys in any order', { z: 1, a: { y: [1, { x: 2, b: 3 }], A: null }, '10': 1, '9': 2, '"': 'é' }],
+    ['long texts', { text: 'x'.repeat(3 * long), other: ['y'.repeat(long), 'z'.repeat(long + 1)] }],
+    ['long texts that are escaped', '"\n\\'.repeat(long)],
+    ['pairs at the end of a piece', ['x'.repeat(long - 1) + '😀'.repeat(long), '😀'.repeat(long)]],
+    ['halves of pairs at the end of a piece', `${'x'.repeat(long - 1)}\ud83d${'y'.repeat(long)}\ude00`],
+    ['many small values', Array.from({ length: 20_000 }, (_, index) => ({ index, text: `t${index}` }))],
+  ])('is that of its canonical text: %s', (_, value) => {
+    expect(canonicalHash(value)).toBe(sha256(canonicalJson(value)))
+  })
+})

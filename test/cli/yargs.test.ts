@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { isBatonError } from '../../src/base/error.ts'
+import type { CommandIo } from '../../src/cli/io.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+/** What a command line prints on stdout, or its error and hint. */
+async function say(...args: readonly string[]): Promise<string> {
+  const cwd = tempTree({ 'a.md': 'Hi\n' })
+  let printed = ''
+  const io = { cwd, env: {}, home: cwd, columns: () => 80, out: (text: string) => (printed += text) }
+  try {
+    await runProgram(args, io as unknown as CommandIo)
+    return printed
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return `${error.message}\n${error.hint}`
+  }
+}
+
+describe('help', () => {
+  it('is also a command, for all and for one command', async () => {
+    expect(await say('help')).toBe(await say('--help'))
+    expect(await say('help', 'check')).toBe(await say('check', '--help'))
+  })
+})
+
+describe('a mistake in the command line', () => {
+  it.each([
+    [['a.md', '--max-csot', '1'], 'unknown flag --max-csot', 'Did you mean --max-cost? See baton --help.'],
+    [['a.md', '--maxCost=1'], 'unknown flag --maxCost', 'Did you mean --max-cost? See baton --help.'],
+    [['a.md', '--nope', '--dry_Run'], 'unknown flags --nope, --dry_Run', 'See baton --help.'],
+    [['a.md', '-modle', 'x'], 'unknown flag -modle', 'Did you mean --model? See baton --help.'],
+    [['a.md', '-Z'], 'unknown flag -Z', 'See baton --help.'],
+    [['chek', 'a.md'], 'unexpected argument a.md', 'Did you mean baton check? See baton --help.'],
+    [['a.md', '--dry', 'chnages'], '--dry is req, res or changes, not "chnages"', 'See baton --help.'],
+    [['check', 'a.md', '--format'], '--format needs a value', 'See baton check --help.'],
+    [['a.md', '-v', '-q'], '--quiet and --verbose are mutually exclusive', 'See baton --help.'],
+  ])('%j is named once, as it is written', async (args, message, hint) => {
+    expect(await say(...args)).toBe(`${message}\n${hint}`)
+  })
+})

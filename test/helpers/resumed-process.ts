@@ -1,0 +1,72 @@
+import { withServices } from '../../src/event/context.ts'
+import { createEffects } from '../../src/journal/effects.ts'
+import { createMemoryJournal } from '../../src/journal/memory.ts'
+import type { JournalRecord } from '../../src/journal/record.ts'
+import { createResumedEffects } from '../../src/journal/resumed-effects.ts'
+import { indexRun } from '../../src/journal/run-index.ts'
+import { noMask } from '../../src/journal/secrets.ts'
+import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
+import { settleChange } from '../../src/tool/change-state.ts'
+import { testContext, type TestContext } from './context.ts'
+import { openGate } from './effects.ts'
+import { openMemoryRecords } from './memory-journal.ts'
+
+/** The end of a process: nothing is recorded any more. */
+export class Killed extends Error {}
+
+export interface ResumedProcess {
+  readonly context: TestContext
+  /** Effects that nobody can say of whether they happened. */
+  readonly uncertain: readonly string[]
+}
+
+export interface Lives {
+  /** Records until it dies. */
+  readonly lives?: number
+  /** With its last record a file change began: it is done, or not. */
+  readonly diesBefore?: 'the change' | 'its end'
+}
+
+/**
+ * A process that begins a run, or goes on with it, in a workspace on the disk. `records` are those of all processes so
+ * far; it adds its own.
+ */
+export async function resumedProcess(
+  workspace: string,
+  records: JournalRecord[],
+  { lives = Infinity, diesBefore = 'its end' }: Lives = {},
+): Promise<ResumedProcess> {
+  const before = [...records]
+  let left = lives
+  const journal = createMemoryJournal({
+    epoch: (before.at(-1)?.e ?? 0) + 1,
+    keep(record) {
+      if (left <= 0) throw new Killed()
+      left -= 1
+      records.push(record)
+    },
+  })
+  const change = (_: unknown, act: () => void): void => {
+    if (left <= 0 && diesBefore === 'the change') throw new Killed()
+    act()
+  }
+  const live = createEffects({ ...openGate, journal, signal: new AbortController().signal, hooks: [{ change }] })
+  const index = await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
+  const { found, uncertain } = unendedEffects(index, {
+    stateOf: (change) => settleChange(change, workspace),
+    presentText: () => '',
+  })
+  recordChoices(found, journal, index)
+  const effects = createResumedEffects({
+    index,
+    journal,
+    live,
+    usesCurrent: false,
+    onRepeat: () => {},
+    onRecall: () => {},
+    onShow: () => {},
+  })
+  const context = testContext({ workspace })
+  const own = withServices(context, { effects })
+  return { context: { ...context, ...own }, uncertain: uncertain.map(({ what }) => what) }
+}

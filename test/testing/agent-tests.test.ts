@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { writeCassetteFile } from '../../src/cli/cassette-file.ts'
+import { junitXml } from '../../src/testing/junit.ts'
+import { loadTests } from '../../src/testing/load-tests.ts'
+import { runTest, type RunTestOptions } from '../../src/testing/run-test.ts'
+import { startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+/** The failures of each test of a file, as text. */
+async function failuresOf(
+  folder: string,
+  name: string,
+  options: Partial<RunTestOptions> = {},
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const all: RunTestOptions = { env: {}, home: tempTree(), overrides: [], keeps: false, within: tempTree(), ...options }
+  const file = await loadTests(name, { cwd: folder, ...all })
+  const results = []
+  for (const test of file.tests) results.push(await runTest(test, file, all))
+  return Object.fromEntries(results.map(({ test, failures }) => [test.name, failures.map(({ message }) => message)]))
+}
+
+const lua = 'aip.file.save("out.txt", input.text)\nreturn { n = #input.text, list = { { name = "a" } } }\n'
+
+describe('tests of agents', () => {
+  it('are in a file beside a Lua agent, and check what it returns and which files it changes', async () => {
+    const folder = tempTree({
+      '.git/HEAD': '',
+      'old.txt': 'old',
+      'agents/len.lua': lua,
+      'agents/len.schema.json': '{"type": "object", "required": ["n", "more"]}',
+      'agents/len.test.toml': `[[test]]
+name = "good"
+input = { text = "abc" }
+files = ["old.txt"]
+expect = [
+  { output = { n = 3, list = [{ name = "a" }] }, json = { "list[0].name" = "a" }, changed_files = ["out.txt"] },
+  { lua = 'output.n == 3 and files["out.txt"] == "abc" and exit == 0', answer_contains = '"n":3' },
+]
+
+[[test]]
+name = "bad"
+input = { text = "abcd" }
+expect = [{ output = { n = 3 }, schema = "len.schema.json", changed_files = [] }, { lua = "nosuch.x" }]
+`,
+    })
+    expect(await failuresOf(folder, 'agents/len.lua')).toEqual({
+      good: [],
+      bad: [
+        'the output differs from what is expected',
+        expect.stringMatching(/^the output does not fit: \$ .*more/) as string,
+        'out.txt was changed as well',
+        "the Lua expression fails: attempt to index a nil value (global 'nosuch')",
+      ],
+    })
+  })
+
+  it('are in the Options of an .aip agent, which a run and a check do not see', async () => {
+    const options = '[[test]]\nname = "shouts"\ninput = "hi"\nexpect = [{ output = "HI" }]\n'
+    const folder = tempTree({
+      '.git/HEAD': '',
+      'up.aip': `# Options\n\n\`\`\`toml\n${options}\`\`\`\n\n# Output\n\n\`\`\`lua\nreturn input:upper()\n\`\`\`\n`,
+    })
+    expect(await failuresOf(folder, 'up.aip')).toEqual({ shouts: [] })
+  })
+
+  it.each([
+    ['name = "a"\nvars = { x = 1 }', '"vars" is for prompt files'],
+    ['name = "a"\nexpext = []', 'unknown key "expext" in test[0]'],
+    ['expect = []', '"test[0].name" is missing'],
+  ])('with a mistake are refused where it is written: %j', async (entry, message) => {
+    const folder = tempTree({ '.git/HEAD': '', 'a.lua': 'return 1', 'a.test.toml': `[[test]]\n${entry}\n` })
+    await expect(failuresOf(folder, 'a.lua')).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message,
+      place: { file: join(folder, 'a.test.toml') },
+    })
+  })
+})
+
+describe('a model as judge', () => {
+  it('is asked when a test is recorded, and answers from its cassette afterwards', async () => {
+    const server = await startModelServer(({ body }) => {
+      const asked = JSON.stringify(body)
+      if (!asked.includes('2. rude')) return { text: 'Good {{morning}}.' }
+      const verdicts = [true, asked.includes('Good {{morning}}.') ? false : true].map((is_met) => ({
+        is_met,
+        reason: 'it greets',
+      }))
+      return { text: JSON.stringify({ verdicts }) }
+    })
+    onTestFinished(() => server.close())
+    const prompt = (criteria: string): string =>
+      `+++\nmodel = "m"\n[[test]]\nname = "greets"\ncassette = "greet.cassette"\njudge_model = "m"\nexpect = [{ judge = ${criteria} }]\n+++\nGreet.\n`
+    const folder = tempTree({ '.git/HEAD': '', 'ask.md': prompt('["polite", "rude"]') })
+    const unmet = { greets: ['the model says that this is not so: rude (it greets)'] }
+    const env = { BATON_GATEWAY_URL: server.url }
+    expect(await failuresOf(folder, 'ask.md', { env, writeCassette: writeCassetteFile })).toEqual(unmet)
+    expect(existsSync(join(folder, 'greet.judge.cassette'))).toBe(true)
+    const asked = server.requests.length
+    expect(asked).toBe(2)
+    expect(await failuresOf(folder, 'ask.md')).toEqual(unmet)
+    expect(server.requests.length).toBe(asked)
+  })
+
+  it('needs a cassette', async () => {
+    const test = '[[test]]\nname = "x"\nexpect = [{ judge = "good" }]\n'
+    const folder = tempTree({ '.git/HEAD': '', 'a.lua': 'return 1', 'a.test.toml': test })
+    expect(await failuresOf(folder, 'a.lua')).toEqual({
+      x: ['judge needs a cassette, which keeps what the model says'],
+    })
+  })
+})
+
+it('results are JUnit XML, whatever is in them', async () => {
+  const folder = tempTree({ '.git/HEAD': '', 'a.lua': 'return 1', 'a.test.toml': '[[test]]\nname = "<\\"&\\u0007"\n' })
+  const { tests } = await loadTests('a.lua', { cwd: folder, env: {}, home: folder, overrides: [] })
+  const [test] = tests
+  if (test === undefined) throw new Error('a test')
+  const nothing = { test, calls: 0, costUsd: 0, isRecorded: false, folder: undefined }
+  const failures = [{ message: 'a < b\nmore', hint: 'do it', diff: '-1\n+2' }]
+  const results = [
+    { result: { ...nothing, failures: [] }, ms: 1500 },
+    { result: { ...nothing, failures }, ms: 2 },
+  ]
+  expect(
+    junitXml([
+      { file: 'a.lua', results },
+      { file: 'b.md', results: [], error: { message: 'bad' } },
+    ]),
+  ).toBe(`<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="baton test" tests="2" failures="1" time="1.502" errors="1">
+  <testsuite name="a.lua" tests="2" failures="1" time="1.502" errors="0">
+    <testcase name="&lt;&quot;&amp;\uFFFD" classname="a.lua" file="a.lua" line="2" time="1.500"/>
+    <testcase name="&lt;&quot;&amp;\uFFFD" classname="a.lua" file="a.lua" line="2" time="0.002">
+      <failure message="a &lt; b">a &lt; b
+more
+-1
++2
+hint: do it</failure>
+    </testcase>
+  </testsuite>
+  <testsuite name="b.md" tests="0" failures="0" time="0.000" errors="1">
+    <testcase name="is valid" classname="b.md">
+      <error message="bad">bad</error>
+    </testcase>
+  </testsuite>
+</testsuites>
+`)
+})

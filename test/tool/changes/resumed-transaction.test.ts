@@ -1,0 +1,130 @@
+import { mkdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { JournalRecord } from '../../../src/journal/record.ts'
+import type { Directive } from '../../../src/tool/changes/directive.ts'
+import { applyTransaction, type TransactionResult } from '../../../src/tool/changes/transaction.ts'
+import { placeAt } from '../../helpers/effects.ts'
+import { Killed, resumedProcess } from '../../helpers/resumed-process.ts'
+import { makeTree, readTree } from './tree.ts'
+
+const tree = { 'a.txt': 'one\n', log: '1\n', 'gone.txt': 'gone\n' }
+const directives: readonly Directive[] = [
+  { kind: 'Patch', filePath: 'a.txt', content: '@@\n-one\n+two\n' },
+  { kind: 'Append', filePath: 'log', content: '2\n' },
+  { kind: 'Delete', filePath: 'gone.txt' },
+  { kind: 'New', filePath: 'made/b.txt', content: 'b\n' },
+]
+const done = { 'a.txt': 'two\n', log: '1\n2\n', 'made/b.txt': 'b\n' }
+
+/** A folder where a file is to be written: the last of the changes fails. */
+const block = (root: string): string => join(root, 'made/b.txt')
+
+async function apply(root: string, records: JournalRecord[], lives = Infinity): Promise<TransactionResult | 'killed'> {
+  const { context, uncertain } = await resumedProcess(root, records, { lives })
+  expect(uncertain).toEqual([])
+  try {
+    return applyTransaction(
+      directives,
+      { baseDir: root, partial: false, shown: undefined },
+      { context, at: placeAt('task/0/changes') },
+    )
+  } catch (error) {
+    if (error instanceof Killed) return 'killed'
+    throw error
+  }
+}
+
+/** The last change fails in this process: a folder takes the place of its file once the changes are planned. */
+async function applyBlocked(
+  root: string,
+  records: JournalRecord[],
+  lives = Infinity,
+): Promise<TransactionResult | 'killed'> {
+  const { context } = await resumedProcess(root, records, { lives })
+  const { effects } = context.services
+  const services = {
+    ...context.services,
+    effects: {
+      ...effects,
+      changeFile(...[at, asked, plan, permit]: Parameters<typeof effects.changeFile>) {
+        const blocked: typeof plan = (allow) => {
+          // only where it is really made: what a record answers is not planned
+          if (asked.op === 'write' && asked.path === 'made/b.txt') mkdirSync(block(root), { recursive: true })
+          return plan(allow)
+        }
+        return effects.changeFile(at, asked, blocked, permit)
+      },
+    },
+  }
+  try {
+    return applyTransaction(
+      directives,
+      { baseDir: root, partial: false, shown: undefined },
+      { context: { ...context, services }, at: placeAt('task/0/changes') },
+    )
+  } catch (error) {
+    if (error instanceof Killed) return 'killed'
+    throw error
+  }
+}
+
+function unblock(root: string): void {
+  try {
+    rmdirSync(block(root))
+    rmdirSync(join(root, 'made'))
+  } catch {
+    // it was not made, or is put back already
+  }
+}
+
+it('changes that were rolled back are made again by a resume, all of them', async () => {
+  const root = makeTree(tree)
+  const records: JournalRecord[] = []
+  expect(await applyBlocked(root, records)).toMatchObject({ kind: 'rolled_back', notRestored: [] })
+  unblock(root)
+  expect(readTree(root)).toEqual(tree)
+
+  expect(await apply(root, records)).toMatchObject({ kind: 'applied' })
+  expect(readTree(root)).toEqual(done)
+  // a third process takes all of it from the record
+  expect(await apply(root, records)).toMatchObject({ kind: 'applied' })
+  expect(readTree(root)).toEqual(done)
+})
+
+it('and are rolled back again where they fail again', async () => {
+  const root = makeTree(tree)
+  const records: JournalRecord[] = []
+  for (let count = 0; count < 3; count += 1) {
+    expect(await applyBlocked(root, records)).toMatchObject({ kind: 'rolled_back', notRestored: [] })
+    unblock(root)
+    expect(readTree(root)).toEqual(tree)
+    expect(records.filter(({ k }) => k === 'again')).toHaveLength(count)
+  }
+  expect(await apply(root, records)).toMatchObject({ kind: 'applied' })
+  expect(readTree(root)).toEqual(done)
+})
+
+it('wherever the process is killed that rolls back, and the one after it', async () => {
+  let kills = 0
+  for (let first = 1; ; first += 2) {
+    const whole = await tryKilled(first, Infinity)
+    if (whole === 'not killed') break
+    kills += 1
+    for (let second = 1; (await tryKilled(first, second)) !== 'not killed'; second += 4 + (first % 5)) kills += 1
+  }
+  expect(kills).toBeGreaterThan(40)
+})
+
+/** Kills a process that fails after some records, and the next one; then a last one comes to the end. */
+async function tryKilled(first: number, second: number): Promise<'killed' | 'not killed'> {
+  const root = makeTree(tree)
+  const records: JournalRecord[] = []
+  if ((await applyBlocked(root, records, first)) !== 'killed') return 'not killed'
+  unblock(root)
+  const outcome = second === Infinity ? 'killed' : await apply(root, records, second).catch(() => 'killed' as const)
+  const last = outcome === 'killed' ? await apply(root, records) : outcome
+  expect([first, second, last]).toEqual([first, second, expect.objectContaining({ kind: 'applied' })])
+  expect([first, second, readTree(root)]).toEqual([first, second, done])
+  return second !== Infinity && outcome !== 'killed' ? 'not killed' : 'killed'
+}

@@ -1,0 +1,78 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RunContext } from '../../src/event/context.ts'
+import { allRights } from '../../src/event/permission.ts'
+import { item, part } from '../../src/event/place.ts'
+import { createEffects } from '../../src/journal/effects.ts'
+import { newRunId } from '../../src/journal/run-id.ts'
+import { createMask, type LiveMask } from '../../src/journal/secrets.ts'
+import { openRun } from '../../src/journal/store.ts'
+import { createPermission } from '../../src/tool/permission.ts'
+import type { FileCall } from '../../src/tool/workspace-files.ts'
+import { type UndoOptions, type UndoReport, undoRun } from '../../src/undo/run.ts'
+import { testContext } from '../helpers/context.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+export type Change = (at: (path: string) => string, call: () => FileCall) => void | Promise<void>
+
+/** A workspace whose changes are recorded in run folders, as commands do it. */
+export interface UndoWorld {
+  readonly root: string
+  readonly runs: string
+  readonly at: (path: string) => string
+  /** Does changes as one run; gives its folder. `end`: without one, the run was killed. */
+  readonly run: (change: Change, end?: 'done' | 'none') => Promise<string>
+  readonly undo: (folder: string, options?: Partial<UndoOptions>) => Promise<UndoReport>
+  /** Everything below the workspace: content, permission bits, links. */
+  readonly look: () => Readonly<Record<string, string>>
+}
+
+export function undoWorld(
+  files: { readonly [path: string]: string | Uint8Array } = {},
+  mask: LiveMask = createMask({}),
+): UndoWorld {
+  const root = tempTree(files)
+  const runs = tempTree()
+  const at = (path: string): string => join(root, path)
+  const signal = new AbortController().signal
+  const env = { PATH: process.env['PATH'] }
+  let started = 0
+
+  async function run(change: Change, end: 'done' | 'none' = 'done'): Promise<string> {
+    const id = newRunId(new Date(Date.UTC(2026, 0, 1, 0, 0, (started += 1))))
+    const journal = await openRun({ folder: join(runs, id), now: () => new Date(), mask })
+    journal.note({ k: 'run.start', run: id, file: at('ask.md'), hash: '', version: '0', facts: { workspace: root } })
+    const permission = createPermission(allRights, { workspace: root })
+    const effects = createEffects({ journal, signal, permission, onSpent: () => undefined })
+    const context: RunContext = testContext({ workspace: root, services: { effects, permission } })
+    let number = 0
+    await change(at, () => ({ context, at: [part('changes'), item(number++)] }))
+    if (end === 'done') journal.note({ k: 'run.end', exit: 0, stop: 'done' })
+    await journal.close()
+    return join(runs, id)
+  }
+
+  return {
+    root,
+    runs,
+    at,
+    run,
+    undo: (folder, options = {}) =>
+      undoRun({ folder, workspace: root, env, mask, signal, files: [], merges: false, dry: false, ...options }),
+    look: () => Object.fromEntries(entriesBelow(root).map((path) => [path.slice(root.length + 1), lookAt(path)])),
+  }
+}
+
+function entriesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? [path, ...entriesBelow(path)] : [path]
+  })
+}
+
+function lookAt(path: string): string {
+  const status = lstatSync(path)
+  if (status.isSymbolicLink()) return `link to ${readlinkSync(path)}`
+  const mode = (status.mode % 0o10000).toString(8)
+  return status.isDirectory() ? `folder ${mode}` : `${mode} ${readFileSync(path).toString('base64')}`
+}
