@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/content/**'],
+          exclude: ['test/e2e/**', 'test/content/**', 'test/attack/**'],
           pool: 'threads',
           globalSetup: ['test/helpers/clean-temp.ts'],
           isolate: false,
@@ -53,7 +53,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test/e2e/**/*.test.ts', 'test/content/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts', 'test/content/**/*.test.ts', 'test/attack/**/*.test.ts'],
           pool: 'threads',
           globalSetup: ['test/helpers/clean-temp.ts'],
           testTimeout: 60_000,

@@ -1,16 +1,46 @@
-// Tries every fault at every point of the scenario of docs/durability.md; exits 1 when a promise did not hold.
-//   npm run soak                 all of it, about half an hour on two cores
+// Long trials that `npm test` does a part of; exits 1 when a promise did not hold.
+//   npm run soak                 every fault at every point of docs/durability.md, about half an hour on two cores
 //   npm run soak -- F1           only faults whose line in the table holds this text
 //   npm run soak -- F3 --seed 7  other random choices
+//   npm run soak -- attack       every attempt of test/attack/, with their count by class
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { register } from 'tsx/esm/api'
 
 const { values, positionals } = parseArgs({ options: { seed: { type: 'string' } }, allowPositionals: true })
-register()
-const { soak } = await import('../test/durable/soak/soak.ts')
-const broken = await soak({
-  only: positionals.join(' '),
-  seed: Number(values.seed ?? 1),
-  write: (text) => process.stdout.write(text),
-})
-process.exitCode = broken === 0 ? 0 : 1
+const write = (text) => process.stdout.write(text)
+const [kind, ...rest] = positionals
+
+if (kind === 'attack') process.exitCode = await attack(rest)
+else process.exitCode = await faults()
+
+async function faults() {
+  register()
+  const { soak } = await import('../test/durable/soak/soak.ts')
+  const broken = await soak({ only: positionals.join(' '), seed: Number(values.seed ?? 1), write })
+  return broken === 0 ? 0 : 1
+}
+
+/** `names` narrow it to test files whose path holds one of them. */
+async function attack(names) {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-attack-'))
+  const counts = join(folder, 'counts')
+  writeFileSync(counts, '')
+  const files = names.length === 0 ? ['test/attack'] : names.map((name) => `test/attack/${name}`)
+  const env = { ...process.env, BATON_ATTACK: 'whole', BATON_ATTACK_COUNTS: counts }
+  const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
+  const child = spawn(process.execPath, [vitest, 'run', ...files], { env, stdio: 'inherit' })
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  const held = new Map()
+  for (const line of readFileSync(counts, 'utf8').split('\n').filter(Boolean)) {
+    const { name, held: more } = JSON.parse(line)
+    held.set(name, (held.get(name) ?? 0) + more)
+  }
+  rmSync(folder, { recursive: true })
+  for (const [name, number] of held) write(`${String(number).padStart(9)}  ${name}\n`)
+  write(`${String([...held.values()].reduce((sum, number) => sum + number, 0)).padStart(9)}  attempts that held\n`)
+  return code ?? 1
+}

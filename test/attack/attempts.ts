@@ -1,0 +1,37 @@
+import { appendFileSync } from 'node:fs'
+import { describe, it } from 'vitest'
+
+/** Larger tables run only where `BATON_ATTACK` is `whole`, as `npm run soak -- attack` sets it. */
+const isWhole = process.env['BATON_ATTACK'] === 'whole'
+const countsFile = process.env['BATON_ATTACK_COUNTS']
+
+export interface Attempts<T> {
+  /** Tried by `npm test`. */
+  readonly core: Readonly<Record<string, T>>
+  /** Tried by `npm run soak -- attack` besides. A function, so that a large table is made only where it is used. */
+  readonly more?: () => Readonly<Record<string, T>>
+}
+
+/**
+ * One test for each attempt of a class; its title names the attempt. The class is a sentence about what must hold. Attempts
+ * are counted for the table of `npm run soak -- attack`.
+ */
+export function attack<T>(
+  name: string,
+  { core, more }: Attempts<T>,
+  attempt: (value: T, title: string) => Promise<void> | void,
+): void {
+  describe(name, () => {
+    for (const [title, value] of Object.entries({ ...core, ...(isWhole ? more?.() : undefined) })) {
+      it(title, async () => {
+        await attempt(value, title)
+        count(name, 1)
+      })
+    }
+  })
+}
+
+/** Adds attempts that a test of its own has made, and which held. */
+export function count(name: string, held: number): void {
+  if (countsFile !== undefined) appendFileSync(countsFile, `${JSON.stringify({ name, held })}\n`)
+}

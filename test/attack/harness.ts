@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process'
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { root } from '../helpers/baton.ts'
+import { tempTree, writeTree } from '../helpers/temp.ts'
+
+const command = join(root, 'dist/bin/baton.js')
+/** How long a command may take before it counts as one that never ends: far above what any needs on a loaded machine. */
+const usualPatienceMs = 45_000
+
+/** Files by their path below a folder. */
+export type Files = Readonly<Record<string, string | Uint8Array>>
+
+export interface WorldOptions {
+  /** The workspace, in which the command is started. */
+  readonly work?: Files
+  /** `HOME`. */
+  readonly home?: Files
+  /** A folder beside the workspace that nothing may change. */
+  readonly outside?: Files
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface AttackOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** What standard input holds; left out: it is closed. */
+  readonly input?: string | Uint8Array
+  /** Below the workspace. */
+  readonly cwd?: string
+  /** Instead of the built command, for shells and other programs; `args` are theirs. */
+  readonly program?: string
+  /** SIGINT is sent after so many milliseconds. */
+  readonly interruptAfterMs?: number
+  /** When it is killed as one that does not end; 45 seconds when left out. */
+  readonly patienceMs?: number
+}
+
+export interface AttackEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+  /** It was killed by the harness, because it did not end. */
+  readonly isHung: boolean
+}
+
+/** A machine of its own for one attempt: folders, a home, a state folder, and a marker that hostile code would make. */
+export interface World {
+  /** Holds all the others. */
+  readonly folder: string
+  readonly work: string
+  readonly home: string
+  /** `BATON_HOME`, which nothing but the command writes. */
+  readonly state: string
+  readonly outside: string
+  /** Its existence says that foreign code ran. Made by `mark`, a shell command, or by anything that writes there. */
+  readonly marker: string
+  readonly mark: string
+  readonly run: (args: readonly string[], options?: AttackOptions) => Promise<AttackEnd>
+  /** What has changed since the world was made in the home folder, outside, and beside the workspace. */
+  readonly changes: () => readonly string[]
+}
+
+/** `{{marker}}`, `{{outside}}`, `{{home}}` and `{{work}}` in files and names stand for the paths of this world. */
+export function createWorld({ work = {}, home = {}, outside = {}, env = {} }: WorldOptions = {}): World {
+  const folder = tempTree()
+  const paths = {
+    work: join(folder, 'work'),
+    home: join(folder, 'home'),
+    outside: join(folder, 'outside'),
+    marker: join(folder, 'outside', 'marker-of-foreign-code'),
+  }
+  const state = join(folder, 'state')
+  const filled = (text: string): string =>
+    text.replace(/\{\{(work|home|outside|marker)\}\}/g, (_, name: keyof typeof paths) => paths[name])
+  const within = (name: string, files: Files): Files =>
+    Object.fromEntries(
+      Object.entries({ '.keep': '', ...files }).map(([path, content]) => [
+        `${name}/${filled(path)}`,
+        typeof content === 'string' ? filled(content) : content,
+      ]),
+    )
+  writeTree(folder, { ...within('work', work), ...within('home', home), ...within('outside', outside) })
+  const before = states(folder)
+  const base = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: paths.home,
+    BATON_HOME: state,
+    NO_COLOR: '1',
+    BATON_LOCAL_SERVERS: 'off',
+    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/baton'),
+    ...env,
+  }
+  return {
+    ...paths,
+    folder,
+    state,
+    mark: `touch '${paths.marker}'`,
+    run: (args, options = {}) => execute(args, { ...options, env: { ...base, ...options.env }, work: paths.work }),
+    changes: () => differences(before, states(folder)),
+  }
+}
+
+/**
+ * What must be true after every attempt: the command ended by itself with a code of docs/output-and-exit-codes.md, as one
+ * of `codes` when they are given; no foreign code ran; nothing outside of workspace and state folder changed; and a failure
+ * was told in words, not as a stack trace.
+ */
+export function expectHeld(world: World, end: AttackEnd, codes?: readonly number[]): void {
+  const told = `${end.stderr.slice(-2000)}\n${end.stdout.slice(-2000)}`
+  expect({ isHung: end.isHung, signal: end.signal }, told).toEqual({ isHung: false, signal: null })
+  expect(codes ?? [0, 1, 2, 3, 4, 5, 6, 7, 100, 130, 143], told).toContain(end.code)
+  expect(existsSync(world.marker), `foreign code ran\n${told}`).toBe(false)
+  expect(world.changes(), told).toEqual([])
+  expect(end.stderr).not.toMatch(/^\s+at .+:\d+:\d+\)?$|internal error|RangeError|TypeError/m)
+}
+
+function execute(
+  args: readonly string[],
+  {
+    env,
+    work,
+    input,
+    cwd,
+    program,
+    interruptAfterMs,
+    patienceMs = usualPatienceMs,
+  }: AttackOptions & { readonly work: string },
+): Promise<AttackEnd> {
+  const [file, ...rest] = program === undefined ? [process.execPath, command, ...args] : [program, ...args]
+  const options = { cwd: cwd === undefined ? work : join(work, cwd), env, detached: true } as const
+  const child = spawn(file ?? '', rest, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.on('error', () => undefined).end(input)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  let isHung = false
+  const kill = (signal: NodeJS.Signals): void => {
+    // its group, so that what it has started is gone too
+    if (child.pid !== undefined) process.kill(-child.pid, signal)
+  }
+  const patience = setTimeout(() => {
+    isHung = true
+    kill('SIGKILL')
+  }, patienceMs)
+  const interrupt =
+    interruptAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGINT'), interruptAfterMs)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      clearTimeout(patience)
+      clearTimeout(interrupt)
+      resolve({ code, signal, stdout, stderr, isHung })
+    })
+  })
+}
+
+/** Each file, link and folder below a folder but the workspace and the state, with what tells one state from another. */
+function states(folder: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  const visit = (path: string): void => {
+    for (const name of readdirSync(path)) {
+      const entry = join(path, name)
+      const shown = entry.slice(folder.length + 1)
+      if (shown === 'work' || shown === 'state') continue
+      const stat = lstatSync(entry)
+      const mode = (stat.mode & 0o777).toString(8)
+      if (stat.isSymbolicLink()) found.set(shown, `link to ${readlinkSync(entry)}`)
+      else if (stat.isDirectory()) {
+        found.set(shown, `folder ${mode}`)
+        visit(entry)
+      } else found.set(shown, stat.isFile() ? `${mode} ${readFileSync(entry, 'latin1')}` : 'no file')
+    }
+  }
+  visit(folder)
+  return found
+}
+
+function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly string[] {
+  const gone = [...before.keys()].filter((path) => !after.has(path)).map((path) => `${path} is gone`)
+  const other = [...after].flatMap(([path, state]) => {
+    const was = before.get(path)
+    if (was === state) return []
+    return [was === undefined ? `${path} is new` : `${path} changed`]
+  })
+  return [...gone, ...other]
+}
