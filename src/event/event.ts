@@ -160,6 +160,8 @@ const events = {
   'changes.applied': { items: list(change), base_dir: optional(text) },
   /** In a dry run: what the file changes of an answer would do, also as a unified diff with paths from the workspace. */
   'changes.planned': { items: list(change), base_dir: optional(text), diff: text },
+  /** Some changes of a task's answer were not carried out, and it is no success. `paths`: from the workspace. */
+  'changes.left_out': { paths: list(text) },
   'file.changed': { op: text, path: text },
   print: { name: text, text },
   /**

@@ -34,8 +34,8 @@ export interface PartView {
 }
 
 interface ShowView {
-  readonly type: 'print' | 'pin' | 'label'
-  /** Of a pin and a label; the agent of a print. */
+  readonly type: 'print' | 'pin' | 'label' | 'left_out'
+  /** Of a pin and a label; the agent of a print. `text` of what was left out are paths. */
   readonly label: string
   readonly text: string
 }
@@ -101,6 +101,8 @@ export function viewShows(shows: readonly Location[], source: RecordSource): rea
         return [{ type: 'pin', label: text('label'), text: text('content') }]
       case 'label':
         return [{ type: 'label', label: text('scope'), text: text('label') }]
+      case 'changes.left_out':
+        return [{ type: 'left_out', label: '', text: [event['paths']].flat().map(String).join(', ') }]
       default:
         return []
     }

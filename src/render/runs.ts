@@ -188,6 +188,7 @@ function errorText({ error, error_place }: ErrorView, workspace: string): string
 function factLines(part: PartView, { paint, lines, workspace }: TreeOptions): readonly string[] {
   const { shows, uses } = part
   const shown = shows.map(({ type, label, text }) => {
+    if (type === 'left_out') return `${paint('red', 'left out')} ${firstLine(text)}`
     if (type === 'label') return `${paint('dim', 'label')} ${firstLine(text)}`
     return `${paint('dim', type)} ${type === 'pin' ? `${firstLine(label)} ` : ''}${firstLine(text)}`
   })

@@ -136,7 +136,7 @@ function namesOf(path: string, shown: ReadonlyMap<string, string>): readonly str
 }
 
 /** How messages name a path of an answer: from the workspace. */
-function namesIn(baseDir: string, { scope }: RunContext): (path: string) => string {
+export function namesIn(baseDir: string, { scope }: RunContext): (path: string) => string {
   return (path) => (path === 'unknown' ? 'a change' : displayPath(scope.folders.workspace, resolve(baseDir, path)))
 }
 

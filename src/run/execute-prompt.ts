@@ -1,5 +1,3 @@
-import { BatonError } from '../base/error.ts'
-import type { Settings } from '../config/settings.ts'
 import type { Ending } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from './inputs.ts'
@@ -32,7 +30,7 @@ export async function executePrompt(
       context,
     )
     keep()
-    return promptEnding(outcome, target.settings)
+    return promptEnding(outcome)
   } catch (error) {
     // the run has failed for this reason, whatever else goes wrong now
     try {
@@ -44,7 +42,7 @@ export async function executePrompt(
   }
 }
 
-function promptEnding(outcome: PromptOutcome, { changes }: Settings): Ending {
+function promptEnding(outcome: PromptOutcome): Ending {
   if (outcome.status === 'skipped') {
     const { reason, hint } = outcome
     return { stopReason: 'skipped', tasks: [], outputs: [], skipped: { reason, hint } }
@@ -53,11 +51,6 @@ function promptEnding(outcome: PromptOutcome, { changes }: Settings): Ending {
     return { stopReason: 'suspended', tasks: outcome.outcomes, outputs: [], error: outcome.error }
   }
   const { outcomes: tasks } = outcome
-  if (tasks.some(({ status }) => status === 'failed')) return { stopReason: 'error', tasks, outputs: [] }
-  const leftOut = tasks.reduce((sum, task) => sum + (task.status === 'done' ? (task.leftOut ?? 0) : 0), 0)
-  if (leftOut === 0 || changes.partial_is_success) return { stopReason: 'done', tasks, outputs: [] }
-  const what = leftOut === 1 ? 'a file change was left out' : `${leftOut} file changes were left out`
-  const hint = 'With partial = true the others are applied. Set partial_is_success = true in [changes] to exit with 0.'
-  const error = new BatonError('CHANGES_FAILED', `${what}: the answer is not applied as a whole`, { hint })
-  return { stopReason: 'error', tasks, outputs: [], error, isFinal: true }
+  const isFailed = tasks.some(({ status }) => status === 'failed')
+  return { stopReason: isFailed ? 'error' : 'done', tasks, outputs: [] }
 }

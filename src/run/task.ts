@@ -1,12 +1,13 @@
 import type { Json } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
-import type { RunContext } from '../event/context.ts'
+import { emit, type RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import type { Spent } from '../event/meter.ts'
 import { type GivenAnswer, keepAnswer, type TaskAnswer } from './answer.ts'
+import { namesIn } from './apply-answer.ts'
 import { ask } from './ask.ts'
 import type { FileSet } from './files.ts'
 import { renderInstruction } from './instruction.ts'
@@ -27,8 +28,6 @@ export type TaskOutcome = {
         readonly content: string
         readonly value?: Json
         readonly spent: Spent
-        /** So many file changes of the answer were not applied, with `partial`; left out: all were. */
-        readonly leftOut?: number
       }
     | { readonly status: 'skipped'; readonly reason: string }
     /** `answer`: what the model said, where something failed after it. */
@@ -75,15 +74,8 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     round.target,
     context,
   )
-  const leftOut = answer.fileChanges.filter(({ success, declined }) => success === false && declined !== true).length
-  const done = {
-    status: 'done',
-    index,
-    label,
-    spent: answer.spent,
-    ...valueOf(answer),
-    ...(leftOut > 0 ? { leftOut } : {}),
-  } as const
+  tellLeftOut(answer, settings, context)
+  const done = { status: 'done', index, label, spent: answer.spent, ...valueOf(answer) } as const
   if (context.scope.dry !== undefined) return { ...done, content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
   return keepAnswer(
@@ -95,6 +87,14 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
       return { ...done, ...reread(content, answer, round.target), agentResult: after.agentResult ?? null }
     },
   )
+}
+
+/** A person may not have wanted a change; what did not fit was asked for. */
+function tellLeftOut({ fileChanges }: TaskAnswer, { base_dir, changes }: Settings, context: RunContext): void {
+  const leftOut = fileChanges.filter(({ success, declined }) => success === false && declined !== true)
+  if (leftOut.length === 0 || changes.partial_is_success) return
+  const name = namesIn(base_dir, context)
+  emit(context, { type: 'changes.left_out', paths: leftOut.map(({ file_path: path }) => name(String(path))) })
 }
 
 /** What `post_task` agents made of the answer; with `[output]` it must still fit. */

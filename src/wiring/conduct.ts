@@ -20,6 +20,7 @@ import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
 import { type Ending, endingEvent, exitCodeFor, failedEnding, type Waiting } from '../run/ending.ts'
 import { execute } from '../run/execute.ts'
+import { createLeftOut, type LeftOut } from '../run/left-out.ts'
 import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
@@ -104,6 +105,7 @@ interface Run {
   readonly builtInDir: string
   readonly finished: TaskOutcome[]
   readonly repeated: Repeated[]
+  readonly leftOut: LeftOut
   readonly onEffect: EffectParts['onEffect']
   readonly onOpen: (run: KeptRun) => void
   readonly onCallBefore: (call: Spent) => void
@@ -126,6 +128,8 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   bus.subscribe(listener)
   const tally = createTally()
   bus.subscribe(tally.add)
+  const leftOut = createLeftOut()
+  bus.subscribe(leftOut.add)
   const builtInDir = join(packageRoot(), 'agents')
   const meter = createMeter()
   const finished: TaskOutcome[] = []
@@ -144,7 +148,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     sendStart(plan, target, bus)
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
-    const parts = { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated }
+    const parts = { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated, leftOut }
     ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore })
   } catch (error) {
     if (!bus.hasSent()) sendStart(plan, undefined, bus)
@@ -214,11 +218,12 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     })
     if (replay === undefined) await checkModels()
     const context = await contextOf()
-    const ending = await execute(target, inputsOf(plan.invocation), {
+    const ended = await execute(target, inputsOf(plan.invocation), {
       context: reuse?.around(context, { journal, folder }) ?? context,
       finished,
       hide: (text) => mask.hide(text),
     })
+    const ending = run.leftOut.judge(ended)
     replay?.settle()
     const { toTokens } = createPathTokens(runFolders({ workspace: target.workspace, home }))
     recordEnd(journal, ending, { result: resultHash(ending, toTokens) })

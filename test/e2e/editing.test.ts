@@ -98,13 +98,45 @@ describe('the changes of an answer', () => {
     expect(read('src/a.js')).toBe(source)
     expect(read('docs/new.md')).toBe('# New\n')
     expect(stderr).toContain('failed   src/a.js: 1 of 1 hunks failed')
-    expect(stderr).toContain('error: a file change was left out: the answer is not applied as a whole\n')
+    expect(stderr).toContain('error: a file change was left out: src/a.js\n')
     // it would come to the same end
     expect(stderr).not.toContain('baton resume')
 
     rmSync(join(folder, 'docs/new.md'))
     const again = await run('ask.md', '-q', '-c', 'changes.partial_is_success=true')
     expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('failed   src/a.js')])
+  })
+
+  it.each([
+    ['a sub-agent', 'ask.md', { 'ask.md': front('sub_agents = [{ name = "edit.md", stage = "post" }]\n') }],
+    ['the agent that answers', 'ask.md', { 'ask.md': front('agent = "edit.md"\n') }],
+    ['what a script calls', 'ask.lua', { 'ask.lua': 'aip.agent.run("edit.md")\nreturn "fine"\n' }],
+  ])('are left out with partial by %s, and the run that called it ends with 1', async (_, target, files) => {
+    const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
+    const answer: ModelScript = ({ body }) => ({ text: /Edit it/.test(JSON.stringify(body)) ? wrong : 'Fine.' })
+    const edit = (more: string): string => front(`partial = true\n${more}`).replace('Greet in French', 'Edit it')
+    const { run, read } = await world({ 'src/a.js': source, ...files, 'edit.md': edit('') }, answer)
+    const { code, stderr } = await run(target, '-q')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('error: a file change was left out: src/a.js\n')])
+    expect(read('docs/new.md')).toBe('# New\n')
+
+    const success = edit('changes = { partial_is_success = true }\n')
+    const other = await world({ 'src/a.js': source, ...files, 'edit.md': success }, answer)
+    expect((await other.run(target, '-q')).code).toBe(0)
+  })
+
+  it('that were left out before a run was stopped are left out when it is resumed', async () => {
+    const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
+    const files = { 'ask.md': front('partial = true\ninput_concurrency = 1\n'), 'src/a.js': source }
+    const { run, server } = await world(files, (_, index) =>
+      index === 2 ? { status: 401, body: '{}' } : { text: index < 2 ? wrong : 'Fine.' },
+    )
+    const first = await run('ask.md', '-i', 'first', '-i', 'second')
+    expect(first.stderr).toContain('baton resume')
+    const count = server.requests.length
+    const second = await run('resume', 'last')
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('a file change was left out: src/a.js\n')])
+    expect(server.requests.length).toBe(count + 1)
   })
 
   it('are shown by --dry changes, with what scripts would change, and nothing is written', async () => {
