@@ -1,5 +1,6 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
+import type { ModelResult } from '../event/agent.ts'
 import type { Spent } from '../event/meter.ts'
 
 /** The answer of one task, before its `post_task` agents. Plain JSON. */
@@ -15,11 +16,15 @@ export interface TaskAnswer {
   readonly spent: Spent
 }
 
+/** What was said, and what was thought before; empty where the model does not show it. */
+export type Said = Pick<ModelResult, 'text' | 'reasoning'>
+
 /** `ai_response` of `post_task` agents. */
-export function responseOf(text: string, { model, usage, costUsd }: Spent): JsonObject {
+export function responseOf({ text, reasoning: thoughts }: Said, { model, usage, costUsd }: Spent): JsonObject {
   const { input, output, cached, reasoning } = usage
   return {
     content: text,
+    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
     ...(model === '' ? {} : { model_name: model }),
     usage: { prompt_tokens: input, completion_tokens: output, cached_tokens: cached, reasoning_tokens: reasoning },
     ...(costUsd === null ? {} : { price_usd: costUsd }),

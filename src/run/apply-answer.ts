@@ -16,7 +16,7 @@ import {
   type TransactionResult,
 } from '../tool/changes/transaction.ts'
 import { protectedNames } from '../tool/path-rules.ts'
-import { responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
+import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
 import {
   changedFiles,
   changesFailed,
@@ -59,7 +59,7 @@ export async function applyAnswer(
     // a longer conversation would only make the next answer shorter
     const isLast = round - remarks >= settings.changes.repair || isBroken(answer)
     const at = below(context, part('changes'), ...(round === 0 ? [] : [part('repair'), item(round)]))
-    const outcome = await applyText(answer.text, { ...editing, isPartial: settings.partial && isLast }, at)
+    const outcome = await applyText(answer, { ...editing, isPartial: settings.partial && isLast }, at)
     if (before !== undefined && isEmpty(outcome) && !before.isDoubtful && !isOnlyGone(before)) {
       // what came before is better than nothing
       const { partial: isPartial } = settings
@@ -142,8 +142,8 @@ export function namesIn(baseDir: string, { scope }: RunContext): (path: string) 
 
 /** What became of the changes of `answer`. */
 type Applied = (TransactionResult | PlannedChanges | Rejected) & {
-  readonly answer: string
-  /** What is left of it. */
+  readonly answer: Said
+  /** What is left of its text. */
   readonly text: string
   readonly baseDir: string
   /** All that it holds may be meant as an example. */
@@ -157,12 +157,12 @@ export function shownFiles(files: readonly LoadedFile[], { base_dir: baseDir }: 
 
 /** Carries out the changes a text holds, those that a person agrees to where one is to be asked; a dry run does not. */
 export async function applyText(
-  answer: string,
+  answer: Said,
   { settings, shown, isPartial = settings.partial }: Editing & { readonly isPartial?: boolean },
   context: RunContext,
 ): Promise<Applied> {
   const { base_dir: baseDir } = settings
-  const { directives, text } = readFileChanges(answer)
+  const { directives, text } = readFileChanges(answer.text)
   const protect = { paths: context.services.sources.executed(), names: protectedNames, whom: 'a model' }
   const held = narrow(context, { protect })
   const { made: isMade } = context.services.sources
@@ -209,5 +209,6 @@ export function answered(outcome: Applied, spent: Spent, context: RunContext): T
   }
   const diff = outcome.kind === 'planned' ? diffOf(outcome) : ''
   const text = diff === '' ? outcome.text : diff
-  return { text, response: responseOf(text, spent), fileChanges: outcome.items, spent }
+  const { reasoning } = outcome.answer
+  return { text, response: responseOf({ text, reasoning }, spent), fileChanges: outcome.items, spent }
 }

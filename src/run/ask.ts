@@ -97,7 +97,11 @@ async function useAgentAnswer(
     return plain
   }
   // what the agent saw of the files is its own business
-  const outcome = await applyText(fileChanges, { settings, shown: undefined }, below(context, part('changes')))
+  const outcome = await applyText(
+    { text: fileChanges, reasoning: '' },
+    { settings, shown: undefined },
+    below(context, part('changes')),
+  )
   if (
     (outcome.kind === 'applied' || outcome.kind === 'planned') &&
     outcome.items.length === 0 &&
@@ -134,7 +138,7 @@ export async function askAgent(question: AgentQuestion, context: RunContext): Pr
   )
   const { value, spent } = await services.meter.measure(scope.at, () => runNamed(request, question, context))
   const { text, fileChanges, others } = readAnswer(value, agent, context)
-  const response = { ...others, ...responseOf(text, spent) }
+  const response = { ...others, ...responseOf({ text, reasoning: '' }, spent) }
   return { text, response, spent, ...(fileChanges === undefined ? {} : { fileChanges }) }
 }
 

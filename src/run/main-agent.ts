@@ -99,7 +99,7 @@ async function useAnswer(
     if (writesFiles(settings, context)) return applyAnswer(result, { settings, shown, conversation }, context)
   }
   const spent = conversation.spent()
-  return { text: result.text, response: responseOf(result.text, spent), fileChanges: [], spent }
+  return { text: result.text, response: responseOf(result, spent), fileChanges: [], spent }
 }
 
 /** Whether the file changes of an answer are applied: the file wants it, and so does everybody who runs it. */

@@ -27,7 +27,8 @@ export async function repairAnswer(
     const read = readStructured(result.text, output)
     if (read.kind === 'ok') {
       const spent = conversation.spent()
-      return { text: read.text, value: read.value, response: responseOf(read.text, spent), fileChanges: [], spent }
+      const { text, value } = read
+      return { text, value, response: responseOf({ ...result, text }, spent), fileChanges: [], spent }
     }
     // a longer conversation would only make the next answer shorter
     if (result.end === 'max_tokens') {

@@ -94,7 +94,8 @@ function tellLeftOut({ fileChanges }: TaskAnswer, { base_dir, changes }: Setting
   const leftOut = fileChanges.filter(({ success, declined }) => success === false && declined !== true)
   if (leftOut.length === 0 || changes.partial_is_success) return
   const name = namesIn(base_dir, context)
-  emit(context, { type: 'changes.left_out', paths: leftOut.map(({ file_path: path }) => name(String(path))) })
+  const paths = leftOut.map(({ file_path: path }) => name(typeof path === 'string' ? path : 'unknown'))
+  emit(context, { type: 'changes.left_out', paths })
 }
 
 /** What `post_task` agents made of the answer; with `[output]` it must still fit. */

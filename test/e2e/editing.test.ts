@@ -125,6 +125,22 @@ describe('the changes of an answer', () => {
     expect((await other.run(target, '-q')).code).toBe(0)
   })
 
+  it.each([
+    ['a plain answer', '', 'Bonjour.'],
+    ['file changes', 'write_mode = true\n', patch],
+    ['an answer of [output]', 'output = { schema = { type = "object" } }\n', '{"text":"Bonjour."}'],
+  ])('and what the model thought before %s reaches post_task agents', async (_, keys, text) => {
+    const files = {
+      'ask.md': `+++\nmodel = "m"\ncontext_globs = ["src/*"]\nsub_agents = [{ name = "think.lua", stage = "post_task" }]\n${keys}+++\nGreet.\n`,
+      'think.lua': 'aip.file.save("thought.txt", input.ai_response.reasoning_content)',
+      'src/a.js': source,
+    }
+    const { run, read } = await world(files, [{ reasoning: ['They are', ' French.'], text }])
+    const { code, stderr } = await run('ask.md', '-q')
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')])
+    expect(read('thought.txt')).toBe('They are French.')
+  })
+
   it('that were left out before a run was stopped are left out when it is resumed', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const files = { 'ask.md': front('partial = true\ninput_concurrency = 1\n'), 'src/a.js': source }
