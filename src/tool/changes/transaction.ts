@@ -3,7 +3,7 @@ import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
 import { item, part } from '../../event/place.ts'
-import type { RunContext } from '../../event/context.ts'
+import { emit, type RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { type Directive, relativeTo } from './directive.ts'
@@ -12,7 +12,15 @@ import { createNearest } from './nearest.ts'
 import { type ShownChange, showSteps } from './preview.ts'
 import { type ChangeSpace, diskSpace, performStep } from './space.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
-import { type Before, beforeAction, measureSnapshot, type SnapshotSize, undoAction } from './undo.ts'
+import {
+  type Before,
+  beforeAction,
+  type Begun,
+  isAsBefore,
+  measureSnapshot,
+  type SnapshotSize,
+  undoAction,
+} from './undo.ts'
 
 /**
  * Carries out directives one after the other below a base folder (absolute), each against the files as they then are.
@@ -100,11 +108,22 @@ export function applyTransaction(
   const directives = relativeTo(options.baseDir, asked)
   const plan = observedPlan(directives, call, () => planTransaction(directives, options, context))
   if (plan.kind !== 'ready') return plan
-  const result = perform(directives, plan.steps, call)
+  const { result, left } = perform(directives, plan.steps, call)
   if (result.kind === 'applied') for (const step of plan.steps) warnOf(step, context, options.baseDir)
+  if (result.kind !== 'rolled_back') return result
+  // what is still added to a file would be added once more
+  if (left.some(({ action, before }) => action.op === 'append' && !isAsBefore(before))) return result
   // what failed in a process that is gone may succeed now
-  const isPast = result.kind === 'rolled_back' && context.services.effects.again(at)
-  return isPast ? applyTransaction(asked, options, call) : result
+  if (!context.services.effects.again(at)) return result
+  if (result.notRestored.length > 0) {
+    emit(context, {
+      type: 'warning',
+      message: `what an answer changed was not put back everywhere: ${result.notRestored.join('; ')}`,
+      hint: 'The changes of the answer are made again, on top of what is there now.',
+      urgent: true,
+    })
+  }
+  return applyTransaction(asked, options, call)
 }
 
 function observedPlan<T>(directives: readonly Directive[], { context, at }: FileCall, plan: () => T): T {
@@ -255,34 +274,51 @@ function reports(steps: readonly ChangeStep[], reason: string): readonly FileCha
   return steps.map(({ item }) => reportOf(item.isSuccess ? { ...item, isSuccess: false, error: reason } : item))
 }
 
-function perform(directives: readonly Directive[], steps: readonly ChangeStep[], call: FileCall): TransactionResult {
-  const done: Before[] = []
+interface Performed {
+  readonly result: Extract<TransactionResult, { readonly kind: 'applied' | 'rolled_back' }>
+  /** What could not be put back. */
+  readonly left: readonly Begun[]
+}
+
+function perform(directives: readonly Directive[], steps: readonly ChangeStep[], call: FileCall): Performed {
+  const done: Begun[] = []
   for (const [index, { action }] of steps.entries()) {
     const directive = directives[index]
     if (action === undefined || directive === undefined) continue
+    const at = [...call.at, item(index)]
+    let before: Before | undefined
     try {
-      const at = [...call.at, item(index)]
       const asked = { name: 'file_before', args: [action.op, directive.filePath] }
-      done.push(call.context.services.effects.observe([...at, part('before')], asked, () => beforeAction(action)))
+      before = call.context.services.effects.observe([...at, part('before')], asked, () => beforeAction(action))
       performStep(action, { context: call.context, at })
+      done.push({ action, before, isDone: true })
     } catch (error) {
       const failure = errorItem(directive, error)
-      const notRestored = rollBack(done, call)
+      const begun = before === undefined ? done : [...done, { action, before, isDone: false }]
+      const { left, notRestored } = rollBack(begun, call)
       const failed = steps.map((step, number) => (number === index ? { item: failure } : step))
       const items = reports(failed, 'undone, because another change of the answer failed')
-      return { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }
+      return { result: { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }, left }
     }
   }
-  return { kind: 'applied', items: steps.map(({ item: one }) => reportOf(one)) }
+  return { result: { kind: 'applied', items: steps.map(({ item: one }) => reportOf(one)) }, left: [] }
 }
 
 /** Undoes from the last to the first; the place of each is its number from the start. */
-function rollBack(done: readonly Before[], { context, at }: FileCall): readonly string[] {
+function rollBack(
+  all: readonly Begun[],
+  { context, at }: FileCall,
+): { readonly left: readonly Begun[]; readonly notRestored: readonly string[] } {
   context.services.effects.undo(at)
-  return done
-    .map((before, index) => ({ before, place: [...at, part('undo'), item(index)] }))
+  const undone = all
+    .map((begun, index) => ({ begun, place: [...at, part('undo'), item(index)] }))
     .toReversed()
-    .flatMap(({ before, place }) => undoAction(before, { context, at: place }))
+    .map(({ begun, place }) => ({ begun, problems: undoAction(begun, { context, at: place }) }))
+  return {
+    left: undone.flatMap(({ begun, problems }) => (problems.length > 0 ? [begun] : [])),
+    // of several changes of one file each says the same
+    notRestored: [...new Set(undone.flatMap(({ problems }) => problems))],
+  }
 }
 
 /** What became of one change of an answer: with more than scripts of `aip.udiffx` get. */

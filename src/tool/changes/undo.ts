@@ -1,9 +1,13 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { compareBytes } from '../../base/byte-order.ts'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
+import { sha256 } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
+import { type RunContext, withServices } from '../../event/context.ts'
 import { item, part } from '../../event/place.ts'
-import { entryStatus } from '../file-hash.ts'
+import { entryStatus, startHash } from '../file-hash.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { orUnreadable } from '../workspace-reads.ts'
 import { type ChangeAction, performStep, type UndoStep } from './space.ts'
@@ -16,13 +20,27 @@ export interface Before {
   /** Folders above it that are missing, the deepest first. */
   readonly missingFolders: readonly string[]
   readonly movedFrom?: string
+  /** Of a copy or move: the hash of what it puts there. Left out when it cannot be read, and by earlier versions. */
+  readonly source?: string
 }
 
 /** Looks at what an action is about to change. @throws BatonError FILE_FAILED */
 export function beforeAction(action: ChangeAction): Before {
   const path = action.op === 'delete' ? entryPath(action.path) : realPath(action.path)
   const before = { path, present: takeSnapshot(path), missingFolders: missingAbove(path) }
-  return action.op === 'move' ? { ...before, movedFrom: entryPath(action.from) } : before
+  if (action.op !== 'move' && action.op !== 'copy') return before
+  const from = action.op === 'move' ? entryPath(action.from) : realPath(action.from)
+  const copied = { ...before, ...defined({ source: hashIfReadable(from) }) }
+  return action.op === 'move' ? { ...copied, movedFrom: from } : copied
+}
+
+/** What cannot be read can be moved all the same. */
+function hashIfReadable(path: string): string | undefined {
+  try {
+    return hashAt(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** The path of the entry itself, when it is a link: only the folders on the way to it are resolved. */
@@ -35,11 +53,20 @@ function missingAbove(path: string): readonly string[] {
   return existsSync(folder) || folder === path ? [] : [folder, ...missingAbove(folder)]
 }
 
+/** An action that was begun, and how its files were before. */
+export interface Begun {
+  readonly action: ChangeAction
+  readonly before: Before
+  /** Whether all of it was done. */
+  readonly isDone: boolean
+}
+
 /**
- * Makes the files what they were before one action, whether it was done, done in part or not at all. What it finds is
+ * Makes the files what they were before one action, whether it was done, done in part or not at all: where they are as it
+ * leaves them, for what somebody else has changed since stays. What it finds is
  * an observation, each step a file effect, both below the place of the call. Gives what could not be put back, in words.
  */
-export function undoAction(before: Before, { context, at }: FileCall): readonly string[] {
+export function undoAction(begun: Begun, { context, at }: FileCall): readonly string[] {
   const failures: string[] = []
   const attempt = (work: () => void): void => {
     try {
@@ -49,16 +76,117 @@ export function undoAction(before: Before, { context, at }: FileCall): readonly 
       failures.push(error.message)
     }
   }
+  const path = displayPath(context.scope.folders.workspace, begun.before.path)
+  const refuse = (): never => {
+    throw new BatonError('FILE_FAILED', `${path} has changed since, and is left as it is`)
+  }
   attempt(() => {
-    const path = displayPath(context.scope.folders.workspace, before.path)
-    const steps = context.services.effects.observe([...at, part('plan')], { name: 'file_undo', args: [path] }, () =>
-      undoSteps(before),
-    )
+    const steps = context.services.effects.observe([...at, part('plan')], { name: 'file_undo', args: [path] }, () => {
+      if (isAsLeft(takeSnapshot(begun.before.path), begun)) return undoSteps(begun.before)
+      // a file is written whole or not at all: what stands there is nothing of it
+      return begun.isDone || (begun.action.op !== 'write' && begun.action.op !== 'copy') ? refuse() : []
+    })
     for (const [index, step] of steps.entries()) {
-      attempt(() => performStep(step, { context, at: [...at, item(index)] }))
+      // an earlier process may have planned it: what it does is done only to what it was planned for
+      const checked = checkedBy(() => mayTake(step, steps[index - 1], begun) || refuse(), context)
+      attempt(() => performStep(step, { context: checked, at: [...at, item(index)] }))
     }
   })
   return failures
+}
+
+/** Whether the files of an action are as they were before it. */
+export function isAsBefore({ path, present, movedFrom }: Before): boolean {
+  return (
+    equalSnapshots(takeSnapshot(path), present) && (movedFrom === undefined || entryStatus(movedFrom) !== undefined)
+  )
+}
+
+/** A context whose file changes are made only after a check, which what a record answers does not need. */
+function checkedBy(check: () => void, context: RunContext): RunContext {
+  const { effects } = context.services
+  const changeFile: typeof effects.changeFile = (at, asked, plan, permit) =>
+    effects.changeFile(
+      at,
+      asked,
+      (allow) => {
+        check()
+        return plan(allow)
+      },
+      permit,
+    )
+  return withServices(context, { effects: { ...effects, changeFile } })
+}
+
+/** Whether what stands at the path of a step is what the step before it, or the action that is undone, has left there. */
+function mayTake(step: UndoStep, last: UndoStep | undefined, begun: Begun): boolean {
+  if (step.op === 'chmod' || step.op === 'rmdir' || step.op === 'mkdir') return true
+  const { path } = begun.before
+  if (step.op === 'move' && entryStatus(step.path) !== undefined) return false
+  const target = step.op === 'move' ? step.from : step.path
+  const isCleared = target !== path || last?.path === path || (last?.op === 'move' && last.from === path)
+  const now = takeSnapshot(target)
+  return now.kind === 'absent' ? isCleared || isAsLeft(now, begun) : target === path && isAsLeft(now, begun)
+}
+
+/** Whether what stands at the path of an action is what it found there, what it leaves there, or something between. */
+function isAsLeft(now: Snapshot, { action, before: { present, source } }: Begun): boolean {
+  if (equalContents(now, present)) return true
+  switch (action.op) {
+    case 'write':
+      return now.kind === 'file' && Buffer.from(action.content).equals(now.content)
+    case 'append': {
+      const base = present.kind === 'file' ? present.content : new Uint8Array()
+      const whole = Buffer.concat([base, Buffer.from(action.added)])
+      const isLonger = now.kind === 'file' && now.content.length >= base.length
+      return isLonger && whole.subarray(0, now.content.length).equals(now.content)
+    }
+    case 'delete':
+      return isPartOf(now, present)
+    case 'copy':
+    case 'move':
+      return source === undefined || snapshotHash(now) === source
+  }
+}
+
+/** Whether nothing stands there that did not stand there before. */
+function isPartOf(now: Snapshot, before: Snapshot): boolean {
+  if (now.kind !== 'folder' || before.kind !== 'folder') return now.kind === 'absent' || equalContents(now, before)
+  const there = new Map(before.entries.map(({ name, entry }) => [name, entry]))
+  return now.entries.every(({ name, entry }) => isPartOf(entry, there.get(name) ?? { kind: 'absent' }))
+}
+
+/** Whatever the permission bits. */
+function equalContents(one: Snapshot, other: Snapshot): boolean {
+  return one.kind === other.kind && (one.kind === 'absent' || snapshotHash(one) === snapshotHash(other))
+}
+
+/** Says what stands at a path, whatever the permission bits. */
+function snapshotHash(snapshot: Snapshot): string {
+  switch (snapshot.kind) {
+    case 'absent':
+      return 'absent'
+    case 'file':
+      return `file ${sha256(snapshot.content)}`
+    case 'link':
+      return `link ${snapshot.to}`
+    case 'folder':
+      return folderHash(snapshot.entries.map(({ name, entry }) => [name, snapshotHash(entry)]))
+  }
+}
+
+/** The same of what stands at a path now, without holding it in memory. */
+function hashAt(path: string): string {
+  const status = entryStatus(path)
+  if (status === undefined) return 'absent'
+  if (status.isSymbolicLink()) return `link ${readlinkSync(path)}`
+  if (status.isFile()) return `file ${startHash(path)}`
+  if (!status.isDirectory()) throw notKept(path)
+  return folderHash(readdirSync(path).map((name) => [name, hashAt(join(path, name))]))
+}
+
+function folderHash(entries: readonly (readonly [name: string, hash: string])[]): string {
+  return `folder ${sha256(JSON.stringify(entries.toSorted(([one], [other]) => compareBytes(one, other))))}`
 }
 
 function undoSteps(before: Before): readonly UndoStep[] {

@@ -1,6 +1,6 @@
-import { mkdirSync, rmdirSync } from 'node:fs'
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
 import { applyTransaction, type TransactionResult } from '../../../src/tool/changes/transaction.ts'
@@ -128,3 +128,76 @@ async function tryKilled(first: number, second: number): Promise<'killed' | 'not
   expect([first, second, readTree(root)]).toEqual([first, second, done])
   return second !== Infinity && outcome !== 'killed' ? 'not killed' : 'killed'
 }
+
+describe('a file that somebody changes between the kill and the resume', () => {
+  /** Kills a process that rolls back after each number of records, and lets a person change a file before the next one. */
+  async function tryChanged(lives: number, path: string, text: string) {
+    const root = makeTree(tree)
+    const records: JournalRecord[] = []
+    if ((await applyBlocked(root, records, lives)) !== 'killed') return undefined
+    unblock(root)
+    const isRollingBack = records.some(({ k }) => k === 'undo')
+    const before = readTree(root)
+    writeFileSync(join(root, path), text)
+    const { context, uncertain } = await resumedProcess(root, records)
+    if (uncertain.length > 0) return { isRollingBack, isAsked: true }
+    const warnings: string[] = []
+    const services = {
+      ...context.services,
+      events: (_: unknown, event: { type: string; message?: string }) =>
+        event.type === 'warning' && warnings.push(event.message ?? ''),
+    }
+    const result = applyTransaction(
+      directives,
+      { baseDir: root, partial: false, shown: undefined },
+      { context: { ...context, services } as typeof context, at: placeAt('task/0/changes') },
+    )
+    return { isRollingBack, isAsked: false, result, before, after: readTree(root), warnings }
+  }
+
+  it('is left as it is, and named: nobody gets earlier content back over it', async () => {
+    let found = 0
+    for (let lives = 1; ; lives += 1) {
+      const tried = await tryChanged(lives, 'a.txt', 'by a person\n')
+      if (tried === undefined) break
+      if (!tried.isRollingBack || tried.isAsked) continue
+      found += 1
+      expect([lives, tried.after?.['a.txt']]).toEqual([lives, 'by a person\n'])
+      // a patch that does not fit any more, or a set that was not made again: never a success without its edits
+      expect([lives, tried.result?.kind]).toEqual([lives, expect.stringMatching(/^(?:refused|rolled_back)$/)])
+    }
+    expect(found).toBeGreaterThan(5)
+  })
+
+  it('is not added to twice: what was added stays where it was', async () => {
+    let left = 0
+    for (let lives = 1; ; lives += 1) {
+      const tried = await tryChanged(lives, 'log', '1\n2\n3\n')
+      if (tried === undefined) break
+      if (!tried.isRollingBack || tried.isAsked || tried.before?.['log'] !== '1\n2\n') continue
+      left += 1
+      expect([lives, tried.after?.['log']]).toEqual([lives, '1\n2\n3\n'])
+      expect([lives, tried.result]).toEqual([
+        lives,
+        expect.objectContaining({
+          kind: 'rolled_back',
+          notRestored: [expect.stringContaining('log has changed since')],
+        }),
+      ])
+    }
+    expect(left).toBeGreaterThan(0)
+  })
+
+  it('is made again on top of what it holds where that fits, with a warning', async () => {
+    const text = 'one\nand more by a person\n'
+    let warned = 0
+    for (let lives = 1; ; lives += 1) {
+      const tried = await tryChanged(lives, 'a.txt', text)
+      if (tried === undefined) break
+      if (!tried.isRollingBack || tried.isAsked) continue
+      expect([lives, tried.after?.['a.txt']]).toEqual([lives, 'two\nand more by a person\n'])
+      if (tried.warnings?.some((message) => message.includes('a.txt has changed since')) === true) warned += 1
+    }
+    expect(warned).toBeGreaterThan(0)
+  })
+})
