@@ -55,7 +55,7 @@ async function fuzz(names) {
   const chosen = (await fuzzedParsers())
     .map(({ name }) => name)
     .filter((name) => names.every((part) => name.includes(part)))
-  const [seed, count] = [values.seed ?? '1', values.count ?? '1000000']
+  const [seed, count] = [String(values.seed ?? 1), String(values.count ?? 1_000_000)]
   const main = join(import.meta.dirname, '../test/attack/fuzz/main.mjs')
   write(`seed ${seed}\n${row('parser', 'inputs', 'failures', 'slowest', 'memory', 'seconds')}`)
   let failed = 0
