@@ -13,7 +13,13 @@ export type Action =
     }
   /** A program by its name; `caller` is the function that starts it, for messages. */
   | { readonly kind: 'command'; readonly program: string; readonly caller: string }
-  | { readonly kind: 'connect'; readonly url: string; readonly caller: string }
+  | {
+      readonly kind: 'connect'
+      readonly url: string
+      readonly caller: string
+      /** The host turned out to be this machine or in a private network: it must have been named as it is. */
+      readonly isPrivate?: true
+    }
   /** `label` is the model as people know it, for example `openai::gpt-5-mini`. */
   | { readonly kind: 'model'; readonly model: string; readonly label: string }
 
