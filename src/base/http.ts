@@ -219,7 +219,8 @@ function redirected({ body, ...request }: HttpRequest, status: number, url: URL)
   if (isSameHost && url.username === '')
     Object.assign(url, { username: request.url.username, password: request.url.password })
   const becomesGet = status === 303 || (status <= 302 && request.method === 'POST')
-  if (becomesGet) return { ...request, url, method: 'GET', headers: headers.filter(([name]) => !/^content-/i.test(name)) }
+  if (becomesGet)
+    return { ...request, url, method: 'GET', headers: headers.filter(([name]) => !/^content-/i.test(name)) }
   if (body === undefined) return { ...request, url, headers }
   if (!isSameHost) throw new Error(`it redirects to ${url.host} with the body, which is not sent to another host`)
   return { ...request, url, headers, body }

@@ -16,7 +16,8 @@ describe('isPrivateAddress', () => {
   })
 
   it('lets all others be', () => {
-    const all = '1.1.1.1 93.184.216.34 172.32.0.1 100.128.0.1 2606:4700::1111 ::ffff:8.8.8.8 64:ff9b::808:808 2002:808:808::1'
+    const all =
+      '1.1.1.1 93.184.216.34 172.32.0.1 100.128.0.1 2606:4700::1111 ::ffff:8.8.8.8 64:ff9b::808:808 2002:808:808::1'
     expect(all.split(' ').filter(isPrivateAddress)).toEqual([])
   })
 

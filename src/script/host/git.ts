@@ -62,7 +62,16 @@ function restorable(call: HostCall): string {
     : call.shown(allowedEntry(file, asking))
 }
 
-const listChanged = ['diff', '--name-only', '--no-ext-diff', '--no-textconv', '--ignore-submodules', '--relative', '-z', '--']
+const listChanged = [
+  'diff',
+  '--name-only',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--ignore-submodules',
+  '--relative',
+  '-z',
+  '--',
+]
 const noOutput: { readonly files: readonly string[]; readonly stdout: string } = { files: [], stdout: '' }
 
 const pathsOf = (list: string): readonly string[] => list.split('\0').filter((path) => path !== '')
