@@ -8,6 +8,8 @@ export type Action =
       readonly kind: 'read' | 'write' | 'delete'
       readonly path: string
       readonly named: string
+      /** The same for messages where the workspace is not known: from the workspace. Left out: `named`. */
+      readonly shown?: string
       /** What would change, as a unified diff: for whom is asked. */
       readonly diff?: string
     }
