@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { aip } from './aip.mjs'
 import { changes } from './changes.mjs'
 import { check } from './check.mjs'
+import { context } from './context.mjs'
 import { durable } from './durable.mjs'
 import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
@@ -18,7 +19,22 @@ import { streams } from './streams.mjs'
 import { turns } from './turns.mjs'
 import { watch } from './watch.mjs'
 
-const benchmarks = { start, inputs, streams, lua, cpu, aip, changes, watch, check, durable, turns, resume, runs }
+const benchmarks = {
+  start,
+  inputs,
+  context,
+  streams,
+  lua,
+  cpu,
+  aip,
+  changes,
+  watch,
+  check,
+  durable,
+  turns,
+  resume,
+  runs,
+}
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')
 const command = join(dist, 'bin/baton.js')

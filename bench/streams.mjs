@@ -61,7 +61,7 @@ export async function streams({ command, folder, small }) {
   }
 }
 
-function startServer() {
+export function startServer() {
   const child = fork(join(import.meta.dirname, 'stream-server.mjs'), { stdio: 'inherit' })
   const gone = new AbortController()
   child.once('exit', () => gone.abort(new Error('the server of the streams has ended')))

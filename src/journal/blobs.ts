@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { jsonChunks } from '../base/json-pieces.ts'
 import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
@@ -26,8 +27,8 @@ export function blobFolder(runFolder: string): string {
   return join(runFolder, 'blobs')
 }
 
-/** Writes the JSON of large values. Throws the system error when the disk refuses. */
-export type BlobWriter = (json: string) => BlobReference
+/** Writes the JSON of a large value, whose text is never made as a whole. Throws the system error when the disk refuses. */
+export type BlobWriter = (value: Json) => BlobReference
 
 /**
  * Each distinct value is written once per writer: temporary file, rename; the syncs of both are due before the next
@@ -37,14 +38,13 @@ export type BlobWriter = (json: string) => BlobReference
 export function createBlobWriter(runFolder: string, files: FilePort, pending: PendingSyncs): BlobWriter {
   const folder = blobFolder(runFolder)
   const written = new Set<string>()
-  return (json) => {
-    const bytes = Buffer.from(json)
-    const hash = sha256(bytes)
-    const reference = { $blob: hash, bytes: bytes.length }
+  return (value) => {
+    const reference = referenceTo(value)
+    const { $blob: hash } = reference
     if (written.has(hash)) return reference
     if (written.size === 0) pending.makeFolder(folder)
     const file = join(folder, hash)
-    writeBlob(files, file, bytes)
+    putInPlace(files, file, (write) => jsonChunks(value, 'as written', write))
     pending.file(file)
     pending.folder(folder)
     written.add(hash)
@@ -52,12 +52,27 @@ export function createBlobWriter(runFolder: string, files: FilePort, pending: Pe
   }
 }
 
+/** By a pass of its own: most values that are written again are large, and hashing them costs less than a file. */
+function referenceTo(value: Json): BlobReference {
+  const hash = createHash('sha256')
+  let bytes = 0
+  jsonChunks(value, 'as written', (chunk) => {
+    hash.update(chunk)
+    bytes += chunk.length
+  })
+  return { $blob: hash.digest('hex'), bytes }
+}
+
 /** Puts a whole file in place. */
 export function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
+  putInPlace(files, file, (write) => write(bytes))
+}
+
+function putInPlace(files: FilePort, file: string, fill: (write: (bytes: Uint8Array) => void) => void): void {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
   const descriptor = files.create(temporary)
   try {
-    writeAll(files, descriptor, bytes)
+    fill((bytes) => writeAll(files, descriptor, bytes))
   } finally {
     files.close(descriptor)
   }

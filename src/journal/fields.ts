@@ -1,4 +1,5 @@
 import { maxInlineBytes, type BlobWriter } from './blobs.ts'
+import { isLongJson } from '../base/json-pieces.ts'
 import type { Entry, RecordHead } from './record.ts'
 import { encodeValue, type TextMap } from './value.ts'
 
@@ -39,10 +40,12 @@ export function encodeFields(entry: Entry, { mask, writeBlob }: FieldOptions): F
   const present = Object.entries(entry).filter(([, value]) => value !== undefined)
   return present.map(([name, value]) => {
     if (structural.has(name)) return [name, JSON.stringify(value)]
-    const json = JSON.stringify(encodeValue(value, mask))
+    const encoded = encodeValue(value, mask)
     // the place stays, however long: indexes are built from it
-    if (writeBlob === undefined || name === 'p' || !isLarge(json)) return [name, json]
-    return [name, JSON.stringify(writeBlob(json))]
+    const mayBeBlob = writeBlob !== undefined && name !== 'p'
+    if (mayBeBlob && isLongJson(encoded, maxInlineBytes)) return [name, JSON.stringify(writeBlob(encoded))]
+    const json = JSON.stringify(encoded)
+    return [name, mayBeBlob && isLarge(json) ? JSON.stringify(writeBlob(encoded)) : json]
   })
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
 import { attempt } from './attempt.ts'
 import { type BlobReference, createBlobWriter } from './blobs.ts'
 import { edgesOf } from './edges.ts'
@@ -106,7 +107,7 @@ function createRunJournal(epoch: number, file: LineFile, { folder, files, pendin
     return { number, line: encodeLine(recordJson({ e: epoch, n: number, t: now().getTime() }, fields)) }
   }
 
-  const blobOrFailure = (json: string): BlobReference => orFailure(() => writeBlob(json))
+  const blobOrFailure = (value: Json): BlobReference => orFailure(() => writeBlob(value))
 
   /** What cannot be kept ends the run as what cannot be recorded does. */
   function orFailure<T>(write: () => T): T {

@@ -1,6 +1,7 @@
 import { OpenAI } from 'openai'
 import { longestTimer } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
+import { isLongJson, jsonChunks } from '../base/json-pieces.ts'
 import type { Quirks, WireFormat } from './wire/format.ts'
 import { readAnswer, readErrorText } from './answer.ts'
 import { readBaseUrl } from './base-url.ts'
@@ -61,7 +62,7 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     signal.throwIfAborted()
     const call = openCall(signal, timeouts)
-    const body = Buffer.from(JSON.stringify(format.body(request, quirks)))
+    const body = bodyBytes(format.body(request, quirks))
     calls.set(body, call)
     let answering = false
     try {
@@ -84,6 +85,17 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
   }
 
   return { name, stream, unsent: (request) => unsentSettings(request, (one) => format.body(one, quirks)) }
+}
+
+/** Characters from which on a body is not made as one text. */
+const longBody = 256 * 1024
+
+/** The bytes of a body. Of a long one there is one copy, outside of the heap, of which `fetch` makes no other. */
+function bodyBytes(body: JsonObject): Uint8Array<ArrayBuffer> | Blob {
+  if (!isLongJson(body, longBody)) return Buffer.from(JSON.stringify(body))
+  const parts: Blob[] = []
+  jsonChunks(body, 'as written', (chunk) => void parts.push(new Blob([chunk])))
+  return new Blob(parts)
 }
 
 /**

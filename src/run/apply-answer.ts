@@ -96,7 +96,7 @@ async function repair(
   const present = loadFiles(changedFiles(outcome), settings, context)
   const seen = new Set([...(editing.shown?.keys() ?? [])].map(realPath))
   const wasShown = (path: string): boolean => seen.has(realPath(join(settings.base_dir, path)))
-  const shown = new Map([...(editing.shown ?? []), ...shownFiles(present, settings)])
+  const shown = new Map([...(editing.shown ?? []), ...present.map((file) => shownFile(file, settings))])
   for (const path of goneFiles(outcome)) {
     for (const name of namesOf(join(settings.base_dir, path), shown)) shown.delete(name)
   }
@@ -151,8 +151,8 @@ type Applied = (TransactionResult | PlannedChanges | Rejected) & {
 }
 
 /** Hashes of files as a model is shown them, by absolute path. */
-export function shownFiles(files: readonly LoadedFile[], { base_dir: baseDir }: Settings): ReadonlyMap<string, string> {
-  return new Map(files.map(({ path, content }) => [join(baseDir, path), sha256(content)]))
+export function shownFile({ path, content }: LoadedFile, { base_dir: baseDir }: Settings): readonly [string, string] {
+  return [join(baseDir, path), sha256(content)]
 }
 
 /** Carries out the changes a text holds, those that a person agrees to where one is to be asked; a dry run does not. */

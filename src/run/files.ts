@@ -150,11 +150,18 @@ export function allowanceOf({ max_files_size_kb: limit }: Settings): Allowance {
 }
 
 /** `loadFiles` in steps, one for each file. */
-export function* loadSteps(
+export function* loadSteps(paths: readonly string[], loading: Loading): Steps<readonly LoadedFile[]> {
+  const loaded: LoadedFile[] = []
+  yield* readSteps(paths, loading, (file) => void loaded.push(file))
+  return loaded
+}
+
+/** The same without keeping what was read, which `take` gets. */
+export function* readSteps(
   paths: readonly string[],
   { settings: { base_dir: baseDir }, context, allowance }: Loading,
-): Steps<readonly LoadedFile[]> {
-  const loaded: LoadedFile[] = []
+  take: (file: LoadedFile) => void,
+): Steps<void> {
   const left: { [reason: string]: string[] } = {}
   for (const path of paths) {
     yield
@@ -167,13 +174,12 @@ export function* loadSteps(
     if (typeof read === 'string') {
       allowance?.take(path, Buffer.byteLength(read))
       context.services.reads?.file(file, read)
-      loaded.push({ path, content: read })
+      take({ path, content: read })
     } else (left[read.missing] ??= []).push(path)
   }
   for (const [reason, files] of Object.entries(left)) {
     emit(context, { type: 'warning', message: `left out of the prompt, ${reason}: ${files.join(', ')}` })
   }
-  return loaded
 }
 
 /** Why there is no text; plain JSON, because it is recorded. */

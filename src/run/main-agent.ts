@@ -10,9 +10,9 @@ import { part } from '../event/place.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
-import { applyAnswer, type Editing, shownFiles } from './apply-answer.ts'
-import { allowanceOf, checkSize, type FileRef, type FileSet, loadSteps } from './files.ts'
-import { buildMessages, type LoadedFile, showMessages } from './messages.ts'
+import { applyAnswer, type Editing, shownFile } from './apply-answer.ts'
+import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps } from './files.ts'
+import { buildMessages, type Material, showFiles, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
 import { repairAnswer } from './structured-answer.ts'
@@ -67,9 +67,9 @@ export async function askMain(question: Question, context: RunContext): Promise<
 
 /** The messages of the request, and what they show. The files are not kept besides: they may be large. */
 async function promptOf(question: Question, context: RunContext): Promise<Prompt> {
-  const files = await readFiles(question, below(context, part('ask')))
+  const { shown, ...material } = await readFiles(question, below(context, part('ask')))
   const messages = buildMessages({
-    ...files,
+    ...material,
     structure: question.files.structure,
     stdin: question.stdin,
     input: question.inputText,
@@ -77,7 +77,7 @@ async function promptOf(question: Question, context: RunContext): Promise<Prompt
     rules: rulesOf(question, context),
     isRepeated: question.plan.count > 1,
   })
-  return { messages, shown: shownFiles([...files.knowledge, ...files.context, ...files.working], question.settings) }
+  return { messages, shown }
 }
 
 interface Prompt {
@@ -113,29 +113,41 @@ function rulesOf({ settings, output }: Question, context: RunContext): readonly 
   return writesFiles(settings, context) ? [changesInstruction(settings.file_content_mode)] : []
 }
 
-type Material = { readonly [kind in 'knowledge' | 'context' | 'working']: readonly LoadedFile[] }
-
 /** A file that is worked on is not shown a second time as context. */
-async function readFiles({ plan, settings, files, stdin }: Question, at: RunContext): Promise<Material> {
-  const working = pathsOf(plan.working)
-  const worked = new Set(working)
+async function readFiles(
+  { plan, settings, files, stdin }: Question,
+  at: RunContext,
+): Promise<Material & Pick<Prompt, 'shown'>> {
+  const worked = new Set(plan.working.map(({ path }) => path))
   const contextRefs = files.context.filter(({ path }) => !worked.has(path))
   const piped = stdin === undefined ? [] : [{ path: 'stdin', size: Buffer.byteLength(stdin) }]
   checkSize([...files.knowledge, ...contextRefs, ...plan.working, ...piped], settings)
   const allowance = allowanceOf(settings)
   for (const { path, size } of piped) allowance.take(path, size)
-  const load = async (kind: keyof Material, paths: readonly string[]): Promise<readonly LoadedFile[]> =>
-    finishInTurns(loadSteps(paths, { settings, context: below(at, part(kind)), allowance }), at.services.signal)
-  const shown = await load('working', working)
-  if (working.length > 0 && shown.length === 0) {
-    throw new BatonError('FILE_FAILED', `nothing is left to work on: ${working.join(', ')} cannot be shown`, {
+  const shown = new Map<string, string>()
+
+  async function show(kind: keyof Material, refs: readonly FileRef[]): Promise<string> {
+    const showing = showFiles(kind, refs)
+    const steps = readSteps(pathsOf(refs), { settings, context: below(at, part(kind)), allowance }, (file) => {
+      shown.set(...shownFile(file, settings))
+      showing.add(file)
+    })
+    await finishInTurns(steps, at.services.signal)
+    return showing.text()
+  }
+
+  const working = await show('working', plan.working)
+  if (plan.working.length > 0 && working === '') {
+    const paths = pathsOf(plan.working).join(', ')
+    throw new BatonError('FILE_FAILED', `nothing is left to work on: ${paths} cannot be shown`, {
       hint: 'Another task may have removed it; narrow working_globs.',
     })
   }
   return {
-    knowledge: await load('knowledge', pathsOf(files.knowledge)),
-    context: await load('context', pathsOf(contextRefs)),
-    working: shown,
+    knowledge: await show('knowledge', files.knowledge),
+    context: await show('context', contextRefs),
+    working,
+    shown,
   }
 }
 

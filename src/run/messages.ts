@@ -1,3 +1,4 @@
+import { createTextBuffer, type TextBuffer } from '../base/text-buffer.ts'
 import { type Message, textMessage, textOf } from '../event/message.ts'
 
 export interface LoadedFile {
@@ -6,14 +7,51 @@ export interface LoadedFile {
   readonly content: string
 }
 
-export interface PromptParts {
-  readonly knowledge: readonly LoadedFile[]
+/** What files are shown for, with what is written above them. */
+const headings = {
+  knowledge: 'Knowledge to follow',
+  context: 'Files for context',
+  working: 'Files to work on',
+} as const
+
+/** Bytes around the path and the content of a file. */
+const markup = 64
+
+export type Material = { readonly [kind in keyof typeof headings]: string }
+
+/** The text that shows the files of one kind, collected file by file; empty without any. */
+export interface Showing {
+  readonly add: (file: LoadedFile) => void
+  readonly text: () => string
+}
+
+/** @param files those that are going to be added, as far as is known: how much room they take */
+export function showFiles(
+  kind: keyof Material,
+  files: readonly { readonly path: string; readonly size: number }[],
+): Showing {
+  const bytes = files.reduce(
+    (sum, { path, size }) => sum + Buffer.byteLength(path) + size + markup,
+    headings[kind].length,
+  )
+  let shown: TextBuffer | undefined
+  return {
+    add(file) {
+      if (shown === undefined) {
+        shown = createTextBuffer(bytes)
+        shown.add(`# ${headings[kind]}`)
+      }
+      shown.add(`\n\n${quoteFile(file)}`)
+    },
+    text: () => shown?.text() ?? '',
+  }
+}
+
+export interface PromptParts extends Material {
   /** Paths only. */
   readonly structure: readonly string[]
-  readonly context: readonly LoadedFile[]
   /** Standard input. */
   readonly stdin?: string | undefined
-  readonly working: readonly LoadedFile[]
   readonly input?: string
   readonly instruction: string
   /** What the system message says besides: the forms that changes and answers must have. */
@@ -42,14 +80,14 @@ export function buildMessages({
 }: PromptParts): readonly Message[] {
   const common: readonly Message[] = [
     textMessage('system', [system, ...rules].join('\n\n')),
-    ...part('Knowledge to follow', quoteFiles(knowledge)),
+    ...shown(knowledge),
     ...part('Structure of the project (paths only)', structure.map((path) => `- ${path}`).join('\n')),
-    ...part('Files for context', quoteFiles(context)),
+    ...shown(context),
     ...part('Standard input', stdin === undefined ? '' : quoteFiles([{ path: 'stdin', content: stdin }])),
   ]
   return [
     ...(isRepeated ? withCacheMark(common) : common),
-    ...part('Files to work on', quoteFiles(working)),
+    ...shown(working),
     ...part('Input', input),
     textMessage('user', instruction),
   ]
@@ -64,18 +102,22 @@ export function showMessages(messages: readonly Message[]): string {
   return messages.map((message) => `==== ${message.role}\n\n${textOf(message)}`).join('\n\n')
 }
 
+function shown(text: string): readonly Message[] {
+  return text === '' ? [] : [textMessage('user', text)]
+}
+
 function part(title: string, body: string): readonly Message[] {
   return body === '' ? [] : [textMessage('user', `# ${title}\n\n${body}`)]
 }
 
-/** `lines` says where the content ends, so that a file that itself quotes files stays one block. */
 export function quoteFiles(files: readonly LoadedFile[]): string {
-  return files
-    .map(({ path, content }) => {
-      const body = content.replace(/\n$/, '')
-      return `<file path="${attribute(path)}" lines="${body.split('\n').length}">\n${body}\n</file>`
-    })
-    .join('\n\n')
+  return files.map(quoteFile).join('\n\n')
+}
+
+/** `lines` says where the content ends, so that a file that itself quotes files stays one block. */
+function quoteFile({ path, content }: LoadedFile): string {
+  const body = content.endsWith('\n') ? content.slice(0, -1) : content
+  return `<file path="${attribute(path)}" lines="${body.split('\n').length}">\n${body}\n</file>`
 }
 
 /** Some lines of a file, of which the first is `line`. */

@@ -49,6 +49,19 @@ describe('a request', () => {
     expect(names.filter((name) => name.startsWith('x-') || name.startsWith('openai'))).toEqual(['x-team'])
   })
 
+  it('sends a long body as it is, with its length', async () => {
+    const server = await open([{ text: 'a' }])
+    const text = `${'a "line" of 漢字 😀\n'.repeat(50_000)}end`
+    const events = await collectModelEvents(
+      providerOf(server).stream({ ...request, messages: [textMessage('user', text)] }, never),
+    )
+    expect(textOf(events)).toBe('a')
+    const [{ body, headers } = { body: null, headers: {} }] = server.requests
+    expect(body?.messages).toEqual([{ role: 'user', content: text }])
+    expect(headers['content-length']).toBe(String(Buffer.byteLength(JSON.stringify(body))))
+    expect(headers['content-type']).toBe('application/json')
+  })
+
   it('sends the key as a bearer token, and the query of the base URL with the path', async () => {
     const server = await open([{ text: 'a' }])
     const provider = providerOf(server, { apiKey: 'k-123', baseUrl: `${server.url}/?api-version=7` })

@@ -1,0 +1,81 @@
+import { isJsonObject, type Json } from './json.ts'
+
+/** Characters of a text that are escaped at once: more would outlive a cheap collection of garbage. */
+const pieceLength = 16 * 1024
+
+/**
+ * Hands on the JSON text of a value in pieces, so that it never exists as a whole: a request may hold many large texts.
+ * `canonical` sorts the keys as `canonicalJson` does, else they stand in their order as with `JSON.stringify`. A piece
+ * never ends between the halves of a character.
+ */
+export function jsonPieces(value: Json, order: 'canonical' | 'as written', add: (piece: string) => void): void {
+  if (typeof value === 'string' && value.length > pieceLength) {
+    add('"')
+    for (let start = 0; start < value.length;) {
+      const end = pieceEnd(value, start)
+      add(JSON.stringify(value.slice(start, end)).slice(1, -1))
+      start = end
+    }
+    add('"')
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      add(index === 0 ? '[' : ',')
+      jsonPieces(item ?? null, order, add)
+    }
+    add(value.length === 0 ? '[]' : ']')
+  } else if (isJsonObject(value)) {
+    const keys =
+      order === 'canonical' ? sortedKeys(value) : Object.keys(value).filter((key) => value[key] !== undefined)
+    for (const [index, key] of keys.entries()) {
+      add(index === 0 ? '{' : ',')
+      jsonPieces(key, order, add)
+      add(':')
+      jsonPieces(value[key] ?? null, order, add)
+    }
+    add(keys.length === 0 ? '{}' : '}')
+  } else {
+    add(JSON.stringify(value))
+  }
+}
+
+/** An object has keys that are whole numbers first, in their order as numbers. */
+function sortedKeys(value: object): readonly string[] {
+  const sorted = Object.keys(value).toSorted()
+  return Object.keys(Object.fromEntries(sorted.map((key) => [key, null])))
+}
+
+/** Between two characters: half of one would be escaped. */
+function pieceEnd(text: string, start: number): number {
+  const end = start + pieceLength
+  const last = text.charCodeAt(end - 1)
+  return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
+}
+
+/** What a text takes at most that waits, and a piece behind it: escaping makes six bytes of one, else there are three at most. */
+const chunkBytes = 9 * pieceLength
+
+/** Writes the JSON text of a value as UTF-8 in chunks of up to 144 KB. `take` gets each of them, and it is filled again after that. */
+export function jsonChunks(value: Json, order: 'canonical' | 'as written', take: (chunk: Uint8Array) => void): void {
+  let chunk: Buffer | undefined
+  let waiting = ''
+  jsonPieces(value, order, (piece) => {
+    waiting += piece
+    if (waiting.length < pieceLength) return
+    chunk ??= Buffer.allocUnsafe(chunkBytes)
+    take(chunk.subarray(0, chunk.write(waiting)))
+    waiting = ''
+  })
+  if (waiting !== '') take(Buffer.from(waiting))
+}
+
+/** True when the texts of a value have more characters than this, and so its JSON text. Ends as soon as it knows. */
+export function isLongJson(value: Json, length: number): boolean {
+  let left = length
+  const count = (part: Json): boolean => {
+    if (typeof part === 'string') left -= part.length
+    else if (Array.isArray(part)) part.some(count)
+    else if (isJsonObject(part)) Object.values(part).some(count)
+    return left < 0
+  }
+  return count(value)
+}
