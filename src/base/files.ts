@@ -3,9 +3,7 @@ import {
   closeSync,
   fchmodSync,
   lstatSync,
-  mkdirSync,
   openSync,
-  readFileSync,
   readlinkSync,
   readSync,
   realpathSync,
@@ -16,6 +14,8 @@ import {
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
+import { inFolder } from './held-folder.ts'
+import { readRegularFile } from './regular-file.ts'
 
 /** Prompt files, agents and config above this many bytes are refused. */
 export const maxSourceBytes = 10 * 1024 * 1024
@@ -48,7 +48,7 @@ function readSourceBytes(file: string): Buffer {
     if (status.isDirectory()) throw unreadable(file, 'is a folder, not a file', { hint: 'Name a file in it.' })
     if (!status.isFile())
       throw unreadable(file, 'is not a file', { hint: 'Name a file; pipes and devices are not read.' })
-    if (status.size <= maxSourceBytes) return readFileSync(file)
+    if (status.size <= maxSourceBytes) return readRegularFile(file)
     const megabytes = (status.size / 1e6).toFixed(1)
     const hint = 'Move the data into files that are named by context_globs.'
     throw unreadable(file, `has ${megabytes} MB; at most 10 MB can be read`, { hint })
@@ -88,31 +88,71 @@ function positionOfByte(bytes: Buffer, offset: number): { readonly line: number;
 
 /**
  * Writes a whole file through a temporary file and a rename, so that a crash leaves the old or the new content. Creates
- * missing folders, keeps the mode of a file that is replaced, and writes through links.
+ * missing folders, keeps the mode of a file that is replaced, and writes through links. A file that has several names
+ * is replaced under this one alone.
  * @throws the error of the system; for a path that leads through a file an Error that names it
  */
-export function writeFileAtomic(
+export function writeFileAtomic(file: string, content: string | Uint8Array | FilePart): void {
+  const target = existingLinkTarget(resolve(file))
+  replaceFile(join(realPath(dirname(target)), basename(target)), content)
+}
+
+interface Replacing {
+  readonly temporaryName?: string
+}
+
+/**
+ * The same for a path whose links are resolved: it never leads through a link that was put there since, and replaces
+ * one that stands at the path itself.
+ */
+export function replaceFile(
   file: string,
   content: string | Uint8Array | FilePart,
-  { temporaryName = newTemporaryName() }: { readonly temporaryName?: string } = {},
+  { temporaryName = newTemporaryName() }: Replacing = {},
 ): void {
-  makeFolders(dirname(file))
-  const target = existingLinkTarget(file)
-  const temporary = join(dirname(target), temporaryName)
-  const descriptor = openSync(temporary, 'wx', 0o666)
-  try {
-    try {
-      keepMode(target, descriptor)
-      if (typeof content === 'string' || content instanceof Uint8Array) writeFileSync(descriptor, content)
-      else copyPart(content, descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-    renameSync(temporary, target)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw withPath(error, target)
-  }
+  replaceBy(file, (to) => writeContent(to, content), { temporaryName })
+}
+
+/** Adds to a file what its other names do not get: it becomes a file of its own. For a path whose links are resolved. */
+export function addToOwnFile(file: string, added: Uint8Array): void {
+  replaceBy(file, (to, present) => {
+    copyPart({ file: present, bytes: statSync(present).size }, to)
+    writeFileSync(to, added)
+  })
+}
+
+/** `fill` is given the descriptor of the new file and the path of the present one. */
+function replaceBy(
+  file: string,
+  fill: (to: number, present: string) => void,
+  { temporaryName = newTemporaryName() }: Replacing = {},
+): void {
+  const name = basename(file)
+  inFolder(
+    dirname(file),
+    ({ at }) => {
+      const temporary = at(temporaryName)
+      const descriptor = openSync(temporary, 'wx', 0o666)
+      try {
+        try {
+          keepMode(at(name), descriptor)
+          fill(descriptor, at(name))
+        } finally {
+          closeSync(descriptor)
+        }
+        renameSync(temporary, at(name))
+      } catch (error) {
+        rmSync(temporary, { force: true })
+        throw withPath(error, file)
+      }
+    },
+    { make: true },
+  )
+}
+
+function writeContent(to: number, content: string | Uint8Array | FilePart): void {
+  if (typeof content === 'string' || content instanceof Uint8Array) writeFileSync(to, content)
+  else copyPart(content, to)
 }
 
 /** Errors of reading and writing do not say which file it was: only those of opening one do. */
@@ -143,29 +183,6 @@ function copyPart({ file, bytes }: FilePart, to: number): void {
 }
 
 /**
- * Creates a folder and those above it that are missing.
- * @throws the error of the system; an Error that names a file which is in the way
- */
-export function makeFolders(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true })
-  } catch (error) {
-    if (!hasSystemCode(error, 'EEXIST', 'ENOTDIR')) throw error
-    throw new Error(`${nearestExisting(folder)} is not a folder`, { cause: error })
-  }
-}
-
-/** The path itself or the nearest one above it that exists. */
-function nearestExisting(path: string): string {
-  try {
-    lstatSync(path)
-    return path
-  } catch {
-    return nearestExisting(dirname(path))
-  }
-}
-
-/**
  * A name for a temporary file, which must be opened by `wx`: it may be guessed. Not derived from the target's name, which may have
  * the maximum length.
  */
@@ -187,7 +204,8 @@ function existingLinkTarget(file: string): string {
 
 function keepMode(target: string, descriptor: number): void {
   try {
-    fchmodSync(descriptor, statSync(target).mode & 0o777)
+    const status = lstatSync(target)
+    if (status.isFile()) fchmodSync(descriptor, status.mode & 0o777)
   } catch (error) {
     if (!hasSystemCode(error, 'ENOENT')) throw error
   }

@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isUtf8 } from 'node:buffer'
 import { BatonError, hasSystemCode, isBatonError, messageOf, rewordError } from '../base/error.ts'
-import { displayPath } from '../base/files.ts'
+import { displayPath, realPath } from '../base/files.ts'
+import { readRegularFile } from '../base/regular-file.ts'
 import { type ListedFile, listSteps } from '../base/glob.ts'
 import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
 import { defined, isObject, type JsonObject } from '../base/json.ts'
@@ -187,7 +188,7 @@ type Missing = { readonly missing: 'not text' | 'gone' }
 
 function readText(file: string): string | Missing {
   try {
-    const bytes = readFileSync(file)
+    const bytes = readRegularFile(realPath(file), { real: true })
     return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : { missing: 'not text' }
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return { missing: 'gone' }

@@ -1,5 +1,14 @@
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, maxSourceBytes, newTemporaryName, readSourceFile, writeFileAtomic } from '../base/files.ts'
+import {
+  displayPath,
+  isInside,
+  leavingLink,
+  maxSourceBytes,
+  newTemporaryName,
+  readSourceFile,
+  realPath,
+  replaceFile,
+} from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { nothingSpent, type Spent } from '../event/meter.ts'
@@ -28,16 +37,19 @@ export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileC
   const path = displayPath(context.scope.folders.workspace, write.file)
   let refusal: string | undefined
   const isWritten = context.services.effects.changeFile(at, { op: 'write', path }, () => {
-    const change = planChange(write)
+    const change = planChange(write, context.scope.folders.workspace)
     if (change.kind === 'refused') {
       refusal = change.reason
       return undefined
     }
-    const { before, after } = change
+    const { before, after, target } = change
     const temporaryName = newTemporaryName()
     return {
       record: { op: 'write', path, before: sha256(before), after: sha256(after), temp: temporaryName },
-      act: (disk) => writeAnswers(disk(write.file), { after, path, temporaryName }),
+      act: (disk) => {
+        const place = disk(write.file)
+        writeAnswers(place === write.file ? target : place, { after, path, temporaryName })
+      },
     }
   })
   if (!isWritten) return warn(`the answers were not written into ${path}: ${refusal ?? 'as before'}`, context)
@@ -50,7 +62,7 @@ function writeAnswers(
   { after, path, temporaryName }: { readonly after: string; readonly path: string; readonly temporaryName: string },
 ): void {
   try {
-    writeFileAtomic(file, after, { temporaryName })
+    replaceFile(file, after, { temporaryName })
   } catch (error) {
     throw new BatonError('FILE_FAILED', `the answers cannot be written into ${path}: ${messageOf(error)}`, {
       hint: 'Remove its ==== line to have answers on stdout only.',
@@ -60,19 +72,29 @@ function writeAnswers(
 }
 
 type Change =
-  | { readonly kind: 'change'; readonly before: string; readonly after: string }
+  | {
+      readonly kind: 'change'
+      readonly before: string
+      readonly after: string
+      /** Where the file is, with links resolved. */
+      readonly target: string
+    }
   | { readonly kind: 'refused'; readonly reason: string }
 
-function planChange({ file, blocks, hide }: TranscriptWrite): Change {
+function planChange({ file, blocks, hide }: TranscriptWrite, workspace: string): Change {
   const transcript = transcriptText(blocks)
   try {
+    const link = leavingLink(file, (real) => isInside(workspace, real))
+    if (link !== undefined) {
+      return { kind: 'refused', reason: `it is a link that leads out of the workspace, to ${realPath(file)}` }
+    }
     const before = readSourceFile(file)
     const after = replaceTranscript({ file, text: before }, hide === undefined ? transcript : hide(transcript))
     if (after === undefined) return { kind: 'refused', reason: 'its ==== line is gone' }
     if (Buffer.byteLength(after) > maxSourceBytes) {
       return { kind: 'refused', reason: 'it would have more than 10 MB and could not be read again' }
     }
-    return { kind: 'change', before, after }
+    return { kind: 'change', before, after, target: realPath(file) }
   } catch (error) {
     if (!isBatonError(error)) throw error
     return { kind: 'refused', reason: error.message }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
+import { fstatSync, lstatSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { sha256 } from '../base/hash.ts'
+import { readRegular } from '../base/regular-file.ts'
 
 /**
  * What stands at a path, as one hash for the record of a change: SHA-256 of a file's content, of a link's target, of
@@ -31,9 +32,8 @@ const chunkBytes = 1024 * 1024
 
 /** SHA-256 of `size` bytes of a file from a byte on, or of all that it has. @throws the error of the system */
 export function startHash(path: string, size = Infinity, from = 0): string {
-  const hash = createHash('sha256')
-  const descriptor = openSync(path, 'r')
-  try {
+  return readRegular(path, (descriptor) => {
+    const hash = createHash('sha256')
     // most files are small; one that grows meanwhile is read in smaller pieces
     const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, fstatSync(descriptor).size)))
     let position = from
@@ -44,10 +44,8 @@ export function startHash(path: string, size = Infinity, from = 0): string {
       left -= read
       position += read
     }
-  } finally {
-    closeSync(descriptor)
-  }
-  return hash.digest('hex')
+    return hash.digest('hex')
+  })
 }
 
 function namesBelow(folder: string): string[] {

@@ -1,25 +1,11 @@
-import {
-  appendFileSync,
-  chmodSync,
-  closeSync,
-  cpSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
-import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, type FilePart, isInside, makeFolders, newTemporaryName, writeFileAtomic } from '../base/files.ts'
+import { readdirSync } from 'node:fs'
+import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import { displayPath, type FilePart, isInside, newTemporaryName, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Disk, FileChangeRecord, PlannedChange } from '../event/effects.ts'
 import type { Place } from '../event/place.ts'
+import * as entries from './entries.ts'
 import { entryHash } from './file-hash.ts'
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
 import {
@@ -110,7 +96,7 @@ function wholeWrite(
   const before = hashOf(target, call)
   return {
     record: { path: target, ...copied, before, after: content.hash, temp: temporaryName },
-    act: (disk) => writeFileAtomic(disk(target), content.kind === 'bytes' ? content.bytes : content, { temporaryName }),
+    act: (disk) => replaceFile(disk(target), content.kind === 'bytes' ? content.bytes : content, { temporaryName }),
     keep: () => keptWrite(target, { content, before }, showIn(call)),
   }
 }
@@ -124,35 +110,10 @@ export function appendToFile(path: string, content: string | Uint8Array, call: F
     const target = allowedPath('write', path, asking)
     const offset = refuseOther(target, call)?.size ?? 0
     const bytes = Buffer.byteLength(content)
-    const act = (disk: Disk): void => {
-      makeFolders(dirname(disk(target)))
-      appendWhole(disk(target), Buffer.from(content), offset)
-    }
+    const act = (disk: Disk): void => entries.appendWhole(disk(target), Buffer.from(content), offset)
     const keep: Planned['keep'] = (isFirst) => keptAppend(target, { content, isFirst: isFirst(target) }, showIn(call))
     return { record: { path: target, before: null, after: sha256(content), offset, bytes }, act, keep }
   })
-}
-
-/** Adds to the end of a file, or nothing: a disk that fills up takes a part of it, which would stand there for good. */
-function appendWhole(file: string, content: Uint8Array, offset: number): void {
-  try {
-    appendFileSync(file, content)
-  } catch (error) {
-    const added = existsSync(file) ? readFrom(file, offset, content.length + 1) : undefined
-    const isTorn = added !== undefined && added.length > 0 && content.length > added.length
-    if (isTorn && added.equals(content.subarray(0, added.length))) truncateSync(file, offset)
-    throw error
-  }
-}
-
-function readFrom(file: string, offset: number, most: number): Buffer {
-  const descriptor = openSync(file, 'r')
-  try {
-    const bytes = Buffer.alloc(most)
-    return bytes.subarray(0, readSync(descriptor, bytes, 0, most, offset))
-  } finally {
-    closeSync(descriptor)
-  }
 }
 
 /** Copies the content of a file. */
@@ -179,22 +140,12 @@ export function moveEntry({ source, destination, overwrite }: Transfer, call: Fi
       throw new BatonError('FILE_FAILED', `${shown(source, call)} cannot be moved into itself`)
     }
     const record = { path: target, from: shown(from, call), before: hashOf(target, call), after }
-    const act = (disk: Disk): void => {
-      makeFolders(dirname(disk(target)))
-      rename(disk(from), disk(target))
+    return {
+      record,
+      act: (disk) => entries.moveTo(disk(from), disk(target)),
+      keep: () => keptMove({ from, path: target }, showIn(call)),
     }
-    return { record, act, keep: () => keptMove({ from, path: target }, showIn(call)) }
   })
-}
-
-function rename(from: string, target: string): void {
-  try {
-    renameSync(from, target)
-  } catch (error) {
-    if (!hasSystemCode(error, 'EXDEV')) throw error
-    cpSync(from, target, { recursive: true, verbatimSymlinks: true })
-    rmSync(from, { recursive: true })
-  }
 }
 
 /**
@@ -208,7 +159,7 @@ export function deleteEntry(path: string, call: FileCall): boolean {
     if (before === null) return undefined
     return {
       record: { path: target, before, after: null },
-      act: (disk) => rmSync(disk(target), { recursive: true }),
+      act: (disk) => entries.remove(disk(target)),
       keep: () => keptDelete(target, showIn(call)),
     }
   })
@@ -223,7 +174,7 @@ export function makeFolder(path: string, call: FileCall): boolean {
     if (status !== undefined) throw new BatonError('FILE_FAILED', `${shown(path, call)} exists and is not a folder`)
     return {
       record: { path: target, before: null, after: emptyFolder },
-      act: (disk) => makeFolders(disk(target)),
+      act: (disk) => entries.makeFolder(disk(target)),
       keep: () => keptFolder(target, showIn(call)),
     }
   })
@@ -236,7 +187,7 @@ export function removeEmptyFolder(path: string, call: FileCall): boolean {
     if (statusAt(target)?.kind !== 'folder' || readdirSync(target).length > 0) return undefined
     return {
       record: { path: target, before: emptyFolder, after: null },
-      act: (disk) => rmdirSync(disk(target)),
+      act: (disk) => entries.removeFolder(disk(target)),
       keep: () => keptDelete(target, showIn(call)),
     }
   })
@@ -250,7 +201,7 @@ export function setMode(path: string, mode: number, call: FileCall): void {
     const record = { path: target, before: present, after: present, mode }
     return {
       record,
-      act: (disk) => chmodSync(disk(target), mode),
+      act: (disk) => entries.changeMode(disk(target), mode),
       keep: () => keptMode(target, mode, showIn(call)),
     }
   })
@@ -262,7 +213,7 @@ export function makeLink(path: string, to: string, call: FileCall): void {
     const target = allowedPath('write', path, asking)
     return {
       record: { path: target, before: null, after: sha256(to) },
-      act: (disk) => symlinkSync(to, disk(target)),
+      act: (disk) => entries.makeLink(disk(target), to),
       keep: () => keptLink(target, to, showIn(call)),
     }
   })

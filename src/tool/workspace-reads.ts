@@ -1,6 +1,7 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { readFileSync, readSync, statSync } from 'node:fs'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
+import { readRegular } from '../base/regular-file.ts'
 import type { RunContext } from '../event/context.ts'
 import { readablePath } from './guard.ts'
 
@@ -37,20 +38,20 @@ export function statusAt(path: string): FileStatus | undefined {
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function readBytes(path: string, context: RunContext): Buffer {
-  return readRegular(path, context, (real) => readFileSync(real))
+  return readAllowed(path, context, (descriptor) => readFileSync(descriptor))
 }
 
 /**
- * Reads a file with `read`, which is given its real path once that is allowed and known to be a file.
+ * Reads a file with `read`, which is given its descriptor once its real path is allowed and known to be a file.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-function readRegular<T>(path: string, context: RunContext, read: (real: string) => T): T {
+function readAllowed<T>(path: string, context: RunContext, read: (descriptor: number) => T): T {
   const real = readablePath(path, context)
   const shown = displayPath(context.scope.folders.workspace, path)
   const status = statusAt(real)
   if (status === undefined) throw new BatonError('FILE_FAILED', `there is no file ${shown}`)
   if (status.kind !== 'file') throw notAFile(shown, status.kind)
-  return orUnreadable(shown, () => read(real))
+  return orUnreadable(shown, () => readRegular(real, read, { real: true }))
 }
 
 /** The error for something that is no file, as it is shown. */
@@ -100,18 +101,13 @@ export function readPieces(
   { take, from = 0 }: { readonly take: PieceTaker; readonly from?: number },
   context: RunContext,
 ): void {
-  readRegular(path, context, (real) => {
-    const descriptor = openSync(real, 'r')
-    try {
-      const buffer = Buffer.allocUnsafe(pieceBytes)
-      let position = from
-      for (;;) {
-        const size = readSync(descriptor, buffer, 0, pieceBytes, position)
-        if (size === 0 || !take(buffer.subarray(0, size))) return
-        position += size
-      }
-    } finally {
-      closeSync(descriptor)
+  readAllowed(path, context, (descriptor) => {
+    const buffer = Buffer.allocUnsafe(pieceBytes)
+    let position = from
+    for (;;) {
+      const size = readSync(descriptor, buffer, 0, pieceBytes, position)
+      if (size === 0 || !take(buffer.subarray(0, size))) return
+      position += size
     }
   })
 }

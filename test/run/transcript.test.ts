@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -9,12 +10,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readSourceFile } from '../../src/base/files.ts'
 import { sha256 } from '../../src/base/hash.ts'
 import type { TranscriptBlock } from '../../src/prompt/transcript-text.ts'
 import { rewriteTranscript } from '../../src/run/transcript.ts'
+import { withServices } from '../../src/event/context.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { placeAt } from '../helpers/effects.ts'
@@ -128,15 +130,36 @@ describe('writing answers into the prompt file', () => {
 
   it('fails and keeps the file when it cannot be written', () => {
     const workspace = tempTree({ 'p.md': prompt })
-    // a path of nearly the longest length there is, so that the temporary file has a longer one
-    const longest = 4095
-    let folder = ''
-    while (longest - join(workspace, folder, 'p.md').length > 210) folder = join(folder, 'n'.repeat(200))
-    const rest = longest - join(workspace, folder, 'x', 'p.md').length
-    const name = join(folder, 'n'.repeat(rest), 'p.md')
-    mkdirSync(join(workspace, dirname(name)), { recursive: true })
-    writeFileSync(join(workspace, name), prompt)
-    expect(() => rewrite({ workspace, file: name })).toThrow(/^the answers cannot be written into n.*: ENAMETOOLONG/)
-    expect(readFileSync(join(workspace, name), 'utf8')).toBe(prompt)
+    const context = testContext({ workspace })
+    const { effects } = context.services
+    const changeFile: typeof effects.changeFile = (at, asked, plan) =>
+      effects.changeFile(at, asked, (allow) => {
+        const planned = plan(allow)
+        // no file can be made below a file
+        return planned && { ...planned, act: () => planned.act((path) => join(path, 'x')) }
+      })
+    const failing = withServices(context, { effects: { ...effects, changeFile } })
+    const write = { file: join(workspace, 'p.md'), blocks: [answer('new')] }
+    expect(() => rewriteTranscript(write, { context: failing, at: placeAt('transcript') })).toThrow(
+      /^the answers cannot be written into p\.md: .*p\.md is not a folder$/,
+    )
+    expect(readFileSync(join(workspace, 'p.md'), 'utf8')).toBe(prompt)
+  })
+
+  it('goes through no link that leads out of the workspace, and replaces no other name of the file', () => {
+    const elsewhere = tempTree({ 'p.md': prompt, 'other.md': prompt })
+    const workspace = tempTree({ 'own.md': prompt })
+    symlinkSync(join(elsewhere, 'p.md'), join(workspace, 'p.md'))
+    symlinkSync(join(workspace, 'own.md'), join(workspace, 'link.md'))
+    linkSync(join(elsewhere, 'other.md'), join(workspace, 'other.md'))
+    const refused = rewrite({ workspace })
+    expect(refused.result).toBe('gone')
+    expect(refused.sent).toMatchObject([
+      { message: expect.stringContaining(`a link that leads out of the workspace, to ${elsewhere}/p.md`) },
+    ])
+    expect(rewrite({ workspace, file: 'link.md' }).result).toBe('written')
+    expect(rewrite({ workspace, file: 'other.md' }).result).toBe('written')
+    expect(readFileSync(join(workspace, 'own.md'), 'utf8')).toContain('Done.')
+    for (const name of ['p.md', 'other.md']) expect(readFileSync(join(elsewhere, name), 'utf8')).toBe(prompt)
   })
 })

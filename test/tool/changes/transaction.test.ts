@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
@@ -10,6 +10,7 @@ import type { Directive } from '../../../src/tool/changes/directive.ts'
 import { applyTransaction, type TransactionResult } from '../../../src/tool/changes/transaction.ts'
 import { testContext } from '../../helpers/context.ts'
 import { makeTree, readModes, readTree, type Tree } from './tree.ts'
+import { tempTree } from '../../helpers/temp.ts'
 import { placeAt } from '../../helpers/effects.ts'
 import type { Effects } from '../../../src/event/effects.ts'
 
@@ -58,14 +59,6 @@ function apply(root: string, directives: readonly Directive[], context: RunConte
 
 const write = (filePath: string, content = 'new\n'): Directive => ({ kind: 'New', filePath, content })
 const append = (filePath: string): Directive => ({ kind: 'Append', filePath, content: '2\n' })
-/** A path below a folder that has no room for a longer name. */
-function longPath(root: string): string {
-  const most = (process.platform === 'darwin' ? 1024 : 4096) - 1
-  let path = 'made/there'
-  while (join(root, path).length < most - 220) path += `/${'n'.repeat(200)}`
-  return `${path}/${'n'.repeat(most - join(root, path).length - 2 - 8)}/x`
-}
-
 const undone = 'undone, because another change of the answer failed'
 
 describe('a write that fails', () => {
@@ -100,20 +93,28 @@ describe('a write that fails', () => {
   ]
 
   it('puts everything back, byte for byte, with modes, links and folders', () => {
-    const root = makeTree(tree, modes)
+    const root = makeTree({ ...tree, 'swapped/': '' }, modes)
+    const elsewhere = tempTree({ 'kept.txt': 'kept' })
     const before = readModes(root)
-    // the path is as long as paths can be, so that there is none for the temporary file
-    const last = write(longPath(root))
-    const result = apply(root, [...directives, last, write('never')], testContext({ workspace: root }))
+    const context = meddled(testContext({ workspace: root }), (path) => {
+      if (path !== 'swapped/new/x') return
+      // what another process may do between the check and the write
+      rmSync(join(root, 'swapped'), { recursive: true })
+      symlinkSync(elsewhere, join(root, 'swapped'))
+    })
+    const result = apply(root, [...directives, write('swapped/new/x'), write('never')], context)
 
     expect(result).toMatchObject({
       kind: 'rolled_back',
       notRestored: [],
-      error: expect.stringContaining('ENAMETOOLONG'),
+      error: expect.stringMatching(/swapped leads somewhere else by now: a link was put in its path$/),
     })
+    expect(readdirSync(elsewhere)).toEqual(['kept.txt'])
+    rmSync(join(root, 'swapped'))
+    mkdirSync(join(root, 'swapped'))
     const items = 'items' in result ? result.items : []
     expect(items.filter((item) => item.error_msg !== undone)).toHaveLength(1)
-    expect(readTree(root)).toEqual(tree)
+    expect(readTree(root)).toEqual({ ...tree, 'swapped/': '' })
     expect(readModes(root)).toEqual(before)
   })
 
