@@ -152,7 +152,8 @@ export function createPlaceTree(): PlaceTree {
       const { above, step } = lastStep(place)
       if (above === undefined) return false
       for (let around: string | undefined = hasUndone ? above : undefined; around; around = lastStep(around).above)
-        if (find(around)?.isUndone === true) return true
+        // what could not be put back is tried again
+        if (find(around)?.isUndone === true) return !place.startsWith('/undo/', around.length)
       if (typeof step !== 'number') return false
       if ((find(above)?.calls ?? []).findLastIndex((call) => call !== undefined) > step) return true
       const turn = /^(.*\/turn)\/(\d+)$/.exec(above)

@@ -25,6 +25,8 @@ export interface Lives {
   readonly lives?: number
   /** With its last record a file change began: it is done, or not. */
   readonly diesBefore?: 'the change' | 'its end'
+  /** Called before each file change; may throw what the disk would. */
+  readonly onChange?: () => void
 }
 
 /**
@@ -34,7 +36,7 @@ export interface Lives {
 export async function resumedProcess(
   workspace: string,
   records: JournalRecord[],
-  { lives = Infinity, diesBefore = 'its end' }: Lives = {},
+  { lives = Infinity, diesBefore = 'its end', onChange }: Lives = {},
 ): Promise<ResumedProcess> {
   const before = [...records]
   let left = lives
@@ -47,6 +49,7 @@ export async function resumedProcess(
     },
   })
   const change = (_: unknown, act: () => void): void => {
+    onChange?.()
     if (left <= 0 && diesBefore === 'the change') throw new Killed()
     act()
   }

@@ -12,15 +12,7 @@ import { createNearest } from './nearest.ts'
 import { type ShownChange, showSteps } from './preview.ts'
 import { type ChangeSpace, diskSpace, performStep } from './space.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
-import {
-  type Before,
-  beforeAction,
-  type Begun,
-  isAsBefore,
-  measureSnapshot,
-  type SnapshotSize,
-  undoAction,
-} from './undo.ts'
+import { type Before, beforeAction, type Begun, measureSnapshot, type SnapshotSize, undoAction } from './undo.ts'
 
 /**
  * Carries out directives one after the other below a base folder (absolute), each against the files as they then are.
@@ -112,7 +104,7 @@ export function applyTransaction(
   if (result.kind === 'applied') for (const step of plan.steps) warnOf(step, context, options.baseDir)
   if (result.kind !== 'rolled_back') return result
   // what is still added to a file would be added once more
-  if (left.some(({ action, before }) => action.op === 'append' && !isAsBefore(before))) return result
+  if (left.some(({ action }) => action.op === 'append')) return result
   // what failed in a process that is gone may succeed now
   if (!context.services.effects.again(at)) return result
   if (result.notRestored.length > 0) {

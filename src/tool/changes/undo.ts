@@ -95,13 +95,6 @@ export function undoAction(begun: Begun, { context, at }: FileCall): readonly st
   return failures
 }
 
-/** Whether the files of an action are as they were before it. */
-export function isAsBefore({ path, present, movedFrom }: Before): boolean {
-  return (
-    equalSnapshots(takeSnapshot(path), present) && (movedFrom === undefined || entryStatus(movedFrom) !== undefined)
-  )
-}
-
 /** A context whose file changes are made only after a check, which what a record answers does not need. */
 function checkedBy(check: () => void, context: RunContext): RunContext {
   const { effects } = context.services

@@ -1,6 +1,7 @@
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../../src/base/error.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
 import { applyTransaction, type TransactionResult } from '../../../src/tool/changes/transaction.ts'
@@ -40,8 +41,9 @@ async function applyBlocked(
   root: string,
   records: JournalRecord[],
   lives = Infinity,
+  onChange?: () => void,
 ): Promise<TransactionResult | 'killed'> {
-  const { context } = await resumedProcess(root, records, { lives })
+  const { context } = await resumedProcess(root, records, { lives, ...(onChange && { onChange }) })
   const { effects } = context.services
   const services = {
     ...context.services,
@@ -200,4 +202,21 @@ describe('a file that somebody changes between the kill and the resume', () => {
     }
     expect(warned).toBeGreaterThan(0)
   })
+})
+
+it('what could not be put back is put back by the resume, before the changes are made again', async () => {
+  const root = makeTree(tree)
+  const records: JournalRecord[] = []
+  // while the disk is full nothing can be written any more, not even what was there before
+  const full = (): void => {
+    if (records.some(({ k }) => k === 'undo')) throw new BatonError('FILE_FAILED', 'ENOSPC: no space left')
+  }
+  expect(await applyBlocked(root, records, Infinity, full)).toMatchObject({
+    kind: 'rolled_back',
+    notRestored: expect.arrayContaining([expect.stringContaining('no space left')]),
+  })
+  unblock(root)
+  expect(readTree(root)).toMatchObject({ 'a.txt': 'two\n', log: '1\n2\n' })
+  expect(await apply(root, records)).toMatchObject({ kind: 'applied' })
+  expect(readTree(root)).toEqual(done)
 })
