@@ -1,7 +1,8 @@
 // Long trials that `npm test` does a part of; exits 1 when a promise did not hold.
-//   npm run soak                 every fault at every point of docs/durability.md, about half an hour on two cores
+//   npm run soak                 every fault at every point of docs/durability.md, about an hour on two cores
 //   npm run soak -- F1           only faults whose line in the table holds this text
 //   npm run soak -- F3 --seed 7  other random choices
+//   npm run soak -- --every 4    each fourth point
 //   npm run soak -- attack       every attempt of test/attack/, with their count by class
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +11,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { register } from 'tsx/esm/api'
 
-const { values, positionals } = parseArgs({ options: { seed: { type: 'string' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { seed: { type: 'string' }, every: { type: 'string' } },
+  allowPositionals: true,
+})
 const write = (text) => process.stdout.write(text)
 const [kind, ...rest] = positionals
 
@@ -20,7 +24,8 @@ else process.exitCode = await faults()
 async function faults() {
   register()
   const { soak } = await import('../test/durable/soak/soak.ts')
-  const broken = await soak({ only: positionals.join(' '), seed: Number(values.seed ?? 1), write })
+  const [seed, every] = [Number(values.seed ?? 1), Number(values.every ?? 1)]
+  const broken = await soak({ only: positionals.join(' '), seed, every, write })
   return broken === 0 ? 0 : 1
 }
 

@@ -1,5 +1,5 @@
 import { compareBytes } from '../base/byte-order.ts'
-import { readlinkSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isBatonError, messageOf } from '../base/error.ts'
 import { defined } from '../base/json.ts'
@@ -42,6 +42,8 @@ export interface PlanOptions {
   readonly includes: (target: string) => boolean
   /** Brings changes that somebody made after the run together with what was there before it. */
   readonly merges: boolean
+  /** What earlier undoings of the run have left at a path: files with conflicts are not merged again. */
+  readonly leftBefore: (path: string) => readonly EntryState[]
 }
 
 /** Works out what undoing the changes of a run comes to, and changes nothing. */
@@ -75,7 +77,7 @@ async function verdictOf(change: PathChange, target: string, options: Planning):
   }
 }
 
-async function lookAt({ stretches }: PathChange, target: string, options: Planning): Promise<Verdict> {
+async function lookAt({ path, stretches }: PathChange, target: string, options: Planning): Promise<Verdict> {
   const [only, ...others] = stretches
   if (only === undefined) return { kind: 'as_before' }
   const { first, left } = only
@@ -89,11 +91,15 @@ async function lookAt({ stretches }: PathChange, target: string, options: Planni
   if (first.kind === 'absent' && left.at(-1)?.kind === 'folder') return { kind: 'as_before' }
   if (options.merges) {
     const merged = await mergeBack(stretches, target, options.contents, options.context)
-    return 'why' in merged ? { kind: 'refused', why: merged.why } : { kind: 'merge', ...merged }
+    if ('why' in merged) return { kind: 'refused', why: merged.why }
+    if (merged.bytes.equals(readFileSync(target))) return { kind: 'as_before' }
+    const isMerged = options.leftBefore(path).some((one) => isThere(one, target))
+    return isMerged ? { kind: 'refused', why: mergedBefore } : { kind: 'merge', ...merged }
   }
   return { kind: 'refused', why: others.length > 0 ? changedBetween : changedSince }
 }
 
+const mergedBefore = 'it is merged already, and has conflicts to decide on'
 const changedSince = 'it has changed since the run'
 const changedBetween = 'something else changed it during the run'
 

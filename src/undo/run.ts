@@ -18,6 +18,7 @@ import { openRun } from '../journal/store.ts'
 import { noteUndone } from '../journal/undone.ts'
 import { createPermission } from '../tool/permission.ts'
 import { version } from '../version.ts'
+import { earlierUndos, leftBy, settleUndos } from './earlier.ts'
 import { openChanges } from './open-changes.ts'
 import { itemOf, performUndo, type UndoneItem } from './perform.ts'
 import { type PathPlan, planUndo } from './plan.ts'
@@ -56,6 +57,8 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   if ((await glance(folder))?.isRunning === true) {
     throw new BatonError('USAGE', `run ${run} is running`, { hint: 'Undo it when it has ended, or stop it first.' })
   }
+  const earlier = await earlierUndos(folder, run)
+  if (!dry) await settleUndos(earlier, { workspace, mask })
   const { changes, contents } = await openChanges(folder, mask)
   const id = newRunId(new Date())
   const bus = createBus({ runId: id, now: () => new Date(), hide: mask.hide, begun: mask.begun })
@@ -69,6 +72,7 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
     context: contextOf(createMemoryJournal()),
     includes: (target) => files.length === 0 || files.some((file) => isInside(file, target)),
     merges,
+    leftBefore: merges ? await leftBy(earlier, mask) : () => [],
   })
   const unknown = files.find((file) => !plans.some(({ target }) => isInside(file, target)))
   if (unknown !== undefined) {

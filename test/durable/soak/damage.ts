@@ -57,7 +57,8 @@ export const damagedJournal: Fault = {
     const positions = [...bytes.keys()]
     const points: Point[] = []
     const whole = await bothReaders(bytes)
-    for (const damage of [...positions.map(cut), ...positions.map(flip), ...ranges]) {
+    const damages = [...positions.map(cut), ...positions.map(flip), ...ranges]
+    for (const damage of damages.filter((_, index) => index % context.every === 0)) {
       const problems = readingProblems(damage, { whole, found: await bothReaders(damage.change(bytes)) })
       points.push({ at: damage.at, problems, isHit: true })
       if (problems.length > 0) context.onPoint({ at: damage.at, problems, isHit: true })

@@ -7,6 +7,9 @@ import { failingDisk, fullDisk } from './disk.ts'
 import type { Fault, Point } from './fault.ts'
 import { everyFilePoint, everyPoint, pairs } from './kills.ts'
 import { conversations, suspendedRun } from './seams.ts'
+import { leases } from './leases.ts'
+import { killedRollback, rolledBack } from './rollbacks.ts'
+import { killedMerge, killedUndo, killedUndoRecord } from './undos.ts'
 import { randomKills, stopSignals } from './signals.ts'
 import { systemCalls } from './strace.ts'
 import { createRandom } from '../../helpers/random.ts'
@@ -27,29 +30,40 @@ const faults: readonly Fault[] = [
   stopSignals,
   suspendedRun,
   conversations,
+  leases,
+  rolledBack,
+  killedRollback,
+  killedUndo,
+  killedUndoRecord,
+  killedMerge,
 ]
 
 export interface SoakOptions {
   /** Only faults whose id and name hold this text. */
   readonly only: string
   readonly seed: number
+  /** Only each so many-th point of a fault is tried. */
+  readonly every: number
   readonly write: (text: string) => void
 }
 
 /** Tries every fault at every point and writes a table; the number of promises that did not hold. */
-export async function soak({ only, seed, write }: SoakOptions): Promise<number> {
+export async function soak({ only, seed, every, write }: SoakOptions): Promise<number> {
   const server = await startCountingServer()
   const stop = new AbortController()
   let broken = 0
   try {
     const reference = await uninterrupted(server)
     const random = createRandom(seed)
-    write(`seed ${seed}, ${reference.operations} operations on the journal\n`)
+    write(
+      `seed ${seed}, each ${every === 1 ? '' : `${every}th `}point, ${reference.operations} operations on the journal\n`,
+    )
     write(row('fault', 'points', 'hit', 'violations', 'seconds', ''))
     for (const fault of faults.filter(({ id, name }) => `${id} ${name}`.includes(only))) {
       const start = Date.now()
       const onPoint = (point: Point): void => write(point.problems.length > 0 ? describe(point) : '')
-      const context = { server, reference, operations: reference.operations, random, signal: stop.signal, onPoint }
+      const { operations } = reference
+      const context = { server, reference, operations, random, signal: stop.signal, every, onPoint }
       const points = await fault.points(context)
       const bad = points.filter(({ problems }) => problems.length > 0).length
       broken += bad

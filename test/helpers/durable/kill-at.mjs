@@ -8,13 +8,26 @@
 //   when    before | half (of a write; else before) | after: killed there
 //           fail: the operation throws `code`, once · failing: so do all later ones, and a write takes half before
 //           short: a write takes half of the bytes
+//           full: so do all later ones that take room: a disk that is full gives some back
+//   thenKill  so many operations after the first that failed the process is killed
+//   machine   it says that it runs on this machine, another one than it does
 //   shifts  milliseconds the wall clock jumps by, one after another, a jump at every operation
 //   report  file that gets JSON when the process ends: { operations: [[name, path]], sizes: { inode: bytes written } }
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, isAbsolute, resolve } from 'node:path'
 
-const { scope, match, at, when, code = 'EIO', shifts = [], report } = JSON.parse(process.env['DISTURB'])
+const {
+  scope,
+  match,
+  at,
+  when,
+  code = 'EIO',
+  shifts = [],
+  thenKill,
+  machine,
+  report,
+} = JSON.parse(process.env['DISTURB'])
 delete process.env['DISTURB']
 
 const original = { ...fs }
@@ -54,8 +67,11 @@ function next(name, path, bytes) {
   jump()
   if (match !== undefined && bytes?.includes(match) !== true) return undefined
   counted += 1
-  if (counted === at) return when
-  return when === 'failing' && at !== undefined && counted > at ? 'fail' : undefined
+  if (counted === at && when !== 'full') return when
+  if (at !== undefined && thenKill !== undefined && counted === at + thenKill) return 'before'
+  if (at === undefined || counted < at) return undefined
+  const isFull = when === 'full' && !/^(?:rm|unlink|rmdir|rename|truncate|ftruncate|f?sync|fdatasync)/.test(name)
+  return isFull || (when === 'failing' && counted > at) ? 'fail' : undefined
 }
 
 function jump() {
@@ -165,6 +181,11 @@ fs.writeSync = (number, bytes, ...rest) => {
   const taken = take(what === 'short' || what === 'failing' ? half : length)
   if (what === 'after') kill()
   return taken
+}
+
+if (machine !== undefined) {
+  fs.readFileSync = (path, ...given) =>
+    path === '/proc/sys/kernel/random/boot_id' ? machine : original.readFileSync(path, ...given)
 }
 
 if (!isAbsolute(scope) || dirname(scope) === scope) throw new Error(`scope must be a folder: ${scope}`)

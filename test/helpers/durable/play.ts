@@ -15,8 +15,12 @@ export interface Disturbance {
   readonly match?: string
   /** The file operation, from 1. */
   readonly at?: number
-  readonly when?: 'before' | 'half' | 'after' | 'fail' | 'failing' | 'short'
+  readonly when?: 'before' | 'half' | 'after' | 'fail' | 'failing' | 'full' | 'short'
   readonly code?: string
+  /** Killed so many operations after the one that failed. */
+  readonly thenKill?: number
+  /** The boot id it finds: that of another machine. */
+  readonly machine?: string
   /** Milliseconds the wall clock jumps by at each file operation, used one after another. */
   readonly shifts?: readonly number[]
   /** `journal`, the default: operations on the folder of runs. `workspace`: on the files of the person. */

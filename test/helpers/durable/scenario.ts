@@ -101,8 +101,94 @@ export function makeWorldOf(files: Readonly<Record<string, string>>, root: strin
   return world
 }
 
+const editCount = 4
+const editNumbers = numbers.slice(0, editCount)
+
+/**
+ * A scenario for what changes files: each answer is a set of four changes, and a script makes five more kinds. Four model
+ * calls, two at once.
+ */
+const editFiles: Readonly<Record<string, string>> = {
+  'baton.toml': '',
+  ...Object.fromEntries(
+    editNumbers.flatMap((number) => [
+      [`src/e${number}.txt`, `name: e${number}\nstate: raw\n`],
+      [`notes/e${number}.txt`, `begun ${number}\n`],
+      [`old/e${number}.txt`, `old ${number}\n`],
+    ]),
+  ),
+  'todo.txt': 'later\n',
+  'draft/a.txt': 'a\n',
+  'draft/b/c.txt': 'c\n',
+  'plan.txt': 'one\ntwo\nthree\nfour\nfive\n',
+  'ask.md': `+++
+model = "gpt-5-mini"
+input_concurrency = 2
+write_mode = true
+working_globs = ["src/*.txt"]
+context_globs = ["notes/*.txt", "old/*.txt"]
+sub_agents = [
+  { name = "agents/each.lua", stage = "pre_task" },
+  { name = "agents/tidy.lua", stage = "post" },
+]
++++
+Edit the files.
+`,
+  'agents/each.lua': `return { coder_prompts_append = "Edit set " .. input.task.label .. "." }`,
+  'agents/tidy.lua': `
+aip.file.move("todo.txt", "done/todo.txt")
+aip.file.delete("draft")
+aip.file.save("plan.txt", "one\\ntwo\\n3\\nfour\\nfive\\n")
+aip.file.append("plan.txt", "six\\n")
+aip.file.save("made/deep/new.txt", "new\\n")
+print("tidied")
+`,
+}
+
+/** How many model calls it takes. */
+export const editCallCount = editCount
+
+/** A fresh copy of the scenario for file changes. */
+export function makeEditWorld(): World {
+  return makeWorldOf(editFiles, tempTree())
+}
+
+/** The answers whose changes are neither all made nor all not: as path lists. */
+export function halfMadeSets(files: Readonly<Record<string, string>>): readonly string[] {
+  return editNumbers.flatMap((number) => {
+    const made = [
+      files[`src/e${number}.txt`]?.includes('state: set') === true,
+      files[`notes/e${number}.txt`]?.includes('edited') === true,
+      files[`old/e${number}.txt`] === undefined,
+      files[`out/e${number}.txt`] !== undefined,
+    ]
+    return new Set(made).size === 1 ? [] : [`e${number}: ${made.join()}`]
+  })
+}
+
+function editAnswer(name: string): string {
+  return `Edited ${name}.
+
+<FILE_CHANGES>
+<FILE_PATCH file_path="src/${name}.txt">
+@@
+-state: raw
++state: set
+</FILE_PATCH>
+<FILE_APPEND file_path="notes/${name}.txt">
+edited
+</FILE_APPEND>
+<FILE_DELETE file_path="old/${name}.txt" />
+<FILE_NEW file_path="out/${name}.txt">
+new
+</FILE_NEW>
+</FILE_CHANGES>`
+}
+
 /** What the model says to a prompt: it depends on nothing but the prompt. */
 export function answerTo(prompt: string): string {
+  const edited = /Edit set \S*?(e\d\d)\S*\./.exec(prompt)?.[1]
+  if (edited !== undefined) return editAnswer(edited)
   const thought = /Think about: (.*)/.exec(prompt)?.[1]
   if (thought !== undefined) return `thought of ${thought}`
   const [, plan = '', name = ''] = /Plan: (.*)\. Task \S*?(f\d\d)\S*\./.exec(prompt) ?? []

@@ -91,7 +91,7 @@ function promptOf(body: string): string | undefined {
 }
 
 function nameOf(prompt: string): string {
-  return /Think about: (.*)|Task \S*?(f\d\d)/.exec(prompt)?.slice(1).join('') ?? prompt.slice(-40)
+  return /Think about: (.*)|(?:Task|Edit set) \S*?([ef]\d\d)/.exec(prompt)?.slice(1).join('') ?? prompt.slice(-40)
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -27,14 +27,23 @@ export interface Reference extends Finished {
   readonly operations: number
 }
 
-/** A run that is left alone: what all others are compared with. */
-export async function uninterrupted(server: CountingServer): Promise<Reference> {
-  const world = makeWorld()
+interface Uninterrupted {
+  readonly world?: World
+  readonly calls?: number
+  /** Given where the number of operations does not matter: these processes do not count them. */
+  readonly warm?: readonly WarmCommand[]
+}
+
+/** A run that is left alone: what all others are compared with. `calls`: how many it makes. */
+export async function uninterrupted(
+  server: CountingServer,
+  { world = makeWorld(), calls = callCount, warm = [] }: Uninterrupted = {},
+): Promise<Reference> {
   const account = server.account()
-  const played = await play(['run', 'ask.md', '--json'], { world, url: account.url })
+  const played = await play(['run', 'ask.md', '--json'], { world, url: account.url, warm })
   const finished = finishedIn(world, played)
   const keys = new Set(account.calls.map(({ key }) => key))
-  if (finished.code !== 0 || keys.size !== callCount || account.calls.length !== callCount) {
+  if (finished.code !== 0 || keys.size !== calls || account.calls.length !== calls) {
     throw new Error(
       `the scenario itself fails: exit ${finished.code}, ${account.calls.length} calls\n${finished.stderr}`,
     )
@@ -47,6 +56,8 @@ export interface TrialContext {
   readonly reference: Finished
   /** Processes for starts that are left alone. */
   readonly warm?: readonly WarmCommand[]
+  /** What is wrong with the files that a start has left that ended by itself. */
+  readonly inspect?: (finished: Finished) => readonly string[]
 }
 
 /**
@@ -55,7 +66,7 @@ export interface TrialContext {
  */
 export async function tryWith(
   starts: readonly Start[],
-  { server, reference, warm = [] }: TrialContext,
+  { server, reference, warm = [], inspect = () => [] }: TrialContext,
   world: World = makeWorld(),
 ): Promise<Trial> {
   const account = server.account()
@@ -66,6 +77,7 @@ export async function tryWith(
     const played = await startOver(world, { world, url: account.url, warm, ...start })
     const finished = finishedIn(world, played)
     const journal = await readJournal(world)
+    if (finished.code !== null) problems.push(...inspect(finished))
     if (finished.code === 0 && finished.last?.type === 'run.completed' && journal !== undefined) {
       const evidence: Evidence = { reference, stops, finished, journal, calls: account.calls, concurrency: 4 }
       return { problems: [...problems, ...violations(evidence)], stops: count }
