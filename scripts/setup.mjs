@@ -13,7 +13,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 
 step('node_modules/.baton-setup', fingerprint(['package.json', 'package-lock.json']), () =>
-  // not `npm ci`: it refuses a lock file that leaves out optional packages of other platforms
+  // not `npm ci`, which installs everything anew
   run('npm', ['install', '--no-save']),
 )
 step('dist/.baton-build', fingerprint(['package-lock.json', 'scripts', 'src', 'tsconfig.json']), () =>

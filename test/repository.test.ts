@@ -79,6 +79,17 @@ describe.each(['ARCHITECTURE.md', ...readdirSync(join(root, 'docs/design')).map(
   },
 )
 
+it('package-lock.json names the packages of all platforms; without them node scripts/complete-lock.mjs', () => {
+  const { packages } = JSON.parse(read(join(root, 'package-lock.json'))) as {
+    readonly packages: { readonly [folder: string]: { readonly optionalDependencies?: object } }
+  }
+  const isLocked = (name: string): boolean =>
+    Object.keys(packages).some((folder) => folder.endsWith(`node_modules/${name}`))
+  const optional = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+  expect(optional.length).toBeGreaterThan(0)
+  expect(optional.filter((name) => !isLocked(name))).toEqual([])
+})
+
 describe('docs/decisions', () => {
   it('name only files that exist', () => {
     const folder = join(root, 'docs/decisions')
