@@ -4,6 +4,7 @@
 //   npm run soak -- F3 --seed 7  other random choices
 //   npm run soak -- --every 4    each fourth point
 //   npm run soak -- attack       every attempt of test/attack/, with their count by class
+//   npm run soak -- fuzz         a million inputs for each parser; --count 5000 --seed 7, and part of a parser's name behind it
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,14 +12,13 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { register } from 'tsx/esm/api'
 
-const { values, positionals } = parseArgs({
-  options: { seed: { type: 'string' }, every: { type: 'string' } },
-  allowPositionals: true,
-})
+const options = { seed: { type: 'string' }, every: { type: 'string' }, count: { type: 'string' } }
+const { values, positionals } = parseArgs({ options, allowPositionals: true })
 const write = (text) => process.stdout.write(text)
 const [kind, ...rest] = positionals
 
 if (kind === 'attack') process.exitCode = await attack(rest)
+else if (kind === 'fuzz') process.exitCode = await fuzz(rest)
 else process.exitCode = await faults()
 
 async function faults() {
@@ -48,4 +48,35 @@ async function attack(names) {
   for (const [name, number] of held) write(`${String(number).padStart(9)}  ${name}\n`)
   write(`${String([...held.values()].reduce((sum, number) => sum + number, 0)).padStart(9)}  attempts that held\n`)
   return code ?? 1
+}
+
+/** Each parser in a process of its own. */
+async function fuzz(names) {
+  register()
+  const { fuzzedParsers } = await import('../test/attack/fuzz/parsers.ts')
+  const chosen = (await fuzzedParsers())
+    .map(({ name }) => name)
+    .filter((name) => names.every((part) => name.includes(part)))
+  const [seed, count] = [String(values.seed ?? 1), String(values.count ?? 1_000_000)]
+  const main = join(import.meta.dirname, '../test/attack/fuzz/main.mjs')
+  write(`seed ${seed}\n${row('parser', 'inputs', 'failures', 'slowest', 'memory', 'seconds')}`)
+  let failed = 0
+  for (const name of chosen) {
+    const child = spawn(process.execPath, [main, name, seed, count], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (piece) => (text += piece))
+    await new Promise((resolve) => child.on('close', resolve))
+    const report = JSON.parse(text)
+    const { inputs, failures, slowestMs, slowest, megabytes, seconds } = report
+    const tooMuch = megabytes > 512 ? 1 : 0
+    failed += failures.length + tooMuch
+    write(row(name, inputs, failures.length, `${Math.round(slowestMs)}ms #${slowest}`, `${megabytes}MB`, seconds))
+    for (const { number, input, problem } of failures) write(`  #${number} ${JSON.stringify(input)}\n  ${problem}\n`)
+  }
+  return failed === 0 ? 0 : 1
+}
+
+function row(...cells) {
+  const widths = [16, 10, 10, 18, 9, 8]
+  return `${cells.map((cell, index) => String(cell).padEnd(widths[index])).join('')}\n`
 }

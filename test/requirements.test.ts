@@ -16,7 +16,7 @@ const rows = [...page.matchAll(/^\| ((?:R|TV)\d+) \| (.*?) \| (.*) \|$/gm)].map(
   ([, number = '', about = '', status = '']): Row => ({ number, about, status }),
 )
 
-const otherForms = [/^overruled: (?!D\d|DESIGN)\S/, /^not yet: issue [H-P](?:, \S.*)?$/, /^not ours: \S/]
+const otherForms = [/^overruled: (?!D\d|DESIGN)\S/, /^not yet: issue [J-P](?:, \S.*)?$/, /^not ours: \S/]
 
 /** `test: FILE › TITLE`, several joined by `; `; undefined for every other form. */
 function namedTests(status: string): readonly { readonly file: string; readonly title: string }[] | undefined {

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
-import { commandEnvironment } from '../base/command.ts'
 import { BatonError } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
+import { runGit } from '../base/git.ts'
 import { listFiles } from '../base/glob.ts'
-import { runProcess } from '../base/process.ts'
 import { isSourceFile, isSourceFolder } from '../base/reads.ts'
 import { isReserved } from '../config/keys.ts'
 import type { Surroundings } from '../config/locate.ts'
@@ -63,8 +62,7 @@ async function filesIn(
 async function ignoredIn(folder: string, env: Surroundings['env'], signal: AbortSignal): Promise<readonly string[]> {
   const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
   const limits = { timeLimitMs: 10_000, maxOutputBytes: 10_000_000 }
-  const environment = commandEnvironment(env)
-  const { end, stdout } = await runProcess({ command: 'git', args, cwd: folder, environment, ...limits }, signal)
+  const { end, stdout } = await runGit({ args, cwd: folder, env, ...limits }, signal)
   return end.kind === 'exited' && end.code === 0 ? stdout.text.split('\0').filter((path) => path !== '') : []
 }
 

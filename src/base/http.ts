@@ -1,3 +1,9 @@
+import { lookup } from 'node:dns'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { isIP, type LookupFunction } from 'node:net'
+import { pipeline, type Readable } from 'node:stream'
+import { constants, createBrotliDecompress, createUnzip } from 'node:zlib'
+import { isPrivateAddress } from './address.ts'
 import { startLimit } from './clock.ts'
 import { manyListeners } from './concurrency.ts'
 
@@ -15,6 +21,11 @@ export interface HttpRequest {
   readonly maxBytes: number
   /** Called with each address before it is requested, also with those of redirects; throws for a forbidden one. */
   readonly check?: (url: URL) => void
+  /**
+   * Called before a connection to an address of this machine or a private network; throws when it may not be made.
+   * `redirected`: an address outside led there. Without it only those are refused.
+   */
+  readonly checkPrivate?: (url: URL, how: 'asked' | 'redirected') => void
 }
 
 export interface HttpResponse {
@@ -29,7 +40,9 @@ export interface HttpResponse {
 
 /**
  * Sends one HTTP request; any status is an answer. Redirects are followed as browsers do: POST becomes GET at 301, 302
- * and 303, and another origin does not receive authorization and cookies.
+ * and 303. Another host gets no header but those that say what is understood, and never the body: a redirect that would
+ * send it there is an error. The addresses that a name stands for are checked and then connected to, so that it cannot
+ * stand for another one in between.
  * @throws the signal's reason, or Error saying what went wrong
  */
 export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
@@ -61,6 +74,13 @@ interface Received {
   readonly bytes: Uint8Array
 }
 
+/** The head of an answer, and its body as it comes in, unpacked. */
+interface Response {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Readable
+}
+
 async function receive(request: HttpRequest, signal: AbortSignal): Promise<Received> {
   const limit = new AbortController()
   const endLimit = startLimit(request.timeLimitMs, () => limit.abort())
@@ -76,38 +96,107 @@ async function receive(request: HttpRequest, signal: AbortSignal): Promise<Recei
 }
 
 async function follow(first: HttpRequest, signal: AbortSignal): Promise<Received> {
+  const reached = { outside: false }
   let request = first
   for (let redirects = 0; ; redirects += 1) {
-    const response = await exchange(request, signal)
+    const response = await exchange(request, reached, signal)
     const target = redirectTarget(response, request.url)
     if (target === undefined)
       return { response, url: request.url, bytes: await readBody(response, first.maxBytes, signal) }
-    await response.body?.cancel()
+    response.body.destroy()
     if (redirects >= first.redirectLimit) throw new Error(`it redirects more than ${first.redirectLimit} times`)
     request = redirected(request, response.status, target)
   }
 }
 
-async function exchange({ method, url, headers, body, check }: HttpRequest, signal: AbortSignal): Promise<Response> {
+/** Whether an address outside of private networks was connected to, by the request or one that led to it. */
+interface Reached {
+  outside: boolean
+}
+
+async function exchange(request: HttpRequest, reached: Reached, signal: AbortSignal): Promise<Response> {
+  const { method, url, headers, body, check } = request
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not http: or https:`)
   check?.(url)
-  try {
-    return await fetch(shownUrl(url), {
-      method,
-      headers: headersFor(url, headers),
-      redirect: 'manual',
-      signal,
-      ...(body === undefined ? {} : { body }),
+  const toAddress = addressCheck(request, reached)
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0) toAddress(host)
+  const { request: send } = url.protocol === 'http:' ? await import('node:http') : await import('node:https')
+  signal.throwIfAborted()
+  const options: RequestOptions = {
+    method,
+    headers: Object.fromEntries(headersFor(url, headers)),
+    agent: false,
+    signal,
+    lookup: checkedLookup(toAddress),
+  }
+  return new Promise((resolve, reject) => {
+    const sent = send(shownUrl(url), options, (answer) => resolve(responseOf(answer)))
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+function addressCheck({ url, checkPrivate = refuseRedirected }: HttpRequest, reached: Reached) {
+  const { outside } = reached
+  return (address: string): void => {
+    if (isPrivateAddress(address)) checkPrivate(url, outside ? 'redirected' : 'asked')
+    else reached.outside = true
+  }
+}
+
+const refuseRedirected: NonNullable<HttpRequest['checkPrivate']> = (url, how) => {
+  if (how === 'redirected') throw new Error(`it redirects to ${url.host}, which is in a private network`)
+}
+
+/** Finds the addresses of a name and checks all of them; they are what is connected to. */
+function checkedLookup(check: (address: string) => void): LookupFunction {
+  return (hostname, options, callback) =>
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, [])
+      try {
+        for (const { address } of found) check(address)
+      } catch (refusal) {
+        return callback(refusal as Error, [])
+      }
+      const [first] = found
+      if (options.all === true || first === undefined) callback(null, found)
+      else callback(null, first.address, first.family)
     })
-  } catch (error) {
-    // fetch throws an error whose cause is the reason of a failed connection
-    throw error instanceof Error && error.cause instanceof Error ? error.cause : error
+}
+
+function responseOf(answer: IncomingMessage): Response {
+  const headers = new Headers()
+  for (let index = 0; index < answer.rawHeaders.length; index += 2) {
+    headers.append(answer.rawHeaders[index] ?? '', answer.rawHeaders[index + 1] ?? '')
+  }
+  return { status: answer.statusCode ?? 0, headers, body: unpacked(answer, headers.get('content-encoding')) }
+}
+
+/** What is cut off is unpacked as far as it goes, as browsers do. */
+function unpacked(body: IncomingMessage, encoding: string | null): Readable {
+  const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+  const forward = (unpack: Readable & NodeJS.WritableStream): Readable => {
+    // an error of either side is that of the stream that is read
+    pipeline(body, unpack, () => undefined)
+    return unpack
+  }
+  switch (encoding?.trim().toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+    case 'deflate':
+      return forward(createUnzip(flush))
+    case 'br':
+      return forward(createBrotliDecompress())
+    default:
+      return body
   }
 }
 
 function headersFor(url: URL, given: HttpRequest['headers']): Headers {
-  const headers = new Headers()
+  const headers = new Headers([['accept-encoding', 'gzip, deflate, br']])
   for (const [name, value] of given) headers.append(name, value)
+  if (!headers.has('accept')) headers.set('accept', '*/*')
   if ((url.username !== '' || url.password !== '') && !headers.has('authorization')) {
     const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
     headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`)
@@ -120,20 +209,33 @@ function redirectTarget({ status, headers }: Response, base: URL): URL | undefin
   return location === null ? undefined : new URL(location, base)
 }
 
+/** The headers that another host may get: they say what is understood, and who asks. */
+const harmlessHeaders = /^(?:accept|accept-language|user-agent)$/i
+
+/** @throws Error where the body would go to another host */
 function redirected({ body, ...request }: HttpRequest, status: number, url: URL): HttpRequest {
-  const isSameHost = url.origin === request.url.origin
-  const headers = request.headers.filter(([name]) => isSameHost || !/^(?:authorization|cookie)$/i.test(name))
+  const isSameHost = url.origin === request.url.origin || isSecured(request.url, url)
+  const headers = request.headers.filter(([name]) => isSameHost || harmlessHeaders.test(name))
   if (isSameHost && url.username === '')
     Object.assign(url, { username: request.url.username, password: request.url.password })
   const becomesGet = status === 303 || (status <= 302 && request.method === 'POST')
-  if (!becomesGet) return { ...request, url, headers, ...(body === undefined ? {} : { body }) }
-  return { ...request, url, method: 'GET', headers: headers.filter(([name]) => !/^content-/i.test(name)) }
+  if (becomesGet)
+    return { ...request, url, method: 'GET', headers: headers.filter(([name]) => !/^content-/i.test(name)) }
+  if (body === undefined) return { ...request, url, headers }
+  if (!isSameHost) throw new Error(`it redirects to ${url.host} with the body, which is not sent to another host`)
+  return { ...request, url, headers, body }
+}
+
+/** The same host and its standard ports, by https from now on. */
+function isSecured(from: URL, to: URL): boolean {
+  const isStandard = from.port === '' && to.port === ''
+  return from.protocol === 'http:' && to.protocol === 'https:' && isStandard && from.hostname === to.hostname
 }
 
 async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     signal.throwIfAborted()
     size += chunk.length
     // leaving the loop cancels the stream

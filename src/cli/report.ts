@@ -33,13 +33,18 @@ export function describeReported(reported: Reported, { cwd, paint }: ReportOptio
   const { severity, message, place, trail = [], hint, diff } = reported
   const title = paint([severity === 'error' ? 'red' : 'yellow', 'bold'], severity)
   const lines = [
-    `${title}${paint('bold', ':')} ${harmless(message)}`,
+    `${title}${paint('bold', ':')} ${harmless(nameAsShown(message, place, cwd))}`,
     ...(place === undefined ? [] : describePlace(place, { cwd, paint })),
     ...trailLines(trail, cwd).map((line) => `  ${paint('dim', harmless(line))}`),
     ...(diff === undefined ? [] : paintDiff(diff.trimEnd().split('\n'), paint)),
     ...(hint === undefined || hint === '' ? [] : [`${paint('cyan', 'hint')}: ${harmless(hint)}`]),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** The file that an error is about has the same name in its message and below it. */
+function nameAsShown(message: string, place: SourcePlace | undefined, cwd: string): string {
+  return place === undefined ? message : message.replaceAll(place.file, placeText({ file: place.file }, cwd))
 }
 
 function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): readonly string[] {

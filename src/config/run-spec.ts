@@ -99,7 +99,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const merged = mergeLayers([...below, own, ...above])
   if (outside.length > 0 && checkBounds(merged.values, { workspace }).length > 0) return { issues, spec: undefined }
   const settings = settingsOf(merged.values, { workspace })
-  const missing = await placeOrigins(missingBaseDir(settings), merged.origins)
+  const missing = await placeOrigins(missingBaseDir(settings, workspace), merged.origins)
   const spec: RunSpec = {
     document,
     ...source,
@@ -193,8 +193,8 @@ function initialParams(data: JsonObject, params: JsonObject): JsonObject {
 }
 
 /** A warning, because an agent of the chain may make the folder. */
-function missingBaseDir({ base_dir: folder }: Settings): readonly Finding[] {
+function missingBaseDir({ base_dir: folder }: Settings, workspace: string): readonly Finding[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return []
-  const message = `base_dir ${folder} is not a folder, so globs match nothing`
+  const message = `base_dir ${displayPath(workspace, folder)} is not a folder, so globs match nothing`
   return [wrongValue(['base_dir'], { message, hint: 'Name a folder that exists.' })]
 }

@@ -8,12 +8,20 @@ export type Action =
       readonly kind: 'read' | 'write' | 'delete'
       readonly path: string
       readonly named: string
+      /** The same for messages where the workspace is not known: from the workspace. Left out: `named`. */
+      readonly shown?: string
       /** What would change, as a unified diff: for whom is asked. */
       readonly diff?: string
     }
   /** A program by its name; `caller` is the function that starts it, for messages. */
   | { readonly kind: 'command'; readonly program: string; readonly caller: string }
-  | { readonly kind: 'connect'; readonly url: string; readonly caller: string }
+  | {
+      readonly kind: 'connect'
+      readonly url: string
+      readonly caller: string
+      /** The host turned out to be this machine or in a private network: it must have been named as it is. */
+      readonly isPrivate?: true
+    }
   /** `label` is the model as people know it, for example `openai::gpt-5-mini`. */
   | { readonly kind: 'model'; readonly model: string; readonly label: string }
 

@@ -271,7 +271,7 @@ function actionText(action: Action): string {
     case 'read':
     case 'write':
     case 'delete':
-      return `to ${action.kind} ${action.named}`
+      return `to ${action.kind} ${action.shown ?? action.named}`
     case 'command':
       return `to run ${action.program}`
     case 'connect':

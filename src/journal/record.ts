@@ -149,25 +149,26 @@ export type JournalRecord = RecordHead & RecordBody<Json>
 /** A record of a kind this version does not know. */
 export type UnknownRecord = RecordHead & { readonly k: string; readonly [field: string]: Json }
 
-const kinds: Readonly<Record<Entry['k'], true>> = {
-  seg: true,
-  'run.start': true,
-  'run.resume': true,
-  source: true,
-  obs: true,
-  started: true,
-  ended: true,
-  call: true,
-  choice: true,
-  begin: true,
-  undo: true,
-  again: true,
-  done: true,
-  failed: true,
-  suspended: true,
-  use: true,
-  show: true,
-  'run.end': true,
+/** The fields that each kind has, by what `typeof` says of them. A record without them is damaged, whatever its checksum says. */
+const kinds: Readonly<Record<Entry['k'], Readonly<Record<string, 'string' | 'number' | 'object'>>>> = {
+  seg: { v: 'number' },
+  'run.start': { run: 'string', file: 'string', hash: 'string', version: 'string' },
+  'run.resume': {},
+  source: { name: 'string', path: 'string', hash: 'string' },
+  obs: { p: 'string', name: 'string', status: 'string' },
+  started: { p: 'string', kind: 'string', repeat: 'string', fp: 'string' },
+  ended: { p: 'string', s: 'number', kind: 'string', status: 'string' },
+  call: { p: 'string', name: 'string', status: 'string' },
+  choice: { p: 'string', of: 'object', choice: 'string' },
+  begin: { p: 'string', key: 'object' },
+  undo: { p: 'string' },
+  again: { p: 'string' },
+  done: { p: 'string' },
+  failed: { p: 'string', error: 'object' },
+  suspended: { p: 'string', error: 'object' },
+  use: { p: 'string', path: 'string', hash: 'string' },
+  show: { p: 'string' },
+  'run.end': { exit: 'number', stop: 'string' },
 }
 
 export function isKnownRecord(record: JournalRecord | UnknownRecord): record is JournalRecord {
@@ -215,5 +216,16 @@ function isRecord(value: unknown): value is UnknownRecord {
   if (typeof value !== 'object' || value === null) return false
   if (!('e' in value && 'n' in value && 't' in value && 'k' in value)) return false
   const { e, n, t, k } = value
-  return Number.isSafeInteger(e) && Number.isSafeInteger(n) && typeof t === 'number' && typeof k === 'string'
+  if (!(Number.isSafeInteger(e) && Number.isSafeInteger(n) && typeof t === 'number' && typeof k === 'string'))
+    return false
+  return hasFields(value as Readonly<Record<string, unknown>>, k)
+}
+
+function hasFields(record: Readonly<Record<string, unknown>>, kind: string): boolean {
+  if (!Object.hasOwn(kinds, kind)) return true
+  for (const [field, type] of Object.entries(kinds[kind as Entry['k']])) {
+    const value = record[field]
+    if (typeof value !== type || value === null) return false
+  }
+  return true
 }

@@ -129,7 +129,13 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return observe === undefined ? tree.setReturned(record.p, location) : undefined
       case 'started':
         if (record.kind === 'model') calls.start(record, location)
-        if (record.kind === 'file') addChange(valueAt(record.p, () => source.value(record.request)) as FileChangeRecord)
+        if (record.kind === 'file')
+          addChange(
+            fileChangeOf(
+              record.p,
+              valueAt(record.p, () => source.value(record.request)),
+            ),
+          )
         return start(tree.make(record.p), location)
       case 'ended':
         if (record.kind === 'model') calls.end(record, location)
@@ -209,6 +215,14 @@ function damagedValue(record: JournalRecord, source: RecordSource): Damage | und
     return { file: place?.file ?? '', offset: 0, bytes: 0, reason: message }
   }
   return undefined
+}
+
+/** The request of a file change. Cassettes come from anywhere, and their checksums say nothing about who made them. */
+function fileChangeOf(place: string, request: unknown): FileChangeRecord {
+  if (isObject(request) && typeof request['op'] === 'string' && typeof request['path'] === 'string') {
+    return request as FileChangeRecord
+  }
+  throw new BatonError('JOURNAL_FAILED', `the record of ${place} is damaged: its file change has no path`)
 }
 
 function pathsOf(request: unknown): readonly string[] {

@@ -85,7 +85,7 @@ export function decodeValue(json: Json, unmask: TextMap): unknown {
   if (isList(json)) return json.map((item) => decodeValue(item, unmask))
   const { $big, $num, $bytes, $latin1, $nil, $plain } = json
   if ($nil === true) return undefined
-  if (typeof $big === 'string') return BigInt($big)
+  if (typeof $big === 'string' && /^-?\d+$/.test($big)) return BigInt($big)
   if (typeof $num === 'string') return specialNumbers.get($num)
   if (typeof $bytes === 'string') return new Uint8Array(Buffer.from($bytes, 'base64'))
   if (typeof $latin1 === 'string') return new Uint8Array(Buffer.from(unmask($latin1), 'latin1'))

@@ -1,3 +1,4 @@
+import { parseDuration } from '../config/settings.ts'
 import { BatonError } from '../base/error.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
@@ -18,6 +19,8 @@ interface SharedOptions extends PlaceOptions {
   readonly signal?: AbortSignal
   /** Limits of `[budget]`: `{ usd: 0.5, tokens: 100_000, calls: 20 }`. */
   readonly budget?: Readonly<Record<string, string | number>>
+  /** How long the run may take, for example `30m`. */
+  readonly timeout?: string
   /** Settings as `-c` takes them, for example `temperature=0.2`; they win over files. */
   readonly overrides?: readonly string[]
 }
@@ -65,6 +68,10 @@ const shared: Checks<SharedOptions> = {
       isObject(value) && Object.values(value).every((limit) => ['number', 'string'].includes(typeof limit)),
     expected: 'an object of limits, for example { usd: 0.5 }',
   },
+  timeout: {
+    fits: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) > 0,
+    expected: 'a duration above zero such as "30s" or "10m"',
+  },
   overrides: texts,
 }
 
@@ -77,7 +84,10 @@ const ofRuns: Checks<RunOptions> = {
   onFiles: texts,
   text,
   stdin: text,
-  dry: { fits: (value) => value === 'req' || value === 'res', expected: '"req" or "res"' },
+  dry: {
+    fits: (value) => value === 'req' || value === 'res' || value === 'changes',
+    expected: '"req", "res" or "changes"',
+  },
   vars: { ...table, expected: 'an object of values by name' },
   outputSchema: {
     fits: (value) => text.fits(value) || table.fits(value),
@@ -128,19 +138,20 @@ function wrong(caller: string, problem: string, hint = 'docs/library.md describe
 
 /** Options of a program as a run takes them. */
 export function startOptions(
-  { vars = {}, budget, overrides, ...options }: RunOptions,
+  { vars = {}, budget, timeout, overrides, ...options }: RunOptions,
   place: Required<PlaceOptions>,
 ): StartOptions {
-  return { ...place, ...options, vars: variableFlags(vars), overrides: overridesFor({ budget, overrides }) }
+  return { ...place, ...options, vars: variableFlags(vars), overrides: overridesFor({ budget, timeout, overrides }) }
 }
 
-/** `budget` and `overrides` as `-c` takes them. */
+/** `budget`, `timeout` and `overrides` as `-c` takes them. */
 export function overridesFor({
   budget = {},
+  timeout,
   overrides = [],
 }: {
-  readonly [Name in 'budget' | 'overrides']: SharedOptions[Name] | undefined
+  readonly [Name in 'budget' | 'timeout' | 'overrides']: SharedOptions[Name] | undefined
 }): readonly string[] {
   const limits = Object.entries(budget).map(([limit, value]) => `budget.${limit}=${JSON.stringify(value)}`)
-  return [...overrides, ...limits]
+  return [...overrides, ...limits, ...(timeout === undefined ? [] : [`timeout=${timeout}`])]
 }

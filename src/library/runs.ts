@@ -79,8 +79,8 @@ export function beginRun(file: string, options: RunOptions, place: Required<Plac
 
 export function beginResume(run: string, options: ResumeOptions, place: Required<PlaceOptions>): Run {
   return begin(options.signal, async (listener, signal) => {
-    const { budget, overrides: given, ...choices } = options
-    const overrides = overridesFor({ budget, overrides: given })
+    const { budget, timeout, overrides: given, ...choices } = options
+    const overrides = overridesFor({ budget, timeout, overrides: given })
     const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides } })
     const runs = runsFolder({ ...place, workspace, runsDir: settings.runs.dir })
     const folder = run === 'last' ? await unfinishedRun(runs) : findRun(runs, run)

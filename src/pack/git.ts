@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { commandEnvironment } from '../base/command.ts'
 import { packLimits } from './pack-files.ts'
 import { withoutSecrets } from './source.ts'
 
@@ -17,23 +16,21 @@ export interface FetchContext {
   readonly signal: AbortSignal
 }
 
-/** Nothing of the repository is run while it is fetched: no hooks, no filters, no submodules, no questions. */
-const careful: readonly (readonly [string, string])[] = [
-  ['core.hooksPath', '/dev/null'],
-  ['core.fsmonitor', 'false'],
+/** Nothing of the repository decides how its files are written, and no template of this machine how it is made. */
+const settings = [
   ['core.symlinks', 'true'],
   ['core.autocrlf', 'false'],
   ['core.eol', 'lf'],
-  ['submodule.recurse', 'false'],
   ['fetch.recurseSubmodules', 'false'],
-  // a URL from the network must not lead to the disk or to a program
-  ['protocol.allow', 'never'],
-  ['protocol.https.allow', 'always'],
-  ['protocol.http.allow', 'always'],
-  ['protocol.ssh.allow', 'always'],
-  ['protocol.git.allow', 'always'],
   ['init.templateDir', ''],
-]
+  // a pack is what is in the repository, and not what a server of its choice adds
+  ['filter.lfs.smudge', ''],
+  ['filter.lfs.process', ''],
+  ['filter.lfs.required', 'false'],
+] as const
+
+/** A URL from the network must not lead to the disk or to a program. */
+const transports = ['https', 'http', 'ssh', 'git']
 
 /**
  * Fetches one commit of a repository into an empty folder, with git, and returns its id. Without a ref it is the
@@ -42,14 +39,14 @@ const careful: readonly (readonly [string, string])[] = [
  */
 export async function fetchRepository(source: GitSource, folder: string, context: FetchContext): Promise<string> {
   const run = async (...args: readonly string[]): Promise<void> => {
-    const { isDone, text } = await runGit(args, { source, folder }, context)
+    const { isDone, text } = await tryGit(args, { source, folder }, context)
     if (!isDone) throw failed(source, text)
   }
   const wanted = source.commit ?? source.ref ?? 'HEAD'
   await run('init', '--quiet', '.')
   // after -- nothing that others wrote is an option
   const shallow = ['fetch', '--quiet', '--depth', '1', '--no-tags', '--', source.url, wanted]
-  const { isDone, text } = await runGit(shallow, { source, folder }, context)
+  const { isDone, text } = await tryGit(shallow, { source, folder }, context)
   if (!isDone) {
     // not every server gives a commit by its id
     if (!/^[\da-f]{7,64}$/.test(wanted)) throw failed(source, text)
@@ -59,20 +56,19 @@ export async function fetchRepository(source: GitSource, folder: string, context
   return readFileSync(join(folder, '.git', 'HEAD'), 'utf8').trim()
 }
 
-async function runGit(
+async function tryGit(
   args: readonly string[],
   { source, folder }: { readonly source: GitSource; readonly folder: string },
   { env, signal }: FetchContext,
 ): Promise<{ readonly isDone: boolean; readonly text: string }> {
-  const { runProcess } = await import('../base/process.ts')
-  const isLocal = source.url.startsWith('file:')
-  const settings = isLocal ? [...careful, ['protocol.file.allow', 'always'] as const] : careful
-  const { end, stderr } = await runProcess(
+  const { runGit } = await import('../base/git.ts')
+  const { end, stderr } = await runGit(
     {
-      command: 'git',
-      args: [...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]), ...args],
+      args,
       cwd: folder,
-      environment: { ...commandEnvironment(env), ...quiet },
+      env,
+      settings,
+      transports: source.url.startsWith('file:') ? [...transports, 'file'] : transports,
       timeLimitMs: packLimits.cloneMs,
       maxOutputBytes: 64 * 1024,
     },
@@ -91,17 +87,6 @@ async function runGit(
       throw new BatonError('NOT_AVAILABLE', `git cannot be run: ${end.reason}`, { hint: 'Install git.' })
   }
 }
-
-/** No questions, on a terminal or in a window. */
-const quiet = {
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: 'true',
-  SSH_ASKPASS: 'true',
-  GCM_INTERACTIVE: 'never',
-  GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
-  GIT_LFS_SKIP_SMUDGE: '1',
-  LC_ALL: 'C',
-} as const
 
 function failed({ url, ref, commit }: GitSource, text: string): BatonError {
   const lines = text.split('\n').filter((line) => line.trim() !== '')

@@ -1,4 +1,5 @@
 import { isBatonError } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
 import { isObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Limits } from '../event/context.ts'
@@ -67,7 +68,8 @@ export async function applyApproved(
 
 async function decide({ path, isDeletion, diff, index }: ShownChange, { context, at }: FileCall): Promise<Decision> {
   const { effects, permission } = context.services
-  const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, diff }
+  const shown = displayPath(context.scope.folders.workspace, path)
+  const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, shown, diff }
   try {
     await effects.under(asking(permission)).permit([...at, item(index)], action)
     return 'allow'

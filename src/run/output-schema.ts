@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, messageOf, rewordError, type SourcePlace } from '../base/error.ts'
-import { isInside, realPath } from '../base/files.ts'
+import { displayPath, isInside, realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Issue, issuesToError } from '../config/issue.ts'
 import { type CompiledSchema, compileSchema } from '../base/json-schema.ts'
@@ -94,7 +94,7 @@ function readSchemaFile(file: string, { dir, workspace, reads }: SchemaSource, p
   } catch (error) {
     if (!isBatonError(error) || error.place?.line !== undefined) throw error
     const hint = 'Names of schema files are relative to the prompt file.'
-    throw new BatonError(error.code, error.message, { place, hint })
+    throw new BatonError(error.code, error.message.replace(file, displayPath(workspace, file)), { place, hint })
   }
 }
 

@@ -1,5 +1,5 @@
 import { isSuspension, stopsRun } from '../base/error.ts'
-import { realPath } from '../base/files.ts'
+import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, equalJson, type Json, type JsonObject } from '../base/json.ts'
 import { createInOrder, type InOrder } from '../base/concurrency.ts'
@@ -115,7 +115,7 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
 /** Why a prompt file does nothing, and what its author can do. */
 export function skipOf(
   why: 'no instruction' | 'no working files',
-  { file, source, layers }: PromptTarget['spec'],
+  { file, source, layers, workspace }: PromptTarget['spec'],
 ): { readonly reason: string; readonly hint: string } {
   const given = layers.above.findLast(({ values }) => values['working_globs'] !== undefined)
   if (why === 'no working files' && given !== undefined) {
@@ -124,7 +124,7 @@ export function skipOf(
     return { reason: `no file matches what the command line names: ${globs}`, hint }
   }
   const reason = why === 'no instruction' ? emptyInstruction : 'working_globs match no file'
-  return { reason, hint: source === 'file' ? `Edit ${file}.` : `Say more in ${file}.` }
+  return { reason, hint: source === 'file' ? `Edit ${displayPath(workspace, file)}.` : `Say more in ${file}.` }
 }
 
 function skipped(...given: Parameters<typeof skipOf>): RoundOutcome<PromptOutcome> {

@@ -46,7 +46,9 @@ export function packRule({ identity, granted: { commands, hosts, models } }: Hel
         return refusal(identity, `run ${action.program}`)
       case 'connect': {
         const url = new URL(action.url)
-        return hosts.some((host) => isHost(host, url)) ? undefined : refusal(identity, `connect to ${url.host}`)
+        const named = action.isPrivate === true ? hosts.filter((host) => !host.startsWith('*')) : hosts
+        if (named.some((host) => isHost(host, url))) return undefined
+        return refusal(identity, `connect to ${url.host}${action.isPrivate === true ? ', a private address' : ''}`)
       }
       case 'model':
         return models.some((name) => isName(name, action.model) || isName(name, action.label))

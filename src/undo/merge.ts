@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { runProcess } from '../base/process.ts'
+import { runGit } from '../base/git.ts'
 import type { RunContext } from '../event/context.ts'
 import { entryStatus } from '../tool/file-hash.ts'
 import type { EntryState, Stretch } from './changes.ts'
@@ -71,9 +71,11 @@ async function mergeTexts({ mine, base, theirs }: Texts, { env, signal }: RunCon
     await writeFile(join(folder, 'theirs'), theirs, { mode: 0o600 })
     const labels = ['-L', 'present', '-L', 'after the run', '-L', 'before the run']
     const args = ['merge-file', '-q', ...labels, 'mine', 'base', 'theirs']
-    const environment = { PATH: env['PATH'] ?? '', LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', HOME: folder }
-    const { end, stderr } = await runProcess(
-      { command: 'git', args, cwd: folder, environment, timeLimitMs, maxOutputBytes: 4096 },
+    // conflicts look the same for everybody
+    const settings = [['merge.conflictStyle', 'merge']] as const
+    const own = { PATH: env['PATH'], HOME: folder }
+    const { end, stderr } = await runGit(
+      { args, cwd: folder, env: own, settings, timeLimitMs, maxOutputBytes: 4096 },
       signal,
     )
     if (end.kind === 'exited' && end.code < firstError) return { bytes: await readFile(file), conflicts: end.code }

@@ -9,6 +9,12 @@ it('names places from the current folder', () => {
   expect(placeText({ file: '/other/b.md', line: 3 }, '/work/a')).toBe('/other/b.md:3')
 })
 
+it('names the file of an error in its message as below it', () => {
+  const reported = { severity: 'error', message: 'there is no file /work/b.md', place: { file: '/work/b.md' } } as const
+  expect(describeReported(reported, { cwd: '/work', paint: plain })).toBe('error: there is no file b.md\n  at b.md\n')
+  expect(describeReported(reported, { cwd: '/a', paint: plain })).toContain('no file /work/b.md\n  at /work/b.md\n')
+})
+
 it('leaves out the middle of a long trail', () => {
   const trail = (length: number): readonly { readonly file: string }[] =>
     Array.from({ length }, (_, index) => ({ file: `${index}.lua` }))

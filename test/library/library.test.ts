@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { isBatonError, resume, run, type RunEvent, type RunOptions, watch } from '../../src/index.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -88,12 +88,38 @@ describe('what a run is given', () => {
     expect({ exitCode, stopReason }).toEqual({ exitCode: 4, stopReason: 'budget' })
   })
 
+  it('can be a time that the run may take, also when it is resumed', async () => {
+    let isSlow = true
+    const server = await startModelServer(() => ({ text: 'yes', ...(isSlow ? { stallAfter: 0 } : {}) }))
+    onTestFinished(() => server.close())
+    const { place } = world({ 'ask.md': 'Count.\n' }, { BATON_GATEWAY_URL: server.url })
+    const { exitCode, error, runId } = await run('ask.md', { ...place, model: 'any-model', timeout: '100ms' }).result
+    expect([exitCode, error]).toMatchObject([4, { code: 'LIMIT', message: /timeout, 100 ?ms/ }])
+    expect(await resume(runId, { ...place, timeout: '100ms' }).result).toMatchObject({ exitCode: 4 })
+    isSlow = false
+    expect(await resume(runId, { ...place, timeout: '1h' }).result).toMatchObject({ exitCode: 0 })
+  })
+
+  it('can be a dry run that shows the file changes and makes none', async () => {
+    const text = '<FILE_CHANGES>\n<FILE_NEW file_path="new.txt">\nhi\n</FILE_NEW>\n</FILE_CHANGES>\n'
+    await using server = await openServer(text)
+    const { place, folder } = world(
+      { 'ask.md': '+++\nwrite_mode = true\n+++\nGo.\n' },
+      { BATON_GATEWAY_URL: server.url },
+    )
+    const { tasks } = await run('ask.md', { ...place, model: 'any-model', dry: 'changes' }).result
+    expect(tasks).toMatchObject([{ content: expect.stringContaining('+++ b/new.txt') as string }])
+    expect(existsSync(join(folder, 'new.txt'))).toBe(false)
+  })
+
   it.each([
     [{ modle: 'x' }, 'run(): there is no option "modle"', 'Did you mean "model"?'],
     [{ onMessage: () => {} }, 'run(): there is no option "onMessage"', /^Its options: cwd, env/],
     [{ vars: ['a=1'] }, 'run(): the option "vars" must be an object of values by name', /library/],
     [{ budget: 1 }, 'run(): the option "budget" must be an object of limits, for example { usd: 0.5 }', /library/],
-    [{ dry: 'all' }, 'run(): the option "dry" must be "req" or "res"', /library/],
+    [{ dry: 'all' }, 'run(): the option "dry" must be "req", "res" or "changes"', /library/],
+    [{ timeout: 30 }, 'run(): the option "timeout" must be a duration above zero such as "30s" or "10m"', /library/],
+    [{ timeout: '0s' }, 'run(): the option "timeout" must be a duration above zero such as "30s" or "10m"', /library/],
     [{ signal: {} }, 'run(): the option "signal" must be an AbortSignal', /library/],
     ['x', 'run(): the options must be an object', /library/],
   ])('is refused with a typed error before anything begins: %j', (options, message, hint) => {

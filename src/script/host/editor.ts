@@ -41,10 +41,10 @@ async function openFile(call: ActCall): Promise<LuaValue> {
 }
 
 /** Opening a file once more does no harm, so it may be repeated. */
-function start({ command, args }: Editor, file: string, call: ActCall): Promise<boolean> {
+function start({ command, args, name }: Editor, file: string, call: ActCall): Promise<boolean> {
   const { scope, services } = call.context
   const request = { command, args: [...args, call.shown(file)], cwd: '.' }
-  const action = { kind: 'command', program: command, caller: call.name } as const
+  const action = { kind: 'command', program: name, caller: call.name } as const
   const effect = { kind: 'command', request, action, repeat: 'safe', assumed: true } as const
   return services.effects.perform<boolean>(call.at, effect, () =>
     startDetached({

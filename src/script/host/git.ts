@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
-import { commandEnvironment } from '../../base/command.ts'
+import { isInside, realPath } from '../../base/files.ts'
 import type { ProcessResult } from '../../base/process.ts'
 import { emit } from '../../event/context.ts'
 import { allowedEntry, allowedPath, allowOf } from '../../tool/guard.ts'
@@ -20,16 +20,18 @@ export const gitModule: HostModule = {
     /**
      * `aip.git.restore(path) → string` Runs `git restore` for a file or a folder of the workspace: edits that are not
      * staged are lost. Gives what git prints. It is an error when git fails or prints an error or warning, and nothing
-     * is restored when one of the files lies outside the workspace or is protected.
+     * is restored when one of the files lies outside the workspace or is protected. Programs that the config of the
+     * repository names (hooks, filters and others) are not run; a file that needs such a filter is an error.
      */
     restore: acting(restore),
   },
 }
 
 async function restore(call: ActCall): Promise<string> {
-  const { context } = call
+  const { context, name } = call
   const { workspace } = context.scope.folders
   const target = restorable(call)
+  allowOf(context)({ kind: 'command', program: 'git', caller: name })
   const path = resolve(workspace, target)
   const request = { command: 'restore', path: target }
   const action = { kind: path === workspace ? 'read' : 'delete', path, named: path } as const
@@ -37,11 +39,11 @@ async function restore(call: ActCall): Promise<string> {
     call.at,
     { kind: 'git', request, action, repeat: 'unsafe', assumed: noOutput },
     async (stop, { allow }) => {
-      const signal = AbortSignal.any([stop, context.services.signal])
-      const listed = await runGit([...listChanged, target], call, signal)
-      const paths = listed.split('\0').filter((file) => file !== '')
+      const git = await openGit(call, AbortSignal.any([stop, context.services.signal]))
+      const paths = pathsOf(await git.run([...listChanged, target]))
       for (const changed of paths) allowedEntry(resolve(workspace, changed), { context, allow })
-      return { files: paths, stdout: await runGit(['restore', '--', target], call, signal) }
+      await refuseFiltered(git, paths, call)
+      return { files: paths, stdout: await git.run(['restore', '--', target]) }
     },
   )
   for (const file of files) emit(context, { type: 'file.changed', op: 'restore', path: file })
@@ -60,17 +62,65 @@ function restorable(call: HostCall): string {
     : call.shown(allowedEntry(file, asking))
 }
 
-const listChanged = ['diff', '--name-only', '--no-ext-diff', '--ignore-submodules', '--relative', '-z', '--']
+const listChanged = [
+  'diff',
+  '--name-only',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--ignore-submodules',
+  '--relative',
+  '-z',
+  '--',
+]
 const noOutput: { readonly files: readonly string[]; readonly stdout: string } = { files: [], stdout: '' }
 
-async function runGit(args: readonly string[], call: HostCall, signal: AbortSignal): Promise<string> {
+const pathsOf = (list: string): readonly string[] => list.split('\0').filter((path) => path !== '')
+
+interface Git {
+  /** Gives what it prints. @throws BatonError SCRIPT_FAILED, LIMIT; Error for what git says */
+  run(args: readonly string[]): Promise<string>
+  /** The filters that the repository defines itself, which are turned off. */
+  readonly filters: readonly string[]
+}
+
+/** Git in the workspace, with nothing of what the config of its repository names. */
+async function openGit(call: ActCall, signal: AbortSignal): Promise<Git> {
   const { scope, services } = call.context
-  const cwd = scope.folders.workspace
-  const { runProcess } = await import('../../base/process.ts')
-  const environment = { ...commandEnvironment(services.env), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' }
-  const options = ['--literal-pathspecs', '--no-pager', '-c', 'submodule.recurse=false', '-c', 'core.safecrlf=false']
-  const command = { command: 'git', args: [...options, ...args], cwd, environment, timeLimitMs, maxOutputBytes }
-  return outputOf(await runProcess(command, signal), call)
+  const { repositoryFilters, runGit } = await import('../../base/git.ts')
+  const place = { cwd: scope.folders.workspace, env: services.env, timeLimitMs, maxOutputBytes }
+  const folder = outputOf(await runGit({ ...place, args: ['rev-parse', '--show-toplevel'] }, signal), call)
+  // `core.worktree` of a repository could name any folder, and git would restore there
+  if (!isInside(realPath(folder.replace(/\n$/, '')), realPath(scope.folders.workspace))) {
+    throw call.error('the repository of the workspace keeps its files elsewhere')
+  }
+  const filters = await repositoryFilters(place, signal)
+  if (filters === undefined) {
+    throw call.error('the filters that the config of the repository names cannot be turned off')
+  }
+  const settings = [...filters.settings, ['core.safecrlf', 'false']] as const
+  return {
+    filters: filters.names,
+    run: async (args) => outputOf(await runGit({ ...place, settings, args }, signal), call),
+  }
+}
+
+const atOnce = 500
+
+/** Without its filter a file would get other contents than it should have: better none. */
+async function refuseFiltered(git: Git, paths: readonly string[], call: ActCall): Promise<void> {
+  if (git.filters.length === 0 || paths.length === 0) return
+  const own = new Set(git.filters)
+  for (let from = 0; from < paths.length; from += atOnce) {
+    // file, "filter" and its value for each; not all at once, because a command line has a limit
+    const listed = await git.run(['check-attr', '-z', 'filter', '--', ...paths.slice(from, from + atOnce)])
+    const fields = listed.split('\0')
+    const at = fields.findIndex((value, index) => index % 3 === 2 && own.has(value))
+    if (at === -1) continue
+    const filter = `the filter "${fields[at]}" of the repository's own config`
+    throw new BatonError('SCRIPT_FAILED', `${call.name}: ${fields[at - 2]} goes through ${filter}, which is not run`, {
+      hint: 'If you trust the filter, set it in your own config: git config --global.',
+    })
+  }
 }
 
 function outputOf({ end, stdout, stderr }: ProcessResult, call: HostCall): string {

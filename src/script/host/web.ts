@@ -143,7 +143,8 @@ function send(request: HttpRequest, call: ActCall): Promise<HttpResponse> {
   return context.services.effects.perform<HttpResponse>(at, effect, async (stop, { allow }) => {
     const signal = AbortSignal.any([stop, context.services.signal])
     try {
-      return await sendHttp({ ...request, check: (target) => allow(connect(target)) }, signal)
+      const check = (target: URL): void => allow(connect(target))
+      return await sendHttp({ ...request, check, checkPrivate: privateCheck(call, allow) }, signal)
     } catch (error) {
       signal.throwIfAborted()
       if (isBatonError(error)) throw error
@@ -153,6 +154,27 @@ function send(request: HttpRequest, call: ActCall): Promise<HttpResponse> {
       })
     }
   })
+}
+
+/**
+ * Who may reach this machine and private networks: packs whose capabilities name the host, and agents that are the user's
+ * own. What others wrote must name it, and no answer from outside leads there.
+ */
+function privateCheck({ context: { scope }, name }: ActCall, allow: (action: Action) => void) {
+  return (target: URL, how: 'asked' | 'redirected'): void => {
+    if (scope.rights.packs.length > 0) {
+      return allow({ kind: 'connect', url: target.href, caller: name, isPrivate: true })
+    }
+    if (how === 'asked' && !scope.isInstalled) return
+    const [what, hint] =
+      how === 'redirected'
+        ? [`${target.host}, to which it is redirected, is a private address`, 'Ask for that address itself.']
+        : [
+            `the pack may not connect to ${target.host}, a private address: no capabilities of it name it`,
+            '`baton unpack` makes a copy of the pack that is yours, and may.',
+          ]
+    throw new BatonError('UNTRUSTED', `${name}: ${what}`, { hint })
+  }
 }
 
 function responseTable(

@@ -1,0 +1,115 @@
+import { commandEnvironment } from './command.ts'
+import { type ProcessResult, runProcess } from './process.ts'
+
+export interface GitCommand {
+  readonly args: readonly string[]
+  /** Absolute; a relative path in `args` counts from it. */
+  readonly cwd: string
+  /** Of the run; git gets a fixed list of it. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly timeLimitMs: number
+  /** Bytes kept of each of the two streams. */
+  readonly maxOutputBytes: number
+  /** Ways to other repositories that may be used, such as `https`; none when left out. */
+  readonly transports?: readonly string[]
+  /** More settings; they win over those of all config files. */
+  readonly settings?: GitSettings
+}
+
+export type GitSettings = readonly (readonly [name: string, value: string])[]
+
+/** Of what config can name, what git would start by itself. */
+const careful: GitSettings = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.alternateRefsCommand', ''],
+  ['core.gitProxy', ''],
+  ['submodule.recurse', 'false'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+]
+
+/**
+ * Runs git to its end, without a shell, input or questions. Of what the config of a repository names it starts no hooks, no
+ * file watcher, no pager, editor or ssh command, and it connects to nothing but by `transports`; not even to fetch what
+ * an incomplete clone lacks. Programs that change or compare contents (filters, `diff.external`) must be handled by the
+ * caller, see `repositoryFilters`. Settings of the user's own config stay in force. Ends and errors as of `runProcess`.
+ */
+export function runGit(command: GitCommand, signal: AbortSignal): Promise<ProcessResult> {
+  const { args, cwd, env, timeLimitMs, maxOutputBytes, transports = [], settings = [] } = command
+  const given = [...careful, ...settings].flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const environment = {
+    ...commandEnvironment(env),
+    ...quiet,
+    // wins over all `protocol.*` settings, also for transports that are programs, such as `ext::`
+    GIT_ALLOW_PROTOCOL: transports.length === 0 ? 'none' : transports.join(':'),
+  }
+  const all = ['--no-pager', '--literal-pathspecs', ...given, ...args]
+  return runProcess({ command: 'git', args: all, cwd, environment, timeLimitMs, maxOutputBytes }, signal)
+}
+
+/** No questions, on a terminal or in a window, and no programs that config names for them. */
+const quiet = {
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: 'true',
+  SSH_ASKPASS: 'true',
+  GCM_INTERACTIVE: 'never',
+  GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+  GIT_EDITOR: 'true',
+  GIT_SEQUENCE_EDITOR: 'true',
+  GIT_PAGER: 'cat',
+  GIT_NO_LAZY_FETCH: '1',
+  LC_ALL: 'C',
+} as const
+
+export interface RepositoryFilters {
+  /** The filters by name that the repository's own config defines and the user's does not. */
+  readonly names: readonly string[]
+  /** Turn them off. */
+  readonly settings: GitSettings
+}
+
+/**
+ * The filters (`filter.NAME.clean`, `smudge`, `process`) of a repository's own config. A program that the user's own config
+ * names in the same words is the user's. Undefined when git cannot list them, or one of them cannot be turned off.
+ */
+export async function repositoryFilters(
+  place: Omit<GitCommand, 'args' | 'settings'>,
+  signal: AbortSignal,
+): Promise<RepositoryFilters | undefined> {
+  const args = ['config', '--list', '--show-scope', '-z']
+  const { end, stdout } = await runGit({ ...place, args }, signal)
+  if (end.kind !== 'exited' || end.code !== 0 || stdout.lost > 0) return undefined
+  const all = entriesOf(stdout.text)
+  const own = new Set(all.filter(({ isOwn }) => isOwn).map(({ setting }) => setting))
+  const names = [
+    ...new Set(
+      all.flatMap(({ isOwn, setting }) => {
+        const [, name] = /^filter\.(.*)\.(?:clean|smudge|process)\n/s.exec(setting) ?? []
+        return isOwn || own.has(setting) || name === undefined ? [] : [name]
+      }),
+    ),
+  ]
+  // `-c` ends a name at its first =
+  if (names.some((name) => /[=\n]/.test(name))) return undefined
+  return { names, settings: names.flatMap(turnedOff) }
+}
+
+function turnedOff(name: string): GitSettings {
+  return [
+    [`filter.${name}.clean`, ''],
+    [`filter.${name}.smudge`, ''],
+    [`filter.${name}.process`, ''],
+    [`filter.${name}.required`, 'false'],
+  ]
+}
+
+/** `setting` is the name, a line break and the value. */
+function entriesOf(list: string): readonly { readonly isOwn: boolean; readonly setting: string }[] {
+  const parts = list.split('\0')
+  return parts.flatMap((scope, index) =>
+    index % 2 === 0 && index + 1 < parts.length
+      ? [{ isOwn: scope === 'global' || scope === 'system' || scope === 'command', setting: parts[index + 1] ?? '' }]
+      : [],
+  )
+}
