@@ -150,7 +150,10 @@ export interface PlannedChange {
  * Looks at the disk and says what is going to change; undefined: nothing. Before it looks at what is there, it asks for
  * each action with `allow`, which throws when one is refused.
  */
-export type PlanChange = (allow: (action: Action) => void) => PlannedChange | undefined
+export type PlanChange = (allow: Allow) => PlannedChange | undefined
+
+/** Asks the permission of the gate. @throws BatonError when it refuses, or a person would have to be asked */
+export type Allow = (action: Action) => void
 
 /** A call as it is recorded, and compared when a record answers. */
 export interface AskedCall {
@@ -182,8 +185,11 @@ export interface BoundaryOptions<T> {
 export interface Effects {
   /** Reads something that may differ next time: time, random, file content, listings. Synchronous, never paid. */
   observe<T>(at: Place, call: AskedCall, read: () => T): T
-  /** The same for what may take longer than 20 ms: searches and long listings. */
-  observeAsync<T>(at: Place, call: AskedCall, read: () => Promise<T>): Promise<T>
+  /**
+   * The same for what may take longer than 20 ms: searches and long listings. Before `read` looks at something it asks
+   * with `allow`, which throws when that is refused. `read` is not asked when a record answers.
+   */
+  observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T>
   /** True when an observation at this place is answered from a record: nothing need be prepared for it. */
   readonly answers: (at: Place) => boolean
   /** Asks a person where the permission says `ask`. @throws BatonError when it is refused, or nobody can be asked */

@@ -143,7 +143,7 @@ export function createEffects(options: EffectsOptions): Effects {
 
       async observeAsync(at, { name, args, reads }, read) {
         signal.throwIfAborted()
-        const result = await attemptAsync(read)
+        const result = await attemptAsync(() => read(allow))
         // what was stopped is no observation
         if (result.status === 'failed') signal.throwIfAborted()
         journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })

@@ -188,7 +188,8 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
 
     async observeAsync(at, call, read) {
       const node = nodeAt(at)
-      return isLive(call, node) ? read() : (passOn(recordedObservation(at, call)) as Awaited<ReturnType<typeof read>>)
+      if (isLive(call, node)) return read(allowedBy(permission))
+      return passOn(recordedObservation(at, call)) as Awaited<ReturnType<typeof read>>
     },
 
     answers: () => files.kind === 'recorded',

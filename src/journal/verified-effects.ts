@@ -1,11 +1,20 @@
 import type { Json } from '../base/json.ts'
-import type { AskedCall, EffectKind, EffectRequest, Effects, FileChangeRecord, PlanChange } from '../event/effects.ts'
+import type {
+  Allow,
+  AskedCall,
+  EffectKind,
+  EffectRequest,
+  Effects,
+  FileChangeRecord,
+  PlanChange,
+} from '../event/effects.ts'
+import type { Permission } from '../event/permission.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, type Place, placeText } from '../event/place.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
 import { modelOf } from './budget.ts'
 import { callText } from './difference.ts'
-import { observed, recordCall } from './effects.ts'
+import { allowedBy, observed, recordCall } from './effects.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, createMatcher, maskedComparison, type StartedRecord } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
@@ -27,6 +36,8 @@ export interface VerifyOptions {
   readonly journal: Pick<RunJournal, 'mask' | 'note'>
   /** For what is not within the part: it happens whether the part is unchanged or not. */
   readonly live: Effects
+  /** Judges what is read for a look. */
+  readonly permission: Permission
   /** Whether a reading that differs counts as unchanged, because the earlier run itself has changed what was read. */
   readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
   /** Why a file change would not be what it was; undefined: it is done, and nothing has to be written. */
@@ -191,7 +202,7 @@ export function createVerification(options: VerifyOptions): Verification {
     return node === undefined ? undefined : search(node, earlier.place)
   }
 
-  const effects: Effects = {
+  const under = (permission: Permission): Effects => ({
     observe<T>(at: Place, call: AskedCall, read: () => T): T {
       if (placeThen(at) === undefined) return live.observe(at, call, read)
       const outcome = past(at, call)
@@ -199,10 +210,10 @@ export function createVerification(options: VerifyOptions): Verification {
       return settle(at, call, result) as T
     },
 
-    async observeAsync<T>(at: Place, call: AskedCall, read: () => Promise<T>): Promise<T> {
+    async observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T> {
       if (placeThen(at) === undefined) return live.observeAsync(at, call, read)
       const outcome = past(at, call)
-      return settle(at, call, compared(call, outcome, await attemptAsync(read))) as T
+      return settle(at, call, compared(call, outcome, await attemptAsync(() => read(allowedBy(permission))))) as T
     },
 
     answers: () => false,
@@ -266,11 +277,11 @@ export function createVerification(options: VerifyOptions): Verification {
 
     undo: () => refuse('its changes had failed'),
     again: () => false,
-    under: () => effects,
-  }
+    under,
+  })
 
   return {
-    effects,
+    effects: under(options.permission),
     refuse,
     later: (act) => void kept.push(act),
     reason: () => dirty?.reason,

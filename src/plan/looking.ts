@@ -2,9 +2,10 @@ import type { AgentExecutor, AgentRequest, ModelResult, PromptResult, ScriptResu
 import type { RunContext } from '../event/context.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
 import { createMeter, nothingSpent } from '../event/meter.ts'
-import { allRights } from '../event/permission.ts'
+import { allRights, type Permission } from '../event/permission.ts'
 import { type Place, placeText } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
+import { allowedBy } from '../journal/effects.ts'
 import { createPermission } from '../tool/permission.ts'
 
 export interface LookingOptions {
@@ -45,7 +46,7 @@ export function createLooking({ workspace, signal, onNote }: LookingOptions): Lo
       dry: 'res',
     },
     services: {
-      effects: lookingEffects(),
+      effects: lookingEffects(permissionOf(allRights)),
       agents: lookingAgents((request) => asked.push(request)),
       permission: permissionOf(allRights),
       permissionOf,
@@ -115,7 +116,7 @@ const noAnswer: ModelResult = {
   seconds: 0,
 }
 
-function lookingEffects(): Effects {
+function lookingEffects(permission: Permission): Effects {
   const known = new Map<string, unknown>()
   const refuse = (what: string): never => {
     throw new Error(`a plan has no consequences, but ${what} was asked for`)
@@ -128,7 +129,7 @@ function lookingEffects(): Effects {
   }
   const effects: Effects = {
     observe: once,
-    observeAsync: once,
+    observeAsync: (at, call, look) => once(at, call, () => look(allowedBy(permission))),
     answers: () => false,
     permit: () => refuse('an approval'),
     changeFile: (_, { op }) => refuse(op),

@@ -10,7 +10,7 @@ import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { item, part } from '../event/place.ts'
 import type { Settings } from '../config/settings.ts'
-import { mayRead } from '../tool/guard.ts'
+import { readableFiles } from '../tool/guard.ts'
 import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -39,10 +39,9 @@ export async function listFileSet(
   const list: ListKind = async (kind, patterns, index) => {
     if (patterns.length === 0) return []
     const at = [...scope.at, part('files'), item(kind), ...(index === undefined ? [] : [item(index)])]
-    return services.effects.observeAsync(at, { name: 'file.list', args: [...patterns] }, async () =>
-      (await listNoted(kind, patterns, { baseDir, context }))
+    return services.effects.observeAsync(at, { name: 'file.list', args: [...patterns] }, async (allow) =>
+      readableFiles(await listNoted(kind, patterns, { baseDir, context }), { context, allow })
         .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== promptFile)
-        .filter(({ absolute }) => scope.rights.packs.length === 0 || mayRead(absolute, context))
         .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size })),
     )
   }

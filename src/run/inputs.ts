@@ -8,7 +8,8 @@ import { finishInTurns } from '../base/concurrency.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { fileInfo } from '../script/host/file-info.ts'
 import { luaToJson } from '../script/values.ts'
-import { fileStatus } from '../tool/workspace-reads.ts'
+import { allowedPath } from '../tool/guard.ts'
+import { statusAt } from '../tool/workspace-reads.ts'
 
 /** What the command line gives a run to work on. */
 export interface GivenInputs {
@@ -60,14 +61,14 @@ function listInputs(
   const { scope, services } = context
   const { workspace } = scope.folders
   const at = [...scope.at, part('inputs')]
-  return services.effects.observeAsync(at, { name: 'file.list', args: [...globs] }, async () => {
+  return services.effects.observeAsync(at, { name: 'file.list', args: [...globs] }, async (allow) => {
     const where = { globs: globs.map(anywhere), baseDir: folder, root: workspace }
     const files = await finishInTurns(listSteps(where.globs, where), services.signal)
     const found = files.map(({ absolute }) => absolute)
     services.reads?.list({ ...where, found, reads: 'content' })
     return found.map((absolute) => {
       const path = displayPath(workspace, absolute)
-      return luaToJson(fileInfo(path, fileStatus(absolute, context)))
+      return luaToJson(fileInfo(path, statusAt(allowedPath('read', absolute, { context, allow }))))
     })
   })
 }

@@ -50,6 +50,7 @@ export async function verifyPart<T>(
     at,
     journal,
     live: context.services.effects,
+    permission: context.services.permission,
     isOwnRead,
     whyChangeAgain,
     onRecall(place, spent) {

@@ -2,10 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import type { RunContext } from '../event/context.ts'
-import type { Action } from '../event/permission.ts'
-
-/** Asks whether something may be done. @throws BatonError when it may not */
-type Allow = (action: Action) => void
+import type { Allow } from '../event/effects.ts'
 
 /** The real path of what is to be changed, once that is allowed. Nothing on disk is changed before this returns. */
 export function allowedPath(kind: 'read' | 'write' | 'delete', named: string, { context, allow }: Asking): string {
@@ -37,13 +34,22 @@ export function readablePath(named: string, context: RunContext): string {
 }
 
 /** True when the path may be read: always, but for agents that are held to the capabilities of their pack. */
-export function mayRead(named: string, context: RunContext): boolean {
+export function mayRead(named: string, context: RunContext, allow: Allow = allowOf(context)): boolean {
   try {
-    readablePath(named, context)
+    allowedPath('read', named, { context, allow })
     return true
   } catch {
     return false
   }
+}
+
+/** The files of a listing that may be read. Nobody but a pack is kept from files that a listing of the workspace finds. */
+export function readableFiles<File extends { readonly absolute: string }>(
+  files: readonly File[],
+  { context, allow }: Asking,
+): readonly File[] {
+  if (context.scope.rights.packs.length === 0) return files
+  return files.filter(({ absolute }) => mayRead(absolute, context, allow))
 }
 
 /** Asks the permission of a context, outside of an effect: for what only looks. */

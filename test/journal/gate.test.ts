@@ -88,6 +88,15 @@ const acting =
     return 'done'
   }
 
+const search = { name: 'grep', args: ['x'] }
+const read: Action = { kind: 'read', path: '/w', named: '/w' }
+const searching =
+  (gate: Gate) =>
+  async (allow: (action: Action) => void): Promise<string> => {
+    allow(read)
+    return acting(gate)()
+  }
+
 describe('the gate asks permission, then budget, then journal, then tells of it', () => {
   it('for an effect', async () => {
     const gate = openLoggedGate()
@@ -123,9 +132,7 @@ describe('the gate asks permission, then budget, then journal, then tells of it'
 
   it('for what is read, which costs nothing and which nobody is told of', async () => {
     const gate = openLoggedGate()
-    const permit = await gate.effects.permit(at, { kind: 'read', path: '/w', named: '/w' })
-    expect(permit.action).toMatchObject({ kind: 'read' })
-    await gate.effects.observeAsync(at, { name: 'grep', args: ['x'] }, acting(gate))
+    await gate.effects.observeAsync(at, search, searching(gate))
     expect(gate.log).toEqual(['permission read', 'act', 'journal obs'])
   })
 })
@@ -155,6 +162,39 @@ describe('what is refused by the permission', () => {
     // a script sees the same refusal again when the run is resumed
     expect(gate.log).toEqual(['permission write', 'journal obs'])
     expect(gate.records).toMatchObject([{ k: 'obs', name: 'file.change', status: 'error' }])
+  })
+})
+
+describe('what may not be read', () => {
+  it.each([denied, { kind: 'ask' } as const])(
+    'is not looked at, and the refusal is what was observed: %j',
+    async (verdict) => {
+      const gate = openLoggedGate({ verdict })
+      const refusal = verdict.kind === 'ask' ? 'needs an approval' : 'not here'
+      await expect(gate.effects.observeAsync(at, search, searching(gate))).rejects.toThrow(refusal)
+      expect(gate.log).toEqual(['permission read', 'journal obs'])
+      expect(gate.records).toMatchObject([{ k: 'obs', name: 'grep', status: 'error' }])
+    },
+  )
+
+  it('is judged by the rights of who asks, in a run, its resume and a replay that looks at the disk', async () => {
+    const gate = openLoggedGate()
+    const index = await gate.index()
+    const resumed = createResumedEffects({
+      index,
+      journal: createMemoryJournal({ epoch: 2 }),
+      live: gate.effects,
+      onRepeat: () => {},
+      onRecall: () => {},
+      onShow: () => {},
+      usesCurrent: false,
+    })
+    const { effects: replayed } = createReplayedEffects({ index, signal: undefined, files: { kind: 'live' } })
+    for (const effects of [gate.effects, resumed, replayed]) {
+      const held = effects.under({ check: () => denied })
+      await expect(held.observeAsync(at, { ...search, name: 'file.list' }, searching(gate))).rejects.toThrow('not here')
+    }
+    expect(gate.log).not.toContain('act')
   })
 })
 

@@ -31,7 +31,7 @@ interface Looked extends Verification {
   readonly committed: () => readonly JournalRecord[]
 }
 
-type Hooks = Partial<Pick<VerifyOptions, 'isOwnRead' | 'whyChangeAgain'>>
+type Hooks = Partial<Pick<VerifyOptions, 'isOwnRead' | 'whyChangeAgain' | 'permission'>>
 
 /** Does `then` as the part `task/3` of a run, and looks whether `now` is the same as the part `task/1` of a later one. */
 async function look(then: Work, now: Work, hooks: Hooks = {}): Promise<Looked> {
@@ -53,6 +53,7 @@ async function look(then: Work, now: Work, hooks: Hooks = {}): Promise<Looked> {
     at: placeAt('task/1'),
     journal,
     live,
+    permission: openGate.permission,
     isOwnRead: () => false,
     whyChangeAgain: () => undefined,
     onRecall: (_, spent) => recalled.push(spent),
@@ -141,6 +142,20 @@ describe('what a part reads', () => {
       })
     const { reason, told } = await look(reading('one'), what === 'an error' ? fails : now)
     expect([reason(), told]).toEqual([expected, [expected]])
+  })
+
+  it('is looked at only where it may be read now', async () => {
+    const listing: Work = (effects, at) =>
+      effects.observeAsync(at('files'), { name: 'file.list', args: ['*.txt'] }, async (allow) => {
+        allow({ kind: 'read', path: '/w/a.txt', named: '/w/a.txt' })
+        return ['a.txt']
+      })
+    expect(await look(listing, listing)).toMatchObject({ value: ['a.txt'], told: [] })
+    const permission: VerifyOptions['permission'] = {
+      check: () => ({ kind: 'deny', reason: 'not here', code: 'UNTRUSTED' }),
+    }
+    const refused = await look(listing, listing, { permission })
+    expect(refused.told).toEqual(['file.list("*.txt") gives something else'])
   })
 
   it('may fail as it did', async () => {

@@ -1,7 +1,7 @@
 import { compareBytes } from '../../base/byte-order.ts'
 import { buildFolders, globOrder, listSteps, type ListedFile } from '../../base/glob.ts'
 import type { Steps } from '../../base/concurrency.ts'
-import { mayRead, readablePath } from '../../tool/guard.ts'
+import { allowOf, readableFiles, readablePath } from '../../tool/guard.ts'
 import { readText, statusAt, type FileStatus } from '../../tool/workspace-reads.ts'
 import type { LuaTable } from './arguments.ts'
 import type { HostCall } from './call.ts'
@@ -76,7 +76,7 @@ function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly Liste
     skipFolders,
   })
   // agents that may not read everything do not see the names of the rest
-  const files = scope.rights.packs.length === 0 ? listed : listed.filter(({ absolute }) => mayRead(absolute, context))
+  const files = readableFiles(listed, { context, allow: allowOf(context) })
   return inOrder(wantsAbsolute ? files.map((file) => ({ ...file, path: file.absolute })) : files, globs)
 }
 
