@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import { tidyChunks } from './chunks.mjs'
 import { clock, toCommonJs } from './commonjs.mjs'
 import { layeredChunks } from './layers.mjs'
+import { checkLoadOrder } from './load-order.mjs'
 import { leanPackages } from './lean-packages.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -106,7 +107,9 @@ await build({
 writeFileSync(join(out, 'bin/lua-worker.js'), "import('./worker/worker.mjs')\n")
 const command = { ...options, define: clock.define, entryPoints: { baton: join(root, 'src/main.ts') } }
 const layered = await layeredChunks(command, { folder: join(root, 'src'), layers })
-const { metafile } = await build({ ...command, metafile: true, plugins: [...command.plugins, layered] })
+const chunked = { ...command, plugins: [...command.plugins, layered] }
+await checkLoadOrder(chunked, join(out, 'load-order'))
+const { metafile } = await build({ ...chunked, metafile: true })
 const files = tidyChunks(metafile.outputs, root)
 await toCommonJs(files, join(out, 'bin/baton.js'))
 copyFileSync(wasm, join(out, 'bin/glue.wasm'))
