@@ -3,8 +3,10 @@ import { failDirective } from './directive.ts'
 import { faultPiece, type Piece, textPiece } from './pieces.ts'
 import { isContainer, isDirective } from './tag.ts'
 
-const reasoningStart = /^\s*<(think|thinking|thought|reasoning)>/i
-const reasoningEnd = /^\s*<\/(?:think|thinking|thought|reasoning)>/i
+/** As servers leave it in answers that they should have taken it out of, and as models are often told to write it. */
+const reasoningNames = 'think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|seed:think'
+const reasoningStart = new RegExp(`^\\s*(?:<(${reasoningNames})>|\\[(THINK)\\]|◁(think)▷)`, 'i')
+const reasoningEnd = new RegExp(`^\\s*(?:</(?:${reasoningNames})>|\\[/THINK\\]|◁/think▷)`, 'i')
 const commentStart = /^<!--/
 /** Files as they are shown to a model, by prompt files and by packs. */
 const quotedFile = /^<(file|FILE_CONTENT|CONTEXT_FILE|KNOWLEDGE_FILE)\s+(?:file_)?path="[^"]*"(?: lines="(\d+)")?[^>]*>/
@@ -15,9 +17,9 @@ const quotedFile = /^<(file|FILE_CONTENT|CONTEXT_FILE|KNOWLEDGE_FILE)\s+(?:file_
  */
 export function readAside(lines: AnswerLines, written: Piece[]): boolean {
   const { line } = lines
-  if (!/^\s*</.test(line)) return false
-  const [, reasoning] = reasoningStart.exec(line) ?? []
-  if (reasoning !== undefined) return readReasoning(lines, written, reasoning.toLowerCase())
+  if (!/^\s*[<[◁]/.test(line)) return false
+  const [opening] = reasoningStart.exec(line) ?? []
+  if (opening !== undefined) return readReasoning(lines, written, opening.trim())
   if (reasoningEnd.test(line)) {
     // some servers leave out where the reasoning begins
     for (const [index, { text }] of written.entries()) written[index] = { ...textPiece(text), isAside: true }
@@ -39,9 +41,11 @@ function has({ all }: AnswerLines, end: string): (index: number) => boolean {
   return (index) => all[index]?.includes(end) === true
 }
 
-function readReasoning(lines: AnswerLines, written: Piece[], name: string): boolean {
-  const end = lines.next(`end of ${name}`, lines.at, (index) => {
-    return lines.all[index]?.toLowerCase().includes(`</${name}>`) === true
+function readReasoning(lines: AnswerLines, written: Piece[], opening: string): boolean {
+  const closing = opening.replace(/^./u, '$&/')
+  const looked = closing.toLowerCase()
+  const end = lines.next(`end of ${looked}`, lines.at, (index) => {
+    return lines.all[index]?.toLowerCase().includes(looked) === true
   })
   if (end !== undefined) return pass(lines, written, end)
   const change = lines.next('change in open reasoning', lines.at, (index) => {
@@ -50,7 +54,7 @@ function readReasoning(lines: AnswerLines, written: Piece[], name: string): bool
     return isContainer(tag.name) || isDirective(tag.name) || tag.name === 'AIP_FILE_CHANGE'
   })
   pass(lines, written, lines.all.length - 1)
-  const reason = `<${name}> is never closed, and the changes behind it count as reasoning: write them behind </${name}>`
+  const reason = `${opening} is never closed, and the changes behind it count as reasoning: write them behind ${closing}`
   if (change !== undefined) written.push(faultPiece(failDirective('malformed', reason)))
   return true
 }

@@ -23,6 +23,22 @@ const lookalikes: readonly Lookalike[] = [
     what: `holds a patch in a form that is not read here: ${inForm}`,
   },
   {
+    mark: /^[ \t>]*(?:-{5,9} ?SEARCH|<{5,9} ?ORIGINAL)\b/m,
+    what: `holds a search and replace block with other marks: ${inForm}`,
+  },
+  {
+    mark: /^[ \t>]*(?:<|\[\[\[)[Ff]ile_?(?:[Cc]hanges|[Nn]ew|[Pp]atch|[Aa]ppend|[Cc]opy|[Rr]ename|[Dd]elete)\b/m,
+    what: `holds a tag for a file change that is not in capital letters: ${inForm}`,
+  },
+  {
+    mark: /^[ \t]*<(?:write_to_file|write_file|create_file|edit_file|replace_in_file|apply_diff|search_and_replace|tool_call|function_calls)>/m,
+    what: `calls a tool that is not there: ${inForm}`,
+  },
+  {
+    mark: /(?:^|[{,])[ \t]*"(?:old|new)_str(?:ing)?"[ \t]*:/m,
+    what: `holds JSON that describes a replacement: ${inForm}`,
+  },
+  {
     mark: /^[ \t>]*--- \S.*\r?\n[ \t>]*\+\+\+ \S.*\r?\n[ \t>]*@@/m,
     what: 'holds a unified diff that was not carried out: if you mean it, write it into a fence of its own that begins with ```diff',
   },
