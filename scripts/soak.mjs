@@ -58,7 +58,7 @@ async function fuzz(names) {
     .map(({ name }) => name)
     .filter((name) => names.every((part) => name.includes(part)))
   const [seed, count] = [String(values.seed ?? 1), String(values.count ?? 1_000_000)]
-  const main = join(import.meta.dirname, '../test/attack/fuzz/main.mjs')
+  const main = join(import.meta.dirname, 'fuzz.mjs')
   write(`seed ${seed}\n${row('parser', 'inputs', 'failures', 'slowest', 'memory', 'seconds')}`)
   let failed = 0
   for (const name of chosen) {

@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import { guarded } from './base/terminal-text.ts'
 import { homeFolder } from './base/home.ts'
 import { BatonError, closedPipe, messageOf, OutputLost, StopSignal } from './base/error.ts'
 import type { CommandIo } from './cli/io.ts'
@@ -51,16 +52,20 @@ function report(error: unknown, { cwd, env, err, errIsTerminal }: CommandIo): vo
 }
 
 function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
+  const outIsTerminal = process.stdout.isTTY === true
+  const errIsTerminal = process.stderr.isTTY === true
+  const draw = (text: string): void => void process.stderr.write(text)
   return {
     env: process.env,
     cwd: process.cwd(),
     home: homeFolder(),
     input: () => process.stdin,
     inputKind,
-    out: outlet.write,
-    err: (text) => void process.stderr.write(text),
-    outIsTerminal: process.stdout.isTTY === true,
-    errIsTerminal: process.stderr.isTTY === true,
+    out: outIsTerminal ? (text) => outlet.write(guarded(text)) : outlet.write,
+    err: errIsTerminal ? (text) => draw(guarded(text)) : draw,
+    draw,
+    outIsTerminal,
+    errIsTerminal,
     columns: () => process.stderr.columns || 80,
     rows: () => process.stderr.rows || 24,
     onContinue: (listener) => {

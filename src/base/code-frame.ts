@@ -1,3 +1,4 @@
+import { visibleLine } from './terminal-text.ts'
 import { widthOf } from './width.ts'
 
 export interface FramePosition {
@@ -33,9 +34,9 @@ export function codeFrame(text: string, position: FramePosition, options: FrameO
   const frame: string[] = []
   for (let number = first; number <= last; number += 1) {
     const isMarked = number === marked
-    const whole = (lines[number - 1] ?? '').replace(/\r$/, '')
+    const whole = visibleLine((lines[number - 1] ?? '').replace(/\r$/, ''))
     const shown = cut(whole, isMarked && column !== undefined ? column : 1, width)
-    frame.push(`${isMarked ? '>' : ' '} ${String(number).padStart(gutter)} | ${visible(shown.text)}`.trimEnd())
+    frame.push(`${isMarked ? '>' : ' '} ${String(number).padStart(gutter)} | ${shown.text}`.trimEnd())
     if (!isMarked || column === undefined) continue
     const room = shown.text.slice(shown.before.length)
     const carets = '^'.repeat(Math.max(1, widthOf(room.slice(0, rangeLength(whole, position)).trimEnd())))
@@ -67,11 +68,4 @@ function cut(line: string, column: number, width: number): { readonly text: stri
 /** Blanks as wide as the text on a terminal; tabs stay tabs, so they end at the same stops. */
 function blank(text: string): string {
   return text.replaceAll(/[^\t]+/g, (part) => ' '.repeat(widthOf(part)))
-}
-
-function visible(text: string): string {
-  return text.replace(/[^\P{Cc}\t]/gu, (character) => {
-    const code = character.charCodeAt(0)
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\u2421'
-  })
 }

@@ -1,7 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { Action, Approver, Decision } from '../event/permission.ts'
-import { harmless } from '../render/format.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
 import { type AskLine, isAttended, lineAsker, type MayAsk } from './confirm.ts'
 import type { CommandIo } from './io.ts'
@@ -102,12 +102,12 @@ function what(action: Action, { cwd }: Pick<CommandIo, 'cwd'>): string {
     case 'read':
     case 'write':
     case 'delete':
-      return `${action.kind} ${harmless(displayPath(cwd, action.named))}`
+      return `${action.kind} ${harmlessName(displayPath(cwd, action.named))}`
     case 'command':
-      return `run ${harmless(action.program)}`
+      return `run ${harmlessName(action.program)}`
     case 'connect':
-      return `connect to ${harmless(action.url)}`
+      return `connect to ${harmlessName(action.url)}`
     case 'model':
-      return `ask ${harmless(action.label)}`
+      return `ask ${harmlessName(action.label)}`
   }
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { parseEnv } from 'node:util'
 import { BatonError, messageOf } from '../base/error.ts'
+import { safeJson } from '../base/terminal-text.ts'
 import { createPaint, type Paint } from '../render/style.ts'
 import type { Surroundings } from '../config/locate.ts'
 import type { GlobalFlags } from './command.ts'
@@ -18,8 +19,11 @@ export interface CommandIo {
   readonly input: () => Readable
   /** What standard input is. `socket`: a pipe of a program that started this one, which need not have anything to say. */
   readonly inputKind: () => 'device' | 'pipe' | 'socket' | 'file' | 'none'
+  /** What reaches a terminal by these two has no control characters but line breaks, tabs and our own colours. */
   readonly out: (text: string) => void
   readonly err: (text: string) => void
+  /** Writes to stderr as it is: for what moves the cursor. */
+  readonly draw: (text: string) => void
   readonly outIsTerminal: boolean
   readonly errIsTerminal: boolean
   /** Size of the terminal that stderr is. */
@@ -86,6 +90,7 @@ export function openWorkplace(flags: GlobalFlags, io: CommandIo): Workplace {
   }
 }
 
+/** One line of JSON lines; safe for terminals wherever it goes. */
 export function jsonLine(data: object): string {
-  return `${JSON.stringify(data)}\n`
+  return `${safeJson(data)}\n`
 }

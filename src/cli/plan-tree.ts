@@ -1,4 +1,5 @@
-import { countOf, formatCount, harmless, oneLine } from '../render/format.ts'
+import { harmless } from '../base/terminal-text.ts'
+import { countOf, formatCount, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
 import type { Ask } from '../plan/ask.ts'
 import type { AgentPlan, FileCount, Limits, PromptPlan, StepPlan, TaskPlanned } from '../plan/plan.ts'

@@ -1,7 +1,7 @@
 import { shellWord } from '../base/command.ts'
 import { closedPipe, isSuspension, messageOf, OutputLost, StopSignal } from '../base/error.ts'
 import type { Listener } from '../event/bus.ts'
-import { escapeControls, harmless } from '../render/format.ts'
+import { harmless } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
 import {
   createAnswerRenderer,
@@ -144,7 +144,7 @@ function costLimit(maxCost: string | undefined): readonly string[] {
   throw usageError(`--max-cost ${maxCost} is not an amount in US dollars`, 'Write for example --max-cost 0.50.')
 }
 
-export interface ScreenIo extends Pick<CommandIo, 'env' | 'out' | 'err' | 'outIsTerminal' | 'errIsTerminal'> {
+export interface ScreenIo extends Pick<CommandIo, 'env' | 'out' | 'err' | 'draw' | 'outIsTerminal' | 'errIsTerminal'> {
   /** Where the result goes: `out`, or a file, which gets it as it is. */
   readonly result: Write
 }
@@ -162,18 +162,17 @@ export function createScreen(
   { json, level, dry }: Pick<ResultFlags, 'json' | 'level' | 'dry'>,
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
-  const { env, out, outIsTerminal, err, errIsTerminal, result } = io
+  const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
   const elsewhere = result === out ? [] : [createAnswerRenderer(result, { lastLine: 'as it is' })]
   if (json) {
-    const write: Write = outIsTerminal ? (text) => out(escapeControls(text)) : out
-    return joined([createJsonRenderer(write), ...elsewhere])
+    return joined([createJsonRenderer(out), ...elsewhere])
   }
 
   const paint = createPaint({ env, isTerminal: errIsTerminal })
   const now = (): number => performance.now()
   const isQuiet = level === 'quiet'
   const isWatched = errIsTerminal && !env['CI'] && env['TERM'] !== 'dumb' && !isQuiet
-  const live = isWatched ? createLiveView(err, { ...io, paint, now }) : undefined
+  const live = isWatched ? createLiveView(draw, { ...io, paint, now }) : undefined
   const above = live?.above ?? ((write: Write) => write)
   const forTerminal = (renderer: Renderer, isTerminal: boolean): Renderer =>
     isTerminal ? withHarmlessText(renderer) : renderer

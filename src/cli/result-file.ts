@@ -2,7 +2,7 @@ import { accessSync, constants, statSync, type Stats } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { realPath, writeFileAtomic } from '../base/files.ts'
-import { harmless } from '../render/format.ts'
+import { harmless } from '../base/terminal-text.ts'
 import { type GlobalFlags, usageError } from './command.ts'
 import type { CommandIo } from './io.ts'
 

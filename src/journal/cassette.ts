@@ -5,6 +5,7 @@ import { type SecretMask, noMask } from './secrets.ts'
 import { type TextMap, decodeValue } from './value.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
+import { safeJson } from '../base/terminal-text.ts'
 import { createPathTokens, foldersOf } from './portable.ts'
 import { readRun } from './source.ts'
 import { type JournalRecord, type UnknownRecord, encodeLine } from './record.ts'
@@ -42,7 +43,7 @@ export async function writeCassette(
   let own = 0
   let records = 0
   const writeOwn = (entry: CassetteEntry): void | Promise<void> =>
-    write(encodeLine(JSON.stringify({ e: 0, n: own++, t: 0, ...entry })))
+    write(encodeLine(safeJson({ e: 0, n: own++, t: 0, ...entry })))
 
   async function copyBlob(reference: BlobReference, map: TextMap): Promise<BlobReference> {
     const known = written.get(reference.$blob)
@@ -74,7 +75,7 @@ export async function writeCassette(
       else fields.push([name, isBlobReference(value) ? await copyBlob(value, map) : mapped(value, map)])
     }
     records += 1
-    await write(encodeLine(JSON.stringify(Object.fromEntries(fields))))
+    await write(encodeLine(safeJson(Object.fromEntries(fields))))
   }
 
   await writeOwn({ k: 'cassette', v: cassetteVersion })

@@ -51,39 +51,12 @@ export function placeText({ file, line, column }: Pick<SourcePlace, 'file' | 'li
  * Control characters, marks that change the direction of text, and invisible joiners and selectors: terminals do not
  * agree how wide joined characters are.
  */
-const unseen = /[\p{Cc}\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\p{Variation_Selector}]/gu
+const unseen =
+  /[\p{Cc}\p{Bidi_Control}\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\p{Variation_Selector}\u{e0000}-\u{e007f}]/gu
 
 /** One line that cannot move the cursor, change colours or the direction of text; at most `width` columns. */
 export function oneLine(text: string, width = Infinity): string {
   // oxlint-disable-next-line no-control-regex
   const line = text.replaceAll(/\u001b\[[\d;:]*m/g, '').replaceAll(/\s+/g, ' ')
   return cutEnd(line.replaceAll(unseen, ''), width)
-}
-
-/** Colours, Windows line ends, and everything that could move the cursor, change the terminal or the direction of text. */
-// oxlint-disable-next-line no-control-regex
-const unwanted = /\u001b\[[\d;:]*m|\r\n|[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
-
-/**
- * Foreign text made safe for a terminal: colours are removed, other control characters and those that change the
- * direction of text become visible (`␛[2J`); line breaks and tabs stay.
- */
-export function harmless(text: string): string {
-  return text.replace(unwanted, (found) => {
-    if (found === '\r\n') return '\n'
-    return found.length > 1 ? '' : picture(found.charCodeAt(0))
-  })
-}
-
-function picture(code: number): string {
-  if (code < 0x20) return String.fromCharCode(0x2400 + code)
-  return code === 0x7f ? '\u2421' : '\ufffd'
-}
-
-/** JSON made safe for a terminal: characters that JSON allows, and terminals obey, are escaped as well. */
-export function escapeControls(json: string): string {
-  return json.replace(
-    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    (found) => String.raw`\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }

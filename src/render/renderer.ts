@@ -1,5 +1,5 @@
 import type { RunEvent } from '../event/event.ts'
-import { harmless } from './format.ts'
+import { harmless, safeJson } from '../base/terminal-text.ts'
 import type { Paint } from './style.ts'
 
 /** Draws the events of a run. `close` leaves the screen as a shell expects it. */
@@ -54,9 +54,9 @@ export function createAnswerRenderer(
   }
 }
 
-/** JSON lines: every event on one line, LF only, the terminal event last. */
+/** JSON lines: every event on one line, LF only, the terminal event last. Safe for terminals wherever they go. */
 export function createJsonRenderer(write: Write): Renderer {
-  return { event: (event) => write(`${JSON.stringify(event)}\n`) }
+  return { event: (event) => write(`${safeJson(event)}\n`) }
 }
 
 /** Makes the texts of all events harmless, for a terminal. Pipes and files get every byte as it is. */

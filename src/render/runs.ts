@@ -2,16 +2,8 @@ import { displayPath } from '../base/files.ts'
 import type { PartStatus, PartView, PendingView } from '../history/part-view.ts'
 import type { DetailView } from '../history/place-detail.ts'
 import type { ErrorView, RunStatus, RunSummary } from '../journal/summary.ts'
-import {
-  countOf,
-  formatCost,
-  formatCount,
-  formatDuration,
-  formatUsage,
-  harmless,
-  oneLine,
-  placeText,
-} from './format.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
+import { countOf, formatCost, formatCount, formatDuration, formatUsage, oneLine, placeText } from './format.ts'
 import type { Paint } from './style.ts'
 import { cutMiddle, widthOf } from '../base/width.ts'
 
@@ -112,13 +104,13 @@ export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): s
     .filter(([word, count]) => count > 0 || word === 'done')
     .map(([word, count]) => `${count} ${word}`)
   const facts: readonly (readonly [string, string])[] = [
-    ['file', harmless(displayPath(workspace, file))],
+    ['file', harmlessName(displayPath(workspace, file))],
     [
       'started',
       `${localTime(started)}, active for ${formatDuration(duration_ms)}${epochs > 1 ? `, in ${epochs} sessions` : ''}`,
     ],
     ['tasks', tasks.done + tasks.failed + tasks.skipped === 0 ? '' : taskTexts.join(', ')],
-    ['models', calls === 0 ? '' : joined([countOf(calls, 'call'), paidText(run), ...models])],
+    ['models', calls === 0 ? '' : joined([countOf(calls, 'call'), paidText(run), ...models.map(harmlessName)])],
     ['error', run.error === null ? '' : errorText(run, workspace)],
     ['repeated', repeated === 0 ? '' : `${countOf(repeated, 'effect')} with an unknown outcome`],
   ]
@@ -163,7 +155,7 @@ function lineOf(part: PartView, around: string, { paint }: TreeOptions): string 
   const isOrdinary = kind === 'agent' || kind === 'section' || kind === 'task'
   const paid = paidText(part)
   const facts = [
-    paint('bold', harmless(name)),
+    paint('bold', harmlessName(name)),
     isOrdinary ? '' : kind,
     firstLine(text),
     paint(format, word),
@@ -217,7 +209,7 @@ export function detailLines(details: readonly DetailView[], { paint, lines }: Tr
     const all = harmless(text).replace(/\n$/, '').split('\n')
     return [
       '',
-      `${paint('bold', `── ${firstLine(title)}`)} ${paint('dim', harmless(place))}`,
+      `${paint('bold', `── ${firstLine(title)}`)} ${paint('dim', harmlessName(place))}`,
       ...all.slice(0, lines),
       ...restLine(all.length - lines, 'more lines', paint),
     ]
@@ -255,7 +247,7 @@ function pendingLines({ id, place, kind, text, resume, error }: PendingView, pai
   const unknown = resume === 'waits' ? 'nothing of it has happened' : 'outcome unknown'
   const end = error === null ? unknown : `failed with: ${firstLine(error, longestError)}`
   return [
-    `${paint('yellow', id)}  ${kind} ${firstLine(text)}  ${paint('dim', harmless(place))}`,
+    `${paint('yellow', id)}  ${kind} ${firstLine(text)}  ${paint('dim', harmlessName(place))}`,
     `  ${end}; ${resumes[resume]}${choice}`,
   ]
 }

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { harmless } from './format.ts'
+import { harmless } from '../base/terminal-text.ts'
 
 type Format = Parameters<typeof styleText>[0]
 

@@ -22,7 +22,7 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export interface AttackOptions {
+interface AttackOptions {
   readonly env?: Readonly<Record<string, string>>
   /** What standard input holds; left out: it is closed. */
   readonly input?: string | Uint8Array

@@ -33,6 +33,7 @@ function show({ json = false, level = 'normal', toFile = false, ...streams }: Gi
       env: { TERM: 'xterm' },
       out: writeOut,
       err: (text) => void (err += text),
+      draw: (text) => void (err += text),
       outIsTerminal: false,
       errIsTerminal: false,
       columns: () => 60,

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { EventBody, RunEvent } from '../../src/event/event.ts'
 import { noUsage } from '../../src/event/message.ts'
-import { escapeControls, formatClock, formatDuration, formatUsage, harmless, oneLine } from '../../src/render/format.ts'
+import { escapeControls, harmless } from '../../src/base/terminal-text.ts'
+import { formatClock, formatDuration, formatUsage, oneLine } from '../../src/render/format.ts'
 import { createPulseRenderer } from '../../src/render/live.ts'
 import {
   createAnswerRenderer,

@@ -8,6 +8,7 @@ import { countOf } from '../../render/format.ts'
 import { version } from '../../version.ts'
 import type { Flags } from '../command-specs.ts'
 import { defined } from '../../base/json.ts'
+import { harmless, harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 import { describeReported, type ReportOptions } from '../report.ts'
 
@@ -49,7 +50,7 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
   } finally {
     await parts.close()
   }
-  if (format === 'sarif') out(`${JSON.stringify(sarifLog(found, { cwd, version }), null, 2)}\n`)
+  if (format === 'sarif') out(`${safeJson(sarifLog(found, { cwd, version }), 2)}\n`)
   if (format === 'text' && found.length > 0 && level !== 'quiet') out(summary(found, files.length))
   return isWrong ? 2 : 0
 }
@@ -72,8 +73,9 @@ function verdict(
   { all, problems }: { readonly all: readonly Problem[]; readonly problems: readonly Problem[] },
   { level, paint }: Pick<Flags<'check'>, 'level'> & Pick<ReportOptions, 'paint'>,
 ): string {
-  if (all.some(isError)) return problems.length > 0 ? '' : `${paint('red', 'not ok')} ${file}: see the problems above\n`
-  return level === 'quiet' ? '' : `${paint('green', 'ok')} ${file}\n`
+  if (all.some(isError))
+    return problems.length > 0 ? '' : `${paint('red', 'not ok')} ${harmlessName(file)}: see the problems above\n`
+  return level === 'quiet' ? '' : `${paint('green', 'ok')} ${harmlessName(file)}\n`
 }
 
 /** `2 errors, 1 warning in 3 files`. */
@@ -115,7 +117,7 @@ export function githubLine({ severity, code, message, hint, place }: Problem): s
 }
 
 function escapedData(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  return harmless(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }
 
 function escapedProperty(text: string): string {

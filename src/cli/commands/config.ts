@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describeOrigins } from '../../config/layers.ts'
 import { loadRunSpec } from '../../config/run-spec.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
+import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { packageRoot } from '../../package-root.ts'
 import { promptFileOf } from '../../run/target.ts'
 import type { Flags } from '../command-specs.ts'
@@ -17,12 +18,12 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
       ? await loadTargetConfig(options)
       : await loadRunSpec({ ...options, file: promptFileOf(flags.file, { ...options, builtInDir }) })
   const rows = (await describeOrigins(source)).map((row) => {
-    return { ...row, text: `${row.key} = ${JSON.stringify(row.value)}` }
+    return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
   })
   const width = Math.min(60, Math.max(0, ...rows.map(({ text }) => text.length)))
   for (const { key, value, origin, text } of rows) {
     print(flags.origin ? { key, value, origin } : { key, value }, () =>
-      flags.origin ? `${text.padEnd(width)}  ${paint('dim', `# ${origin}`)}\n` : `${text}\n`,
+      flags.origin ? `${text.padEnd(width)}  ${paint('dim', `# ${harmlessName(origin)}`)}\n` : `${text}\n`,
     )
   }
   return 0

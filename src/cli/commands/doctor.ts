@@ -1,7 +1,8 @@
 import type { Check, Status } from '../../doctor/check.ts'
 import { examine } from '../../doctor/examine.ts'
 import { packageRoot } from '../../package-root.ts'
-import { countOf, harmless } from '../../render/format.ts'
+import { harmless } from '../../base/terminal-text.ts'
+import { countOf } from '../../render/format.ts'
 import type { Paint } from '../../render/style.ts'
 import { version } from '../../version.ts'
 import type { Flags } from '../command-specs.ts'
@@ -34,7 +35,7 @@ const colors = { ok: 'green', note: 'dim', warn: 'yellow', fail: 'red' } as cons
 
 function describe({ name, status, message, hint }: Check, paint: Paint): string {
   const line = `${paint(colors[status], status.padEnd(4))}  ${name.padEnd(9)}  ${harmless(message)}\n`
-  return hint === undefined ? line : `${line}${' '.repeat(17)}${paint('cyan', 'hint')}: ${hint}\n`
+  return hint === undefined ? line : `${line}${' '.repeat(17)}${paint('cyan', 'hint')}: ${harmless(hint)}\n`
 }
 
 function summary(checks: readonly Check[]): string {

@@ -16,7 +16,7 @@ import {
 } from '../../pack/install.ts'
 import { originText, parseSource } from '../../pack/source.ts'
 import { leftOutText, secretPackFiles } from '../../pack/pack-files.ts'
-import { harmless } from '../../render/format.ts'
+import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { confirm } from '../confirm.ts'
@@ -127,8 +127,8 @@ interface Asked extends Pick<Extract<InstallPlan, { readonly kind: 'install' }>,
 async function agrees(asked: readonly Asked[], flags: Flags<'install'>, io: CommandIo): Promise<boolean> {
   for (const { pack, asks, granted } of flags.json ? [] : asked) {
     const { manifest, origin } = pack
-    const lines = describeCapabilities(manifest.capabilities, granted).map((line) => `  ${harmless(line)}\n`)
-    const what = `${manifest.identity} ${manifest.version} from ${harmless(originText(origin))}`
+    const lines = describeCapabilities(manifest.capabilities, granted).map((line) => `  ${harmlessName(line)}\n`)
+    const what = `${manifest.identity} ${manifest.version} from ${harmlessName(originText(origin))}`
     io.err(`${what}${reasons[asks]}\n${lines.join('')}`)
   }
   const names = asked.map(({ pack: { manifest } }) => `${manifest.identity} ${manifest.version}`)

@@ -5,7 +5,7 @@ import { findWorkspace } from '../../config/locate.ts'
 import type { PackStatus } from '../../pack/pack-status.ts'
 import { packRoots } from '../../pack/find-pack.ts'
 import { packageRoot } from '../../package-root.ts'
-import { harmless } from '../../render/format.ts'
+import { harmlessName } from '../../base/terminal-text.ts'
 import { cutEnd } from '../../base/width.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
@@ -30,7 +30,7 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
     io.out(describe(groups, { paint, width, show: (path) => shortPath(path, { workspace, home }) }))
   }
   if (groups.length === 0 && flags.word !== undefined && flags.level !== 'quiet') {
-    io.err(`no name or description contains "${flags.word}"\n`)
+    io.err(`no name or description contains "${harmlessName(flags.word ?? '')}"\n`)
   }
   return 0
 }
@@ -83,7 +83,7 @@ function describeGroup(group: Group, column: number, { paint, width, show }: Dra
     group.kind === 'pack' && group.items.length > 0 && group.items.every(({ shadowedBy }) => shadowedBy !== undefined)
   const lines = group.items.map(({ name, description, shadowedBy }) => {
     const note = shadowedBy === undefined || isShadowed ? '' : ` (shadowed by ${show(shadowedBy)})`
-    const line = cutEnd(`  ${harmless(name).padEnd(column)}  ${description}${note}`.trimEnd(), width)
+    const line = cutEnd(`  ${harmlessName(name).padEnd(column)}  ${harmlessName(description)}${note}`.trimEnd(), width)
     return shadowedBy === undefined ? line : paint('dim', line)
   })
   const title = cutEnd(titleOf(group, { isShadowed, show }), width)
@@ -111,16 +111,16 @@ function titleOf(
 
 function statusText(status: PackStatus | undefined): string {
   if (status?.version === undefined) return ''
-  return ` ${harmless(status.version)}${status.integrity === 'changed' ? ', changed since it was installed' : ''}`
+  return ` ${harmlessName(status.version)}${status.integrity === 'changed' ? ', changed since it was installed' : ''}`
 }
 
 function fromText(status: PackStatus | undefined): string {
   if (status?.source === undefined) return ''
   const commit = status.commit === undefined ? '' : ` at ${status.commit.slice(0, 9)}`
-  return `, from ${harmless(status.source)}${harmless(commit)}`
+  return `, from ${harmlessName(status.source)}${harmlessName(commit)}`
 }
 
 function shortPath(path: string, { workspace, home }: { readonly workspace: string; readonly home: string }): string {
   const shown = displayPath(workspace, path)
-  return shown === path && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : shown
+  return harmlessName(shown === path && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : shown)
 }

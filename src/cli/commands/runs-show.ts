@@ -9,7 +9,7 @@ import { findRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
-import { harmless } from '../../render/format.ts'
+import { harmless } from '../../base/terminal-text.ts'
 import {
   detailLines,
   omittedLine,

@@ -16,7 +16,7 @@ import {
   writeTrusted,
 } from '../../config/trust.ts'
 import { parsePrompt } from '../../prompt/document.ts'
-import { harmless } from '../../render/format.ts'
+import { harmlessName } from '../../base/terminal-text.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { ask, type MayAsk } from '../confirm.ts'
@@ -48,7 +48,7 @@ export async function askForTrust(
   })
   if (trusted === undefined) return false
   const named = [...trusted.values()].map(({ keys }, index) => `${files[index]} (${keys.join(', ')})`)
-  if ((await ask(`trust ${harmless(named.join(' and '))} with this content`, flags, io)) !== true) return false
+  if ((await ask(`trust ${harmlessName(named.join(' and '))} with this content`, flags, io)) !== true) return false
   recordTrust(trusted, around)
   return true
 }
@@ -72,7 +72,10 @@ async function addTrust(files: readonly string[], workplace: Workplace): Promise
   recordTrust(trusted, workplace)
   const { cwd, print, note } = workplace
   for (const [file, { keys }] of trusted) {
-    print({ file, trusted: true, keys }, () => `${harmless(displayPath(cwd, file))}: trusted with ${keys.join(', ')}\n`)
+    print(
+      { file, trusted: true, keys },
+      () => `${harmlessName(displayPath(cwd, file))}: trusted with ${keys.join(', ')}\n`,
+    )
   }
   note('valid until the files change; your keys are never sent to their hosts\n')
 }
@@ -117,11 +120,11 @@ function removeTrust({ files, json, level }: Flags<'trust'>, workplace: Workplac
   for (const name of files) {
     const file = realPath(resolve(cwd, name))
     if (trusted.delete(file)) {
-      const text = `${harmless(displayPath(cwd, file))}: no longer trusted\n`
+      const text = `${harmlessName(displayPath(cwd, file))}: no longer trusted\n`
       print({ file, trusted: false }, () => (level === 'quiet' ? '' : text))
     } else {
       missing += 1
-      if (!json) io.err(`${harmless(name)} was not trusted\n`)
+      if (!json) io.err(`${harmlessName(name)} was not trusted\n`)
     }
   }
   writeTrusted(store, trusted)
@@ -137,7 +140,7 @@ async function listTrust(workplace: Workplace): Promise<void> {
     const state = await stateOf(file, hash)
     print(
       { file, keys, since, state },
-      () => `${harmless(displayPath(cwd, file))}: ${keys.join(', ')}${stateNotes[state]}\n`,
+      () => `${harmlessName(displayPath(cwd, file))}: ${keys.join(', ')}${stateNotes[state]}\n`,
     )
   }
   if (trusted.size === 0) note('no file is trusted\n')

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { realPath } from '../../base/files.ts'
 import { findRun, runIds } from '../../journal/find-run.ts'
-import { harmless } from '../../render/format.ts'
+import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { Outcome } from '../../undo/perform.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { undoRun, type UndoReport } from '../../undo/run.ts'
@@ -88,7 +88,7 @@ function show(
     print({ run, path, outcome, ...(dry && { dry }), ...(why !== undefined && { why }) }, () => {
       if (level === 'quiet' && !words[outcome].isLeft) return ''
       const text = paint(words[outcome].isLeft ? 'yellow' : 'green', words[outcome][dry ? 'dry' : 'done'])
-      return `${text} ${harmless(path)}${isFolder ? '/' : ''}${why === undefined ? '' : `: ${harmless(why)}`}\n`
+      return `${text} ${harmlessName(path)}${isFolder ? '/' : ''}${why === undefined ? '' : `: ${harmless(why)}`}\n`
     })
   }
   if (items.every(({ outcome }) => outcome === 'as_before')) note(`everything is as it was before run ${run}\n`)

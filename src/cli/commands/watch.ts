@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { ReadStream } from 'node:tty'
 import { closedPipe, messageOf, StopSignal } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
-import { countOf, harmless } from '../../render/format.ts'
+import { harmlessName } from '../../base/terminal-text.ts'
+import { countOf } from '../../render/format.ts'
 import { createPaint, type Paint } from '../../render/style.ts'
 import type { WatchEnd, WatchMessage } from '../../watch/session.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
@@ -131,7 +132,7 @@ function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKeys }: Wa
 const mostPaths = 5
 
 function pathList(paths: readonly string[], cwd: string): string {
-  const named = paths.slice(0, mostPaths).map((path) => harmless(displayPath(cwd, path)))
+  const named = paths.slice(0, mostPaths).map((path) => harmlessName(displayPath(cwd, path)))
   const more = paths.length - named.length
   return `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
 }

@@ -255,7 +255,7 @@ export async function fuzzedParsers(): Promise<readonly FuzzedParser[]> {
 }
 
 /** An error of ours is an outcome like any other. */
-export async function expected(work: () => unknown): Promise<void> {
+async function expected(work: () => unknown): Promise<void> {
   try {
     await work()
   } catch (error) {

@@ -2,7 +2,7 @@ import { isBatonError } from '../../../src/base/error.ts'
 import { inputAt } from './generate.ts'
 import type { FuzzedParser } from './parsers.ts'
 
-export interface Failure {
+interface Failure {
   readonly number: number
   readonly input: string
   readonly problem: string

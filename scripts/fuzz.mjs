@@ -1,5 +1,5 @@
 // One parser in a process of its own, so that its memory can be measured, and in a thread, so that it can be stopped:
-//   node test/attack/fuzz/main.mjs NAME SEED COUNT
+//   node scripts/fuzz.mjs NAME SEED COUNT
 // prints a line of JSON: inputs, failures, slowestMs, slowest, megabytes, seconds.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { register } from 'tsx/esm/api'
@@ -45,7 +45,8 @@ async function watch([name, seed, count]) {
 
 async function work({ name, seed, count, current }) {
   register()
-  const [{ fuzzedParsers }, { fuzz }] = await Promise.all([import('./parsers.ts'), import('./run.ts')])
+  const { fuzzedParsers } = await import('../test/attack/fuzz/parsers.ts')
+  const { fuzz } = await import('../test/attack/fuzz/run.ts')
   const parser = (await fuzzedParsers()).find((one) => one.name === name)
   // what a parser loads when it is used first is no part of any input
   for (const text of parser.seeds) await parser.read(text).catch(() => undefined)
