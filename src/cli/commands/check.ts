@@ -117,7 +117,7 @@ export function githubLine({ severity, code, message, hint, place }: Problem): s
 }
 
 function escapedData(text: string): string {
-  return harmless(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  return harmless(text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A'))
 }
 
 function escapedProperty(text: string): string {
