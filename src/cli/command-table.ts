@@ -1,4 +1,5 @@
 import type { BatonError } from '../base/error.ts'
+import { nearest } from '../base/suggest.ts'
 import { type CommandName, commandSpecs, type Flags } from './command-specs.ts'
 import { type Command, givenTo, usageError } from './command.ts'
 import type { CommandIo } from './io.ts'
@@ -30,8 +31,15 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   config: async (flags, io) => (await import('./commands/config.ts')).configCommand(flags, io),
   schema: async (flags, io) => (await import('./commands/schema.ts')).schemaCommand(flags, io),
   doctor: async (flags, io) => (await import('./commands/doctor.ts')).doctorCommand(flags, io),
-  help: async ({ command }, io) =>
-    (await import('./yargs.ts')).runWithYargs([...(command === undefined ? [] : [command]), '--help'], io),
+  async help({ command }, io) {
+    const names = commandTable.map(({ name }) => name)
+    if (command !== undefined && !names.includes(command)) {
+      const meant = nearest(command, names)
+      const hint = `${meant === undefined ? '' : `Did you mean baton help ${meant}? `}See baton --help.`
+      throw usageError(`there is no command ${command}`, hint)
+    }
+    return (await import('./yargs.ts')).runWithYargs([...(command === undefined ? [] : [command]), '--help'], io)
+  },
   completion: async (flags, io) => (await import('./commands/completion.ts')).completionCommand(flags, io),
 }
 

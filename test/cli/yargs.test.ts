@@ -33,6 +33,8 @@ describe('a mistake in the command line', () => {
     [['a.md', '-modle', 'x'], 'unknown flag -modle', 'Did you mean --model? See baton --help.'],
     [['a.md', '-Z'], 'unknown flag -Z', 'See baton --help.'],
     [['chek', 'a.md'], 'unexpected argument a.md', 'Did you mean baton check? See baton --help.'],
+    [['help', 'chek'], 'there is no command chek', 'Did you mean baton help check? See baton --help.'],
+    [['help', 'a.md'], 'there is no command a.md', 'See baton --help.'],
     [['a.md', '--dry', 'chnages'], '--dry is req, res or changes, not "chnages"', 'See baton --help.'],
     [['check', 'a.md', '--format'], '--format needs a value', 'See baton check --help.'],
     [['a.md', '-v', '-q'], '--quiet and --verbose are mutually exclusive', 'See baton --help.'],

@@ -99,13 +99,13 @@ async function loadAll(
   const files: (TestedFile | InvalidFile)[] = []
   for (const named of await filesNamed(flags.files, { cwd, env }, io.signal)) {
     const tested = named.isFolder ? named.files.filter((file) => mayHaveTests(resolve(cwd, file))) : named.files
-    if (tested.length === 0) throw noTests(named.name)
+    if (tested.length === 0) throw noTests(`no file in ${named.name} has a test`)
     for (const name of tested) {
       io.signal.throwIfAborted()
       try {
         const file = await loadTests(name, { cwd, env, home, overrides: flags.config })
         if (file.tests.length > 0) files.push(file)
-        else if (!named.isFolder) throw noTests(name, file.file)
+        else if (!named.isFolder) throw noTests(`${name} has no test`, file.file)
       } catch (error) {
         if (!isBatonError(error)) throw error
         files.push(new InvalidFile(name, error))
@@ -117,8 +117,8 @@ async function loadAll(
   return files
 }
 
-function noTests(name: string, file?: string): BatonError {
-  return new BatonError('USAGE', `${name} has no test`, {
+function noTests(message: string, file?: string): BatonError {
+  return new BatonError('USAGE', message, {
     hint: 'Add one, in the front matter: [[test]] with name = "…". See docs/testing.md.',
     ...(file !== undefined && { place: { file } }),
   })
