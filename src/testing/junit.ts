@@ -1,3 +1,4 @@
+import { displayPath } from '../base/files.ts'
 import type { TestFailure, TestResult } from './run-test.ts'
 
 /** One file of a test run: its results, or why it is invalid. */
@@ -8,25 +9,25 @@ export interface JunitSuite {
   readonly error?: TestFailure
 }
 
-/** The results as JUnit XML, which CI servers read: a suite for each file. */
-export function junitXml(suites: readonly JunitSuite[]): string {
-  const all = suites.map(suiteXml)
+/** The results as JUnit XML, which CI servers read: a suite for each file. Places are shown from `folder`. */
+export function junitXml(suites: readonly JunitSuite[], folder: string): string {
+  const all = suites.map((suite) => suiteXml(suite, folder))
   const counts = countsOf(suites.flatMap(({ results }) => results))
   const errors = suites.filter(({ error }) => error !== undefined).length
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="baton test"${attributes({ ...counts, errors })}>\n${all.join('')}</testsuites>\n`
 }
 
-function suiteXml({ file, results, error }: JunitSuite): string {
+function suiteXml({ file, results, error }: JunitSuite, folder: string): string {
   const cases = results.map(({ result, ms }) => {
     const { test, failures } = result
     const own = attributes({ name: test.name, classname: file, file, line: test.place.line, time: seconds(ms) })
     if (failures.length === 0) return `    <testcase${own}/>\n`
-    return `    <testcase${own}>\n${failures.map((one) => problemXml('failure', one)).join('')}    </testcase>\n`
+    return `    <testcase${own}>\n${failures.map((one) => problemXml('failure', one, folder)).join('')}    </testcase>\n`
   })
   const invalid =
     error === undefined
       ? ''
-      : `    <testcase${attributes({ name: 'is valid', classname: file })}>\n${problemXml('error', error)}    </testcase>\n`
+      : `    <testcase${attributes({ name: 'is valid', classname: file })}>\n${problemXml('error', error, folder)}    </testcase>\n`
   const facts = { name: file, ...countsOf(results), errors: error === undefined ? 0 : 1 }
   return `  <testsuite${attributes(facts)}>\n${cases.join('')}${invalid}  </testsuite>\n`
 }
@@ -39,8 +40,9 @@ function countsOf(results: JunitSuite['results']) {
   }
 }
 
-function problemXml(kind: 'failure' | 'error', { message, place, hint, diff }: TestFailure): string {
-  const at = place === undefined ? [] : [`at ${[place.file, place.line, place.column].filter(Boolean).join(':')}`]
+function problemXml(kind: 'failure' | 'error', { message, place, hint, diff }: TestFailure, folder: string): string {
+  const shown = place && [displayPath(folder, place.file), place.line, place.column].filter(Boolean).join(':')
+  const at = shown === undefined ? [] : [`at ${shown}`]
   const body = [message, ...at, ...(diff === undefined ? [] : [diff]), ...(hint ? [`hint: ${hint}`] : [])].join('\n')
   const [first = ''] = message.split('\n')
   return `      <${kind}${attributes({ message: first })}>${escaped(body)}</${kind}>\n`

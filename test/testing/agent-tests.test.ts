@@ -125,10 +125,13 @@ it('results are JUnit XML, whatever is in them', async () => {
     { result: { ...nothing, failures }, ms: 2 },
   ]
   expect(
-    junitXml([
-      { file: 'a.lua', results },
-      { file: 'b.md', results: [], error: { message: 'bad' } },
-    ]),
+    junitXml(
+      [
+        { file: 'a.lua', results },
+        { file: 'b.md', results: [], error: { message: 'bad', place: { file: '/w/sub/b.md', line: 2 } } },
+      ],
+      '/w',
+    ),
   ).toBe(`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="baton test" tests="2" failures="1" time="1.502" errors="1">
   <testsuite name="a.lua" tests="2" failures="1" time="1.502" errors="0">
@@ -143,7 +146,8 @@ hint: do it</failure>
   </testsuite>
   <testsuite name="b.md" tests="0" failures="0" time="0.000" errors="1">
     <testcase name="is valid" classname="b.md">
-      <error message="bad">bad</error>
+      <error message="bad">bad
+at sub/b.md:2</error>
     </testcase>
   </testsuite>
 </testsuites>

@@ -53,9 +53,9 @@ export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<
     throw usageError(`no test has ${JSON.stringify(wanted)} in its name`, `Test names: ${names.join(', ')}.`)
   }
   if (flags.record) refuseShared(files)
-  const suites: JunitSuite[] = loaded.flatMap((one) => (one instanceof InvalidFile ? [suiteOf(one, io.cwd)] : []))
+  const suites: JunitSuite[] = loaded.flatMap((one) => (one instanceof InvalidFile ? [suiteOf(one)] : []))
   const failed = await runAll(files, { options, level: flags.level, suites }, { ...workplace, cwd: io.cwd })
-  if (junit !== undefined) writeJunit(junit, suites)
+  if (junit !== undefined) writeJunit(junit, suites, io.cwd)
   if (valid.length < loaded.length) return wrongFile
   return failed > 0 ? testsFailed : 0
 }
@@ -71,15 +71,14 @@ class InvalidFile {
   }
 }
 
-function suiteOf({ name, error }: InvalidFile, cwd: string): JunitSuite {
+function suiteOf({ name, error }: InvalidFile): JunitSuite {
   const { message, place, hint } = error
-  const shown = place && { ...place, file: displayPath(cwd, place.file) }
-  return { file: name, results: [], error: { message, place: shown, hint } }
+  return { file: name, results: [], error: { message, place, hint } }
 }
 
-function writeJunit(file: string, suites: readonly JunitSuite[]): void {
+function writeJunit(file: string, suites: readonly JunitSuite[], cwd: string): void {
   try {
-    writeFileAtomic(file, junitXml(suites))
+    writeFileAtomic(file, junitXml(suites, cwd))
   } catch (error) {
     throw new BatonError('FILE_FAILED', `--junit ${file} cannot be written: ${messageOf(error)}`, {
       hint: 'Name a file in a folder that you can write to.',
