@@ -177,6 +177,8 @@ const texts: { readonly [path: string]: string } = {
   'budget.tokens': 'Tokens, in and out.',
   'budget.calls': 'Calls of models.',
   'changes.repair': 'How often a model is asked to correct file changes of an answer, 0 to 5.',
+  'changes.allow':
+    'Globs of files that answers may change although they decide what is run. Only in your own config file.',
   'changes.partial_is_success': 'Exit 0 although partial = true left changes out.',
   'budget.unpriced': 'Whether a limit in dollars allows a model without a known price.',
   'lua.engine': 'lua54 is the faster one, fengari needs no WebAssembly.',

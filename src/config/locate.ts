@@ -44,6 +44,16 @@ export function userDataFolder(around: Pick<Surroundings, 'env' | 'home'>): stri
   return userFolder(around, { own: 'data', xdg: 'XDG_DATA_HOME', fallback: join('.local', 'share') })
 }
 
+/** All folders in which Baton keeps something of a user's: config, packs and trust, runs, compiled code. Need not exist. */
+export function userFolders(around: Pick<Surroundings, 'env' | 'home'>): readonly string[] {
+  return [
+    dirname(userConfigFile(around)),
+    userDataFolder(around),
+    userFolder(around, { own: 'state', xdg: 'XDG_STATE_HOME', fallback: join('.local', 'state') }),
+    userFolder(around, { own: 'cache', xdg: 'XDG_CACHE_HOME', fallback: '.cache' }),
+  ]
+}
+
 function userFolder(
   { env, home }: Pick<Surroundings, 'env' | 'home'>,
   { own, xdg, fallback }: { readonly own: string; readonly xdg: string; readonly fallback: string },

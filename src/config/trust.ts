@@ -13,9 +13,11 @@ import { type Surroundings, userDataFolder } from './locate.ts'
 /** Whether a file is trusted: `changed` was trusted with other content; `none` can never be, it is no file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'
 
-/** The keys of a file that only the user may set. */
+/** The keys of a file that only the user may set; one of a table as `table.key`. */
 export function guardedKeys(data: JsonObject): readonly string[] {
-  return Object.keys(data).filter((key) => reserved.get(key)?.isGuarded === true)
+  const { changes } = data
+  const opened = isJsonObject(changes ?? null) && Object.hasOwn(changes as JsonObject, 'allow') ? ['changes.allow'] : []
+  return [...Object.keys(data).filter((key) => reserved.get(key)?.isGuarded === true), ...opened]
 }
 
 /**
@@ -39,7 +41,7 @@ export function checkTrust(
     state === 'changed'
       ? ['the file has changed since it was trusted', `Look at what has changed, then run baton trust ${file} again.`]
       : ['the file is not trusted', `If you want it, ${trust}put it into your own config file ${userFile}.`]
-  return guardedKeys(data).map((key) => untrusted([key], reason, hint))
+  return guardedKeys(data).map((key) => untrusted(key.split('.'), reason, hint))
 
   function untrusted(path: DataPath, reason: string, hint: string): Finding {
     const message = `"${path.join('.')}" may not be set by ${file}: ${reason}`

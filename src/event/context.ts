@@ -27,6 +27,8 @@ export interface RunFolders {
   readonly packRoots: readonly string[]
   /** `~/.aipack-base`; undefined: there is none. */
   readonly aipackBase?: string
+  /** Where this installation keeps config, packs, runs and what it remembers; left out: nowhere. */
+  readonly ownFolders?: readonly string[]
   /** Agents that come with the product: the pack `baton@core`; undefined: there are none. */
   readonly builtInDir?: string
 }

@@ -68,12 +68,14 @@ export interface HeldPack {
   readonly keptFolders: readonly string[]
 }
 
-/** What nobody changes who holds these rights. */
+/** Who holds these rights does not change what is protected: tool/protected/places.ts has the list. */
 export interface Protection {
-  /** Absolute paths of files and folders. */
+  /** Absolute paths of files and folders that are protected besides: what the run executes. */
   readonly paths: readonly string[]
-  /** Names of files and folders at any depth, in lower case. */
-  readonly names: readonly string[]
+  /** Answers of models, or scripts that are held to what their pack was granted. */
+  readonly kind: 'answer' | 'pack'
+  /** Globs from the workspace that open what is protected only because of what it is. */
+  readonly allow: readonly string[]
   /** Who is refused, for messages: `a model`. */
   readonly whom: string
 }

@@ -24,8 +24,15 @@ export interface RunSources {
 /** Told of a text that is executed, by its hash. */
 type OnUse = (at: Place, used: { readonly path: string; readonly hash: string }) => void
 
-/** One for each run. `files` are known to be executed from the start. */
-export function createSources(files: readonly string[], onUse: OnUse = () => {}): RunSources {
+/**
+ * One for each run. `files` are known to be executed from the start, `possible` would be if they were there: agents of
+ * the run are looked for at these paths.
+ */
+export function createSources(
+  files: readonly string[],
+  onUse: OnUse = () => {},
+  possible: readonly string[] = [],
+): RunSources {
   const executed = new Set<string>()
   const changed = new Set<string>()
   const madeFiles = new Set<string>()
@@ -33,7 +40,8 @@ export function createSources(files: readonly string[], onUse: OnUse = () => {})
 
   function note(file: string): void {
     executed.add(file)
-    executed.add(join(dirname(file), 'lua'))
+    // where scripts find their modules
+    if (/\.(?:aip|lua)$/.test(file)) executed.add(join(dirname(file), 'lua'))
   }
 
   return {
@@ -52,6 +60,6 @@ export function createSources(files: readonly string[], onUse: OnUse = () => {})
     },
     make: (file) => void madeFiles.add(file),
     made: (file) => madeFiles.has(file),
-    executed: () => [...executed],
+    executed: () => [...executed, ...possible],
   }
 }

@@ -90,7 +90,7 @@ function locateNoted(name: string, options: ResolveOptions): FoundFile | undefin
   try {
     return (found = locateAgent(name, options))
   } finally {
-    const paths = possibleFiles(name, options)
+    const paths = possibleAgentFiles(name, options)
     const at = paths.findIndex((path) => path === found?.file)
     for (const path of at === -1 ? paths : paths.slice(0, at)) reads.file(path)
     if (found?.pack !== undefined) reads.file(join(found.pack.dir, manifestName))
@@ -173,7 +173,10 @@ function pick(name: string, groups: Candidates, { reads }: Pick<ResolveOptions, 
 }
 
 /** Every file a name may mean, but for built-in agents, best first. */
-function possibleFiles(name: string, { packRoots, baseDir }: ResolveOptions): readonly string[] {
+export function possibleAgentFiles(
+  name: string,
+  { packRoots, baseDir }: Pick<ResolveOptions, 'packRoots' | 'baseDir'>,
+): readonly string[] {
   const local = candidates(name, baseDir).flat()
   const [, namespace, pack, path] = /^([^@/]+)@([^$/]+)(?:\/(.+))?$/.exec(name) ?? []
   if (namespace === undefined || pack === undefined || isCore({ namespace, name: pack })) return local

@@ -6,6 +6,7 @@ import type { ModelResult } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import type { Spent } from '../event/meter.ts'
+import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import { readFileChanges } from '../tool/changes/answer-changes.ts'
 import type { Directive } from '../tool/changes/directive.ts'
@@ -15,7 +16,6 @@ import {
   previewTransaction,
   type TransactionResult,
 } from '../tool/changes/transaction.ts'
-import { protectedNames } from '../tool/path-rules.ts'
 import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
 import {
   changedFiles,
@@ -163,10 +163,11 @@ export async function applyText(
 ): Promise<Applied> {
   const { base_dir: baseDir } = settings
   const { directives, text } = readFileChanges(answer.text)
-  const protect = { paths: context.services.sources.executed(), names: protectedNames, whom: 'a model' }
+  const { allow = [] } = settings.changes
+  const protect: Protection = { paths: context.services.sources.executed(), kind: 'answer', allow, whom: 'a model' }
   const held = narrow(context, { protect })
   const { made: isMade } = context.services.sources
-  const options = { baseDir, partial: isPartial, shown, isMade }
+  const options = { baseDir, partial: isPartial, shown, isMade, allow }
   const { dry, rights } = context.scope
   const carryOut =
     dry === 'changes'

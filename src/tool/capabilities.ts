@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { compileGlobs } from '../base/glob.ts'
 import { type GlobSegment, nextPositions, parseGlob, pathSteps, startPositions } from '../base/glob-pattern.ts'
@@ -9,14 +9,11 @@ import type { PathAction, PathRule } from './path-rules.ts'
 /** Why an action is refused that is about no path; undefined: it is allowed. */
 export type OtherRule = (action: Exclude<Action, PathAction>) => string | undefined
 
-/** Whatever a pack was granted, it never changes what decides which programs run. */
-export function packProtection({ identity }: HeldPack, workspace: string): Protection {
-  return {
-    paths: [join(workspace, '.aipack', 'pack'), join(workspace, '.aipack', 'config.toml')],
-    // in `.aipack` agents of AIPack keep files of their own; only what decides what runs is protected there
-    names: ['.baton', 'baton.toml', '.mcp.json'],
-    whom: identity,
-  }
+/** Whatever a pack was granted, it never changes what decides which programs run. In its own folders it may keep scripts. */
+export function packProtection({ identity, keptFolders }: HeldPack, workspace: string): Protection {
+  const root = realPath(workspace)
+  const own = keptFolders.map(realPath).filter((folder) => isInside(root, folder))
+  return { paths: [], kind: 'pack', allow: own.map((folder) => `${displayPath(root, folder)}/**`), whom: identity }
 }
 
 /** The paths that a pack was granted, and its own folders. */

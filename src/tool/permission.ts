@@ -2,21 +2,22 @@ import { displayPath, isInside, leavingLink } from '../base/files.ts'
 import type { RunFolders } from '../event/context.ts'
 import type { Permission, Rights, Verdict } from '../event/permission.ts'
 import { packPathRule, packProtection, packRule } from './capabilities.ts'
-import { type PathAction, protectionRule, workspaceRule } from './path-rules.ts'
+import { type PathAction, workspaceRule } from './path-rules.ts'
+import { protectionRule } from './protected/places.ts'
 
 /** The permission that rights stand for: all rules must allow an action. */
 export function createPermission(
   { packs, protections }: Rights,
-  folders: Pick<RunFolders, 'workspace' | 'aipackBase'>,
+  folders: Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders'>,
 ): Permission {
   const { workspace } = folders
   const pathRules = [
     workspaceRule(folders),
     ...packs.flatMap((pack) => [
       packPathRule(pack, workspace),
-      protectionRule(packProtection(pack, workspace), workspace),
+      protectionRule(packProtection(pack, workspace), folders),
     ]),
-    ...protections.map((protection) => protectionRule(protection, workspace)),
+    ...protections.map((protection) => protectionRule(protection, folders)),
   ]
   const otherRules = packs.map(packRule)
 

@@ -8,7 +8,7 @@ import { bothReads } from '../base/reads.ts'
 import { systemClock } from '../base/clock.ts'
 import { createPool, manyListeners } from '../base/concurrency.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
-import { aipackBaseFolder } from '../config/locate.ts'
+import { aipackBaseFolder, userFolders } from '../config/locate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import type { RunContext, RunFolders, RunScope } from '../event/context.ts'
@@ -26,7 +26,7 @@ import type { ModelTimeouts } from '../model/call.ts'
 import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
 import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/choice.ts'
-import { resolveAgent } from '../pack/resolve.ts'
+import { possibleAgentFiles, resolveAgent } from '../pack/resolve.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
 import type { Target } from '../run/target.ts'
@@ -82,14 +82,16 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const budgets = createPlacedBudgets(run.budget, target.settings.budget)
   const parts = agentParts(target, { ...run, signal, limitsCost: budgets.limitsCost })
   const { packRoots } = target
-  const folders: RunFolders = { workspace, cwd, packRoots, aipackBase: aipackBaseFolder(run), builtInDir }
+  const { dir: runs } = target.settings.runs
+  const ownFolders = [...userFolders(run), ...(runs === undefined ? [] : [runs])]
+  const folders: RunFolders = { workspace, cwd, packRoots, aipackBase: aipackBaseFolder(run), ownFolders, builtInDir }
   const permissionOf = (rights: Rights): Permission => createPermission(rights, folders)
   const mode = target.kind === 'prompt' ? target.settings.write_mode : true
   const rights: Rights = { ...allRights, write: mode !== false, ...(mode === 'ask' ? { asks: true } : {}) }
   const permission = permissionOf(rights)
-  const sources = createSources(executedFiles(target), (at, { path, hash }) =>
-    journal.note({ k: 'use', p: placeText(at), path, hash }),
-  )
+  const noteUse: Parameters<typeof createSources>[1] = (at, { path, hash }) =>
+    journal.note({ k: 'use', p: placeText(at), path, hash })
+  const sources = createSources(executedFiles(target), noteUse, possibleFiles(target))
   for (const path of run.past?.madeFiles ?? []) sources.make(resolve(workspace, path))
   const hooks = [
     run.sources.hook(workspace),
@@ -157,6 +159,15 @@ function madeFilesHook(sources: RunSources, workspace: string): EffectHook {
 function executedFiles(target: Target): readonly string[] {
   const agents = target.agents.map(({ file }) => file)
   return target.kind === 'prompt' && target.spec.source === 'file' ? [target.spec.file, ...agents] : agents
+}
+
+/** Where the agents that a prompt file names are looked for, whether anything is there or not. */
+function possibleFiles(target: Target): readonly string[] {
+  if (target.kind !== 'prompt') return []
+  const { workspace, packRoots, starts, spec } = target
+  return starts.flatMap(({ agent: { name } }) =>
+    [workspace, spec.promptDir].flatMap((baseDir) => possibleAgentFiles(name, { packRoots, baseDir })),
+  )
 }
 
 function agentParts(

@@ -113,7 +113,7 @@ export function expectHeld(world: World, end: AttackEnd, codes?: readonly number
   expect(codes ?? [0, 1, 2, 3, 4, 5, 6, 7, 100, 130, 143], told).toContain(end.code)
   expect(existsSync(world.marker), `foreign code ran\n${told}`).toBe(false)
   expect(world.changes(), told).toEqual([])
-  expect(end.stderr).not.toMatch(/^\s+at .+:\d+:\d+\)?$|internal error|RangeError|TypeError/m)
+  expect(end.stderr).not.toMatch(/^ {4}at .+:\d+:\d+\)?$|internal error|RangeError|TypeError/m)
 }
 
 function execute(

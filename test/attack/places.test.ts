@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { linkSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startModelServer } from '../helpers/model-server.ts'
-import { count } from './attempts.ts'
-import { createWorld, expectHeld, type World, type WorldOptions } from './harness.ts'
+import { attack, count } from './attempts.ts'
+import { createWorld, expectHeld, type Files, type World, type WorldOptions } from './harness.ts'
 
 /** Runs a prompt file whose model answers with `answers`, one for each time that it is asked. */
 async function answered(
@@ -18,7 +18,7 @@ async function answered(
     const world = createWorld({
       ...options,
       work: { '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': '+++\nwrite_mode = true\n+++\nDo it.\n', ...work },
-      env: { BATON_GATEWAY_URL: server.url },
+      env: { BATON_GATEWAY_URL: server.url, ...options.env },
     })
     prepare(world)
     const end = await world.run(['ask.md', '-m', 'any', ...args])
@@ -46,6 +46,7 @@ async function whileSwapping(paths: readonly string[], outside: string, work: ()
 
 describe('a folder that is swapped for a link while it is used leads nowhere else', () => {
   const name = 'a folder swapped for a link'
+  const rounds = process.env['BATON_ATTACK'] === 'whole' ? 1500 : 200
 
   it('for files that scripts write, add to, copy, move, delete and read', async () => {
     const world = createWorld({
@@ -55,7 +56,7 @@ describe('a folder that is swapped for a link while it is used leads nowhere els
         'race.lua': `
           local tried, seen = 0, {}
           local function try(f) tried = tried + 1; local ok, value = pcall(f); return ok and value end
-          for i = 1, 700 do
+          for i = 1, ${rounds} do
             try(function() aip.file.save("a/b/new" .. i .. ".txt", "x") end)
             try(function() aip.file.save("a/b/deep" .. i .. "/new.txt", "x") end)
             try(function() aip.file.append("a/b/log.txt", "x") end)
@@ -73,11 +74,11 @@ describe('a folder that is swapped for a link while it is used leads nowhere els
       const end = await world.run(['race.lua'])
       expectHeld(world, end, [0])
     })
-    count(name, 5600)
+    count(name, 8 * rounds)
   })
 
   it('for thousands of files of an answer', async () => {
-    const files = Array.from({ length: 1500 }, (_, index) => `a/b/sub${index % 7}/file${index}.txt`)
+    const files = Array.from({ length: 4 * rounds }, (_, index) => `a/b/sub${index % 7}/file${index}.txt`)
     const answer = `<FILE_CHANGES>\n${files.map((path) => `<FILE_NEW file_path="${path}">\nx\n</FILE_NEW>\n`).join('')}</FILE_CHANGES>\n`
     const server = await startModelServer(() => ({ text: answer }))
     try {
@@ -123,3 +124,280 @@ describe('other names of a file are not written through', () => {
     expect(readFileSync(join(world.work, file), 'utf8')).not.toBe(readFileSync(join(world.outside, file), 'utf8'))
   })
 })
+
+/** What an attempt to write a file comes to. */
+interface Target {
+  readonly path: string
+  readonly content?: string
+  /** What the workspace has besides. */
+  readonly work?: Files
+  readonly home?: Files
+  readonly prepare?: (world: World) => void
+  /** The answer, where it does more than writing the file. */
+  readonly answer?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const prompt = '+++\nsub_agents = ["evil"]\nwrite_mode = true\n+++\nDo it.\n'
+const gitConfig = (lines: string): Files => ({ '.git/config': lines, 'tools/run.sh': 'own\n' })
+
+const targets: Readonly<Record<string, Target>> = {
+  'the running prompt file': { path: 'ask.md' },
+  'an agent that does not exist yet': { path: 'agents/lint.lua' },
+  'an agent beside the prompt file': { path: 'context-builder.aip' },
+  'a pack of the workspace': { path: '.baton/packs/a/b/main.aip' },
+  'a file of a pack that is no agent': { path: '.baton/packs/a/b/data.json' },
+  'a pack of AIPack': { path: '.aipack/pack/custom/a/b/main.aip' },
+  'a module': { path: 'lua/util.lua' },
+  'a module of capitals': { path: 'src/X.LUA' },
+  'a new prompt file': { path: 'docs/next.md', content: prompt },
+  'a prompt file in YAML': { path: 'docs/next.md', content: '---\nmodel: x\nsub_agents: [evil]\n---\nDo it.\n' },
+  'a prompt file of #!meta': { path: 'next.md', content: '```toml\n#!meta\nsub_agents = ["evil"]\n```\nDo it.\n' },
+  'an agent of another program': { path: 'next.md', content: '---\nname: x\ntools: Bash\n---\nDo it.\n' },
+  'a present prompt file': { path: 'other.md', content: 'plain\n', work: { 'other.md': prompt } },
+  'our config': { path: 'baton.toml' },
+  'our config below': { path: 'sub/baton.toml' },
+  'our config in another case': { path: 'BATON.toml' },
+  'the servers of the folder': { path: '.mcp.json' },
+  'a hook of git': { path: '.git/hooks/pre-commit' },
+  'the folder of git in another case': { path: '.GIT/config' },
+  'the folder of git with a dot': { path: '.git./config' },
+  'the folder of git with a space': { path: '.git /config' },
+  'the folder of git with a stream': { path: '.git::$INDEX_ALLOCATION/config' },
+  'the folder of git by its short name': { path: 'git~1/config' },
+  'the folder of git with an ignorable character': { path: '.g\u200cit/config' },
+  'the folder of git with a mark': { path: '.git\ufeff/config' },
+  'the folder of git in wide letters': { path: '.\uff47it/config' },
+  'a repository of its own': {
+    path: 'vendor/HEAD',
+    work: { 'vendor/objects/a': '', 'vendor/refs/a': '', 'vendor/HEAD': 'x' },
+  },
+  'a file of a bare repository': {
+    path: 'vendor/x.git/config',
+    work: { 'vendor/x.git/HEAD': '', 'vendor/x.git/objects/a': '', 'vendor/x.git/refs/a': '' },
+  },
+  'the folder that .git names': {
+    path: 'store/config',
+    work: { 'store/HEAD': 'x', 'store/config': '' },
+    prepare: ({ work }) => {
+      rmSync(join(work, '.git'), { recursive: true })
+      writeFileSync(join(work, '.git'), 'gitdir: store\n')
+    },
+  },
+  'the file .git of a work tree': {
+    path: '.git',
+    prepare: ({ work }) => {
+      rmSync(join(work, '.git'), { recursive: true })
+      writeFileSync(join(work, '.git'), 'gitdir: ../elsewhere\n')
+    },
+  },
+  'the common folder of a work tree': {
+    path: 'main/hooks/x',
+    work: { '.git/commondir': '../main\n' },
+  },
+  'hooks that the config names': {
+    path: 'tools/hooks/pre-commit',
+    work: gitConfig('[core]\n\thooksPath = tools/hooks\n'),
+  },
+  'hooks that the config of the user names': {
+    path: 'hooks/pre-commit',
+    home: { '.gitconfig': '[core]\n\thooksPath = hooks\n' },
+  },
+  'config that the config includes': {
+    path: 'tools/gitconfig',
+    work: { '.git/config': '[include]\n\tpath = ../tools/gitconfig\n' },
+  },
+  'config that a condition includes': {
+    path: 'tools/gitconfig',
+    work: { '.git/config': '[includeIf "gitdir:/"]\n\tpath = "../tools/gitconfig"\n' },
+  },
+  'a program that a filter names': {
+    path: 'tools/run.sh',
+    work: gitConfig('[filter "x"]\n\tsmudge = sh tools/run.sh %f\n'),
+  },
+  'a program that an alias names': { path: 'tools/run.sh', work: gitConfig('[alias]\n\tst = !./tools/run.sh\n') },
+  'hooks of a submodule': {
+    path: 'sub/tools/x',
+    work: {
+      '.git/modules/sub/HEAD': '',
+      '.git/modules/sub/objects/a': '',
+      '.git/modules/sub/refs/a': '',
+      '.git/modules/sub/config': '[core]\n\tworktree = ../../../sub\n\thooksPath = tools\n',
+      'sub/.git': 'gitdir: ../.git/modules/sub\n',
+    },
+  },
+  'a device': { path: 'src/nul.txt' },
+  'a device in capitals': { path: 'AUX' },
+  'a name that ends with a dot': { path: 'src/a.ts.' },
+  'a name that shows another ending': { path: 'src/a\u202etxt.sh' },
+  'a name with a control character': { path: 'src/a\u0007.ts' },
+  'a name with a tag character': { path: 'src/a\u{e0041}.ts' },
+  'a stream of a file': { path: 'src/a.ts::$DATA' },
+  'what direnv runs': { path: '.envrc' },
+  'hooks of husky': { path: '.husky/pre-commit' },
+  'tasks of an editor': { path: '.vscode/tasks.json' },
+  'settings of an editor': { path: 'sub/.vscode/settings.json' },
+  'configurations of another editor': { path: '.idea/runConfigurations/x.xml' },
+  'a workflow': { path: '.github/workflows/ci.yml' },
+  'a pipeline': { path: '.gitlab-ci.yml' },
+  'another pipeline': { path: '.circleci/config.yml' },
+  'a Jenkinsfile': { path: 'Jenkinsfile' },
+  'attributes of git': { path: '.gitattributes' },
+  'modules of git': { path: '.gitmodules' },
+  'settings of npm': { path: '.npmrc' },
+  'hooks of pre-commit': { path: '.pre-commit-config.yaml' },
+  'an agent of an editor': { path: '.claude/settings.json' },
+  'a present manifest that was not shown': {
+    path: 'package.json',
+    content: '{}\n',
+    work: { 'package.json': '{"name":"x"}\n' },
+  },
+  'a new manifest that runs something': {
+    path: 'package.json',
+    content: '{"name":"x","scripts":{"postinstall":"touch /tmp/x"}}\n',
+  },
+  'a file that is moved to what direnv runs': {
+    path: '.envrc',
+    answer: `<FILE_CHANGES>\n<FILE_NEW file_path="a.txt">\nrun\n</FILE_NEW>\n<FILE_RENAME from_path="a.txt" to_path=".envrc"/>\n</FILE_CHANGES>\n`,
+  },
+  'a file that is copied to a prompt file': {
+    path: 'b.md',
+    answer: `<FILE_CHANGES>\n<FILE_NEW file_path="a.txt2">\n${prompt}</FILE_NEW>\n<FILE_COPY from_path="a.txt2" to_path="b.md"/>\n</FILE_CHANGES>\n`,
+  },
+  'a folder that is moved to workflows': {
+    path: '.github/workflows/x.yml',
+    answer:
+      '<FILE_CHANGES>\n<FILE_NEW file_path="a/workflows/x.yml">\nrun\n</FILE_NEW>\n<FILE_RENAME from_path="a" to_path="b"/>\n<FILE_RENAME from_path="b" to_path=".github"/>\n</FILE_CHANGES>\n',
+  },
+  'a file that becomes a prompt file by what is added': {
+    path: 'a.md',
+    answer:
+      '<FILE_CHANGES>\n<FILE_NEW file_path="a.md">\n+++\nsub_agents = ["evil"]\n</FILE_NEW>\n<FILE_APPEND file_path="a.md">\n+++\nDo it.\n</FILE_APPEND>\n</FILE_CHANGES>\n',
+  },
+}
+
+/** One of each kind. */
+const core: readonly string[] = [
+  'the running prompt file',
+  'an agent that does not exist yet',
+  'a file of a pack that is no agent',
+  'a new prompt file',
+  'a present prompt file',
+  'our config below',
+  'the folder of git by its short name',
+  'the folder of git with an ignorable character',
+  'a file of a bare repository',
+  'the folder that .git names',
+  'hooks that the config names',
+  'a device',
+  'a name that shows another ending',
+  'what direnv runs',
+  'a new manifest that runs something',
+  'a folder that is moved to workflows',
+]
+const [first, others] = [true, false].map((isCore) =>
+  Object.fromEntries(Object.entries(targets).filter(([title]) => core.includes(title) === isCore)),
+)
+
+attack('answers change no protected place', { core: first ?? {}, more: () => others ?? {} }, async (target) => {
+  const { path, content = 'from the model\n', work = {}, home = {}, prepare, answer, env = {} } = target
+  let before: readonly string[] = []
+  const { world, end } = await answered({ work, home, env }, [answer ?? writing(path, content)], (made) => {
+    prepare?.(made)
+    before = filesIn(made.work)
+  })
+  expectHeld(world, end, [1])
+  expect(end.stderr).toMatch(/is protected|is refused|would be a prompt file|belongs to git|leads out of/)
+  expect(filesIn(world.work)).toEqual(before)
+})
+
+attack(
+  'answers change none of our own folders where these are inside of the workspace',
+  {
+    core: { trust: 'own/data/trust.json' },
+    more: () => ({
+      config: 'own/config/config.toml',
+      'a pack of the user': 'own/data/packs/a/b/main.txt',
+      'a recorded run': 'own/state/runs/x/y/journal',
+      'compiled code': 'own/cache/code/x',
+    }),
+  },
+  async (path) => {
+    const server = await startModelServer(() => ({ text: writing(path) }))
+    try {
+      const world = createWorld({ work: { 'ask.md': '+++\nwrite_mode = true\n+++\nDo it.\n', '.git/HEAD': '' } })
+      const env = { BATON_HOME: join(world.work, 'own'), BATON_GATEWAY_URL: server.url }
+      const end = await world.run(['ask.md', '-m', 'any'], { env })
+      expectHeld(world, end, [1])
+      expect(end.stderr).toContain('is protected')
+      expect(existsSync(join(world.work, path))).toBe(false)
+    } finally {
+      await server.close()
+    }
+  },
+)
+
+describe('what answers may change', () => {
+  it.each<readonly [string, Target]>([
+    ['a new manifest without scripts for installing', { path: 'package.json', content: '{"scripts":{"test":"x"}}\n' }],
+    ['Markdown with front matter of another program', { path: 'post.md', content: '---\ntitle: x\n---\nText.\n' }],
+    ['a page of a site', { path: 'post.md', content: '+++\ntitle = "x"\ntemplate = "page.html"\n+++\nText.\n' }],
+    ['a name with a tilde', { path: 'src/a~.ts' }],
+    ['an ignore file', { path: '.gitignore' }],
+    ['a name in another script', { path: 'docs/\u65e5\u672c\u8a9e.md' }],
+  ])('%s', async (_, { path, content = 'from the model\n' }) => {
+    const { world, end } = await answered({}, [writing(path, content)])
+    expectHeld(world, end, [0])
+    expect(readFileSync(join(world.work, path), 'utf8')).toBe(content)
+  })
+
+  it('what [changes] allow of the user names, as the refusal says', async () => {
+    const paths = ['src/a.lua', 'docs/next.md', '.envrc', '.github/workflows/ci.yml']
+    const answer = paths.map((path) => writing(path, path.endsWith('.md') ? prompt : undefined)).join('')
+    const refused = await answered({}, [answer])
+    expectHeld(refused.world, refused.end, [1])
+    expect(refused.end.stderr).toContain('config.toml, below [changes]: allow = ["src/a.lua"]')
+
+    const server = await startModelServer(() => ({ text: answer }))
+    try {
+      const world = createWorld({
+        work: { 'ask.md': '+++\nwrite_mode = true\n+++\nDo it.\n', '.git/HEAD': '' },
+        env: { BATON_GATEWAY_URL: server.url },
+      })
+      mkdirSync(join(world.state, 'config'), { recursive: true })
+      const allow = `[changes]\nallow = ["src/*.lua", "docs/**", ".envrc", ".github/workflows/**", "ask.md", ".git/**"]\n`
+      writeFileSync(join(world.state, 'config/config.toml'), allow)
+      const end = await world.run(['ask.md', '-m', 'any'])
+      expectHeld(world, end, [0])
+      for (const path of paths) expect(existsSync(join(world.work, path)), path).toBe(true)
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('nothing more because a folder or the prompt file says so', async () => {
+    const allow = '[changes]\nallow = ["**"]\n'
+    for (const work of [{ 'baton.toml': allow }, { 'ask.md': `+++\nwrite_mode = true\n${allow}+++\nDo it.\n` }]) {
+      const { world, end } = await answered({ work }, [writing('.envrc')])
+      expectHeld(world, end, [6])
+      expect(end.stderr).toContain('changes.allow')
+      expect(existsSync(join(world.work, '.envrc'))).toBe(false)
+    }
+  })
+
+  it('a workflow that the model was shown', async () => {
+    const workflow = '.github/workflows/ci.yml'
+    const ask = `+++\nwrite_mode = true\ncontext_globs = ["${workflow}"]\n+++\nDo it.\n`
+    const { world, end } = await answered({ work: { 'ask.md': ask, [workflow]: 'on: push\n' } }, [writing(workflow)])
+    expectHeld(world, end, [0])
+    expect(readFileSync(join(world.work, workflow), 'utf8')).toBe('from the model\n')
+  })
+})
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => `${file} ${readFileSync(file, 'latin1')}`)
+    .toSorted()
+}

@@ -348,7 +348,7 @@ describe('what an answer changed is not executed in the same run', () => {
       'agents/o.lua': 'return nil',
     }
     const { run, read } = await world(files, [{ text: changed('agents/o.lua', 'print("EVIL")') }])
-    const { code, stderr } = await run('ask.md')
+    const { code, stderr } = await run('ask.md', '-c', 'changes.allow=["agents/*"]')
     expect(read('agents/o.lua')).toContain('EVIL')
     expect(code).toBe(6)
     expect(stderr).not.toContain('[o.lua]')

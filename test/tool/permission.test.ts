@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { realPath } from '../../src/base/files.ts'
 import type { RunFolders } from '../../src/event/context.ts'
 import { allRights, type Permission } from '../../src/event/permission.ts'
-import { protectedNames } from '../../src/tool/path-rules.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -20,7 +19,7 @@ function check(permission: Permission, kind: PathKind, path: string): string {
 }
 
 function protecting(folder: string, paths: readonly string[] = []): Permission {
-  const protection = { paths, names: protectedNames, whom: 'a model' }
+  const protection = { paths, kind: 'answer', allow: [], whom: 'a model' } as const
   return createPermission({ ...allRights, protections: [protection] }, { workspace: folder })
 }
 

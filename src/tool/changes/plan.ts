@@ -44,7 +44,9 @@ export interface ChangeStep {
 export function planChanges(directives: readonly Directive[], space: ChangeSpace): readonly ChangeStep[] {
   let files: Files = space.files
   return directives.map((directive) => {
-    const step = planStep(directive, { ...space, files })
+    const planned = planStep(directive, { ...space, files })
+    const problem = planned.action === undefined ? undefined : space.judge?.(planned.action, files)
+    const step = problem === undefined ? planned : { item: { ...planned.item, isSuccess: false, error: problem } }
     if (step.action !== undefined) files = filesAfter(files, step.action)
     return step
   })

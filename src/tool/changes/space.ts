@@ -26,6 +26,9 @@ export interface Files {
   readonly textAt: (path: string) => string
 }
 
+/** Why a change that could be carried out is not to be; asked once for each, in order, with the files before it. */
+export type Judge = (action: ChangeAction, files: Files) => string | undefined
+
 type PathUse = 'read' | 'write' | 'delete'
 
 /** Where changes are planned: the files, and the paths that may be used. */
@@ -33,6 +36,7 @@ export interface ChangeSpace {
   readonly files: Files
   /** How far the lines that patches remove may differ from the files; as in AIPack when left out. */
   readonly tolerance?: Tolerance
+  readonly judge?: Judge
   /**
    * The absolute path of what a directive names, when it may be used so.
    * @throws BatonError OUTSIDE_WORKSPACE when it leaves the base folder or the workspace, FILE_FAILED when it is

@@ -11,6 +11,7 @@ import { type ChangeItem, type ChangeStep, errorItem, planChanges, planStep, war
 import { createNearest } from './nearest.ts'
 import { type ShownChange, showSteps } from './preview.ts'
 import { type ChangeSpace, diskSpace, performStep } from './space.ts'
+import { createJudge } from '../protected/answers.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
 import { type Before, beforeAction, type Begun, measureSnapshot, type SnapshotSize, undoAction } from './undo.ts'
 
@@ -57,6 +58,8 @@ export interface TransactionOptions {
   readonly shown: ReadonlyMap<string, string> | undefined
   /** Whether the run itself has made a file (real path). */
   readonly isMade?: (path: string) => boolean
+  /** Globs from the workspace of files that may be changed although they decide what is run, or other programs run them. */
+  readonly allow?: readonly string[]
   /** What a person agreed to, as diffs in order: anything else is refused. */
   readonly approved?: readonly string[]
 }
@@ -161,10 +164,15 @@ type TransactionPlan =
 
 function planTransaction(
   directives: readonly Directive[],
-  { baseDir, partial, approved, shown, ...others }: TransactionOptions,
+  { baseDir, partial, approved, shown, allow = [], ...others }: TransactionOptions,
   context: RunContext,
 ): TransactionPlan {
-  const space: ChangeSpace = { ...diskSpace(baseDir, context), tolerance: 'marks' }
+  const { workspace } = context.scope.folders
+  const known = shown === undefined ? undefined : new Set([...shown.keys()].map(realPath))
+  const isKnown = (path: string): boolean =>
+    known === undefined || known.has(realPath(path)) || others.isMade?.(realPath(path)) === true
+  const judge = createJudge({ workspace, allow, isKnown })
+  const space: ChangeSpace = { ...diskSpace(baseDir, context), tolerance: 'marks', judge }
   const steps = planChanges(directives, space).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed

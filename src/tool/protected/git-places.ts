@@ -1,0 +1,140 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { isInside, realPath } from '../../base/files.ts'
+import { homeFolder } from '../../base/home.ts'
+import { readRegularFile } from '../../base/regular-file.ts'
+
+/** Where a repository keeps itself, and what its config has git run or read. Absolute, links resolved. */
+export interface GitPlaces {
+  /** Folders and files of the repository itself. */
+  readonly own: readonly string[]
+  /** Hooks, included config and programs that its config names. */
+  readonly named: readonly string[]
+}
+
+/** The repository that a folder is the top of; undefined: of none. */
+export function gitPlaces(folder: string): GitPlaces | undefined {
+  const entry = join(folder, '.git')
+  const status = lstatSync(entry, { throwIfNoEntry: false })
+  if (status === undefined) return undefined
+  const target = realPath(entry)
+  const gitFolder = isFolder(target) ? target : pathIn(target, /^gitdir:[ \t]*(.+?)\s*$/m, folder)
+  if (gitFolder === undefined) return { own: [entry, target], named: [] }
+  const common = pathIn(join(gitFolder, 'commondir'), /^(.+?)\s*$/m, gitFolder) ?? gitFolder
+  const configs = [...new Set([gitFolder, common])].flatMap((one) => [
+    join(one, 'config'),
+    join(one, 'config.worktree'),
+  ])
+  const named = configs.flatMap((file) => placesIn(file, folder))
+  const modules = moduleConfigs(join(common, 'modules')).flatMap((file) => placesIn(file, workTreeOf(file) ?? folder))
+  const users = userConfigs().flatMap((file) => placesIn(file, folder))
+  return {
+    own: [entry, target, gitFolder, common].map(realPath),
+    named: [...named, ...modules, ...users].map(realPath),
+  }
+}
+
+/** Whether git would take a folder for a repository without being told: so are bare ones, wherever they are. */
+export function looksLikeRepository(folder: string): boolean {
+  const has = (name: string): boolean => lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
+  try {
+    return has('HEAD') && (has('commondir') || (isFolder(join(folder, 'objects')) && isFolder(join(folder, 'refs'))))
+  } catch {
+    return false
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function pathIn(file: string, pattern: RegExp, base: string): string | undefined {
+  const [, path] = pattern.exec(textOf(file)) ?? []
+  return path === undefined ? undefined : realPath(resolve(base, path))
+}
+
+const mostBytes = 1024 * 1024
+
+function textOf(file: string): string {
+  try {
+    return statSync(file).size > mostBytes ? '' : readRegularFile(file).toString('utf8')
+  } catch {
+    return ''
+  }
+}
+
+function userConfigs(): readonly string[] {
+  const home = homeFolder()
+  return [join(home, '.gitconfig'), join(home, '.config', 'git', 'config')]
+}
+
+/** Submodules may have modules of their own, and names with slashes. */
+const deepestModule = 6
+const mostModules = 500
+
+function moduleConfigs(folder: string, depth = 0): readonly string[] {
+  if (depth > deepestModule || !isFolder(folder)) return []
+  const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const found = below.flatMap(({ name }) => {
+    const path = join(folder, name)
+    if (!looksLikeRepository(path)) return moduleConfigs(path, depth + 1)
+    return [join(path, 'config'), ...moduleConfigs(join(path, 'modules'), depth + 1)]
+  })
+  return found.slice(0, mostModules)
+}
+
+function workTreeOf(config: string): string | undefined {
+  const entry = entriesOf(textOf(config)).find(({ name }) => name === 'core.worktree')
+  return entry === undefined ? undefined : resolve(dirname(config), entry.value)
+}
+
+const deepestInclude = 10
+/** Their values are no paths and no programs, or where the work tree itself is. */
+const harmless = /^(?:remote|branch|url|user|submodule|color|status|advice|http|https|extensions)\.|^core\.worktree$/
+
+/** What a config file names below the work tree, and what the files do that it includes. */
+function placesIn(file: string, workTree: string, depth = 0): readonly string[] {
+  if (depth > deepestInclude) return []
+  return entriesOf(textOf(file)).flatMap(({ name, value }) => {
+    if (harmless.test(name)) return []
+    if (/^include(?:if)?\.(?:.*\.)?path$/.test(name)) {
+      const path = resolve(dirname(file), withHome(value))
+      return [...ofWorkTree([path], workTree), ...placesIn(path, workTree, depth + 1)]
+    }
+    if (/^core\.(?:hookspath|attributesfile)$/.test(name))
+      return ofWorkTree([resolve(workTree, withHome(value))], workTree)
+    const words = value.replace(/^!/, '').split(/[\s"';|&()<>]+/)
+    const paths = words.filter((word) => word !== '').map((word) => resolve(workTree, withHome(word)))
+    return ofWorkTree(paths, workTree).filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+  })
+}
+
+function ofWorkTree(paths: readonly string[], workTree: string): readonly string[] {
+  return paths.filter((path) => path !== workTree && isInside(workTree, path))
+}
+
+function withHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homeFolder(), path.slice(1)) : path
+}
+
+interface ConfigEntry {
+  /** `section.key` or `section.subsection.key`; section and key in lower case. */
+  readonly name: string
+  readonly value: string
+}
+
+function entriesOf(text: string): readonly ConfigEntry[] {
+  let section = ''
+  return text
+    .replaceAll(/\\\r?\n/g, '')
+    .split(/\r?\n/)
+    .flatMap((line) => {
+      const [, head, sub, rest = ''] = /^\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)$/.exec(line) ?? []
+      if (head !== undefined) section = `${head.toLowerCase()}.${sub === undefined ? '' : `${sub}.`}`
+      const [, key, value] = /^\s*([A-Za-z][\w-]*)\s*=\s*(.*?)\s*$/.exec(head === undefined ? line : rest) ?? []
+      if (key === undefined || value === undefined) return []
+      const plain = value.replace(/(?:^|\s)[#;][^"]*$/, '').trim()
+      const unquoted = plain.replaceAll(/\\(.)|"/g, (_, escaped: string | undefined) => escaped ?? '')
+      return [{ name: `${section}${key.toLowerCase()}`, value: unquoted }]
+    })
+}

@@ -1,0 +1,152 @@
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { shownEntry } from '../../base/archive.ts'
+import { displayPath, isInside, realPath } from '../../base/files.ts'
+import { compileGlobs } from '../../base/glob.ts'
+import { homeFolder } from '../../base/home.ts'
+import type { RunFolders } from '../../event/context.ts'
+import type { Protection } from '../../event/permission.ts'
+import type { PathRule } from '../path-rules.ts'
+import { type GitPlaces, gitPlaces, looksLikeRepository } from './git-places.ts'
+import { foldedName, nameProblem } from './names.ts'
+import { isPromptFile } from './prompt-file.ts'
+
+/*
+ * The one list of places that decide what runs and with which rights. Answers of models never change them, and neither do
+ * scripts that are held to what their pack was granted. Some are opened by `[changes] allow` of the user.
+ */
+
+/** Names of files and folders at any depth that decide what runs here. Folded. */
+const decidingNames = ['.baton', 'baton.toml', '.mcp.json', '.git'] as const
+/** Agents of AIPack keep files of their own there: for them only what decides what runs is protected. */
+const aipackName = '.aipack'
+const aipackPlaces = [join(aipackName, 'pack'), join(aipackName, 'config.toml')]
+/** Scripts and agents, and the modules that they may ask for. */
+const scriptEndings = /\.(?:lua|aip)$/
+
+/** Why a path is protected. */
+interface Held {
+  /** Itself, the folder that it is in, or what it contains. Absolute. */
+  readonly path: string
+  readonly why: 'decides' | { readonly problem: string }
+  /** Whether `[changes] allow` opens it. */
+  readonly canBeAllowed: boolean
+}
+
+type ProtectedFolders = Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders'>
+
+/** Refuses to change what is protected, and to delete or move folders that hold any of it. */
+export function protectionRule({ paths, kind: whose, allow, whom }: Protection, folders: ProtectedFolders): PathRule {
+  const root = realPath(folders.workspace)
+  const home = realPath(homeFolder())
+  const isAnswer = whose === 'answer'
+  const names: ReadonlySet<string> = new Set(isAnswer ? [...decidingNames, aipackName] : decidingNames)
+  const placed = [...names, ...(isAnswer ? [] : aipackPlaces)].map((name) => join(root, name))
+  const elsewhere = [
+    ...(folders.ownFolders ?? []),
+    ...(isAnswer && folders.aipackBase !== undefined ? [folders.aipackBase] : []),
+  ]
+  const kept = [...paths, ...placed, ...elsewhere].map(realPath)
+  const opened = compileGlobs(allow)
+  const repositories = new Map<string, GitPlaces | undefined>()
+
+  const decides = (path: string, canBeAllowed = false): Held => ({ path, why: 'decides', canBeAllowed })
+  const stepsOf = (path: string): readonly string[] => relative(root, path).split(sep)
+  const isOpened = (path: string): boolean => opened.matches(stepsOf(path).join('/'))
+
+  function named(path: string): Held | undefined {
+    const steps = stepsOf(path)
+    const at = steps.findIndex((step) => names.has(foldedName(step)))
+    if (at !== -1) return decides(join(root, ...steps.slice(0, at + 1)))
+    if (!isAnswer) return undefined
+    for (const step of steps) {
+      const odd = nameProblem(step)
+      if (odd !== undefined) return { path, why: odd, canBeAllowed: odd.canBeAllowed }
+    }
+    return undefined
+  }
+
+  function atHome(path: string): Held | undefined {
+    if (!isAnswer || !isInside(home, path) || path === home) return undefined
+    const [first = ''] = relative(home, path).split(sep)
+    const entry = join(home, first)
+    return first.startsWith('.') && !isInside(entry, root) ? decides(entry) : undefined
+  }
+
+  function repositoryAt(folder: string): GitPlaces | undefined {
+    if (!repositories.has(folder)) repositories.set(folder, gitPlaces(folder))
+    return repositories.get(folder)
+  }
+
+  /** `goesAway`: what it contains goes with it. */
+  function ofGit(path: string, goesAway: boolean): Held | undefined {
+    const holds = (place: string): boolean => isInside(place, path) || (goesAway && isInside(path, place))
+    for (let folder = dirname(path); ; folder = dirname(folder)) {
+      const places = repositoryAt(folder)
+      const own = places?.own.find(holds)
+      if (own !== undefined) return decides(own)
+      const byConfig = places?.named.find(holds)
+      if (byConfig !== undefined && !isOpened(path)) return decides(byConfig, true)
+      if (folder !== root && isInside(root, folder) && looksLikeRepository(folder)) return decides(folder)
+      if (dirname(folder) === folder) return undefined
+    }
+  }
+
+  /** What a file is by its ending or content. */
+  function ofKind(path: string): Held | undefined {
+    if (scriptEndings.test(foldedName(path)) || (isAnswer && isPromptFile(path))) return decides(path, true)
+    return undefined
+  }
+
+  function below(folder: string): Held | undefined {
+    if (looksLikeRepository(folder)) return decides(folder)
+    for (const entry of entriesOf(folder)) {
+      const path = join(folder, entry.name)
+      if (names.has(foldedName(entry.name))) return decides(path)
+      const inside = entry.isDirectory() ? below(path) : entry.isFile() ? ofKind(path) : undefined
+      if (inside !== undefined && !(inside.canBeAllowed && isOpened(inside.path))) return inside
+    }
+    return undefined
+  }
+
+  function heldBy(path: string, goesAway: boolean): Held | undefined {
+    const keeping = kept.find((place) => isInside(place, path) || (goesAway && isInside(path, place)))
+    if (keeping !== undefined) return named(path) ?? decides(keeping)
+    const isFolder = goesAway && lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+    const found = [named, atHome, ofKind, (one: string) => ofGit(one, goesAway)]
+    for (const look of found) {
+      const held = look(path)
+      if (held !== undefined && !(held.canBeAllowed && isOpened(path))) return held
+    }
+    return isFolder ? below(path) : undefined
+  }
+
+  return ({ kind, path }) => {
+    if (kind === 'read') return undefined
+    const held = heldBy(path, kind === 'delete')
+    if (held === undefined) return undefined
+    const shown = displayPath(root, held.path)
+    if (held.why !== 'decides') return `${shownEntry(shown)} is refused: ${held.why.problem}${wayOut(held, shown)}`
+    if (!held.canBeAllowed) return `${shown} is protected: ${whom} never changes it`
+    return `${shown} is protected, because it decides what is run${wayOut(held, shown)}`
+  }
+}
+
+function wayOut({ canBeAllowed }: Held, shown: string): string {
+  return canBeAllowed ? `. ${allowText(shown)}` : ''
+}
+
+/** What the user writes to open a path, as it is shown. */
+export function allowText(shown: string): string {
+  const glob = shown.replaceAll(/[\\*?[\]{}!]/g, String.raw`\$&`)
+  return `To let a model change it, add to your own config.toml, below [changes]: allow = [${JSON.stringify(glob)}]`
+}
+
+/** Empty for what is no folder, and for one that may not be read: what is in it cannot be deleted either. */
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}

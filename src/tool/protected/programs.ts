@@ -1,0 +1,129 @@
+import { isJsonObject, type Json } from '../../base/json.ts'
+import { foldedName } from './names.ts'
+
+/** Files that other programs run, or take commands from, without being asked: by the name of the file, wherever it is. */
+const names: ReadonlySet<string> = new Set([
+  // shells and tools that act when a folder is entered
+  '.envrc',
+  '.mise.toml',
+  'mise.toml',
+  // git
+  '.gitattributes',
+  '.gitmodules',
+  '.gitconfig',
+  '.pre-commit-config.yaml',
+  '.pre-commit-config.yml',
+  'lefthook.yml',
+  'lefthook.yaml',
+  '.lefthook.yml',
+  '.lefthook.yaml',
+  '.lintstagedrc',
+  // package managers: lifecycle scripts, and where packages come from
+  'package.json',
+  '.npmrc',
+  '.yarnrc',
+  '.yarnrc.yml',
+  '.pnpmfile.cjs',
+  '.pnpmfile.mjs',
+  'pnpmfile.cjs',
+  '.bunfig.toml',
+  'bunfig.toml',
+  'pip.conf',
+  '.pypirc',
+  '.condarc',
+  '.gemrc',
+  // continuous integration
+  '.gitlab-ci.yml',
+  '.gitlab-ci.yaml',
+  'jenkinsfile',
+  '.travis.yml',
+  '.drone.yml',
+  'azure-pipelines.yml',
+  'azure-pipelines.yaml',
+  'bitbucket-pipelines.yml',
+  'appveyor.yml',
+  '.appveyor.yml',
+  '.cirrus.yml',
+  '.woodpecker.yml',
+  '.woodpecker.yaml',
+  'cloudbuild.yaml',
+  // editors
+  '.exrc',
+  '.vimrc',
+  '.nvimrc',
+  '.nvim.lua',
+  '.dir-locals.el',
+  '.devcontainer.json',
+  'devcontainer.json',
+])
+
+/** The same by the folder that they are in, at any depth. */
+const folders: readonly (readonly string[])[] = [
+  ['.husky'],
+  ['.githooks'],
+  ['.lefthook'],
+  ['.vscode'],
+  ['.idea'],
+  ['.zed'],
+  ['.fleet'],
+  ['.devcontainer'],
+  ['.github', 'workflows'],
+  ['.github', 'actions'],
+  ['.gitea', 'workflows'],
+  ['.forgejo', 'workflows'],
+  ['.circleci'],
+  ['.buildkite'],
+  ['.woodpecker'],
+  ['.cargo'],
+  ['.claude'],
+  ['.codex'],
+  ['.cursor'],
+  ['.gemini'],
+  ['.windsurf'],
+  ['.direnv'],
+]
+
+/** Whether a path (steps from the workspace) is a file that other programs run by themselves. */
+export function runsByItself(steps: readonly string[]): boolean {
+  const folded = steps.map(foldedName)
+  const last = folded.at(-1) ?? ''
+  if (names.has(last) || last.endsWith('.code-workspace')) return true
+  return folders.some((folder) => folded.some((_, at) => folder.every((name, offset) => folded[at + offset] === name)))
+}
+
+/** Scripts that package managers run when packages are installed, or when the folder itself is. */
+const installScripts: ReadonlySet<string> = new Set([
+  'preinstall',
+  'install',
+  'postinstall',
+  'prepublish',
+  'preprepare',
+  'prepare',
+  'postprepare',
+  'dependencies',
+  'pnpm:devPreinstall',
+  'prepack',
+  'postpack',
+  'prepublishOnly',
+])
+
+/**
+ * Whether a new file has nothing that is run by itself after all: a `package.json` without scripts for installing. The
+ * others are run as a whole.
+ */
+export function isHarmlessWhenNew(path: string, text: string | undefined): boolean {
+  if (!/(?:^|\/)package\.json$/.test(path) || text === undefined) return false
+  try {
+    const manifest = JSON.parse(text) as Json
+    if (!isJsonObject(manifest)) return false
+    const { scripts = {}, husky, gypfile } = manifest
+    return (
+      husky === undefined &&
+      gypfile === undefined &&
+      isJsonObject(scripts) &&
+      !Object.keys(scripts).some((name) => installScripts.has(name))
+    )
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,71 @@
+import { readSync } from 'node:fs'
+import { readRegular } from '../../base/regular-file.ts'
+
+const endings = /\.(?:md|markdown|mdx|txt|prompt)$/i
+/** Front matter that is longer does not count. */
+const mostBytes = 64 * 1024
+
+/** Keys of front matter that say what runs, with which files and rights: files of other programs have none of them. */
+export const decidingKeys: readonly string[] = [
+  'sub_agents',
+  'agent',
+  'model',
+  'model_aliases',
+  'fallback_models',
+  'write_mode',
+  'base_dir',
+  'permission',
+  'sandbox',
+  'iterate',
+  'ensemble',
+  'delegate',
+  'workflow',
+  'collab',
+  'tools',
+  'disallowed_tools',
+  'mcp_servers',
+  'plugins',
+  'providers',
+  'gateway',
+  'agents',
+  'context_globs',
+  'knowledge_globs',
+  'structure_globs',
+  'working_globs',
+]
+
+const fence = /^\uFEFF?\s*(?:(\+\+\+|---)[ \t]*\r?\n|```(?:toml|yaml)[ \t]*\r?\n#!meta)/
+const key = new RegExp(
+  `^[ \\t]*\\[{0,2}["']?(?:${decidingKeys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`,
+  'm',
+)
+
+/** Whether Markdown is a prompt file: its front matter has a key that decides what is run. */
+export function isPromptText(text: string): boolean {
+  const head = text.slice(0, mostBytes)
+  const opened = fence.exec(head)
+  if (opened === null) return false
+  const [whole, marks] = opened
+  if (marks === undefined) return true
+  const rest = head.slice(whole.length)
+  const end = rest.search(marks === '+++' ? /^\+\+\+/m : /^---/m)
+  return key.test(end === -1 ? rest : rest.slice(0, end))
+}
+
+/** Whether a file of this name could be a prompt file. */
+export function mayBePrompt(path: string): boolean {
+  return endings.test(path)
+}
+
+/** Whether the file at a path (absolute) is a prompt file by its name and content. */
+export function isPromptFile(path: string): boolean {
+  if (!mayBePrompt(path)) return false
+  try {
+    return readRegular(path, (descriptor) => {
+      const bytes = Buffer.alloc(mostBytes)
+      return isPromptText(bytes.subarray(0, readSync(descriptor, bytes, 0, mostBytes, 0)).toString('utf8'))
+    })
+  } catch {
+    return false
+  }
+}

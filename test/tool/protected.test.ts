@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { isReserved } from '../../src/config/keys.ts'
+import { allRights } from '../../src/event/permission.ts'
+import { createPermission } from '../../src/tool/permission.ts'
+import { foldedName, nameProblem } from '../../src/tool/protected/names.ts'
+import { decidingKeys, isPromptText } from '../../src/tool/protected/prompt-file.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+describe('prompt files', () => {
+  it('are known by keys that front matter has a meaning for', () => {
+    expect(decidingKeys.filter((key) => !isReserved(key))).toEqual([])
+  })
+
+  it.each<readonly [string, boolean]>([
+    ['+++\nsub_agents = []\n+++\n', true],
+    ['\uFEFF+++\r\nmodel = "x"\r\n+++\r\n', true],
+    ['+++\n[iterate]\ncondition = "3"\n+++\n', true],
+    ['+++\n[[workflow.step]]\nid = "a"\n+++\n', true],
+    ['---\nmodel: x\n---\n', true],
+    ['---\ncontext_globs_post:\n  - a\n---\n', true],
+    ['```toml\n#!meta\nx = 1\n```\n', true],
+    ['+++\nmodel = "x"\n', true],
+    ['+++\ntitle = "The model"\n[params]\nx = 1\n+++\nmodel = "x"\n', false],
+    ['---\nbase_model: x\nmodel-index: []\n---\n', false],
+    ['# Title\n\n+++\nmodel = "x"\n+++\n', false],
+    ['```toml\nmodel = "x"\n```\n', false],
+    ['', false],
+  ])('%j: %s', (text, expected) => {
+    expect(isPromptText(text)).toBe(expected)
+  })
+})
+
+describe('names', () => {
+  it.each([
+    '.git',
+    '.GIT',
+    '.git.',
+    '.git ',
+    '.git. .',
+    '.git::$INDEX_ALLOCATION',
+    '.g\u200cit',
+    '\uFF0Egit',
+    '.git\u{e0041}',
+  ])('%j is read as .git somewhere', (name) => {
+    expect(foldedName(name)).toBe('.git')
+  })
+
+  it.each(['.gitignore', '.github', 'git', 'agit', '..git'])('%j is another one', (name) => {
+    expect(foldedName(name)).not.toBe('.git')
+  })
+
+  it.each([
+    'a.ts',
+    'a~.ts',
+    'src',
+    '日本語.md',
+    'a:b.md',
+    'console.ts',
+    'command.ts',
+    'con-fig',
+    'nullable.ts',
+    '~',
+    'a~b1',
+  ])('%j is a plain one', (name) => {
+    expect(nameProblem(name)).toBeUndefined()
+  })
+})
+
+describe('packs with capabilities', () => {
+  const workspace = tempTree({ '.git/config': '[core]\n\thooksPath = hooks\n', 'src/a.ts': '' })
+  const granted = { read: ['**'], write: ['**'], hosts: [], commands: [], env: [], models: [] }
+  const kept = join(workspace, '.aipack/support/pack/a/b')
+  const pack = { identity: 'a@b', granted, ownFolders: [], keptFolders: [kept] }
+  const permission = createPermission(
+    { ...allRights, packs: [pack] },
+    { workspace, ownFolders: [join(workspace, 'own')] },
+  )
+
+  it.each<readonly [string, boolean]>([
+    ['src/b.ts', true],
+    ['.envrc', true],
+    ['.aipack/.prompt/a@b/ask.md', true],
+    ['.aipack/support/pack/a/b/cache.lua', true],
+    ['.aipack/pack/custom/x/y/main.aip', false],
+    ['.aipack/config.toml', false],
+    ['.baton/packs/x/y/main.aip', false],
+    ['src/x.lua', false],
+    ['hooks/pre-commit', false],
+    ['own/data/trust.json', false],
+    ['.GIT/config', false],
+  ])('may write %s: %s', (path, expected) => {
+    const at = join(workspace, path)
+    expect(permission.check({ kind: 'write', path: at, named: at }).kind === 'allow').toBe(expected)
+  })
+})
