@@ -25,33 +25,33 @@ return data.upper .. " " .. data.size
 `
 
 /**
- * Whether many inputs cost more per input, or more memory, than few. The cost per input is the time of a run less the
- * time of a run with one input, by the number of inputs.
+ * Whether many inputs cost more per input, or more memory, than few. The cost per input is the processor time of a run
+ * less that of a run with one input, by the number of inputs.
  */
 export async function inputs({ command, folder, small }) {
   const few = small ? 20 : 2_000
-  const many = few * 10
-  const results = await interleave({ one: measure(1), few: measure(few), many: measure(many) }, small ? 1 : 5)
+  const many = few * 5
+  const results = await interleave({ one: measure(1), few: measure(few), many: measure(many) }, small ? 1 : 3)
 
   function measure(count) {
     const file = `inputs-${count}.aip`
     writeFileSync(join(folder, file), agentOf(count))
     return async () => {
-      const { ms, peak, stdout } = await runCounted([command, 'run', file], { folder })
+      const { cpu, peak, stdout } = await runCounted([command, 'run', file], { folder })
       const lines = stdout.trimEnd().split('\n')
       if (lines.length !== count || !lines.at(-1).startsWith(`LINE ${count} `)) {
         throw new Error(`${file} printed ${lines.length} outputs, the last one is ${lines.at(-1)}`)
       }
-      return { ms, peak }
+      return { cpu, peak }
     }
   }
 
-  const timePerInput = (name, count) => results[name].map(({ ms }, round) => (ms - results.one[round].ms) / count)
+  const timePerInput = (name, count) => results[name].map(({ cpu }, round) => (cpu - results.one[round].cpu) / count)
   const peaks = (name) => results[name].map(({ peak }) => peak)
   const label = many.toLocaleString('en-US')
   const of = `${few.toLocaleString('en-US')} inputs`
   return [
-    figure(`time per input, ${label} inputs`, {
+    figure(`processor time per input, ${label} inputs`, {
       of,
       ratios: quotients(timePerInput('many', many), timePerInput('few', few)),
       aim: { atMost: 1.2 },

@@ -1,22 +1,39 @@
-import { createHash } from 'node:crypto'
-import type { Json } from './json.ts'
-import { jsonChunks } from './json-pieces.ts'
+import type { Hash } from 'node:crypto'
+import { blake3 as blake3Digest } from '@noble/hashes/blake3.js'
+import { sha256 as sha256Digest } from '@noble/hashes/sha2.js'
+import { canonicalJson, type Json } from './json.ts'
+import { isLongJson, jsonChunks } from './json-pieces.ts'
+
+/** Node's own hash, which is loaded when it is first used: that takes a short run longer than all that it hashes. */
+export function createHash(algorithm: 'sha256' | 'sha512'): Hash {
+  return process.getBuiltinModule('node:crypto').createHash(algorithm)
+}
+
+/** Bytes and characters that are hashed without Node's own hash, which is faster from then on. */
+let left = 16 * 1024
 
 /** SHA-256 as 64 hex digits, of text (as UTF-8) or bytes. */
 export function sha256(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex')
+  left -= content.length
+  if (left < 0) return createHash('sha256').update(content).digest('hex')
+  const digest = sha256Digest(typeof content === 'string' ? Buffer.from(content) : content)
+  return Buffer.from(digest).toString('hex')
 }
 
-/** SHA-256 of `canonicalJson` of a value, whose text is never made as a whole. */
+/** Characters of texts from which on a value is hashed in pieces. */
+const longValue = 16 * 1024
+
+/** SHA-256 of `canonicalJson` of a value, whose text is never made as a whole when it is long. */
 export function canonicalHash(value: Json): string {
+  if (!isLongJson(value, longValue)) return sha256(canonicalJson(value))
   const hash = createHash('sha256')
   jsonChunks(value, 'canonical', (chunk) => void hash.update(chunk))
   return hash.digest('hex')
 }
 
-/** Loads BLAKE3, which Node's own crypto lacks. The function returns the 32 bytes of a digest. */
-export async function loadBlake3Digest(): Promise<(content: Uint8Array) => Uint8Array> {
-  return (await import('@noble/hashes/blake3.js')).blake3
+/** The 32 bytes of a BLAKE3 digest, which Node's own crypto lacks. */
+export function blake3(content: Uint8Array): Uint8Array {
+  return blake3Digest(content)
 }
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'

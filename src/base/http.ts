@@ -6,6 +6,7 @@ import { constants, createBrotliDecompress, createUnzip } from 'node:zlib'
 import { isPrivateAddress } from './address.ts'
 import { startLimit } from './clock.ts'
 import { manyListeners } from './concurrency.ts'
+import { shownUrl } from './shown-url.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
@@ -252,14 +253,6 @@ function decoderFor(contentType: string): { decode(bytes: Uint8Array): string } 
   } catch {
     return new TextDecoder()
   }
-}
-
-/** A URL without user name and password, as it may be shown and recorded. */
-export function shownUrl(url: URL): string {
-  const shown = new URL(url)
-  shown.username = ''
-  shown.password = ''
-  return shown.href
 }
 
 function withoutFragment(url: string): string {

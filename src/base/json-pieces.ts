@@ -8,7 +8,7 @@ const pieceLength = 16 * 1024
  * `canonical` sorts the keys as `canonicalJson` does, else they stand in their order as with `JSON.stringify`. A piece
  * never ends between the halves of a character.
  */
-export function jsonPieces(value: Json, order: 'canonical' | 'as written', add: (piece: string) => void): void {
+function jsonPieces(value: Json, order: 'canonical' | 'as written', add: (piece: string) => void): void {
   if (typeof value === 'string' && value.length > pieceLength) {
     add('"')
     for (let start = 0; start < value.length;) {

@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
-import { sha256 } from '../base/hash.ts'
+import { createHash, sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { jsonChunks } from '../base/json-pieces.ts'
+import { randomName } from '../base/random-name.ts'
 import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
@@ -69,7 +69,7 @@ export function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
 }
 
 function putInPlace(files: FilePort, file: string, fill: (write: (bytes: Uint8Array) => void) => void): void {
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  const temporary = `${file}.${randomName()}.tmp`
   const descriptor = files.create(temporary)
   try {
     fill((bytes) => writeAll(files, descriptor, bytes))

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { runIds } from './find-run.ts'
 import { BatonError } from '../base/error.ts'
+import { randomName } from '../base/random-name.ts'
 import { glance, type Glance, undoneRun } from './glance.ts'
 import { readSummary, type RunResult, type RunSummary, summaryOf } from './summary.ts'
 
@@ -92,7 +92,7 @@ function rewrite(runs: string, summaries: ReadonlyMap<string, RunSummary>): void
 }
 
 function replaceFile(file: string, text: string): void {
-  const temporary = join(dirname(file), `.${basename(file)}-${randomBytes(6).toString('hex')}.tmp`)
+  const temporary = join(dirname(file), `.${basename(file)}-${randomName()}.tmp`)
   try {
     writeFileSync(temporary, text, { mode, flag: 'wx' })
     renameSync(temporary, file)

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
-import { sha256 } from '../base/hash.ts'
+import { createHash, sha256 } from '../base/hash.ts'
+import { randomName } from '../base/random-name.ts'
 import type { KeptContent } from '../event/effects.ts'
 import { blobFolder, writeBlob } from './blobs.ts'
 import type { FilePort } from './file-port.ts'
@@ -50,7 +50,7 @@ export function createKeeper(
   }
 
   function keepLarge(path: string): void {
-    const temporary = join(folder, `${randomBytes(6).toString('hex')}.tmp`)
+    const temporary = join(folder, `${randomName()}.tmp`)
     if (written.size === 0) pending.makeFolder(folder)
     files.copy(path, temporary)
     const hash = hashUnlessSecret(temporary, mask, files)

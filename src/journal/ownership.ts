@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { randomName } from '../base/random-name.ts'
 import { attempt } from './attempt.ts'
 import type { FilePort } from './file-port.ts'
 import type { Owner, OwnerPort } from './owner.ts'
@@ -64,7 +64,7 @@ export function refuseRun(folder: string, owner?: Owner): never {
 
 /** The time by which files in a folder are dated: another machine may date them, whose clock goes differently. */
 export function fileTime(folder: string, files: FilePort): number {
-  const probe = join(folder, `.t-${randomBytes(8).toString('hex')}.tmp`)
+  const probe = join(folder, `.t-${randomName()}.tmp`)
   const made = attempt(() => {
     files.close(files.create(probe))
     return files.modified(probe)

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
+import { randomName } from '../base/random-name.ts'
 import { nodeFiles } from './file-port.ts'
 import { removalFailure } from './failure.ts'
 import { pruneRunOrder, runIds } from './find-run.ts'
@@ -44,7 +44,7 @@ export async function pruneRuns(
  */
 export async function removeRun(folder: string): Promise<boolean> {
   if ((await glance(folder))?.isRunning === true) return false
-  const gone = join(folder, '..', `${removedPrefix}${randomBytes(6).toString('hex')}`)
+  const gone = join(folder, '..', `${removedPrefix}${randomName()}`)
   try {
     renameSync(folder, gone)
     rmSync(gone, { recursive: true, force: true })

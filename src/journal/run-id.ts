@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
+import { randomDigits } from '../base/random-name.ts'
 import type { Environment } from './secrets.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { Environment } from './secrets.ts'
 export function newRunId(now: Date): string {
   const [day, time] = now.toISOString().replaceAll(/[-:]/g, '').split(/[T.]/)
   const milliseconds = now.getUTCMilliseconds().toString(16).padStart(3, '0')
-  return `${day}-${time}-${milliseconds}${randomBytes(3).toString('hex')}`
+  return `${day}-${time}-${milliseconds}${randomDigits()}`
 }
 
 export interface RunsFolderOptions {

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
+import { randomName } from '../base/random-name.ts'
 import { attempt, passOn } from './attempt.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
@@ -38,7 +38,7 @@ export interface ClaimContext {
 export function claimEpoch(options: ClaimOptions, { folder, files, pending }: ClaimContext): number | undefined {
   pending.makeFolder(folder)
   const file = segmentFile(folder, options.epoch)
-  const temporary = join(folder, `.j-${randomBytes(8).toString('hex')}.tmp`)
+  const temporary = join(folder, `.j-${randomName()}.tmp`)
   const descriptor = files.create(temporary)
   try {
     writeHeader(descriptor, options, files)

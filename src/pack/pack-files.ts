@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { buildFolders } from '../base/glob.ts'
-import { sha256 } from '../base/hash.ts'
+import { createHash, sha256 } from '../base/hash.ts'
 import { manifestName, withoutOwnTable } from './pack-manifest.ts'
 
 /** One file of a pack. */

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { fstatSync, lstatSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { compareBytes } from '../base/byte-order.ts'
-import { sha256 } from '../base/hash.ts'
+import { createHash, sha256 } from '../base/hash.ts'
 import { readRegular } from '../base/regular-file.ts'
 
 /**

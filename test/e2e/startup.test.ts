@@ -7,8 +7,8 @@ import { tempTree } from '../helpers/temp.ts'
 
 const bin = join(root, 'dist/bin')
 
-/** The texts of the files that the built command loads, by running it with a hook that notes every script. */
-function loaded(args: readonly string[], cwd: string): readonly string[] {
+/** What the built command loads, by running it with a hook that notes every script and all that it has of Node. */
+function noted(mark: 'loaded' | 'builtin', args: readonly string[], cwd: string): readonly string[] {
   const result = spawnSync(
     process.execPath,
     ['--require', join(root, 'test/e2e/fixtures/note-scripts.cjs'), join(bin, 'baton.js'), ...args],
@@ -20,8 +20,8 @@ function loaded(args: readonly string[], cwd: string): readonly string[] {
   )
   return result.stderr
     .split('\n')
-    .filter((line) => line.startsWith('loaded '))
-    .map((line) => readFileSync(line.slice('loaded '.length), 'utf8'))
+    .filter((line) => line.startsWith(`${mark} `))
+    .map((line) => line.slice(mark.length + 1))
 }
 
 // a string of each package or part that survives minification
@@ -57,7 +57,7 @@ describe('start-up', () => {
     '%j loads few files, and of what is seldom needed only what it needs',
     (args, { files, kilobytes, needed }) => {
       const folder = tempTree({ 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
-      const texts = loaded(args, folder)
+      const texts = noted('loaded', args, folder).map((file) => readFileSync(file, 'utf8'))
       const text = texts.join('\n')
       const found = Object.entries(seldom)
         .filter(([, mark]) => text.includes(mark))
@@ -68,4 +68,12 @@ describe('start-up', () => {
       expect(text.length / 1024).toBeLessThanOrEqual(kilobytes)
     },
   )
+
+  it('of a script loads nothing of Node that only networks and long texts need', () => {
+    const folder = tempTree({ 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
+    const builtins = noted('builtin', ['run', 'a.aip'], folder)
+    expect(builtins).toContain('fs')
+    const found = builtins.filter((name) => ['crypto', 'dns', 'http', 'https', 'tls', 'worker_threads'].includes(name))
+    expect(found).toEqual([])
+  })
 })

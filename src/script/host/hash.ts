@@ -1,27 +1,19 @@
-import { createHash } from 'node:crypto'
-import { base58, loadBlake3Digest } from '../../base/hash.ts'
+import { base58, blake3, createHash } from '../../base/hash.ts'
 import { readBytes } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaTypeName } from './arguments.ts'
 import type { HostCall } from './call.ts'
-import { acting, type HostModule, type ModuleFunction, pure, readingFile, several } from './module.ts'
+import { type HostModule, type ModuleFunction, pure, readingFile } from './module.ts'
 
 /** How bytes are written as text. `b64` is padded; `b64u` is for URLs and is not. */
 export type DigestEncoding = 'hex' | 'b64' | 'b64u' | 'b58'
 
 type Digest = (content: string | Uint8Array) => Uint8Array
-/** SHA-2 is there at once; the code of BLAKE3 is loaded at the first use. */
-type Algorithm = { readonly digest: Digest } | { load(): Promise<Digest> }
 
-const algorithms: { readonly [name: string]: Algorithm } = {
-  sha256: { digest: (content) => createHash('sha256').update(content).digest() },
-  sha512: { digest: (content) => createHash('sha512').update(content).digest() },
-  blake3: {
-    async load() {
-      const digest = await loadBlake3Digest()
-      return (content) => digest(typeof content === 'string' ? Buffer.from(content) : content)
-    },
-  },
+const algorithms: { readonly [name: string]: Digest } = {
+  sha256: (content) => createHash('sha256').update(content).digest(),
+  sha512: (content) => createHash('sha512').update(content).digest(),
+  blake3: (content) => blake3(typeof content === 'string' ? Buffer.from(content) : content),
 }
 
 /** `aip.hash`: the digest of a text, nil for nil. */
@@ -48,11 +40,8 @@ export const hashModule: HostModule = {
    * `aip.hash.sha512_b58(text?) → string?`
    * `aip.hash.blake3_b58(text?) → string?` The same in Base58 with the alphabet of Bitcoin.
    */
-  functions: forAll({ '': 'hex', _b58: 'b58', _b64: 'b64', _b64u: 'b64u' }, (algorithm, encoding) =>
-    pure((call) => {
-      if ('digest' in algorithm) return textDigest(call, algorithm.digest, encoding)
-      return algorithm.load().then((digest) => textDigest(call, digest, encoding))
-    }),
+  functions: forAll({ '': 'hex', _b58: 'b58', _b64: 'b64', _b64u: 'b64u' }, (digest, encoding) =>
+    pure((call) => textDigest(call, digest, encoding)),
   ),
 }
 
@@ -79,27 +68,19 @@ export const hashModule: HostModule = {
 /** The twelve `hash_…` functions of `aip.file`: the digest of a file's bytes. */
 export const fileHashFunctions: HostModule['functions'] = forAll(
   { '': 'hex', _b64: 'b64', _b64u: 'b64u', _b58u: 'b58' },
-  (algorithm, encoding) => {
-    const hashFile = (call: HostCall, digest: Digest): string =>
-      encoded(digest(readBytes(call.file(0), call.context)), encoding)
-    if ('digest' in algorithm) return readingFile((call) => hashFile(call, algorithm.digest))
-    return acting(async (call) => {
-      const digest = await algorithm.load()
-      return several(...call.observeFile(() => [hashFile(call, digest)]))
-    })
-  },
+  (digest, encoding) => readingFile((call) => encoded(digest(readBytes(call.file(0), call.context)), encoding)),
   'hash_',
 )
 
 /** A function for each algorithm and encoding; `endings` and the prefix are those of their names. */
 function forAll(
   endings: { readonly [ending: string]: DigestEncoding },
-  make: (algorithm: Algorithm, encoding: DigestEncoding) => ModuleFunction,
+  make: (digest: Digest, encoding: DigestEncoding) => ModuleFunction,
   prefix = '',
 ): HostModule['functions'] {
   return Object.fromEntries(
     Object.entries(endings).flatMap(([ending, encoding]) =>
-      Object.entries(algorithms).map(([name, algorithm]) => [prefix + name + ending, make(algorithm, encoding)]),
+      Object.entries(algorithms).map(([name, digest]) => [prefix + name + ending, make(digest, encoding)]),
     ),
   )
 }

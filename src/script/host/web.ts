@@ -1,6 +1,7 @@
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
-import { type HttpRequest, type HttpResponse, sendHttp, shownUrl } from '../../base/http.ts'
+import type { HttpRequest, HttpResponse } from '../../base/http.ts'
 import { parseStrictJson } from '../../base/json-text.ts'
+import { shownUrl } from '../../base/shown-url.ts'
 import type { Action } from '../../event/permission.ts'
 import type { LuaValue } from '../engine.ts'
 import { isTable, luaTypeName, text } from './arguments.ts'
@@ -144,6 +145,8 @@ function send(request: HttpRequest, call: ActCall): Promise<HttpResponse> {
     const signal = AbortSignal.any([stop, context.services.signal])
     try {
       const check = (target: URL): void => allow(connect(target))
+      // what it needs of Node takes longer to load than a short run takes
+      const { sendHttp } = await import('../../base/http.ts')
       return await sendHttp({ ...request, check, checkPrivate: privateCheck(call, allow) }, signal)
     } catch (error) {
       signal.throwIfAborted()
