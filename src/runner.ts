@@ -1,9 +1,12 @@
 import { join } from 'node:path'
+import { messageOf } from './base/error.ts'
 import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
+import { attempt, passOn } from './journal/attempt.ts'
 import { createMemoryJournal } from './journal/memory.ts'
 import { isOnNetwork } from './journal/network.ts'
 import { newRunId, runsFolder } from './journal/run-id.ts'
+import { openSigningKey } from './journal/signing.ts'
 import { openRun } from './journal/store.ts'
 import { whyUnwritable } from './journal/writable.ts'
 import {
@@ -71,7 +74,7 @@ export function startRun(file: string, options: StartOptions, listener: Listener
         if (open !== undefined) return open(target, parts)
         const { workspace, settings } = target
         const folder = join(runs ?? runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), id)
-        const opened = await openJournal(folder, parts)
+        const opened = await openJournal(folder, { ...parts, env, home })
         const folders = runFolders({ workspace, home })
         recordStart(opened.journal, target, { id, version, facts: { ...factsOf(invocation), folders }, sources })
         if (opened.folder !== undefined) options.onRecord?.(folder)
@@ -100,10 +103,16 @@ function invocationOf(file: string, options: StartOptions): Invocation {
 }
 
 /** The record of a run in its folder; in memory where that cannot be, which does not keep anybody from work. */
-async function openJournal(folder: string, { bus, mask }: OpenParts): Promise<OpenedRun> {
+async function openJournal(
+  folder: string,
+  { bus, mask, ...around }: OpenParts & Pick<Surroundings, 'env' | 'home'>,
+): Promise<OpenedRun> {
   const now = (): Date => new Date()
-  const why = isOnNetwork(folder) ? `${folder} is on a network file system` : unwritableText(folder)
-  if (why === undefined) return { journal: await openRun({ folder, now, mask }), folder }
+  const key = attempt(() => openSigningKey(around))
+  const why = isOnNetwork(folder)
+    ? `${folder} is on a network file system`
+    : (unwritableText(folder) ?? (key.status === 'failed' ? messageOf(key.error) : undefined))
+  if (why === undefined) return { journal: await openRun({ folder, now, mask, key: passOn(key) }), folder }
   bus.send([], {
     type: 'warning',
     message: `${why}: this run is not recorded and cannot be resumed`,

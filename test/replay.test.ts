@@ -52,7 +52,7 @@ async function replay(options: Partial<ReplayOptions> = {}): Promise<{
   const record = { kind: 'run', folder } as const
   const report = await replayRun(
     undefined,
-    { record, cwd, home, env: { PATH: '' }, observations: 'recorded', ...options },
+    { record, cwd, home, env: { PATH: '', BATON_HOME: join(home, 'baton') }, observations: 'recorded', ...options },
     (event) => events.push(event),
   )
   if (report.scratch !== undefined) scratches.push(report.scratch.folder)
@@ -245,7 +245,13 @@ return { new.path, old.path, filled.path, listed.stdout, aip.file.ensure_dir("fo
   const again = () =>
     replayRun(
       undefined,
-      { record: { kind: 'run', folder: record }, cwd, home, env: {}, observations: 'recorded' },
+      {
+        record: { kind: 'run', folder: record },
+        cwd,
+        home,
+        env: { BATON_HOME: env.BATON_HOME },
+        observations: 'recorded',
+      },
       () => {},
     )
   expect(await again()).toMatchObject({ exitCode: 0, isSameResult: true, replayed: { command: 1, file: 3 } })

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { fingerprint } from '../src/journal/matching.ts'
 import type { Entry } from '../src/journal/record.ts'
 import { noMask } from '../src/journal/secrets.ts'
+import { openSigningKey } from '../src/journal/signing.ts'
 import { openRun } from '../src/journal/store.ts'
 import { resumeRun, type ResumeOptions } from '../src/wiring/resume.ts'
 import { tempTree } from './helpers/temp.ts'
@@ -25,7 +26,8 @@ async function recorded(entries: readonly Entry[]): Promise<{
 }> {
   const home = tempTree({ 'a.md': 'Say hello.\n' })
   const folder = join(home, 'runs/20251122-000000-aaaaaa')
-  const journal = await openRun({ folder, now: () => new Date(0) })
+  const key = openSigningKey({ env: {}, home })
+  const journal = await openRun({ folder, now: () => new Date(0), key })
   const invocation = {
     file: 'a.md',
     cwd: home,
@@ -74,7 +76,8 @@ describe('a resume does nothing and says why', () => {
 
   it('when the record does not say how the run was started', async () => {
     const folder = join(tempTree(), 'run')
-    const journal = await openRun({ folder, now: () => new Date(0) })
+    const key = openSigningKey({ env: {}, home: folder })
+    const journal = await openRun({ folder, now: () => new Date(0), key })
     journal.note(end)
     await journal.close()
     await expect(resumeRun({ folder, env: {}, home: folder }, () => undefined)).rejects.toMatchObject({
@@ -156,6 +159,9 @@ describe('a resume does nothing and says why', () => {
 it('leaves the record as it was when the program cannot be loaded', async () => {
   const { folder } = await recorded([end])
   const before = readdirSync(folder)
-  const report = await resumeRun({ folder, env: {}, home: folder, overrides: ['budget.usd=much'] }, () => undefined)
+  const report = await resumeRun(
+    { folder, env: {}, home: join(folder, '../..'), overrides: ['budget.usd=much'] },
+    () => undefined,
+  )
   expect([report.exitCode, readdirSync(folder)]).toEqual([2, before])
 })

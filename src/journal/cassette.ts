@@ -9,6 +9,7 @@ import { safeJson } from '../base/terminal-text.ts'
 import { createPathTokens, foldersOf } from './portable.ts'
 import { readRun } from './source.ts'
 import { type JournalRecord, type UnknownRecord, encodeLine } from './record.ts'
+import { sealKind } from './signing.ts'
 
 /** Version of the cassette format. Additive changes keep it. */
 export const cassetteVersion = 1
@@ -87,7 +88,9 @@ export async function writeCassette(
         `${file} is damaged from byte ${offset} on (${reason}): no copy is made of it`,
       )
     }
-    if (reading.record.k !== 'source') await copyRecord(reading.record)
+    // a signature is of use to nobody else
+    const { k: kind } = reading.record as UnknownRecord
+    if (kind !== 'source' && kind !== sealKind) await copyRecord(reading.record)
   }
   if (records === 0) throw new BatonError('USAGE', `there is no recorded run in ${folder}`)
   await writeOwn({ k: 'cassette.end', records })

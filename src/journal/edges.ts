@@ -1,11 +1,12 @@
 import type { FilePort } from './file-port.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
+import { sealKind } from './signing.ts'
 import { readAll } from './transfer.ts'
 
 /** Headers and `run.end` records are far shorter, because large fields are blobs. */
 const edgeBytes = 512 * 1024
 
-/** The first and the last record of a file, undefined when they cannot be read. */
+/** The first and the last record of a file, signatures aside; undefined when they cannot be read. */
 export interface Edges {
   readonly first: JournalRecord | undefined
   readonly last: JournalRecord | undefined
@@ -25,7 +26,7 @@ export async function edgesOf(file: string, files: FilePort): Promise<Edges> {
     const [start, end] = [await part(0), await part(from)]
     return {
       first: recordOf(start.subarray(0, Math.max(0, start.indexOf(10)))),
-      last: recordOf(lastLine(end)),
+      last: lastRecord(end),
       bytes: from + end.lastIndexOf(10) + 1,
     }
   } finally {
@@ -33,9 +34,12 @@ export async function edgesOf(file: string, files: FilePort): Promise<Edges> {
   }
 }
 
-function lastLine(bytes: Buffer): Buffer {
+function lastRecord(bytes: Buffer): JournalRecord | undefined {
   const end = bytes.lastIndexOf(10)
-  return end <= 0 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end)
+  if (end <= 0) return undefined
+  const start = bytes.lastIndexOf(10, end - 1) + 1
+  const line = bytes.subarray(start, end)
+  return decodeLine(line)?.k === sealKind ? lastRecord(bytes.subarray(0, start)) : recordOf(line)
 }
 
 function recordOf(line: Buffer): JournalRecord | undefined {

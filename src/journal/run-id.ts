@@ -26,7 +26,7 @@ export interface RunsFolderOptions {
 
 /** Where the runs of a workspace are kept, each in a folder of its id: `<runs>/<workspace id>`. Makes nothing. */
 export function runsFolder({ env, home, workspace, runsDir }: RunsFolderOptions): string {
-  const runs = runsDir === undefined ? defaultRuns(env, home) : givenRuns(runsDir, home, workspace)
+  const runs = runsDir === undefined ? join(stateFolder({ env, home }), 'runs') : givenRuns(runsDir, home, workspace)
   return join(runs, workspaceId(workspace))
 }
 
@@ -40,13 +40,14 @@ export function workspaceId(workspace: string): string {
   return `${name || 'root'}-${sha256(path).slice(0, 12)}`
 }
 
-function defaultRuns(env: Environment, home: string): string {
+/** Where this installation keeps what it has to remember. Makes nothing. */
+export function stateFolder({ env, home }: Pick<RunsFolderOptions, 'env' | 'home'>): string {
   const own = env['BATON_HOME']
-  if (own !== undefined && own !== '') return join(resolve(own), 'state', 'runs')
+  if (own !== undefined && own !== '') return join(resolve(own), 'state')
   const state = env['XDG_STATE_HOME']
   // the XDG rules say that a relative path is to be ignored
   const base = state !== undefined && isAbsolute(state) ? state : join(home, '.local', 'state')
-  return join(base, 'baton', 'runs')
+  return join(base, 'baton')
 }
 
 function givenRuns(runsDir: string, home: string, workspace: string): string {

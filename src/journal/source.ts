@@ -6,6 +6,7 @@ import { nodeFiles, type FilePort } from './file-port.ts'
 import { lineAt, readLineBatches } from './lines.ts'
 import { assertReadable, decodeLine, isKnownRecord, type JournalRecord, type UnknownRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
+import { createSeal, isSameSignature, type Seal, sealKind, type SigningKey } from './signing.ts'
 import { epochsIn, segmentFile } from './segment.ts'
 import type { Location } from './tree.ts'
 import { decodeValue } from './value.ts'
@@ -44,12 +45,14 @@ export interface FileRecordsOptions {
   /** Only epochs before this one. */
   readonly before?: number
   readonly files?: FilePort
+  /** Records that are not signed with it count as damaged; left out: nobody asks who has written them. */
+  readonly key?: SigningKey | undefined
 }
 
 /** The records of a run folder. Holds the files open until it is closed. */
 export function openFileRecords(
   folder: string,
-  { mask, before = Infinity, files = nodeFiles }: FileRecordsOptions,
+  { mask, before = Infinity, files = nodeFiles, key }: FileRecordsOptions,
 ): RecordSource {
   const epochs = epochsIn(folder, files).filter((epoch) => epoch < before)
   const descriptors = new Map<number, number>()
@@ -69,7 +72,7 @@ export function openFileRecords(
       const damages: Damage[] = []
       for (const epoch of epochs) {
         const isLast = epoch === epochs.at(-1)
-        for await (const batch of readEpoch(folder, epoch, { epochs, files })) {
+        for await (const batch of readEpoch(folder, epoch, { epochs, files, key })) {
           for (const { reading, offset } of batch) {
             if (reading.type === 'record') visit(reading.record, epoch * epochSpan + offset, isLast)
             else if (reading.type === 'corrupt') {
@@ -131,13 +134,14 @@ interface EpochContext {
   /** All that are read. */
   readonly epochs: readonly number[]
   readonly files: FilePort
+  readonly key?: SigningKey | undefined
 }
 
 /** The records of one epoch, behind the epochs that are missing before it. */
 async function* readEpoch(
   folder: string,
   epoch: number,
-  { epochs, files }: EpochContext,
+  { epochs, files, key }: EpochContext,
 ): AsyncGenerator<readonly Located[]> {
   const expected = (epochs[epochs.indexOf(epoch) - 1] ?? 0) + 1
   if (expected < epoch) {
@@ -146,7 +150,18 @@ async function* readEpoch(
       { reading: { type: 'corrupt', file: segmentFile(folder, expected), offset: 0, bytes: 0, reason }, offset: 0 },
     ]
   }
-  yield* readSegment(folder, epoch, files)
+  yield* readSegment(folder, epoch, { files, seal: key && createSeal(key) })
+}
+
+/** Whether the start of a run is signed with a key; a start that is damaged counts as signed, one that is missing too. */
+export async function isSignedRun(folder: string, key: SigningKey, files: FilePort = nodeFiles): Promise<boolean> {
+  const epochs = epochsIn(folder, files).slice(0, 1)
+  for (const epoch of epochs) {
+    for await (const batch of readEpoch(folder, epoch, { epochs, files, key })) {
+      for (const { reading } of batch) return reading.type === 'record' || (reading as Damage).reason !== notSigned
+    }
+  }
+  return false
 }
 
 /** How many bytes of whole lines an epoch had when the next one began; undefined when none has begun, or it did not say. */
@@ -157,15 +172,42 @@ async function bytesThen(folder: string, epoch: number, files: FilePort): Promis
   return first?.k === 'seg' ? first.before : undefined
 }
 
-async function* readSegment(folder: string, epoch: number, files: FilePort): AsyncGenerator<readonly Located[]> {
+const notSigned = 'not as this installation has signed it'
+
+interface SegmentContext {
+  readonly files: FilePort
+  /** Left out: signatures are not looked at. */
+  readonly seal?: Seal | undefined
+}
+
+/** With `seal` lines are read that the next signature covers; those behind the last one were torn off with theirs. */
+async function* readSegment(
+  folder: string,
+  epoch: number,
+  { files, seal }: SegmentContext,
+): AsyncGenerator<readonly Located[]> {
   const file = segmentFile(folder, epoch)
+  let unsigned: Located[] = []
+  let signedEnd = 0
   let end = 0
   let expected = 0
   let damage: Damage | undefined
   for await (const lines of readLineBatches(file, files)) {
-    const batch: Located[] = []
+    const signed: Located[] = []
     for (const { bytes, offset, size } of lines) {
+      const batch = seal === undefined ? signed : unsigned
       const record = decodeLine(bytes)
+      if (seal !== undefined && record?.k === sealKind) {
+        const { n: number } = record
+        const isOwn = isSameSignature(seal.take({ folder, epoch, number }), (record as UnknownRecord)['mac'])
+        const known = damage ?? unsigned.map(({ reading }) => reading).find(({ type }) => type === 'corrupt')
+        const reason = known !== undefined && 'reason' in known ? known.reason : notSigned
+        const lost: Damage = { file, offset: signedEnd, bytes: offset + size - signedEnd, reason }
+        if (isOwn) signed.push(...unsigned)
+        else signed.push({ reading: { type: 'corrupt', ...lost }, offset: signedEnd })
+        unsigned = []
+        signedEnd = offset + size
+      } else seal?.add(bytes, '\n')
       if (record === undefined || record.e !== epoch || record.n < expected) {
         damage ??= { file, offset, bytes: 0, reason: 'not as it was written' }
         damage = { ...damage, bytes: offset + size - damage.offset }
@@ -179,13 +221,13 @@ async function* readSegment(folder: string, epoch: number, files: FilePort): Asy
       expected = record.n + 1
       end = offset + size
       if (!isKnownRecord(record)) {
-        batch.push({ reading: { type: 'unknown', record }, offset })
+        if (seal === undefined || record.k !== sealKind) batch.push({ reading: { type: 'unknown', record }, offset })
         continue
       }
       if (record.k === 'seg') assertReadable(record, file)
       batch.push({ reading: { type: 'record', record }, offset })
     }
-    yield batch
+    yield signed
   }
   const then = await bytesThen(folder, epoch, files)
   // what is bad at the end was torn off, unless the next writer has seen it whole; a line feed is no loss

@@ -16,6 +16,7 @@ import { beatFile, beatMs, fileTime, refuseRun, refuseWhileOwned } from './owner
 import { createPendingSyncs, type PendingSyncs } from './pending-syncs.ts'
 import { encodeLine, type Entry, formatVersion } from './record.ts'
 import { noMask, type SecretMask } from './secrets.ts'
+import { createSeal, type Seal, sealKind, type SigningKey } from './signing.ts'
 import { claimEpoch, epochsIn, segmentFile } from './segment.ts'
 import type { LineFile } from './tail.ts'
 import { createLineWriter } from './writer.ts'
@@ -25,6 +26,8 @@ export interface StoreOptions {
   readonly mask?: SecretMask
   readonly files?: FilePort
   readonly owners?: OwnerPort
+  /** Signs what is recorded; left out: the run cannot be resumed by who asks for signatures. */
+  readonly key?: SigningKey
 }
 
 export interface OpenRunOptions extends StoreOptions {
@@ -48,14 +51,17 @@ export function createFileStore(root: string, options: StoreOptions): JournalSto
  * @throws BatonError USAGE when its writer is alive and has not ended it, JOURNAL_FAILED when the folder fails
  */
 export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
-  const { folder, now, mask = noMask, files = nodeFiles, owners = processOwners } = options
+  const { folder, now, mask = noMask, files = nodeFiles, owners = processOwners, key } = options
   const pending = createPendingSyncs(files)
-  const writing: Writing = { folder, files, pending, mask, now }
+  const seal = key === undefined ? undefined : createSeal(key)
+  const writing: Writing = { folder, files, pending, mask, now, ...(seal && { seal }) }
 
   function claim(epoch: number, sync: 'durable' | 'lazy', before?: number): number | undefined {
     const fields = encodeFields({ k: 'seg', v: formatVersion, ...owners.self(), before }, { mask: mask.mask })
     const header = encodeLine(recordJson({ e: epoch, n: 0, t: now().getTime() }, fields))
-    return claimEpoch({ epoch, header, sync }, { folder, files, pending })
+    const descriptor = claimEpoch({ epoch, header, sync }, { folder, files, pending })
+    if (descriptor !== undefined) seal?.add(header)
+    return descriptor
   }
 
   try {
@@ -90,12 +96,14 @@ interface Writing {
   readonly pending: PendingSyncs
   readonly mask: SecretMask
   readonly now: () => Date
+  readonly seal?: Seal
 }
 
 /** Numbers, masks and encodes records and puts them into the file of one epoch. */
-function createRunJournal(epoch: number, file: LineFile, { folder, files, pending, mask, now }: Writing): RunJournal {
+function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: Writing): RunJournal {
+  const { folder, files, pending, mask, now } = writing
   const heart = createHeart(folder, { epoch, files, onDeleted: (error) => void writer.fail(error) })
-  const writer = createLineWriter({ folder, files, pending, file: heart.around(file) })
+  const writer = createLineWriter({ folder, files, pending, file: heart.around(file), sign: seal && sign })
   const writeBlob = createBlobWriter(folder, files, pending)
   const keep = createKeeper(folder, mask, { files, pending })
   let next = 1
@@ -105,6 +113,13 @@ function createRunJournal(epoch: number, file: LineFile, { folder, files, pendin
     const fields = encodeFields(entry, { mask: mask.mask, writeBlob: blobOrFailure })
     const number = next++
     return { number, line: encodeLine(recordJson({ e: epoch, n: number, t: now().getTime() }, fields)) }
+  }
+
+  function sign(lines: Buffer): string {
+    seal?.add(lines)
+    const number = next++
+    const fields = { k: sealKind, mac: seal?.take({ folder, epoch, number }) ?? '' }
+    return encodeLine(JSON.stringify({ e: epoch, n: number, t: now().getTime(), ...fields }))
   }
 
   const blobOrFailure = (value: Json): BlobReference => orFailure(() => writeBlob(value))

@@ -22,7 +22,8 @@ export interface Tail {
 /** Characters that may wait. */
 const maxWaiting = 256 * 1024
 
-export function createTail(file: LineFile, files: FilePort): Tail {
+/** `sign` gives the line that signs lines which are about to be written. */
+export function createTail(file: LineFile, files: FilePort, sign?: (lines: Buffer) => string): Tail {
   let waiting: string[] = []
   let size = 0
   let descriptor = file.type === 'open' ? file.descriptor : undefined
@@ -40,9 +41,11 @@ export function createTail(file: LineFile, files: FilePort): Tail {
 
   function writeOut(): void {
     if (waiting.length === 0) return
-    const bytes = Buffer.from(waiting.join(''))
+    const lines = Buffer.from(waiting.join(''))
     drop()
-    writeAll(files, open(), bytes)
+    // the header that is signed along is written when the file is made
+    const descriptor = open()
+    writeAll(files, descriptor, sign === undefined ? lines : Buffer.concat([lines, Buffer.from(sign(lines))]))
   }
 
   return {

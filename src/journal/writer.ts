@@ -10,6 +10,8 @@ export interface LineWriterOptions {
   readonly files: FilePort
   readonly pending: PendingSyncs
   readonly file: LineFile
+  /** Gives the line that signs lines which are about to be written; left out: they are not signed. */
+  readonly sign?: ((lines: Buffer) => string) | undefined
 }
 
 /**
@@ -42,10 +44,10 @@ interface Waiter {
 /** Milliseconds a noted line may wait. */
 const noteDelay = 50
 
-export function createLineWriter({ folder, files, pending, file }: LineWriterOptions): LineWriter {
+export function createLineWriter({ folder, files, pending, file, sign }: LineWriterOptions): LineWriter {
   const stop = new AbortController()
   const sync = createSync(files)
-  const tail = createTail(file, files)
+  const tail = createTail(file, files, sign)
   const waiters: Waiter[] = []
   let isDirty = false
   let everSynced = false

@@ -12,8 +12,10 @@ import { glance } from '../journal/glance.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
+import { refuseForeign } from '../journal/own-run.ts'
 import { newRunId } from '../journal/run-id.ts'
 import type { LiveMask } from '../journal/secrets.ts'
+import type { SigningKey } from '../journal/signing.ts'
 import { openRun } from '../journal/store.ts'
 import { noteUndone } from '../journal/undone.ts'
 import { createPermission } from '../tool/permission.ts'
@@ -30,6 +32,8 @@ export interface UndoOptions {
   readonly workspace: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly mask: LiveMask
+  /** That of this installation: what others have recorded is not undone. */
+  readonly key: SigningKey
   readonly signal: AbortSignal
   /** Absolute paths of files and folders; none: all that the run has changed. */
   readonly files: readonly string[]
@@ -52,14 +56,15 @@ export interface UndoReport {
  * @throws BatonError USAGE when the run is running, or has changed none of the files
  */
 export async function undoRun(options: UndoOptions): Promise<UndoReport> {
-  const { folder, workspace, env, mask, signal, files, merges, dry, listener } = options
+  const { folder, workspace, env, mask, key, signal, files, merges, dry, listener } = options
   const run = basename(folder)
   if ((await glance(folder))?.isRunning === true) {
     throw new BatonError('USAGE', `run ${run} is running`, { hint: 'Undo it when it has ended, or stop it first.' })
   }
-  const earlier = await earlierUndos(folder, run)
-  if (!dry) await settleUndos(earlier, { workspace, mask })
-  const { changes, contents } = await openChanges(folder, mask)
+  await refuseForeign(folder, key, 'undone')
+  const earlier = await earlierUndos(folder, run, key)
+  if (!dry) await settleUndos(earlier, { workspace, mask, key })
+  const { changes, contents } = await openChanges(folder, mask, key)
   const id = newRunId(new Date())
   const bus = createBus({ runId: id, now: () => new Date(), hide: mask.hide, begun: mask.begun })
   if (listener !== undefined) bus.subscribe(listener)
@@ -72,7 +77,7 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
     context: contextOf(createMemoryJournal()),
     includes: (target) => files.length === 0 || files.some((file) => isInside(file, target)),
     merges,
-    leftBefore: merges ? await leftBy(earlier, mask) : () => [],
+    leftBefore: merges ? await leftBy(earlier, mask, key) : () => [],
   })
   const unknown = files.find((file) => !plans.some(({ target }) => isInside(file, target)))
   if (unknown !== undefined) {
@@ -82,7 +87,7 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   }
   if (dry || !plans.some(isToDo)) return { run, by: undefined, items: plans.map(itemOf) }
 
-  const journal = await openRun({ folder: join(dirname(folder), id), now: () => new Date(), mask })
+  const journal = await openRun({ folder: join(dirname(folder), id), now: () => new Date(), mask, key })
   await noteUndone(folder, id)
   const items = await recorded(journal, { run, id, workspace }, () =>
     performUndo(plans, { context: contextOf(journal), at: [part('undo')] }),

@@ -5,6 +5,8 @@ import { defined } from '../base/json.ts'
 import { conduct, type OpenedRun, type RunReport, type Surroundings } from './conduct.ts'
 import { findWorkspace } from '../config/locate.ts'
 import type { Listener } from '../event/bus.ts'
+import { refuseForeign } from '../journal/own-run.ts'
+import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords } from '../journal/source.ts'
 import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
@@ -115,8 +117,10 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
   // a cassette holds tokens in place of folders, a run folder the folders it was recorded in
   let toTokens = (text: string): string => text
   const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(secrets.unmask(text))) }
+  const key = record.kind === 'run' ? openSigningKey({ env, home }) : undefined
+  if (record.kind === 'run' && key !== undefined) await refuseForeign(record.folder, key, 'replayed')
   const source =
-    record.kind === 'cassette' ? openCassette(record.file, { mask }) : openFileRecords(record.folder, { mask })
+    record.kind === 'cassette' ? openCassette(record.file, { mask }) : openFileRecords(record.folder, { mask, key })
   try {
     const index = await indexRun(source, { keeps: 'everything' })
     const [start] = index.records('run.start')

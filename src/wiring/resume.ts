@@ -4,9 +4,11 @@ import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import type { Environment } from '../config/locate.ts'
 import type { Bus, Listener } from '../event/bus.ts'
+import { refuseForeign } from '../journal/own-run.ts'
 import { damageText, indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMask, type SecretMask, secretNames } from '../journal/secrets.ts'
 import { withdrawEpoch } from '../journal/segment.ts'
+import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
 import { askAgain, readChoice, recordChoices, refuseUncertain, unendedEffects } from '../journal/uncertain.ts'
@@ -41,15 +43,17 @@ export interface ResumeOptions extends Surroundings {
  * @throws BatonError USAGE, JOURNAL_FAILED, UNCERTAIN when the run cannot go on: nothing was done then
  */
 export async function resumeRun(options: ResumeOptions, listener: Listener): Promise<RunReport> {
-  const { folder, env } = options
+  const { folder, env, home } = options
+  const key = openSigningKey({ env, home })
+  await refuseForeign(folder, key, 'resumed')
   // what config files know to be secret comes later; until then any variable may have been named one
   let mask: SecretMask = createMask(env, { names: Object.keys(env) })
   const lateMask = strictMask(
     { mask: (text) => mask.mask(text), hide: (text) => mask.hide(text), unmask: (text) => mask.unmask(text) },
     env,
   )
-  const journal = await openRun({ folder, now: () => new Date(), mask: lateMask })
-  const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch })
+  const journal = await openRun({ folder, now: () => new Date(), mask: lateMask, key })
+  const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch, key })
   let isRefused = true
   try {
     const { plan, ...past } = await planResume(source, options)

@@ -8,6 +8,7 @@ import { costBelow, indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { epochsIn, segmentFile } from '../../src/journal/segment.ts'
 import { nodeFiles } from '../../src/journal/file-port.ts'
+import { createSeal, openSigningKey, sealKind, type SigningKey } from '../../src/journal/signing.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createEffects } from '../../src/journal/effects.ts'
@@ -60,11 +61,21 @@ function reversed(value: unknown): unknown {
   )
 }
 
-function rewriteReversed(from: string, to: string): void {
+function rewriteReversed(from: string, to: string, key: SigningKey = Buffer.alloc(32)): void {
   cpSync(from, to, { recursive: true })
   for (const epoch of epochsIn(from, nodeFiles)) {
     const lines = readFileSync(segmentFile(from, epoch), 'utf8').trimEnd().split('\n')
-    const rewritten = lines.map((line) => encodeLine(JSON.stringify(reversed(decodeLine(Buffer.from(line))))))
+    const seal = createSeal(key)
+    const rewritten = lines.map((line) => {
+      const record = decodeLine(Buffer.from(line))
+      if (record?.k === sealKind) {
+        const mac = seal.take({ folder: to, epoch, number: record.n })
+        return encodeLine(JSON.stringify(reversed({ ...record, mac })))
+      }
+      const text = encodeLine(JSON.stringify(reversed(record)))
+      seal.add(text)
+      return text
+    })
     writeFileSync(segmentFile(to, epoch), rewritten.join(''))
   }
 }
@@ -139,7 +150,7 @@ Say what this is.
   )
   expect([first.stopReason, paid]).toEqual(['suspended', 2])
   const other = join(tempTree(), 'reversed')
-  rewriteReversed(folder, other)
+  rewriteReversed(folder, other, openSigningKey({ env, home }))
   const second = await resumeRun({ folder: other, env, home }, () => {})
   expect([second.error, second.exitCode, paid, second.repeated]).toEqual([undefined, 0, 2, []])
 })

@@ -6,6 +6,7 @@ import { item, part } from '../../src/event/place.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import { newRunId } from '../../src/journal/run-id.ts'
 import { createMask, type LiveMask } from '../../src/journal/secrets.ts'
+import { type Owner, processOwners } from '../../src/journal/owner.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import type { FileCall } from '../../src/tool/workspace-files.ts'
@@ -21,7 +22,7 @@ export interface UndoWorld {
   readonly runs: string
   readonly at: (path: string) => string
   /** Does changes as one run; gives its folder. `end`: without one, the run was killed. */
-  readonly run: (change: Change, end?: 'done' | 'none') => Promise<string>
+  readonly run: (change: Change, end?: 'done' | 'none' | 'killed') => Promise<string>
   readonly undo: (folder: string, options?: Partial<UndoOptions>) => Promise<UndoReport>
   /** Everything below the workspace: content, permission bits, links. */
   readonly look: () => Readonly<Record<string, string>>
@@ -36,11 +37,15 @@ export function undoWorld(
   const at = (path: string): string => join(root, path)
   const signal = new AbortController().signal
   const env = { PATH: process.env['PATH'] }
+  const key = Buffer.alloc(32, 'key')
+  // a process that does not run any more
+  const gone = (): Owner => ({ ...processOwners.self(), pid: 999_999_999 })
   let started = 0
 
-  async function run(change: Change, end: 'done' | 'none' = 'done'): Promise<string> {
+  async function run(change: Change, end: 'done' | 'none' | 'killed' = 'done'): Promise<string> {
     const id = newRunId(new Date(Date.UTC(2026, 0, 1, 0, 0, (started += 1))))
-    const journal = await openRun({ folder: join(runs, id), now: () => new Date(), mask })
+    const owners = end === 'killed' ? { ...processOwners, self: gone } : processOwners
+    const journal = await openRun({ folder: join(runs, id), now: () => new Date(), mask, key, owners })
     journal.note({ k: 'run.start', run: id, file: at('ask.md'), hash: '', version: '0', facts: { workspace: root } })
     const permission = createPermission(allRights, { workspace: root })
     const effects = createEffects({ journal, signal, permission, onSpent: () => undefined })
@@ -58,7 +63,7 @@ export function undoWorld(
     at,
     run,
     undo: (folder, options = {}) =>
-      undoRun({ folder, workspace: root, env, mask, signal, files: [], merges: false, dry: false, ...options }),
+      undoRun({ folder, workspace: root, env, mask, key, signal, files: [], merges: false, dry: false, ...options }),
     look: () => Object.fromEntries(entriesBelow(root).map((path) => [path.slice(root.length + 1), lookAt(path)])),
   }
 }

@@ -3,6 +3,9 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { realPath } from '../../base/files.ts'
 import { findRun, runIds } from '../../journal/find-run.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
+import type { SecretMask } from '../../journal/secrets.ts'
+import { openSigningKey, type SigningKey } from '../../journal/signing.ts'
+import { isOwnRun } from '../../journal/own-run.ts'
 import type { Outcome } from '../../undo/perform.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { undoRun, type UndoReport } from '../../undo/run.ts'
@@ -20,15 +23,17 @@ export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<
   const workplace = openWorkplace(flags, io)
   const runs = await workspaceRuns(flags, workplace)
   const { workspace, settings } = runs
-  const { env, cwd } = workplace
+  const { env, cwd, home } = workplace
+  const key = openSigningKey({ env, home })
   const mask = maskFor({ settings }, env)
   const { run, files } = readWords(flags.words, runs.folder)
-  const folder = run === undefined ? await newestWithChanges(runs, mask) : findRun(runs.folder, run)
+  const folder = run === undefined ? await newestWithChanges(runs, mask, key) : findRun(runs.folder, run)
   const report = await undoRun({
     folder,
     workspace: realpathSync(workspace),
     env,
     mask,
+    key,
     signal: io.signal,
     files: files.map((file) => entryOf(resolve(cwd, file))),
     merges: flags.merge,
@@ -56,9 +61,10 @@ function entryOf(path: string): string {
 }
 
 /** @throws BatonError USAGE when no run of the workspace has changed files */
-async function newestWithChanges({ folder }: WorkspaceRuns, mask: Parameters<typeof openChanges>[1]): Promise<string> {
+async function newestWithChanges({ folder }: WorkspaceRuns, mask: SecretMask, key: SigningKey): Promise<string> {
   for (const id of runIds(folder)) {
-    const { changes } = await openChanges(join(folder, id), mask)
+    if (!(await isOwnRun(join(folder, id), key))) continue
+    const { changes } = await openChanges(join(folder, id), mask, key)
     if (changes.length > 0) return join(folder, id)
   }
   throw usageError('no run of this workspace has changed files', 'See baton runs.')

@@ -2,7 +2,7 @@ import { readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { violations } from '../../helpers/durable/checker.ts'
 import { finishedIn } from '../../helpers/durable/finished.ts'
-import { readJournal } from '../../helpers/durable/journal-state.ts'
+import { type JournalState, readJournal } from '../../helpers/durable/journal-state.ts'
 import { play, type Played, type PlayOptions } from '../../helpers/durable/play.ts'
 import { makeWorld } from '../../helpers/durable/scenario.ts'
 import { refusalProblems, startOver, type TrialContext } from '../../helpers/durable/trial.ts'
@@ -65,12 +65,13 @@ export async function tryLease(
     const files = finishedIn(world, resumed).files
     wake()
     const woken = finishedIn(world, await owner)
-    if (woken.code === 0) problems.push('I5: the process that was taken over ends with success')
-    else problems.push(...refusalProblems(woken))
+    problems.push(...refusalProblems(woken))
     const finished = finishedIn(world, resumed)
     if (JSON.stringify(files) !== JSON.stringify(finished.files)) problems.push('I5: files changed after the take-over')
     const journal = await readJournal(world)
     if (journal === undefined) return { at, problems: [...problems, 'I1: the journal is gone'], isHit: true }
+    const begun = ({ records }: JournalState): number => records.filter(({ e, k }) => e === 1 && k === 'started').length
+    if (begun(journal) !== begun(before)) problems.push('I5: an effect has begun after the take-over')
     const evidence = { reference, stops: [], journal, finished, calls: account.calls, concurrency: 4 }
     // answers that were under way come in after all, and are recorded by the process that asked
     const seen = violations(evidence).filter((problem) => !/^I[346]/.test(problem))

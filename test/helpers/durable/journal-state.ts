@@ -50,14 +50,18 @@ export async function readJournal({ home }: World): Promise<JournalState | undef
   const folder = runFolderOf(join(home, 'state/runs'))
   if (folder === undefined) return undefined
   const names = readdirSync(folder).filter((name) => /^j-\d+\.jsonl$/.test(name))
-  const read = names.toSorted().map((name) => readFile(folder, name))
+  const whole = names.toSorted().map((name) => readFile(folder, name))
+  // what is behind the last signature was torn off with its own: it was never acknowledged, and counts for nothing
+  const isSigned = existsSync(join(home, 'state/run-key'))
+  const read = isSigned ? whole.map((one) => ({ ...one, records: signedRecords(one.records) })) : whole
+  const torn = count(whole) - count(read)
   return {
     folder,
     run: folder.slice(folder.lastIndexOf('/') + 1),
     files: read.map(({ file }) => file),
     records: read.flatMap(({ records }) => records),
     damaged: read.flatMap(({ damaged }) => damaged),
-    reader: await countReadings(folder),
+    reader: await countReadings(folder, torn),
   }
 }
 
@@ -74,6 +78,14 @@ function runFolderOf(runs: string): string | undefined {
 function foldersIn(path: string): readonly string[] {
   const entries = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   return entries.map(({ name }) => join(path, name))
+}
+
+function signedRecords(records: readonly Noted[]): readonly Noted[] {
+  return records.slice(0, records.findLastIndex(({ k }) => k === 'seal') + 1)
+}
+
+function count(files: readonly ReadFile[]): number {
+  return files.reduce((sum, { records }) => sum + records.length, 0)
 }
 
 interface ReadFile {
@@ -96,8 +108,8 @@ function readFile(folder: string, name: string): ReadFile {
   }
 }
 
-async function countReadings(folder: string): Promise<JournalState['reader']> {
-  let records = 0
+async function countReadings(folder: string, torn: number): Promise<JournalState['reader']> {
+  let records = -torn
   let corrupt = 0
   for await (const reading of readRun(folder)) {
     if (reading.type === 'corrupt') corrupt += 1

@@ -39,7 +39,17 @@ const sizes = new Map()
 /** Calls of node:fs that are made by node:fs itself do not count. */
 let depth = 0
 
-const isInside = (path) => typeof path === 'string' && (path === scope || resolve(path).startsWith(`${scope}/`))
+/** Files are named from folders that are held open: where those are. */
+function placeOf(path) {
+  const [, held, rest] = /^(\/proc\/self\/fd\/\d+)(\/.*)?$/.exec(path) ?? []
+  return held === undefined ? resolve(path) : `${original.readlinkSync(held)}${rest ?? ''}`
+}
+
+function isInside(path) {
+  if (typeof path !== 'string') return false
+  const place = placeOf(path)
+  return place === scope || place.startsWith(`${scope}/`)
+}
 
 function end() {
   if (report !== undefined) {
@@ -127,8 +137,8 @@ function wrapCallback(name, pathOf) {
   }
 }
 
-const firstPath = ([path]) => (isInside(path) ? path : undefined)
-const secondPath = ([, path]) => (isInside(path) ? path : undefined)
+const firstPath = ([path]) => (isInside(path) ? placeOf(path) : undefined)
+const secondPath = ([, path]) => (isInside(path) ? placeOf(path) : undefined)
 const descriptor = ([number]) => opened.get(number)
 
 for (const name of [
@@ -147,11 +157,11 @@ for (const name of ['fdatasyncSync', 'fsyncSync', 'ftruncateSync']) wrapSync(nam
 for (const name of ['fdatasync', 'fsync']) wrapCallback(name, descriptor)
 
 const opens = (flags) => (typeof flags === 'string' ? /[awx+]/.test(flags) : (flags & fs.constants.O_CREAT) !== 0)
-wrapSync('openSync', ([path, flags = 'r']) => (isInside(path) && opens(flags) ? path : undefined))
+wrapSync('openSync', ([path, flags = 'r']) => (isInside(path) && opens(flags) ? placeOf(path) : undefined))
 const openAndCount = fs.openSync
 fs.openSync = (...given) => {
   const number = openAndCount(...given)
-  if (isInside(given[0])) opened.set(number, resolve(given[0]))
+  if (isInside(given[0])) opened.set(number, placeOf(given[0]))
   return number
 }
 fs.closeSync = (number) => {

@@ -1,0 +1,123 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { nodeFiles } from './file-port.ts'
+import { stateFolder } from './run-id.ts'
+import type { Environment } from './secrets.ts'
+
+/** What the records of this installation are signed with. It never leaves its file. */
+export type SigningKey = Buffer
+
+const keyBytes = 32
+
+/** Where the key of this installation is kept. */
+export function signingKeyFile(around: { readonly env: Environment; readonly home: string }): string {
+  return join(stateFolder(around), 'run-key')
+}
+
+/**
+ * The key of this installation, which is made when there is none. Of several processes that make one, all get the same.
+ * @throws BatonError JOURNAL_FAILED when it cannot be read or made, or is another user's
+ */
+export function openSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
+  const file = signingKeyFile(around)
+  try {
+    return readKey(file) ?? makeKey(file)
+  } catch (error) {
+    if (error instanceof BatonError) throw error
+    throw keyError(file, messageOf(error), error)
+  }
+}
+
+function readKey(file: string): SigningKey | undefined {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    if (hasSystemCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+  try {
+    const { mode, uid } = fstatSync(descriptor)
+    if (process.getuid !== undefined && uid !== process.getuid()) throw keyError(file, 'it belongs to another user')
+    const key = Buffer.from(readFileSync(descriptor, 'utf8').trim(), 'hex')
+    if (key.length !== keyBytes) throw keyError(file, 'it does not hold a key')
+    if ((mode & 0o077) !== 0) chmodSync(file, 0o600)
+    return key
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** The first process that links its file into place has made the key. */
+function makeKey(file: string): SigningKey {
+  nodeFiles.makeFolder(dirname(file))
+  const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`
+  try {
+    writeFileSync(temporary, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    linkSync(temporary, file)
+  } catch (error) {
+    if (!hasSystemCode(error, 'EEXIST')) throw error
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  const key = readKey(file)
+  if (key === undefined) throw keyError(file, 'it was removed meanwhile')
+  return key
+}
+
+function keyError(file: string, why: string, cause?: unknown): BatonError {
+  return new BatonError('JOURNAL_FAILED', `the key that records are signed with cannot be used: ${file}: ${why}`, {
+    hint: 'Make it readable for you alone. If it is removed, a new one is made, and runs of before cannot be resumed any more.',
+    cause,
+  })
+}
+
+/** Kind of the line that signs all lines before it since the last one. */
+export const sealKind = 'seal'
+
+/** Which line of which file of which run signs. */
+export interface SealPlace {
+  /** The run folder: its name is the id of the run. */
+  readonly folder: string
+  readonly epoch: number
+  readonly number: number
+}
+
+/** Adds up lines, and signs them. */
+export interface Seal {
+  readonly add: (...bytes: readonly (string | Uint8Array)[]) => void
+  /** The signature of what was added since the last one. */
+  readonly take: (place: SealPlace) => string
+}
+
+export function createSeal(key: SigningKey): Seal {
+  let hmac = createHmac('sha256', key)
+  return {
+    add(...all) {
+      for (const bytes of all) hmac.update(bytes)
+    },
+    take({ folder, epoch, number }) {
+      const signature = hmac.update(`${basename(folder)} ${epoch} ${number}`).digest('hex')
+      hmac = createHmac('sha256', key)
+      return signature
+    },
+  }
+}
+
+export function isSameSignature(one: string, other: unknown): boolean {
+  return (
+    typeof other === 'string' && one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+  )
+}

@@ -1,0 +1,92 @@
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { expect } from 'vitest'
+import { attack } from './attempts.ts'
+import { createWorld, expectHeld, type World } from './harness.ts'
+
+const work = {
+  'baton.toml': '[runs]\ndir = ".runs"\n',
+  'write.lua': 'aip.file.save("out.txt", "written")\naip.file.load("need.txt")\nreturn "done"\n',
+}
+
+function runsIn(world: World): string {
+  const [workspace = ''] = readdirSync(join(world.work, '.runs'))
+  return join(world.work, '.runs', workspace)
+}
+
+function idIn(world: World): string {
+  return readdirSync(runsIn(world)).find((name) => /^\d{8}-\d{6}-/.test(name)) ?? ''
+}
+
+/** A workspace with a run that has failed, as this user has recorded it. */
+async function recorded(): Promise<World> {
+  const world = createWorld({ work })
+  await world.run(['trust', '-y'])
+  const end = await world.run(['write.lua', '-q'])
+  expect([end.code, readFileSync(join(world.work, 'out.txt'), 'utf8')]).toEqual([1, 'written'])
+  return world
+}
+
+/** Rewrites the lines of a journal, each with its checksum. */
+function rewrite(world: World, change: (json: string) => string): void {
+  const file = join(runsIn(world), idIn(world), 'j-000001.jsonl')
+  const lines = readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => change(line.slice(9)))
+  writeFileSync(file, lines.map((json) => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`).join(''))
+}
+
+const commands: Readonly<Record<string, (id: string) => readonly string[]>> = {
+  resumed: (id) => ['resume', id],
+  'resumed with --repair': (id) => ['resume', id, '--repair'],
+  'resumed with what is there now': (id) => ['resume', id, '--use-current'],
+  undone: (id) => ['undo', id],
+  'undone as the newest': () => ['undo'],
+  replayed: (id) => ['run', '--replay', id],
+}
+
+attack('a run that comes with a folder is not', { core: commands }, async (argsOf) => {
+  const other = await recorded()
+  // the folder is given to somebody else, with its runs
+  const world = createWorld({ work })
+  await world.run(['trust', '-y'])
+  // so that this installation has a key, and the workspace a folder of runs
+  await world.run(['write.lua', '-q'])
+  const id = idIn(world)
+  rmSync(join(runsIn(world), id), { recursive: true })
+  cpSync(join(runsIn(other), idIn(other)), join(runsIn(world), id), { recursive: true })
+  writeFileSync(join(world.work, 'out.txt'), 'mine')
+  const end = await world.run([...argsOf(id)])
+  expect(end.stderr).toMatch(/was not recorded by this installation|no run of this workspace has changed files/)
+  expectHeld(world, end, [2, 6])
+  expect(readFileSync(join(world.work, 'out.txt'), 'utf8')).toBe('mine')
+})
+
+const marker = 'foreign'
+const changes: Readonly<Record<string, (json: string) => string>> = {
+  'the script that is executed': (json) =>
+    json.replaceAll('aip.file.load(\\"need.txt\\")', `aip.file.save(\\"out.txt\\", \\"${marker}\\")`),
+  'the hash of what a file held': (json) => json.replace(/"hash":"[0-9a-f]{64}"/, `"hash":"${'0'.repeat(64)}"`),
+  'where a file is': (json) => json.replaceAll('out.txt', 'baton.toml'),
+}
+
+attack('a run of one’s own whose record was changed is not carried out', { core: changes }, async (change) => {
+  const world = await recorded()
+  const id = idIn(world)
+  rewrite(world, change)
+  writeFileSync(join(world.work, 'need.txt'), '')
+  const settings = readFileSync(join(world.work, 'baton.toml'), 'utf8')
+  for (const args of [
+    ['resume', id],
+    ['undo', id],
+    ['run', '--replay', id],
+    ['resume', id, '--repair'],
+  ]) {
+    const end = await world.run(args)
+    expect([args, end.code === 0, end.stderr]).toEqual([args, false, expect.stringContaining('error')])
+  }
+  expect(readFileSync(join(world.work, 'out.txt'), 'utf8')).toBe('written')
+  expect(readFileSync(join(world.work, 'baton.toml'), 'utf8')).toBe(settings)
+})
