@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { isCassette } from '../../src/journal/is-cassette.ts'
 import { runIds } from '../../src/journal/find-run.ts'
+import { openSigningKey, type SigningKey } from '../../src/journal/signing.ts'
+import { signRun } from '../helpers/sign-run.ts'
 import { baton } from '../helpers/baton.ts'
 import { play } from '../helpers/durable/play.ts'
 import { makeWorldOf } from '../helpers/durable/scenario.ts'
@@ -18,7 +20,8 @@ function world() {
     const above = join(env.BATON_HOME, 'state/runs')
     return join(above, readdirSync(above)[0] ?? '')
   }
-  return { folder, run, runs }
+  const key = (): SigningKey => openSigningKey({ env, home: folder })
+  return { folder, run, runs, key }
 }
 
 it('a resume writes the files that the run was to write, and its line names them', async () => {
@@ -45,7 +48,7 @@ it('other files may be named for a resume', async () => {
 })
 
 it('the newest run is the one that was begun last, whatever the clock says, and none that never said what it runs', async () => {
-  const { folder, run, runs } = world()
+  const { folder, run, runs, key } = world()
   await run('b.lua')
   await run('a.lua')
   const [newest = '', older = ''] = runIds(runs())
@@ -54,6 +57,7 @@ it('the newest run is the one that was begun last, whatever the clock says, and 
   const text = readFileSync(join(runs(), 'order.txt'), 'utf8')
   expect(text).toBe(`${older}\n${newest}\n`)
   renameSync(join(runs(), newest), join(runs(), early))
+  signRun(join(runs(), early), key())
   writeFileSync(join(runs(), 'order.txt'), text.replace(newest, early))
   expect(runIds(runs())).toEqual([early, older])
 

@@ -8,7 +8,7 @@ import { costBelow, indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { epochsIn, segmentFile } from '../../src/journal/segment.ts'
 import { nodeFiles } from '../../src/journal/file-port.ts'
-import { createSeal, openSigningKey, sealKind, type SigningKey } from '../../src/journal/signing.ts'
+import { openSigningKey, type SigningKey } from '../../src/journal/signing.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createEffects } from '../../src/journal/effects.ts'
@@ -17,6 +17,7 @@ import { startRun } from '../../src/runner.ts'
 import { resumeRun } from '../../src/wiring/resume.ts'
 import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { signRun } from '../helpers/sign-run.ts'
 import { newRunFolder } from './fixtures/run-folder.ts'
 
 let model: ModelServer | undefined
@@ -65,19 +66,10 @@ function rewriteReversed(from: string, to: string, key: SigningKey = Buffer.allo
   cpSync(from, to, { recursive: true })
   for (const epoch of epochsIn(from, nodeFiles)) {
     const lines = readFileSync(segmentFile(from, epoch), 'utf8').trimEnd().split('\n')
-    const seal = createSeal(key)
-    const rewritten = lines.map((line) => {
-      const record = decodeLine(Buffer.from(line))
-      if (record?.k === sealKind) {
-        const mac = seal.take({ folder: to, epoch, number: record.n })
-        return encodeLine(JSON.stringify(reversed({ ...record, mac })))
-      }
-      const text = encodeLine(JSON.stringify(reversed(record)))
-      seal.add(text)
-      return text
-    })
+    const rewritten = lines.map((line) => encodeLine(JSON.stringify(reversed(decodeLine(Buffer.from(line))))))
     writeFileSync(segmentFile(to, epoch), rewritten.join(''))
   }
+  signRun(to, key)
 }
 
 async function seen(folder: string): Promise<unknown> {

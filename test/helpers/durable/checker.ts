@@ -167,7 +167,10 @@ function resultProblems({ reference, finished }: Evidence): readonly string[] {
 
 /** I6 tokens and cost are those of the undisturbed run, and of what a stopped process has recorded as paid for nothing. */
 function costProblems({ reference, finished, journal }: Evidence): readonly string[] {
-  const wasted = effectsOf(journal.records).flatMap(({ status, spent }) => (status === 'ok' ? [] : spent))
+  // of a call that was tried again, all tries but the last were in vain
+  const wasted = effectsOf(journal.records).flatMap(({ status, spent }) =>
+    status === 'ok' ? spent.slice(0, -1) : spent,
+  )
   const sum = (first: number | undefined, more: readonly number[]): number => more.reduce((a, b) => a + b, first ?? 0)
   const { usage, cost_usd: usd } = finished.last ?? {}
   const expected = {

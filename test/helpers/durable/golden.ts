@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesS
 import { dirname, join } from 'node:path'
 import { hasSystemCode } from '../../../src/base/error.ts'
 import { signRun } from '../sign-run.ts'
+import { openSigningKey } from '../../../src/journal/signing.ts'
 import { formatVersion } from '../../../src/journal/record.ts'
 import { root } from '../baton.ts'
 import { type Finished, finishedIn } from './finished.ts'
@@ -64,7 +65,7 @@ export function resumeGolden(
     const file = join(journal.folder, 'j-000001.jsonl')
     writeFileSync(file, change(readFileSync(file, 'utf8')))
     // versions of before did not sign
-    signRun(journal.folder, { env: { BATON_HOME: world.home }, home: world.home })
+    signRun(journal.folder, openSigningKey({ env: { BATON_HOME: world.home }, home: world.home }))
     // its writer was on a machine that cannot be seen from here, long ago
     utimesSync(file, 0, 0)
     const account = server.account()
