@@ -98,13 +98,17 @@ const options = {
  */
 await build({
   ...options,
-  entryPoints: { worker: join(root, 'src/script/isolated/worker.ts') },
+  entryPoints: {
+    worker: join(root, 'src/script/isolated/worker.ts'),
+    apart: join(root, 'src/apart-worker.ts'),
+  },
   outdir: join(out, 'bin/worker'),
   outExtension: { '.js': '.mjs' },
   // packages that are CommonJS inside call require for node's own modules
   banner: { js: 'const require=process.getBuiltinModule;' },
 })
 writeFileSync(join(out, 'bin/lua-worker.js'), "import('./worker/worker.mjs')\n")
+writeFileSync(join(out, 'bin/apart.js'), "import('./worker/apart.mjs')\n")
 const command = { ...options, define: clock.define, entryPoints: { baton: join(root, 'src/main.ts') } }
 const layered = await layeredChunks(command, { folder: join(root, 'src'), layers })
 const chunked = { ...command, plugins: [...command.plugins, layered] }

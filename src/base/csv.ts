@@ -62,7 +62,8 @@ function withOneEscape(data: string | Uint8Array, { delimiter, quote, escape, tr
   const text = typeof data === 'string' ? data : Buffer.from(data).toString('utf8')
   const [d, q, e] = [delimiter, quote, escape].map(literalPattern)
   const pair = `${e}[^]|${q}${q}`
-  const opened = `(?:^\\uFEFF?|[${d}\\r\\n])${trim ? '\\s*' : ''}${q}`
+  // white space that may begin a cell itself is not skipped: what is behind it begins at the last of it
+  const opened = `(?:^\\uFEFF?|[${d}\\r\\n])${trim ? `(?:(?![${d}\\r\\n])\\s)*` : ''}${q}`
   const cell = new RegExp(`(${opened})((?:[^${q}${e}]|${pair})*)`, 'gu')
   const inner = new RegExp(pair, 'gu')
   const escaped = (found: string): string => (found === quote + quote ? escape + quote : found)

@@ -16,13 +16,16 @@ export interface GlobPattern {
 }
 
 const mostAlternatives = 1024
+/** Twice the longest path of Linux. */
+const mostCharacters = 8192
 
 /**
  * Parses a glob: `*`, `?`, `[a-z]`, `[!a-z]` within one name, `**` across names, `{a,b}`, `\` to escape a character, a
  * leading `!` to exclude (docs/aipack.md "Globs"). Parentheses are ordinary characters.
- * @throws BatonError USAGE for an unclosed `[` or `{`, or more than 1024 brace alternatives
+ * @throws BatonError USAGE for an unclosed `[` or `{`, more than 1024 brace alternatives or 8192 characters
  */
 export function parseGlob(text: string): GlobPattern {
+  refuseLong(text)
   const negated = text.startsWith('!')
   const alternatives = expandBraces(text.slice(negated ? 1 : 0), text).map((alternative) =>
     pathSteps(alternative).map((step) => parseSegment(step, text)),
@@ -36,6 +39,7 @@ export function parseGlob(text: string): GlobPattern {
  * @throws BatonError USAGE as `parseGlob`
  */
 export function crossingPatterns(glob: string): readonly RegExp[] {
+  refuseLong(glob)
   // `**/` may stand for no folder at all
   const written = glob.replaceAll(/(^|[/{,])(?:\*\*\/)+/g, '$1{,*/}')
   return expandBraces(written, glob).map((alternative) => namePattern(nameParts(alternative, glob).parts))
@@ -103,6 +107,12 @@ function unclosed(glob: string, bracket: '[' | '{'): BatonError {
 export function pathSteps(path: string): string[] {
   const steps = path.split('/').filter((step) => step !== '' && step !== '.')
   return path.startsWith('/') ? ['', ...steps] : steps
+}
+
+function refuseLong(glob: string): void {
+  if (glob.length <= mostCharacters) return
+  const message = `the glob "${glob.slice(0, 40)}…" has more than ${mostCharacters} characters`
+  throw new BatonError('USAGE', message, { hint: 'Write it as several globs.' })
 }
 
 function expandBraces(text: string, glob: string): string[] {

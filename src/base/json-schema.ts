@@ -1,7 +1,9 @@
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
+import { ApartLimit, runApart } from './apart.ts'
 import type { DataPath } from './data-text.ts'
 import { messageOf } from './error.ts'
 import { isObject, type JsonObject } from './json.ts'
+import { patternMemoryMb, patternMs, repeats } from './pattern.ts'
 import { schemaProblems, type SchemaFinding, type SchemaProblem, valuePath } from './schema-problem.ts'
 
 /** A JSON Schema ready to validate values. */
@@ -59,6 +61,42 @@ function problemsOf(value: unknown, check: ValidateFunction, schema: JsonObject)
   }
   const findings = (check.errors ?? []).map((error) => findingOf(error, schema))
   return schemaProblems(findings, value)
+}
+
+/**
+ * The same as `validate`, where patterns of the schema could take for ever: in a thread, for five seconds at most. Rejects
+ * with the signal's reason.
+ */
+export async function checkBySchema(
+  { schema, validate }: CompiledSchema,
+  value: unknown,
+  signal: AbortSignal,
+): Promise<readonly SchemaProblem[]> {
+  if (!hasPatterns(schema)) return validate(value)
+  try {
+    const limits = { timeMs: patternMs, memoryMb: patternMemoryMb, signal }
+    return (await runApart({ name: 'schema.validate', args: [schema, value] }, limits)) as readonly SchemaProblem[]
+  } catch (error) {
+    if (!(error instanceof ApartLimit)) throw error
+    return [{ path: '$', message: `cannot be checked: with the patterns of the schema ${error.message}` }]
+  }
+}
+
+/** In the thread, where the schema is compiled again. */
+export async function validateBySchema(schema: JsonObject, value: unknown): Promise<readonly SchemaProblem[]> {
+  const result = await compileSchema(schema)
+  if (result.kind === 'invalid') throw new Error(result.message)
+  return result.compiled.validate(value)
+}
+
+/** Whether a pattern of the schema repeats anything: all others look at each place of a text once. */
+function hasPatterns(schema: JsonObject): boolean {
+  for (const [path, value] of entriesBelow(schema, [])) {
+    const [key, above] = [path.at(-1), path.at(-2)]
+    if (key === 'pattern' && typeof value === 'string' && repeats(value)) return true
+    if (above === 'patternProperties' && typeof key === 'string' && repeats(key)) return true
+  }
+  return false
 }
 
 type Dialect = '2020-12' | 'draft-07'

@@ -86,7 +86,7 @@ async function useAgentAnswer(
   const { dry } = context.scope
   if (dry === 'req' || dry === 'res') return plain
   if (output !== undefined) {
-    const read = readStructured(text, output)
+    const read = await readStructured(text, output, context.services.signal)
     if (read.kind === 'wrong') throw unusableAnswer(misfitOf(read.problems, `agent "${name}" answered`))
     return { ...plain, text: read.text, value: read.value }
   }

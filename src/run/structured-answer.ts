@@ -1,6 +1,7 @@
 import { BatonError, messageOf } from '../base/error.ts'
 import { indentJson, jsonStringEnd, parseJsonc } from '../base/json-text.ts'
 import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
+import { checkBySchema } from '../base/json-schema.ts'
 import type { SchemaProblem } from '../base/schema-problem.ts'
 import type { ModelResult } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
@@ -24,7 +25,7 @@ export async function repairAnswer(
 ): Promise<TaskAnswer> {
   let result = first
   for (let repairs = 0; ; repairs += 1) {
-    const read = readStructured(result.text, output)
+    const read = await readStructured(result.text, output, context.services.signal)
     if (read.kind === 'ok') {
       const spent = conversation.spent()
       const { text, value } = read
@@ -66,7 +67,11 @@ export type StructuredAnswer =
  * Reads the answer of a model that must be JSON fitting the schema. Text or a fence around it does no harm. Of several
  * values the one that fits counts, when there is only one; the longest part is what was meant where none does.
  */
-export function readStructured(answer: string, { validate }: Pick<OutputSchema, 'validate'>): StructuredAnswer {
+export async function readStructured(
+  answer: string,
+  output: OutputSchema,
+  signal: AbortSignal,
+): Promise<StructuredAnswer> {
   const parts = findJson(answer)
   const longest = parts.toSorted((left, right) => right.text.length - left.text.length)[0]
   if (longest === undefined) return wrong('holds no JSON')
@@ -74,10 +79,12 @@ export function readStructured(answer: string, { validate }: Pick<OutputSchema, 
 
   const fitting = new Map<string, JsonPart & { readonly kind: 'json' }>()
   for (const part of parts) {
-    if (part.kind === 'json' && validate(part.value).length === 0) fitting.set(canonicalJson(part.value), part)
+    if (part.kind !== 'json') continue
+    const problems = await checkBySchema(output, part.value, signal)
+    if (problems.length === 0) fitting.set(canonicalJson(part.value), part)
   }
   const [first, second] = fitting.values()
-  if (first === undefined) return { kind: 'wrong', problems: validate(longest.value) }
+  if (first === undefined) return { kind: 'wrong', problems: await checkBySchema(output, longest.value, signal) }
   if (second !== undefined) return wrong(`holds ${fitting.size} different JSON values, and only one may be there`)
   return { kind: 'ok', value: first.value, text: indentJson(first.text) }
 }
@@ -86,12 +93,12 @@ export function readStructured(answer: string, { validate }: Pick<OutputSchema, 
  * The value of a text that nobody can be asked to correct. `who` begins the message: `agent "x" answered`.
  * @throws BatonError AGENT_FAILED with the first problem
  */
-export function fitting(
+export async function fitting(
   answer: string,
   output: OutputSchema,
-  who: string,
-): { readonly text: string; readonly value: Json } {
-  const read = readStructured(answer, output)
+  { who, signal }: { readonly who: string; readonly signal: AbortSignal },
+): Promise<{ readonly text: string; readonly value: Json }> {
+  const read = await readStructured(answer, output, signal)
   if (read.kind === 'ok') return { text: read.text, value: read.value }
   throw misfitOf(read.problems, who)
 }

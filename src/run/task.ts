@@ -84,7 +84,11 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
       const step = { ...call, stage: 'post_task', state, content: answer.text, extra } as const
       const after = await runChain(step, round.services, context)
       const content = after.content ?? answer.text
-      return { ...done, ...reread(content, answer, round.target), agentResult: after.agentResult ?? null }
+      return {
+        ...done,
+        ...(await reread(content, answer, round.target, context)),
+        agentResult: after.agentResult ?? null,
+      }
     },
   )
 }
@@ -99,13 +103,15 @@ function tellLeftOut({ fileChanges }: TaskAnswer, { base_dir, changes }: Setting
 }
 
 /** What `post_task` agents made of the answer; with `[output]` it must still fit. */
-function reread(
+async function reread(
   content: string,
   answer: TaskAnswer,
   { output }: PromptTarget,
-): { readonly content: string; readonly value?: Json } {
+  { services }: RunContext,
+): Promise<{ readonly content: string; readonly value?: Json }> {
   if (output === undefined || content === answer.text) return { content }
-  const { text, value } = fitting(content, output, 'the post_task agents made of the answer')
+  const who = 'the post_task agents made of the answer'
+  const { text, value } = await fitting(content, output, { who, signal: services.signal })
   return { content: text, value }
 }
 

@@ -2,7 +2,7 @@ import { stopsRun } from '../base/error.ts'
 import { finishInTurns, finishSteps } from '../base/concurrency.ts'
 import { callPlace } from '../event/place.ts'
 import { attempt, attemptAsync, passOn, type Attempt } from '../journal/attempt.ts'
-import type { HostFunction, LuaChunk, LuaValue } from './engine.ts'
+import { type HostFunction, type LuaChunk, LuaError, type LuaValue } from './engine.ts'
 import { ActCall, HostCall } from './host/call.ts'
 import type { HostModule, ModuleFunction, Section } from './host/module.ts'
 import { argumentsToJson, readingCall } from './values.ts'
@@ -43,8 +43,8 @@ export function createBindings(modules: readonly HostModule[]): HostBindings {
 /** The functions of one section. */
 export interface BoundFunctions {
   readonly functions: HostFunction[]
-  /** Throws the error of a call that stops the run, if there was one: a script may have caught it. */
-  readonly refuseStopped: () => void
+  /** The error of a call that stops the section or the run, if there was one: a script may have caught it. */
+  readonly stopped: () => { readonly error: unknown } | undefined
 }
 
 /**
@@ -61,12 +61,13 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
   }
 
   function failed(error: unknown): never {
-    if (stopsRun(error)) stopped ??= { error }
+    // a limit that a host function has met cannot be caught either
+    if (stopsRun(error) || (error instanceof LuaError && error.limit !== undefined)) stopped ??= { error }
     throw error
   }
 
   return {
-    refuseStopped,
+    stopped: () => stopped,
     functions: functions.map(({ path, tables, call }) => ({
       path,
       tables,
@@ -86,7 +87,10 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
 function recorded(name: string, definition: ModuleFunction): UnboundFunction['call'] {
   switch (definition.effect) {
     case 'pure':
-      return (args, { section }) => definition.call(new HostCall(name, args, section))
+      return (args, { section }) =>
+        definition.isSlow?.(args) === true
+          ? import('./host/apart.ts').then(({ callApart }) => callApart(name, args, section))
+          : definition.call(new HostCall(name, args, section))
     case 'observe':
       return (args, { section, number }) => {
         const { effects, signal } = section.context.services

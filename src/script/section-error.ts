@@ -8,7 +8,8 @@ import { untoldText } from './told-error.ts'
 import { luaToJson } from './values.ts'
 
 /** The error of a section as a BatonError with its place; errors that are one already, and no error of Lua, stay. */
-export function scriptError(error: unknown, { chunk, fileText }: SectionSource, section: Section): unknown {
+export function scriptError(thrown: unknown, { chunk, fileText }: SectionSource, section: Section): unknown {
+  const error = withLimitOfCause(thrown)
   if (!(error instanceof LuaError)) {
     if (isBatonError(error)) return error
     return new BatonError('SCRIPT_FAILED', messageOf(error), {
@@ -40,6 +41,13 @@ export function scriptError(error: unknown, { chunk, fileText }: SectionSource, 
     cause,
     hint,
   })
+}
+
+/** A limit that a host function has met is one of the script, at the line of the call. */
+function withLimitOfCause(error: unknown): unknown {
+  if (!(error instanceof LuaError && error.cause instanceof LuaError && error.cause.limit !== undefined)) return error
+  const { chunk, line, traceback, cause } = error
+  return new LuaError(cause.message, { chunk, line, traceback, limit: cause.limit })
 }
 
 /** A module may have been called in a `return`, of which Lua keeps no line: then the agent's file is named. */

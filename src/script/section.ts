@@ -33,7 +33,8 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
   const { context } = section
   const work = async (): Promise<Json | undefined> => {
     const loaded = createLoadedModules()
-    const { functions, refuseStopped } = bindFunctions(host.bindings, { ...section, loaded })
+    const computing = { limits: host.limits, usedMs: 0 }
+    const { functions, stopped } = bindFunctions(host.bindings, { ...section, loaded, computing })
     const state = host.engine.createState({
       functions,
       modules: host.bindings.chunks,
@@ -42,18 +43,25 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
     })
     try {
       const [value] = await state.run(source.chunk, source.variables, context.services.signal)
-      refuseStopped()
+      const stop = stopped()
+      if (stop !== undefined) throw stop.error
       return returnedJson(value, source.chunk, { file: section.agentFile, text: source.fileText })
     } catch (error) {
       context.services.signal.throwIfAborted()
-      if (!(error instanceof LuaError && stopsRun(error.cause))) refuseStopped()
-      throw scriptError(error, source, { ...section, loaded })
+      const stop = stopped()
+      const thrown = stop === undefined || isOf(error, stop.error) ? error : stop.error
+      throw stopsRun(thrown) ? thrown : scriptError(thrown, source, { ...section, loaded })
     } finally {
       state.close()
     }
   }
   const inputs = givenWithoutLimits({ code: source.chunk.text, ...source.variables })
   return context.services.effects.boundary(context.scope.at, work, { inputs })
+}
+
+/** An error of Lua at the line of the call that was stopped. */
+function isOf(error: unknown, stop: unknown): boolean {
+  return error instanceof LuaError && error.cause === stop
 }
 
 /** `math.random` differs from run to run, but a resumed section sees the numbers it saw before. */

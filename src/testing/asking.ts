@@ -50,6 +50,7 @@ export function createAsking(
   return {
     spent: () => spent,
     ask: {
+      signal: options.signal ?? new AbortController().signal,
       schema: (name) => schemaIn(resolve(dirname(tested.file.file), name)),
       lua: (expression) => runExpression(expression, tested, options),
       async judge(criteria) {

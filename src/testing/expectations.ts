@@ -1,7 +1,9 @@
+import { ApartLimit } from '../base/apart.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { isBatonError } from '../base/error.ts'
 import { equalJson, type Json, type JsonObject } from '../base/json.ts'
-import { compileSchema } from '../base/json-schema.ts'
+import { checkBySchema, compileSchema } from '../base/json-schema.ts'
+import { matchesPattern } from '../base/pattern.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
 import type { Expectation } from '../config/schema.ts'
 
@@ -24,6 +26,8 @@ export interface Observed {
 }
 
 export interface Asking {
+  /** Ends what takes long. */
+  readonly signal: AbortSignal
   /** A JSON Schema that is named by its file. */
   readonly schema: (file: string) => JsonObject
   /** The value of a Lua expression. */
@@ -76,11 +80,8 @@ function unmetIn(
       return missingPieces(expectation[key], answer).map((piece) =>
         plain(`the answer does not contain ${JSON.stringify(piece)}; it is ${shown(answer)}`),
       )
-    case 'answer_matches': {
-      const pattern = expectation[key] ?? ''
-      if (new RegExp(pattern, 'u').test(answer)) return []
-      return [plain(`the answer does not match /${pattern}/u; it is ${shown(answer)}`)]
-    }
+    case 'answer_matches':
+      return unmatched(expectation[key] ?? '', observed)
     case 'file_contains':
       return Object.entries(expectation[key] ?? {}).flatMap(([path, pieces]) => missingIn(path, pieces, observed))
     case 'file_equals':
@@ -152,13 +153,22 @@ function valueAt(value: Json, path: string): Json | undefined {
   return found
 }
 
-async function misfits(schema: JsonObject, { output, answer }: Observed): Promise<readonly Unmet[]> {
+async function unmatched(pattern: string, { answer, ask }: Observed): Promise<readonly Unmet[]> {
+  try {
+    if (await matchesPattern(pattern, answer, ask.signal)) return []
+    return [plain(`the answer does not match /${pattern}/u; it is ${shown(answer)}`)]
+  } catch (error) {
+    if (!(error instanceof ApartLimit)) throw error
+    return [plain(`the answer cannot be compared with /${pattern}/u: ${error.message}`)]
+  }
+}
+
+async function misfits(schema: JsonObject, { output, answer, ask }: Observed): Promise<readonly Unmet[]> {
   if (output === undefined) return [plain(noJson(answer))]
   const result = await compileSchema(schema)
   if (result.kind === 'invalid') return [plain(`the schema is not valid: ${result.message}`)]
-  return result.compiled
-    .validate(output)
-    .map(({ path, message }) => plain(`the output does not fit: ${path} ${message}`))
+  const problems = await checkBySchema(result.compiled, output, ask.signal)
+  return problems.map(({ path, message }) => plain(`the output does not fit: ${path} ${message}`))
 }
 
 function otherFiles(expected: readonly string[], changed: readonly string[]): readonly Unmet[] {

@@ -609,15 +609,30 @@ function describeLimits(load: Load): void {
     })
   })
 
-  it('does not count the time a host function takes', async () => {
-    const slow = hostFunction('slow', async () => new Promise((resolve) => setTimeout(() => resolve([1]), 500)))
+  it('does not count the time a host function waits', async () => {
+    const slow = hostFunction('slow', async () => new Promise((resolve) => setTimeout(() => resolve([1]), 900)))
+    const text = 'slow() for i = 1, 1000 do end return "done"'
+    expect(await runLua(await load(), text, { functions: [slow], limits: { timeMs: 800 } })).toEqual(['done'])
+  })
+
+  it('counts the time a host function works, and lets the event loop turn after a long one', async () => {
     const busy = hostFunction('busy', () => {
-      const end = performance.now() + 500
+      const end = performance.now() + 100
       while (performance.now() < end);
       return []
     })
-    const text = 'slow() busy() for i = 1, 1000 do end return "done"'
-    expect(await runLua(await load(), text, { functions: [slow, busy], limits: { timeMs: 400 } })).toEqual(['done'])
+    const ended = { limits: { timeMs: 400 }, functions: [busy] }
+    const text = 'while true do pcall(busy) end'
+    expect(await failLua(await load(), text, ended)).toMatchObject({ limit: 'time' })
+    const inCallback =
+      'table.concat(setmetatable({}, { __len = function() return 9 end, __index = function() busy() end }))'
+    expect(await failLua(await load(), `while true do pcall(function() ${inCallback} end) end`, ended)).toMatchObject({
+      limit: 'time',
+    })
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('it turned')), 150)
+    const endless = { limits: { timeMs: 60_000 }, functions: [busy], signal: controller.signal }
+    await expect(runLua(await load(), text, endless)).rejects.toThrow('it turned')
   })
 
   it('calls no host function after a limit', async () => {

@@ -42,7 +42,7 @@ const person = {
 } as const
 
 async function read(answer: string, schema: JsonObject = person): Promise<StructuredAnswer> {
-  return readStructured(answer, await load(schema))
+  return readStructured(answer, await load(schema), new AbortController().signal)
 }
 
 async function problems(answer: string, schema?: JsonObject): Promise<readonly string[]> {

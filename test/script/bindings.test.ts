@@ -56,7 +56,11 @@ function boundSection(options: HostSectionOptions = {}): ReturnType<typeof hostS
   readonly callPath: (path: string, ...args: readonly LuaValue[]) => unknown
 } {
   const host = hostSection('/work', options)
-  const { functions, refuseStopped } = bindFunctions(createBindings(failing), host.section)
+  const { functions, stopped } = bindFunctions(createBindings(failing), host.section)
+  const refuseStopped = (): void => {
+    const stop = stopped()
+    if (stop !== undefined) throw stop.error
+  }
   return {
     ...host,
     refuseStopped,

@@ -12,6 +12,7 @@ const observed: Observed = {
   file: (path) => files[path],
   changed: () => ['a.txt', 'b.txt'],
   ask: {
+    signal: new AbortController().signal,
     schema: () => ({ type: 'array' }),
     lua: async (expression) => expression === 'exit == 0',
     judge: async (criteria) => criteria.map((one) => ({ is_met: one !== 'is rude', reason: 'it greets' })),

@@ -1,5 +1,5 @@
 import { pruneToDeclarations } from '../../base/rust.ts'
-import { type HostModule, pure } from './module.ts'
+import { type HostModule, pure, slow } from './module.ts'
 
 /** `aip.code`. */
 export const codeModule: HostModule = {
@@ -36,6 +36,6 @@ export const rustModule: HostModule = {
      * Rust source with `// ...` in the place of each function's body, and of all that is in a module marked
      * `#[cfg(test)]`. Everything else stays as it is, comments too; what is behind a brace that is never closed stays whole.
      */
-    prune_to_declarations: pure((call) => pruneToDeclarations(call.text(0, 'the code'))),
+    prune_to_declarations: slow((call) => pruneToDeclarations(call.text(0, 'the code'))),
   },
 }

@@ -3,7 +3,7 @@ import type { LuaValue } from '../engine.ts'
 import { isTable, type LuaTable, luaTypeName } from './arguments.ts'
 import type { HostCall, Options } from './call.ts'
 import { jsonText } from './json-text.ts'
-import { type HostModule, pure } from './module.ts'
+import { type HostModule, slow } from './module.ts'
 
 /** `aip.csv`. Its code is loaded at the first call. */
 export const csvModule: HostModule = {
@@ -14,7 +14,7 @@ export const csvModule: HostModule = {
      * list when there is none. Takes `delimiter`, `quote`, `escape` and `trim_fields`. A quote that is not closed is an
      * error.
      */
-    parse_row: pure(async (call) => {
+    parse_row: slow(async (call) => {
       const line = call.text(0, 'the row')
       const reading = rowReading(call.options(1))
       const read = await loadRowReader(call)
@@ -26,7 +26,7 @@ export const csvModule: HostModule = {
      * leaves out lines that begin so; rows without any text are left out unless `skip_empty_lines = false`. Cells are
      * strings, and rows may have different lengths. A quote that is not closed is an error that names the line.
      */
-    parse: pure(async (call) => {
+    parse: slow(async (call) => {
       const content = call.text(0, 'the content')
       const how = csvContentOptions(call, 1)
       const read = await loadRowReader(call)
@@ -37,7 +37,7 @@ export const csvModule: HostModule = {
      * end. nil ends the list, `null` is an empty cell, tables become JSON. Takes `delimiter`, `quote` and `escape`.
      * Functions are an error.
      */
-    values_to_row: pure(
+    values_to_row: slow(
       async (call) => {
         const cells = rowCells(call.args[0], 'the values', call)
         const dialect = csvDialect(call.options(1))
@@ -48,7 +48,7 @@ export const csvModule: HostModule = {
     /**
      * `aip.csv.value_lists_to_rows(lists, options?) → list` The same for each list of a list. An error names the row.
      */
-    value_lists_to_rows: pure(
+    value_lists_to_rows: slow(
       async (call) => {
         const rows = tableCells(call.args[0], call)
         const dialect = csvDialect(call.options(1))

@@ -7,7 +7,7 @@ import type { LuaValue } from '../engine.ts'
 import { argumentError, isTable, type LuaTable, luaTypeName } from './arguments.ts'
 import type { HostCall } from './call.ts'
 import { withoutTopNull } from './json.ts'
-import { type HostModule, pure } from './module.ts'
+import { type HostModule, slow } from './module.ts'
 
 /** `aip.toml`. Dates are read as text. Its code is loaded at the first call, as that of `aip.yaml`. */
 export const tomlModule: HostModule = {
@@ -16,12 +16,12 @@ export const tomlModule: HostModule = {
     /**
      * `aip.toml.parse(text) → table` Reads TOML; dates are text. What cannot be read is an error that names the line.
      */
-    parse: pure((call) => readToml({ text: call.text(0, 'the text'), what: 'the text', name: `${call.name} failed` })),
+    parse: slow((call) => readToml({ text: call.text(0, 'the text'), what: 'the text', name: `${call.name} failed` })),
     /**
      * `aip.toml.stringify(table) → string`
      * A table as TOML, keys sorted. Lists at the top, null and NaN are errors, because TOML cannot say them.
      */
-    stringify: pure(writeToml, { tables: 'data' }),
+    stringify: slow(writeToml, { tables: 'data' }),
   },
 }
 
@@ -33,19 +33,19 @@ export const yamlModule: HostModule = {
      * `aip.yaml.parse(text?) → list?` Reads YAML as the list of its documents, also when there is one. nil for nil;
      * what cannot be read is an error that names the line.
      */
-    parse: pure(async (call) => {
+    parse: slow(async (call) => {
       const text = call.optionalTextOrNumber(0, 'the text')
       return text === undefined ? undefined : readYaml({ text, what: 'the text', name: `${call.name} failed` })
     }),
     /**
      * `aip.yaml.stringify(value) → string` The value as one YAML document, keys sorted. Functions and NaN are errors.
      */
-    stringify: pure((call) => writeYaml([call.args[0]], call), { tables: 'data' }),
+    stringify: slow((call) => writeYaml([call.args[0]], call), { tables: 'data' }),
     /**
      * `aip.yaml.stringify_multi_docs(documents) → string`
      * The values of a list as YAML documents, with `---` between them.
      */
-    stringify_multi_docs: pure((call) => writeYaml(call.list(0, 'the documents'), call), { tables: 'data' }),
+    stringify_multi_docs: slow((call) => writeYaml(call.list(0, 'the documents'), call), { tables: 'data' }),
   },
 }
 

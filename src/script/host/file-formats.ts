@@ -4,10 +4,9 @@ import { readBytes, readText } from '../../tool/workspace-reads.ts'
 import { attemptAsync, passOn } from '../../journal/attempt.ts'
 import type { LuaValue } from '../engine.ts'
 import { isTable } from './arguments.ts'
+import { converted } from './apart.ts'
 import { type ActCall, type HostCall, Options } from './call.ts'
-import { readToml, readYaml, type TextSource } from './data.ts'
 import { infoOf } from './file-info.ts'
-import { markdownText, slimText } from './html.ts'
 import { parseJsonLines } from './json.ts'
 import { jsonText } from './json-text.ts'
 import { acting, type ModuleFunction, readingFile } from './module.ts'
@@ -19,12 +18,12 @@ export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
    * `aip.file.load_toml(path) → table`
    * Reads a TOML file; dates are text. What cannot be read is an error that names file and line.
    */
-  load_toml: loadingData(readToml),
+  load_toml: loadingData('toml'),
   /**
    * `aip.file.load_yaml(path) → list` Reads a YAML file as the list of its documents, also when there is one. What
    * cannot be read is an error that names file and line.
    */
-  load_yaml: loadingData(readYaml),
+  load_yaml: loadingData('yaml'),
   /**
    * `aip.file.load_ndjson(path) → list` Reads a file with one JSON value on each line; blank lines are skipped. JSON is
    * strict here, and an error names the line.
@@ -46,7 +45,7 @@ export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
    * `aip.file.load_html_as_slim(path) → string`
    * Reads an HTML file and leaves out what is not seen, as `aip.html.slim` does.
    */
-  load_html_as_slim: acting(async (call) => slimText(observedText(call))),
+  load_html_as_slim: acting((call) => converted('slim', [observedText(call)], call.section)),
   /**
    * `aip.file.load_html_as_md(path, {slim?}?) → string`
    * Reads an HTML file as Markdown. It is slimmed first, unless `slim` (or `trim`) is false.
@@ -54,21 +53,22 @@ export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
   load_html_as_md: acting(async (call) => {
     const options = call.options(1)
     const isSlim = options.flag(options.get('trim') === undefined ? 'slim' : 'trim', 'on')
-    return markdownOf(observedText(call), { isSlim })
+    return markdownOf(call, { isSlim })
   }),
   /**
    * `aip.file.save_html_to_slim(path, dest?) → FileInfo` Saves an HTML file without what is not seen, as
    * `<stem>-slim.html` beside it. `dest` is another path, or a table with `base_dir`, `file_name` and `suffix`.
    */
-  save_html_to_slim: converting({ extension: 'html', suffix: '-slim' }, (read) => slimText(observedText(read))),
+  save_html_to_slim: converting({ extension: 'html', suffix: '-slim' }, (read) =>
+    converted('slim', [observedText(read)], read.section),
+  ),
   /**
    * `aip.file.save_html_to_md(path, dest?) → FileInfo` Saves an HTML file as Markdown, as `<stem>.md` beside it. `dest`
    * is another path, or a table with `base_dir`, `file_name`, `suffix` and `slim`.
    */
-  save_html_to_md: converting({ extension: 'md', suffix: '' }, (read, options) => {
-    const html = observedText(read)
-    return markdownOf(html, { isSlim: options.flag('slim', 'on') })
-  }),
+  save_html_to_md: converting({ extension: 'md', suffix: '' }, (read, options) =>
+    markdownOf(read, { isSlim: options.flag('slim', 'on') }),
+  ),
   /**
    * `aip.file.load_docx_as_md(path) → string`
    * The text of a Word document as Markdown: headings (one level lower, the title is the first), lists, tables, links and
@@ -82,8 +82,11 @@ export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
   save_docx_to_md: converting({ extension: 'md', suffix: '' }, docxMarkdown),
 }
 
-function loadingData(read: (source: TextSource) => Promise<LuaValue>): ModuleFunction {
-  return acting(async (call) => read({ text: observedText(call), what: call.path(0), name: call.name }))
+function loadingData(kind: 'toml' | 'yaml'): ModuleFunction {
+  return acting((call): Promise<LuaValue> => {
+    const source = { text: observedText(call), what: call.path(0), name: call.name }
+    return converted(kind, [source], call.section)
+  })
 }
 
 function appendingJson(valuesOf: (call: HostCall) => readonly LuaValue[]): ModuleFunction {
@@ -103,8 +106,8 @@ function observedText(call: ActCall): string {
   return call.observeFile(() => readText(call.file(0), call.context))
 }
 
-async function markdownOf(html: string, { isSlim }: { readonly isSlim: boolean }): Promise<string> {
-  return markdownText(isSlim ? await slimText(html) : html)
+function markdownOf(call: ActCall, { isSlim }: { readonly isSlim: boolean }): Promise<string> {
+  return converted(isSlim ? 'markdownOfSlim' : 'markdown', [observedText(call)], call.section)
 }
 
 /** What is observed is the Markdown: the document need not be there for a replay. */
@@ -112,8 +115,7 @@ async function docxMarkdown(call: ActCall): Promise<string> {
   const path = call.file(0)
   const read = await attemptAsync(async () => {
     const bytes = readBytes(path, call.context)
-    const { htmlFromDocx } = await import('../../base/docx.ts')
-    return markdownText(await htmlFromDocx(bytes, call.shown(path)), 'document')
+    return converted('markdownOfDocx', [bytes, call.shown(path)], call.section)
   })
   return call.observeFile(() => passOn(read))
 }

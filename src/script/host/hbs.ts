@@ -2,7 +2,8 @@ import { BatonError, messageOf, type SourcePlace } from '../../base/error.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaToJson } from '../values.ts'
 import type { HostCall } from './call.ts'
-import { type HostModule, pure } from './module.ts'
+import { isLarge } from './large.ts'
+import { type HostModule, slow } from './module.ts'
 
 /** `aip.hbs`. Its code is loaded at the first call. */
 export const hbsModule: HostModule = {
@@ -13,8 +14,14 @@ export const hbsModule: HostModule = {
      * Fills in a Handlebars template as prompts are filled in: nothing is escaped, and what is missing is empty. A template
      * that cannot be read, and data that is no JSON (functions, NaN), are errors.
      */
-    render: pure(render),
+    render: slow(render, { isSlow }),
   },
+}
+
+/** Loops in loops multiply, however short they are. */
+function isSlow(args: readonly LuaValue[]): boolean {
+  const [template] = args
+  return isLarge(args, 4096) || (typeof template === 'string' && template.split(/\{\{\{?~?[#^]/).length > 3)
 }
 
 async function render(call: HostCall): Promise<LuaValue> {

@@ -1,7 +1,8 @@
 import type { HtmlOrigin } from '../../base/markdown-from-html.ts'
 import type { LuaValue } from '../engine.ts'
 import type { HostCall } from './call.ts'
-import { type HostModule, pure } from './module.ts'
+import { isLarge } from './large.ts'
+import { type HostModule, slow } from './module.ts'
 import { trimEnd, trimStart } from './text-lines.ts'
 
 /** `aip.html`. Its code is loaded at the first call. */
@@ -13,23 +14,30 @@ export const htmlModule: HostModule = {
      * HTML without what is not seen, such as scripts, styles and comments, indented by two blanks. `class`, `id`,
      * `title`, `aria-label` and `href` are kept, and what is no page becomes its `<body>`.
      */
-    slim: pure((call) => slimText(call.text(0, 'the HTML'))),
+    slim: slow((call) => slimText(call.text(0, 'the HTML')), { isSlow }),
     /** `aip.html.prune_to_content(html) → string` Another name of `aip.html.slim`. */
-    prune_to_content: pure((call) => slimText(call.text(0, 'the HTML'))),
+    prune_to_content: slow((call) => slimText(call.text(0, 'the HTML')), { isSlow }),
     /**
      * `aip.html.to_md(html) → string`
      * HTML as Markdown; `""` gives `""`. The title of a page is the first heading, the others are one level deeper.
      */
-    to_md: pure((call) => markdownText(call.text(0, 'the HTML'))),
+    to_md: slow((call) => markdownText(call.text(0, 'the HTML')), { isSlow }),
     /**
      * `aip.html.select(html, selectors?) → {tag, attrs?, text?, inner_html?}[]`
      * The elements that match one of the CSS selectors (a string or a list), in the order of the page, in which `html`,
      * `head`, `body` and `tbody` are also where they are not written. `text` and `inner_html` are trimmed, and nil when
      * they are empty. nil as selectors gives an empty list; a selector that cannot be read is an error.
      */
-    select: pure(select),
+    select: slow(select, { isSlow }),
   },
 }
+
+/** What the standard prescribes for elements that are closed in a wrong order takes the third power of their number. */
+function isSlow(args: readonly LuaValue[]): boolean {
+  return isLarge(args, mostHtml)
+}
+
+export const mostHtml = 2048
 
 /** HTML without what is not seen. */
 export async function slimText(html: string): Promise<string> {

@@ -4,7 +4,7 @@ import { type ExactJson, type ExactTable, JsonSyntaxError, parseStrictJson } fro
 import { isTable, type LuaTable, luaTypeName } from './arguments.ts'
 import { type HostCall, Options } from './call.ts'
 import { extractBlocks, extractMetaBlocks, extractReferences, type MetaBlock, outerBlockContent } from './markdown.ts'
-import { type HostModule, pure, several } from './module.ts'
+import { type HostModule, several, slow } from './module.ts'
 
 /** `aip.md`. */
 export const mdModule: HostModule = {
@@ -15,7 +15,7 @@ export const mdModule: HostModule = {
      * those of one language. Instead of `lang` a table `{lang?, extrude = "content"}` may stand: the second value is
      * then the text without these blocks. A fence that is not closed is no block.
      */
-    extract_blocks: pure((call) => {
+    extract_blocks: slow((call) => {
       const [, given] = call.args
       if (call.has(1) && typeof given !== 'string' && !isTable(given)) {
         throw call.error(`the options must be a language or a table, but were ${luaTypeName(given)}`)
@@ -31,7 +31,7 @@ export const mdModule: HostModule = {
      * `#!meta` or `//!meta`; later ones win, of several YAML documents too, and what is no table adds nothing. The second
      * value is the text without them. nil gives nil twice; a block that cannot be read is an error that names the line.
      */
-    extract_meta: pure(async (call) => {
+    extract_meta: slow(async (call) => {
       const content = call.optionalText(0)
       if (content === undefined) return several(undefined, undefined)
       const { blocks, rest } = extractMetaBlocks(content)
@@ -44,14 +44,14 @@ export const mdModule: HostModule = {
      * Links and images as `{target, text?, inline, kind}`; `kind` is `Anchor`, `File` or `Url`, and `inline` is true
      * for images. What stands in fences and inline code is not one. nil gives an empty list.
      */
-    extract_refs: pure((call) =>
+    extract_refs: slow((call) =>
       extractReferences(call.optionalText(0) ?? '').map((reference) => ({ _type: 'MdRef', ...reference })),
     ),
     /**
      * `aip.md.outer_block_content_or_raw(text) → string`
      * What stands between the first and the last fence of a text that begins with a fence; every other text as it is.
      */
-    outer_block_content_or_raw: pure((call) => outerBlockContent(call.text(0))),
+    outer_block_content_or_raw: slow((call) => outerBlockContent(call.text(0))),
   },
 }
 

@@ -4,7 +4,9 @@ import type { RunContext } from '../../event/context.ts'
 import type { Place } from '../../event/place.ts'
 import type { LuaChunk, LuaValue, TableReading } from '../engine.ts'
 import type { LoadedModules, ModuleReader } from '../module-reader.ts'
+import type { Computing } from './apart.ts'
 import type { ActCall, HostCall } from './call.ts'
+import { isLarge } from './large.ts'
 
 /** Which part of an agent a section is; `chunk` is a whole `.lua` file. Data, Output and chunks run once per task. */
 export type SectionStage = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'
@@ -25,6 +27,8 @@ export interface Section {
   readonly findModule: ModuleReader
   /** The Lua modules this section has loaded; set by whoever runs it. */
   readonly loaded?: LoadedModules
+  /** What host functions may compute for it; set by whoever runs it. */
+  readonly computing?: Computing
 }
 
 export interface AgentCallArguments {
@@ -44,6 +48,11 @@ export type ModuleFunction =
   | {
       readonly effect: 'pure'
       readonly tables?: TableReading
+      /**
+       * Whether it may take long for such arguments: then it is called in a thread, where it can be stopped, and knows
+       * nothing but them.
+       */
+      readonly isSlow?: IsSlow
       /** Waits only for code that is loaded at its first use. */
       readonly call: (call: HostCall) => Values | Promise<Values>
     }
@@ -87,6 +96,16 @@ type Result = LuaValue | Several
 
 interface Reading {
   readonly tables?: TableReading
+}
+
+type IsSlow = (args: Values) => boolean
+
+/** A `pure` function that may take long for some texts, whoever has written them: when they are large, or as `isSlow` says. */
+export function slow(
+  work: (call: HostCall) => Result | Promise<Result>,
+  { isSlow = isLarge, ...reading }: Reading & { readonly isSlow?: IsSlow } = {},
+): ModuleFunction {
+  return { ...reading, effect: 'pure', isSlow, call: (call) => allValues(work(call)) }
 }
 
 /** A `pure` function. */

@@ -7,7 +7,8 @@ import { keyedTable, luaTypeName, textList } from './arguments.ts'
 import { type HostCall, Options } from './call.ts'
 import { fileInfo } from './file-info.ts'
 import { pathExists } from './file-reads.ts'
-import { type HostModule, type ModuleFunction, observing, pure, several } from './module.ts'
+import { isLarge } from './large.ts'
+import { type HostModule, type ModuleFunction, observing, pure, several, slow } from './module.ts'
 import { expandTilde, joinPath, pathDifference, pathParts, resolvedText, tidyPath } from './resolve-path.ts'
 
 /** `aip.path`: paths as text, and three questions to the disk. */
@@ -63,19 +64,27 @@ export const pathModule: HostModule = {
      * `aip.path.matches_glob(path?, globs) → boolean?` Whether one of the globs (a string or a list) matches the path;
      * `*` does not cross `/`, and `!` in front is a character like any other. nil for nil, false for an empty list.
      */
-    matches_glob: pure((call) => {
-      const given = call.optionalText(0)
-      if (given === undefined) return undefined
-      const globs = call.textList(1, 'the globs').map((glob) => glob.replace(/^!/, '\\!'))
-      return compileGlobs(globs).matches(given)
-    }),
+    matches_glob: slow(
+      (call) => {
+        const given = call.optionalText(0)
+        if (given === undefined) return undefined
+        const globs = call.textList(1, 'the globs').map((glob) => glob.replace(/^!/, '\\!'))
+        return compileGlobs(globs).matches(given)
+      },
+      { isSlow },
+    ),
     /**
      * `aip.path.sort_by_globs(files, globs, options?) → list` Orders paths, or tables with a `path`, by the glob they
      * match, then by path; here `*` crosses `/`. `options` is true when a later glob that matches too wins, `"start"` or `"end"` for where
      * files without a match go, or a table `{end_weighted?, no_match_position?}`.
      */
-    sort_by_globs: pure(sortByGlobs),
+    sort_by_globs: slow(sortByGlobs, { isSlow }),
   },
+}
+
+/** Each path is compared with each glob. */
+function isSlow(args: readonly LuaValue[]): boolean {
+  return isLarge(args, 8192)
 }
 
 /** What an agent may not read, because its pack does not name it, is neither a file nor a folder for it. */

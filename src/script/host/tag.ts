@@ -1,6 +1,6 @@
 import type { LuaValue } from '../engine.ts'
 import type { HostCall } from './call.ts'
-import { type HostModule, type ModuleFunction, pure, several } from './module.ts'
+import { type HostModule, type ModuleFunction, several, slow } from './module.ts'
 
 /** `aip.tag`. The second value comes only with `extrude = "content"`. */
 export const tagModule: HostModule = {
@@ -31,7 +31,7 @@ export const tagModule: HostModule = {
 }
 
 function extracting(shape: (elements: readonly TagElement[]) => LuaValue): ModuleFunction {
-  return pure((call) => {
+  return slow((call) => {
     const wantsRest = call.options(2).extrude()
     const { elements, rest } = findTagElements(call.text(0, 'the text'), tagNames(call))
     return wantsRest ? several(shape(elements), rest) : shape(elements)

@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../../base/error.ts'
 import { type HostFunction, LuaError, type LuaValue } from '../engine.ts'
 import type { Thread } from './api.ts'
-import { type LuaCore, startClock, stopClock } from './core.ts'
-import { answerPaused } from './limits.ts'
+import type { LuaCore } from './core.ts'
+import { answerPaused, checkTime } from './limits.ts'
 import { pushValue, readSource, readValue } from './values.ts'
 
 type Failed = { readonly kind: 'failed'; readonly error: unknown }
@@ -21,6 +22,9 @@ export interface HostError {
   readonly text: string
   readonly error: unknown
 }
+
+/** The event loop gets a turn when the script comes back from a host function after so long. */
+const longTurnMs = 50
 
 /** Errors kept to find the cause of an uncaught one; scripts have handled older ones by then. */
 const keptErrors = 32
@@ -47,6 +51,8 @@ function callHost(core: LuaCore, thread: Thread, definition: HostFunction): numb
       return called.count
     case 'failed':
       return raise(core, thread, called.error)
+    case 'limited':
+      return core.runtime.raiseLimit(core, thread)
     case 'waits':
       return wait(core, thread, createWait(definition.path, called.result))
   }
@@ -55,19 +61,26 @@ function callHost(core: LuaCore, thread: Thread, definition: HostFunction): numb
 type Called =
   | { readonly kind: 'pushed'; readonly count: number }
   | { readonly kind: 'waits'; readonly result: Promise<readonly LuaValue[]> }
+  | { readonly kind: 'limited' }
   | Failed
 
+/**
+ * What a host function does at once is time of the script, as Lua code is. A long one gives the event loop a turn before the
+ * script goes on: few instructions may follow, and the hook would come late.
+ */
 function callAndPush(core: LuaCore, thread: Thread, definition: HostFunction): Called {
-  stopClock(core.meter)
   try {
     const result = definition.call(readArguments(core, thread, definition))
     if (result instanceof Promise) return { kind: 'waits', result }
-    return { kind: 'pushed', count: pushResults(core, thread, result) }
+    if (!core.canPause || performance.now() - core.meter.resumedAt < longTurnMs) {
+      return { kind: 'pushed', count: pushResults(core, thread, result) }
+    }
+    checkTime(core, thread)
+    if (core.api.lua_isyieldable(thread)) return { kind: 'waits', result: nextTurn(result) }
+    return core.limit === undefined ? { kind: 'pushed', count: pushResults(core, thread, result) } : { kind: 'limited' }
   } catch (error) {
     if (core.api.isJump(thread, error)) throw error
     return { kind: 'failed', error }
-  } finally {
-    startClock(core.meter)
   }
 }
 

@@ -84,6 +84,8 @@ export interface LuaCore {
   /** How many times Lua code of this state is entered at this moment; more than one when a host function runs a chunk. */
   depth: number
   status: 'open' | 'closing' | 'closed'
+  /** Whether the event loop can get a turn: not while the state is made. */
+  canPause: boolean
 }
 
 /** Registry keys of values that the engine needs again. */

@@ -48,7 +48,16 @@ function exceededLimit(
   const { meter, options, runtime } = core
   if (runtime.isMemoryUsedUp(core, { isTurnOver })) return 'memory'
   if (meter.thousands > options.limits.instructions) return 'instructions'
-  return meter.usedMs + now - meter.startedAt > options.limits.timeMs ? 'time' : undefined
+  return usedMs(core, now) > options.limits.timeMs ? 'time' : undefined
+}
+
+/** Notes that the time is up when it is: after a host function, whose few instructions the hook does not count. */
+export function checkTime(core: LuaCore, thread: Thread): void {
+  if (usedMs(core, performance.now()) > core.options.limits.timeMs) reachLimit(core, thread, 'time')
+}
+
+function usedMs({ meter }: LuaCore, now: number): number {
+  return meter.usedMs + now - meter.startedAt
 }
 
 /** `paused(thread)` of the prelude. Raises the limit when a thread at a limit cannot yield to the driver. */

@@ -20,6 +20,7 @@ export async function runChunk(core: LuaCore, chunk: LuaChunk, options: RunOptio
   const { signal } = options
   signal.throwIfAborted()
   assertUsable(core)
+  core.canPause = true
   // Before the try: what fails in takeTurns is caught in a later turn with all of the stack, what fails here is not.
   const turns = createTurns(core, signal)
   try {

@@ -111,6 +111,7 @@ function openCore(runtime: Runtime, options: LuaStateOptions): LuaCore {
     limitPlace: undefined,
     depth: 0,
     status: 'open',
+    canPause: false,
   }
   core.references.tostring = runPrelude(core)
   installFunctions(core)

@@ -1,0 +1,39 @@
+// The thread of base/apart.ts. It is an entry of its own: nothing imports it.
+import { parentPort } from 'node:worker_threads'
+import type { ApartTask, FromApart } from './base/apart.ts'
+import { isBatonError, messageOf } from './base/error.ts'
+
+type Work = (...args: never[]) => unknown
+
+/** Tasks by name. Loading is not part of the time a task takes. */
+const tasks: Readonly<Record<string, () => Promise<Work>>> = {
+  'host.call': async () => (await import('./script/host/apart.ts')).callPure,
+  'host.convert': async () => (await import('./script/host/apart.ts')).convert,
+  'schema.validate': async () => (await import('./base/json-schema.ts')).validateBySchema,
+  'pattern.test': async () => (await import('./base/pattern.ts')).testPattern,
+}
+
+const parent = parentPort
+if (parent === null) throw new Error('this file is started as a worker thread')
+const post = (message: FromApart): void => parent.postMessage(message)
+
+parent.on('message', (task: ApartTask) => void perform(task))
+
+async function perform({ name, args }: ApartTask): Promise<void> {
+  try {
+    const load = tasks[name]
+    if (load === undefined) throw new Error(`there is no task ${name}`)
+    const work = await load()
+    post({ kind: 'begun' })
+    post({ kind: 'done', value: await work(...(args as never[])) })
+  } catch (error) {
+    post(failureOf(error))
+  }
+}
+
+function failureOf(error: unknown): FromApart {
+  const message = messageOf(error)
+  if (!isBatonError(error)) return { kind: 'failed', message }
+  const { code, hint, place, trail, diff } = error
+  return { kind: 'failed', message, code, details: { hint, place, trail, diff } }
+}

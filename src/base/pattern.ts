@@ -1,0 +1,26 @@
+import { runApart } from './apart.ts'
+
+/** How long a pattern of somebody may search one text. */
+export const patternMs = 5_000
+export const patternMemoryMb = 256
+
+/**
+ * Whether a JavaScript pattern (with the flag `u`) matches somewhere in a text. One that repeats anything can take for ever,
+ * so it is tried in a thread, for five seconds at most.
+ * @throws ApartLimit, or the signal's reason
+ */
+export async function matchesPattern(pattern: string, text: string, signal: AbortSignal): Promise<boolean> {
+  if (!repeats(pattern)) return testPattern(pattern, text)
+  const limits = { timeMs: patternMs, memoryMb: patternMemoryMb, signal }
+  return (await runApart({ name: 'pattern.test', args: [pattern, text] }, limits)) as boolean
+}
+
+/** Without repetition a pattern looks at each place once. */
+export function repeats(pattern: string): boolean {
+  return /[*+{]/.test(pattern)
+}
+
+/** In the thread. */
+export function testPattern(pattern: string, text: string): boolean {
+  return new RegExp(pattern, 'u').test(text)
+}

@@ -1,0 +1,88 @@
+import { ApartLimit, runApart } from '../../base/apart.ts'
+import { LuaError, type LuaLimits, type LuaValue, limitMessage } from '../engine.ts'
+import { HostCall } from './call.ts'
+import { readToml, readYaml, type TextSource } from './data.ts'
+import { markdownText, mostHtml, slimText } from './html.ts'
+import { isLarge } from './large.ts'
+import type { Section } from './module.ts'
+
+/** What host functions have computed in threads for a section, and may. */
+export interface Computing {
+  readonly limits: LuaLimits
+  /** Milliseconds so far. */
+  usedMs: number
+}
+
+/**
+ * Calls a `pure` function in a thread. Its time counts as that of the script.
+ * @throws its own error, or LuaError for a limit of the script
+ */
+export function callApart(name: string, args: readonly LuaValue[], section: Section): Promise<readonly LuaValue[]> {
+  return inThread('host.call', [name, args], section) as Promise<readonly LuaValue[]>
+}
+
+/** In the thread: pure functions know nothing of the section that calls. */
+export async function callPure(name: string, args: readonly LuaValue[]): Promise<readonly LuaValue[]> {
+  const { hostModules } = await import('./index.ts')
+  for (const { name: prefix, functions } of hostModules) {
+    if (!name.startsWith(`${prefix}.`)) continue
+    const definition = functions[name.slice(prefix.length + 1)]
+    if (definition?.effect === 'pure') return definition.call(new HostCall(name, args, {} as Section))
+  }
+  throw new Error(`there is no pure function ${name}`)
+}
+
+/** What functions make of files they have read, which can take as long as the functions for texts. */
+const conversions = {
+  slim: slimText,
+  markdown: markdownText,
+  markdownOfSlim: async (html: string) => markdownText(await slimText(html)),
+  markdownOfDocx: async (bytes: Uint8Array, name: string) => {
+    const { htmlFromDocx } = await import('../../base/docx.ts')
+    return markdownText(await htmlFromDocx(bytes, name), 'document')
+  },
+  yaml: (source: TextSource) => readYaml(source),
+  toml: (source: TextSource) => readToml(source),
+} as const
+
+type Conversions = typeof conversions
+type Conversion = keyof Conversions
+
+/** In the thread. */
+export function convert(kind: Conversion, ...args: readonly unknown[]): unknown {
+  return (conversions[kind] as (...given: readonly unknown[]) => unknown)(...args)
+}
+
+/** Converts what was read, in a thread when it is large. */
+export async function converted<K extends Conversion>(
+  kind: K,
+  args: Parameters<Conversions[K]>,
+  section: Section,
+): Promise<Awaited<ReturnType<Conversions[K]>>> {
+  const most = kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
+  const result = isLarge(args, most) ? inThread('host.convert', [kind, ...args], section) : convert(kind, ...args)
+  return (await result) as Awaited<ReturnType<Conversions[K]>>
+}
+
+/** Limits where nobody has set them: those of a run without settings. */
+const usual: LuaLimits = { timeMs: 60_000, instructions: 1e12, memoryBytes: 256 * 2 ** 20 }
+
+async function inThread(name: string, args: readonly unknown[], { computing, context }: Section): Promise<unknown> {
+  const limits = computing?.limits ?? usual
+  const began = performance.now()
+  try {
+    return await runApart(
+      { name, args },
+      {
+        timeMs: Math.max(1, Math.ceil(limits.timeMs - (computing?.usedMs ?? 0))),
+        memoryMb: Math.ceil(limits.memoryBytes / 2 ** 20),
+        signal: context.services.signal,
+      },
+    )
+  } catch (error) {
+    if (!(error instanceof ApartLimit)) throw error
+    throw new LuaError(limitMessage(error.limit, limits), { limit: error.limit })
+  } finally {
+    if (computing !== undefined) computing.usedMs += performance.now() - began
+  }
+}

@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest'
+import { attack } from './attempts.ts'
+import { createWorld, expectHeld, type Files } from './harness.ts'
+
+/** Calls of host functions that would take minutes or for ever: each reads nothing but what the script gives. */
+const calls: Readonly<Record<string, string>> = {
+  'HTML whose elements are closed in a wrong order': 'aip.html.to_md(("<b k=1><p>"):rep(100000))',
+  'HTML to slim': 'aip.html.slim(("<b k=1><p>"):rep(100000))',
+  'selectors of selectors': 'aip.html.select(("<b k=1><p>"):rep(3000), ":has(:has(:has(:has(p))))")',
+  'loops in loops of a short template':
+    'aip.hbs.render(("{{#each ../a}}"):rep(30) .. ("{{/each}}"):rep(30), { a = { 1, 2, 3, 4 } })',
+  'blocks in blocks of a template': 'aip.hbs.render(("{{#a}}"):rep(80000) .. ("{{/a}}"):rep(80000), { a = true })',
+  'rows of CSV': 'aip.csv.value_lists_to_rows({ aip.csv.parse_row(("a,"):rep(2000000)) })',
+}
+
+attack('a host function that takes long ends at the limit of the script', { core: calls }, async (call) => {
+  const both = ['true', 'false'].map(async (isolated) => {
+    const world = createWorld({ work: { 'a.lua': `while true do pcall(function() ${call} end) end\n` } })
+    const end = await world.run(['a.lua', '-c', 'lua.timeout=1s', '-c', `lua.isolated=${isolated}`])
+    expectHeld(world, end, [4])
+    expect(end.stderr).toContain('error: the script ran longer than 1000 ms')
+  })
+  await Promise.all(both)
+})
+
+const waits: Readonly<Record<string, Files>> = {
+  'a host function at work': { 'a.lua': `return ${calls['HTML to slim'] ?? ''}\n` },
+  'an isolated script in a long match': { 'a.lua': 'return ("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40))\n' },
+  'a loop of short host functions': { 'a.lua': 'while true do aip.html.to_md(("<b><p>"):rep(300)) end\n' },
+  'a loop that prints': { 'a.lua': 'while true do print("x") end\n' },
+  'a loop that makes ids': { 'a.lua': 'while true do aip.uuid.new() end\n' },
+  'a loop that saves': { 'a.lua': 'while true do aip.file.save("out.txt", "x") end\n' },
+  'a file as HTML': {
+    'a.lua': 'return aip.file.load_html_as_md("page.html")\n',
+    'page.html': '<b k=1><p>'.repeat(100_000),
+  },
+}
+
+attack('Ctrl-C stops a script that is busy with', { core: waits }, async (work) => {
+  const world = createWorld({ work })
+  const end = await world.run(['a.lua', '-c', 'lua.timeout=10m', '-c', 'lua.isolated=true'], {
+    interruptAfterMs: 2000,
+  })
+  expectHeld(world, end)
+  // a loop without end may meet another limit first
+  expect([4, 130]).toContain(end.code)
+})
+
+const pattern = '^(a+)+$'
+const text = `${'a'.repeat(60)}b`
+
+it('a pattern of [output] that takes for ever makes an answer that does not fit', async () => {
+  const schema = JSON.stringify({ type: 'object', properties: { a: { type: 'string', pattern } } })
+  const world = createWorld({
+    work: {
+      'schema.json': schema,
+      'answer.lua': `return '{"a": "${text}"}'\n`,
+      'run.md': `+++\nagent = "./answer.lua"\n[output]\nschema = "schema.json"\n+++\nSay.\n`,
+    },
+  })
+  const end = await world.run(['run.md'])
+  expectHeld(world, end, [1])
+  expect(end.stderr).toContain('cannot be checked: with the patterns of the schema it took longer than 5000 ms')
+})
+
+it('a pattern of a test that takes for ever fails the test', async () => {
+  const tests = `[[test]]\nname = "slow"\nexpect = [{ answer_matches = "${pattern}" }]\n`
+  const world = createWorld({
+    work: { 'answer.lua': `return "${text}"\n`, 'ask.md': `+++\nagent = "./answer.lua"\n${tests}+++\nSay.\n` },
+  })
+  const end = await world.run(['test', 'ask.md'])
+  expectHeld(world, end, [100])
+  expect(end.stdout + end.stderr).toContain('it took longer than 5000 ms')
+})
