@@ -236,14 +236,19 @@ function danglingTarget(path: string): string | undefined {
 
 /** True when `path` is `folder` or below it. Does not resolve links. */
 export function isInside(folder: string, path: string): boolean {
+  return stepsBelow(folder, path) !== undefined
+}
+
+/** The path from the folder; empty for the folder itself, undefined for what is not below it. */
+function stepsBelow(folder: string, path: string): string | undefined {
   const steps = relative(folder, path)
-  return steps === '' || (!isAbsolute(steps) && steps !== '..' && !steps.startsWith(`..${sep}`))
+  return isAbsolute(steps) || steps === '..' || steps.startsWith(`..${sep}`) ? undefined : steps
 }
 
 /** A path for people: relative to `folder` when below it, otherwise absolute. */
 export function displayPath(folder: string, path: string): string {
-  if (!isInside(folder, path)) return path
-  return relative(folder, path) || '.'
+  const steps = stepsBelow(folder, path)
+  return steps === undefined ? path : steps || '.'
 }
 
 /**

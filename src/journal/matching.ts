@@ -163,9 +163,23 @@ export function boundaryKey(
   mask: SecretMask,
 ): Readonly<Record<string, string>> {
   const present = Object.entries(inputs).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(
-    present.map(([name, value]) => [name, canonicalHash(encodeValue(value, mask.mask)).slice(0, 16)]),
-  )
+  return Object.fromEntries(present.map(([name, value]) => [name, inputHash(value, mask)]))
+}
+
+/** The hashes of frozen values, which many boundaries have in common. */
+const hashes = new WeakMap<SecretMask, WeakMap<object, string>>()
+
+function inputHash(value: unknown, mask: SecretMask): string {
+  if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) return hashed(value, mask)
+  const known = hashes.get(mask) ?? new WeakMap<object, string>()
+  hashes.set(mask, known)
+  const hash = known.get(value) ?? hashed(value, mask)
+  known.set(value, hash)
+  return hash
+}
+
+function hashed(value: unknown, mask: SecretMask): string {
+  return canonicalHash(encodeValue(value, mask.mask)).slice(0, 16)
 }
 
 /** Whether a boundary was begun with these inputs. */

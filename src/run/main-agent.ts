@@ -67,7 +67,7 @@ export async function askMain(question: Question, context: RunContext): Promise<
 
 /** The messages of the request, and what they show. The files are not kept besides: they may be large. */
 async function promptOf(question: Question, context: RunContext): Promise<Prompt> {
-  const { shown, ...material } = await readFiles(question, below(context, part('ask')))
+  const { shown, ...material } = await readFiles(question, context)
   const messages = buildMessages({
     ...material,
     structure: question.files.structure,
@@ -80,8 +80,15 @@ async function promptOf(question: Question, context: RunContext): Promise<Prompt
   return { messages, shown }
 }
 
+/** Whether the file changes of an answer are looked for. */
+function appliesChanges({ settings, output }: Pick<Question, 'settings' | 'output'>, context: RunContext): boolean {
+  const { dry } = context.scope
+  return (dry === undefined || dry === 'changes') && output === undefined && writesFiles(settings, context)
+}
+
 interface Prompt {
   readonly messages: readonly Message[]
+  /** What file changes are compared with; empty where none are applied. */
   readonly shown: ReadonlyMap<string, string>
 }
 
@@ -94,9 +101,11 @@ async function useAnswer(
   { settings, output, shown, conversation }: Use,
   context: RunContext,
 ): Promise<TaskAnswer> {
-  if (context.scope.dry === undefined || context.scope.dry === 'changes') {
-    if (output !== undefined) return repairAnswer(result, { output, conversation }, context)
-    if (writesFiles(settings, context)) return applyAnswer(result, { settings, shown, conversation }, context)
+  const { dry } = context.scope
+  const isUsed = dry === undefined || dry === 'changes'
+  if (isUsed && output !== undefined) return repairAnswer(result, { output, conversation }, context)
+  if (appliesChanges({ settings, output }, context)) {
+    return applyAnswer(result, { settings, shown, conversation }, context)
   }
   const spent = conversation.spent()
   return { text: result.text, response: responseOf(result, spent), fileChanges: [], spent }
@@ -115,8 +124,8 @@ function rulesOf({ settings, output }: Question, context: RunContext): readonly 
 
 /** A file that is worked on is not shown a second time as context. */
 async function readFiles(
-  { plan, settings, files, stdin }: Question,
-  at: RunContext,
+  { plan, settings, files, stdin, output }: Question,
+  context: RunContext,
 ): Promise<Material & Pick<Prompt, 'shown'>> {
   const worked = new Set(plan.working.map(({ path }) => path))
   const contextRefs = files.context.filter(({ path }) => !worked.has(path))
@@ -124,12 +133,14 @@ async function readFiles(
   checkSize([...files.knowledge, ...contextRefs, ...plan.working, ...piped], settings)
   const allowance = allowanceOf(settings)
   for (const { path, size } of piped) allowance.take(path, size)
+  const at = below(context, part('ask'))
   const shown = new Map<string, string>()
+  const mayChange = appliesChanges({ settings, output }, context)
 
   async function show(kind: keyof Material, refs: readonly FileRef[]): Promise<string> {
     const showing = showFiles(kind, refs)
     const steps = readSteps(pathsOf(refs), { settings, context: below(at, part(kind)), allowance }, (file) => {
-      shown.set(...shownFile(file, settings))
+      if (mayChange) shown.set(...shownFile(file, settings))
       showing.add(file)
     })
     await finishInTurns(steps, at.services.signal)

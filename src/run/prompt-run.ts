@@ -82,7 +82,8 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
   const held = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
   const deliver = createInOrder((outcome: TaskOutcome) => run.onOutcome(outcome, plans.length), { held })
   try {
-    const tasks = { round, settings, deliver, onFailure: run.onFailure, queue: createLocalQueue() }
+    const shared = sharedInputs(round, settings)
+    const tasks = { round, shared, settings, deliver, onFailure: run.onFailure, queue: createLocalQueue() }
     const { outcomes, suspension } = await runTasks(plans, tasks, context)
     if (suspension !== undefined) {
       deliver.release()
@@ -153,6 +154,7 @@ function createFileCache(own: Settings, file: string, context: RunContext): Roun
 
 interface Tasks {
   readonly round: Round
+  readonly shared: SharedInputs
   readonly settings: Settings
   readonly deliver: InOrder<TaskOutcome>
   readonly onFailure: PromptRun['onFailure']
@@ -198,7 +200,7 @@ async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunCo
 /** @throws what ends the run: a suspension, and the failure of a task where the file does not allow it */
 async function runOne(
   plan: TaskPlan,
-  { round, settings, deliver, onFailure }: Tasks,
+  { round, shared, settings, deliver, onFailure }: Tasks,
   at: RunContext,
 ): Promise<TaskOutcome> {
   const { index, label, count } = plan
@@ -217,7 +219,7 @@ async function runOne(
         return failedTask(plan, caught)
       }
     },
-    inputs: taskInputs(plan, round, settings),
+    inputs: taskInputs(plan, shared),
     isFinal: ({ status }) => status !== 'failed',
     failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
   }
@@ -231,21 +233,30 @@ async function runOne(
   return outcome
 }
 
-/**
- * What decides the work of a task: limits do not, nor sizes of files, which only count for a limit. `position` is not part of what a task is: a later run may have more of them.
- */
-function taskInputs(
-  { index, count, label, input, working }: TaskPlan,
-  { target, state, given, redoCount }: Round,
-  settings: Settings,
-) {
-  const deciding = withoutLimits(settings as unknown as JsonObject)
-  const params = withoutLimits(state.params)
-  const { prompts } = state
+type SharedInputs = ReturnType<typeof sharedInputs>
+
+/** What decides the work of all tasks of a round: limits do not. Frozen values are hashed once for all of them. */
+function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
   const { spec, vars, stdin } = target
+  return {
+    params: Object.freeze(withoutLimits(state.params)),
+    prompts: state.prompts,
+    settings: Object.freeze(withoutLimits(settings as unknown as JsonObject)),
+    agents: Object.freeze([...spec.agents]),
+    given,
+    vars,
+    stdin,
+    redoCount,
+  }
+}
+
+/**
+ * What decides the work of a task: sizes of files do not, which only count for a limit. `position` is not part of what a
+ * task is: a later run may have more of them.
+ */
+function taskInputs({ index, count, label, input, working }: TaskPlan, shared: SharedInputs) {
   const plan = { label, input, working: working.map(({ path }) => path) }
-  const position = { index, count }
-  return { plan, position, params, prompts, settings: deciding, agents: spec.agents, given, vars, stdin, redoCount }
+  return { plan, position: { index, count }, ...shared }
 }
 
 function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {
