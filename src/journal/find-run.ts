@@ -2,6 +2,7 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { writeFileAtomic } from '../base/files.ts'
+import { editDistance } from '../base/suggest.ts'
 
 const idPattern = /^\d{8}-\d{6}-(?:[0-9a-f]{6}|[0-9a-f]{9})$/
 
@@ -47,6 +48,17 @@ export function runIds(folder: string): readonly string[] {
   }
 }
 
+/** Ids of runs that a mistyped id, or beginning of one, may mean; the nearest first. */
+export function nearRuns(folder: string, asked: string): readonly string[] {
+  const most = Math.min(4, Math.floor(asked.length / 2))
+  return runIds(folder)
+    .map((id) => ({ id, edits: editDistance(asked, id.slice(0, Math.max(asked.length, 8)), most) }))
+    .filter(({ edits }) => edits <= most)
+    .toSorted((one, other) => one.edits - other.edits)
+    .slice(0, 3)
+    .map(({ id }) => id)
+}
+
 /**
  * The folder of the run that an id, the beginning of one, or `last` for the newest means.
  * @throws BatonError USAGE when it means none or several
@@ -58,7 +70,9 @@ export function findRun(folder: string, asked: string): string {
   if (id !== undefined && others.length === 0) return join(folder, id)
   if (id === undefined) {
     if (all.length > 0) {
-      throw new BatonError('USAGE', `there is no run ${asked} of this workspace`, { hint: 'See baton runs.' })
+      const near = nearRuns(folder, asked).join(', ')
+      const hint = near === '' ? 'See baton runs.' : `Nearest: ${near}. See baton runs.`
+      throw new BatonError('USAGE', `there is no run ${asked} of this workspace`, { hint })
     }
     throw new BatonError('USAGE', 'there is no run of this workspace yet', { hint: 'baton run FILE makes one.' })
   }

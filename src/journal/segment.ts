@@ -61,9 +61,10 @@ function writeHeader(descriptor: number, { header, sync }: ClaimOptions, files: 
   if (sync === 'durable') files.syncDataNow(descriptor)
 }
 
-/** Gives back an epoch that this process has won and recorded nothing in. @throws errors of the file system */
+/** Gives back an epoch that this process has won and recorded nothing in: the first one has no file then. @throws errors of the file system */
 export function withdrawEpoch(folder: string, epoch: number, files: FilePort = nodeFiles): void {
-  files.remove(segmentFile(folder, epoch))
+  const file = segmentFile(folder, epoch)
+  if (files.size(file) !== undefined) files.remove(file)
 }
 
 function tryLink(files: FilePort, from: string, to: string): 'won' | 'lost' | 'unsupported' {

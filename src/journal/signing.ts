@@ -8,6 +8,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -33,11 +34,29 @@ export function signingKeyFile(around: { readonly env: Environment; readonly hom
 export function openSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
   const file = signingKeyFile(around)
   try {
+    secureFolder(dirname(file))
     return readKey(file) ?? makeKey(file)
   } catch (error) {
     if (error instanceof BatonError) throw error
     throw keyError(file, messageOf(error), error)
   }
+}
+
+/** The same where nothing is to be made: without a key one that has signed nothing. */
+export function presentSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
+  return readKey(signingKeyFile(around)) ?? randomBytes(keyBytes)
+}
+
+/** Closes a state folder of one's own to everybody else, whatever it was made with. */
+function secureFolder(folder: string): void {
+  const status = statSync(folder, { throwIfNoEntry: false })
+  if (status === undefined || process.getuid === undefined) return
+  if (status.uid !== process.getuid()) {
+    throw new BatonError('JOURNAL_FAILED', `the state folder ${folder} belongs to another user`, {
+      hint: 'Set BATON_HOME or XDG_STATE_HOME to a folder of your own.',
+    })
+  }
+  if ((status.mode & 0o077) !== 0) chmodSync(folder, 0o700)
 }
 
 function readKey(file: string): SigningKey | undefined {

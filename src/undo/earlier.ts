@@ -52,7 +52,7 @@ export async function settleUndos(
   }
 }
 
-/** What undoings have left at each path. */
+/** What undoings have left at each path, or were about to leave there. */
 export async function leftBy(
   undos: readonly EarlierUndo[],
   mask: SecretMask,
@@ -62,7 +62,9 @@ export async function leftBy(
   for (const { folder } of undos) {
     const { changes } = await openChanges(folder, mask, key)
     for (const { path, stretches } of changes) {
-      left.set(path, [...(left.get(path) ?? []), ...stretches.flatMap((stretch) => stretch.left)])
+      // what stood there before a change whose end is unknown is not what it has made
+      const made = stretches.flatMap((stretch) => stretch.left.slice(-1))
+      left.set(path, [...(left.get(path) ?? []), ...made])
     }
   }
   return (path) => left.get(path) ?? []

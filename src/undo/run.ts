@@ -37,6 +37,8 @@ export interface UndoOptions {
   readonly signal: AbortSignal
   /** Absolute paths of files and folders; none: all that the run has changed. */
   readonly files: readonly string[]
+  /** What to say of one that the run did not change; undefined: just that. */
+  readonly noFile?: (file: string) => BatonError | undefined
   readonly merges: boolean
   /** Says what would be done, and does nothing. */
   readonly dry: boolean
@@ -81,6 +83,8 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   })
   const unknown = files.find((file) => !plans.some(({ target }) => isInside(file, target)))
   if (unknown !== undefined) {
+    const error = options.noFile?.(unknown)
+    if (error !== undefined) throw error
     throw new BatonError('USAGE', `run ${run} did not change ${displayPath(workspace, unknown)}`, {
       hint: `baton runs show ${run} --diff shows what it changed.`,
     })

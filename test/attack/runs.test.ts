@@ -1,7 +1,7 @@
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type World } from './harness.ts'
 
@@ -89,4 +89,34 @@ attack('a run of one’s own whose record was changed is not carried out', { cor
   }
   expect(readFileSync(join(world.work, 'out.txt'), 'utf8')).toBe('written')
   expect(readFileSync(join(world.work, 'baton.toml'), 'utf8')).toBe(settings)
+})
+
+describe('the key of an installation', () => {
+  const mode = (path: string): number => statSync(path).mode & 0o777
+
+  it('is made once by several first runs at the same time, for its user alone, and closes the state folder', async () => {
+    const world = createWorld({ work: { 'write.lua': work['write.lua'] } })
+    mkdirSync(join(world.state, 'state'), { recursive: true, mode: 0o755 })
+    const ends = await Promise.all([1, 2, 3, 4].map(() => world.run(['write.lua', '--json'])))
+    const ids = ends.map(({ stdout }) => /"run_id":"([^"]+)"/.exec(stdout)?.[1] ?? '')
+    expect(new Set(ids).size).toBe(4)
+    expect([mode(join(world.state, 'state')), mode(join(world.state, 'state/run-key'))]).toEqual([0o700, 0o600])
+    writeFileSync(join(world.work, 'need.txt'), '')
+    for (const id of ids) expect(await world.run(['resume', id, '-q'])).toMatchObject({ code: 0 })
+  })
+
+  it('that is lost makes runs foreign, which is told, and one that is no key is told too', async () => {
+    const world = createWorld({ work: { 'write.lua': work['write.lua'] } })
+    const first = await world.run(['write.lua', '--json'])
+    const id = /"run_id":"([^"]+)"/.exec(first.stdout)?.[1] ?? ''
+    expect((await world.run(['runs'])).stderr).not.toContain('not recorded')
+    const key = join(world.state, 'state/run-key')
+    rmSync(key)
+    expect((await world.run(['runs'])).stderr).toContain(`not recorded by this installation, only shown: ${id}`)
+    expect(await world.run(['resume', id])).toMatchObject({ code: 6, stderr: expect.stringContaining('the key') })
+    writeFileSync(key, 'none')
+    const end = await world.run(['write.lua'])
+    expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('it does not hold a key') })
+    expect(await world.run(['resume', id])).toMatchObject({ code: 1, stderr: expect.stringContaining('run-key') })
+  })
 })

@@ -131,4 +131,16 @@ aip.file.delete("keep.txt")
     expect(look()).toEqual(made)
     expect((await run(['resume', id])).stderr).toContain('stop')
   })
+
+  it('says of a mistyped run which one may be meant', async () => {
+    const { run } = await world({ 'a.lua': 'aip.file.save("b.txt", "b")' })
+    await run(['a.lua', '-q'])
+    const id = (await run(['runs', '--ids'])).stdout.trim()
+    const mistyped = `${id.slice(0, 4)}9${id.slice(5)}`
+    for (const word of [mistyped, mistyped.slice(0, 15)]) {
+      expect(await run(['undo', word])).toMatchObject({ code: 2, stderr: expect.stringContaining(id) })
+    }
+    expect((await run(['undo', 'lsat'])).stderr).toContain('Nearest: last')
+    expect((await run(['undo', 'c.txt'])).stderr).toContain('did not change c.txt')
+  })
 })

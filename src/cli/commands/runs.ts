@@ -6,6 +6,9 @@ import { compileGlobs } from '../../base/glob.ts'
 import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
 import { findRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
+import { attempt } from '../../journal/attempt.ts'
+import { isOwnRun } from '../../journal/own-run.ts'
+import { presentSigningKey } from '../../journal/signing.ts'
 import { lastWork, removeRun } from '../../journal/prune.ts'
 import type { RunStatus, RunSummary } from '../../journal/summary.ts'
 import { runTable } from '../../render/runs.ts'
@@ -93,14 +96,23 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   const fits = fitsFlags(flags, context)
   // one more than is shown tells whether there are more
   const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits })
+  const key = attempt(() => presentSigningKey(context))
+  const isForeign = async ({ id }: RunSummary): Promise<boolean> =>
+    key.status === 'ok' && !(await isOwnRun(join(folder, id), key.value))
   if (flags.json || flags.ids) {
-    for await (const run of listed) io.out(flags.json ? jsonLine(run) : `${run.id}\n`)
+    for await (const run of listed) {
+      const more = flags.json && (await isForeign(run)) ? { foreign: true } : {}
+      io.out(flags.json ? jsonLine({ ...run, ...more }) : `${run.id}\n`)
+    }
     return 0
   }
   const runs: RunSummary[] = []
   for await (const run of listed) runs.push(run)
   if (runs.length > 0) io.out(runTable(runs.slice(0, limit), { paint, width, workspace }))
   else context.note((flags.file ?? flags.status) ? 'no matching run\n' : 'no runs of this workspace yet\n')
+  const foreign: string[] = []
+  for (const run of runs.slice(0, limit)) if (await isForeign(run)) foreign.push(run.id)
+  if (foreign.length > 0) context.note(`not recorded by this installation, only shown: ${foreign.join(', ')}\n`)
   if (runs.length > limit) context.note('there are more: -n 0 lists all\n')
   return 0
 }

@@ -1,7 +1,9 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { BatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
-import { findRun, runIds } from '../../journal/find-run.ts'
+import { editDistance } from '../../base/suggest.ts'
+import { findRun, nearRuns, runIds } from '../../journal/find-run.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { SecretMask } from '../../journal/secrets.ts'
 import { openSigningKey, type SigningKey } from '../../journal/signing.ts'
@@ -36,6 +38,7 @@ export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<
     key,
     signal: io.signal,
     files: files.map((file) => entryOf(resolve(cwd, file))),
+    noFile: (file) => mistypedRun(file, files, { cwd, folder: runs.folder }),
     merges: flags.merge,
     dry: flags.dry,
   })
@@ -53,6 +56,25 @@ function readWords(
     first === 'last' || (/^\d{2,8}(?:-[0-9a-f-]*)?$/.test(first) && runIds(folder).some((id) => id.startsWith(first)))
   if (isRun || /^\d{8}-\d{6}/.test(first)) return { run: first, files: others }
   return { files: words }
+}
+
+/** What to say of a file that no run has changed, when its name looks like the id of a run. */
+function mistypedRun(
+  file: string,
+  words: readonly string[],
+  { cwd, folder }: { readonly cwd: string; readonly folder: string },
+): BatonError | undefined {
+  const word = words.find((one) => entryOf(resolve(cwd, one)) === file)
+  if (word === undefined || existsSync(file)) return undefined
+  const near = nearRuns(folder, word)
+  const looksLikeRun = /^\d{6,8}(?:-[0-9a-f-]*)?$/.test(word)
+  const isLast = editDistance(word, 'last', 1) <= 1
+  if (near.length === 0 && !looksLikeRun && !isLast) return undefined
+  const meant = isLast ? 'last' : near.join(', ')
+  return usageError(
+    `there is no run ${word} of this workspace, and no file of that name`,
+    meant === '' ? 'See baton runs for the ids.' : `Nearest: ${meant}. See baton runs.`,
+  )
 }
 
 /** A link is meant itself, not what it leads to. */

@@ -5,7 +5,7 @@ import { finishedIn } from '../../helpers/durable/finished.ts'
 import { type JournalState, readJournal } from '../../helpers/durable/journal-state.ts'
 import { play, type Played, type PlayOptions } from '../../helpers/durable/play.ts'
 import { makeWorld } from '../../helpers/durable/scenario.ts'
-import { refusalProblems, startOver, type TrialContext } from '../../helpers/durable/trial.ts'
+import { isBegun, refusalProblems, startOver, type TrialContext } from '../../helpers/durable/trial.ts'
 import { atOnce, type Fault, type Point } from './fault.ts'
 
 /** What a process on another machine has got to when it is stopped: a part of its output. */
@@ -53,7 +53,11 @@ export async function tryLease(
     void running.then(() => resolve({ owner: running, wake: wakeUp }))
   })
   const before = await readJournal(world)
-  if (wake === undefined || before === undefined) return { at, problems: [], isHit: false }
+  if (wake === undefined || !isBegun(before)) {
+    wake?.()
+    await owner
+    return { at, problems: [], isHit: false }
+  }
   const problems: string[] = []
   try {
     const early = await play(['resume', before.run, '--json'], options)
