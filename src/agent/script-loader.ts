@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { besideUs } from '../base/beside.ts'
 import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import { createBindings } from '../script/bindings.ts'
@@ -36,7 +34,7 @@ export function createScriptLoader(lua: Settings['lua']): LoadScripts {
   }
 }
 
-/** The engine that is configured. Without WebAssembly (`node --jitless`) it is the one that needs none. */
+/** The engine that is configured; the bundled command has its wasm and worker beside it, elsewhere they are found without help. Without WebAssembly (`node --jitless`) it is the one that needs none. */
 async function loadEngine(engine: Settings['lua']['engine'], isolated: boolean): Promise<LuaEngine> {
   const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
   const wasm = defined({ wasmFile: besideUs('glue.wasm') })
@@ -46,10 +44,4 @@ async function loadEngine(engine: Settings['lua']['engine'], isolated: boolean):
   }
   if (chosen === 'fengari') return (await import('../script/fengari/engine.ts')).loadFengari()
   return (await import('../script/lua54/engine.ts')).loadLua54(wasm)
-}
-
-/** The bundled command has the engine's wasm and worker in its own folder; elsewhere they are found without help. */
-function besideUs(name: string): string | undefined {
-  const here = dirname(fileURLToPath(import.meta.url))
-  return [join(here, name), join(here, '..', name)].find((file) => existsSync(file))
 }

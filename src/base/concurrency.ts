@@ -228,3 +228,27 @@ async function inTurns<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
     }
   }
 }
+
+/** Pauses in long work that is not made of `Steps`. */
+export interface Turns {
+  /** Lets other work of the process continue when this has lasted long enough. @throws the reason of the signal */
+  readonly pass: (signal?: AbortSignal) => Promise<void> | undefined
+  /** Whether it ever did. */
+  readonly passed: () => boolean
+}
+
+export function createTurns(): Turns {
+  let end = performance.now() + turnMs
+  let passed = false
+
+  async function pause(signal: AbortSignal | undefined): Promise<void> {
+    passed = true
+    await nextTurn(undefined, signal && { signal })
+    end = performance.now() + turnMs
+  }
+
+  return {
+    pass: (signal) => (performance.now() < end ? undefined : pause(signal)),
+    passed: () => passed,
+  }
+}

@@ -1,3 +1,4 @@
+import { createPool, type Pool } from '../base/concurrency.ts'
 import { dirname, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
@@ -17,6 +18,8 @@ export interface RunSources {
   readonly make: (file: string) => void
   /** Whether the run has made this file. Absolute, links resolved. */
   readonly made: (file: string) => boolean
+  /** For sets of changes: each sees the files as the one before has left them all. */
+  readonly inTurn: Pool
   /** What an answer may not change: absolute paths of files and folders. */
   readonly executed: () => readonly string[]
 }
@@ -60,6 +63,7 @@ export function createSources(
     },
     make: (file) => void madeFiles.add(file),
     made: (file) => madeFiles.has(file),
+    inTurn: createPool(1),
     executed: () => [...executed, ...possible],
   }
 }

@@ -8,8 +8,8 @@ import { textMessage } from '../event/message.ts'
 import type { Spent } from '../event/meter.ts'
 import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
-import { readFileChanges } from '../tool/changes/answer-changes.ts'
 import type { Directive } from '../tool/changes/directive.ts'
+import { withTextThread } from '../tool/changes/text-thread.ts'
 import {
   applyTransaction,
   type PlannedChanges,
@@ -162,12 +162,14 @@ export async function applyText(
   context: RunContext,
 ): Promise<Applied> {
   const { base_dir: baseDir } = settings
-  const { directives, text } = readFileChanges(answer.text)
+  const { directives, text } = await withTextThread(context.services.signal, async ({ work }) =>
+    work('readFileChanges', answer.text),
+  )
   const { allow = [] } = settings.changes
   const protect: Protection = { paths: context.services.sources.executed(), kind: 'answer', allow, whom: 'a model' }
   const held = narrow(context, { protect })
-  const { made: isMade } = context.services.sources
-  const options = { baseDir, partial: isPartial, shown, isMade, allow }
+  const { made: isMade, inTurn } = context.services.sources
+  const options = { baseDir, partial: isPartial, shown, isMade, allow, inTurn }
   const { dry, rights } = context.scope
   const carryOut =
     dry === 'changes'

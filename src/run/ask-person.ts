@@ -37,7 +37,7 @@ export async function applyApproved(
   options: TransactionOptions,
   call: FileCall,
 ): Promise<TransactionResult | Rejected> {
-  const planned = previewTransaction(directives, options, call)
+  const planned = await previewTransaction(directives, options, call)
   if (planned.kind !== 'planned') return planned
   const approved: ShownChange[] = []
   for (const change of planned.changes) {
@@ -49,7 +49,7 @@ export async function applyApproved(
   const agreed = new Set(approved.map(({ index }) => index))
   const isDeclined = (index: number): boolean => shown.has(index) && !agreed.has(index)
   const kept = directives.filter((_, index) => !isDeclined(index))
-  const result = applyTransaction(
+  const result = await applyTransaction(
     kept,
     { ...options, approved: approved.map(({ diff }) => diff) },
     { context: call.context, at: [...call.at, part('approval')] },

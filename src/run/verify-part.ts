@@ -113,6 +113,7 @@ function lookingSources(
     change: (files) => verification.later(() => sources.change(files)),
     make: (file) => verification.later(() => sources.make(file)),
     made: sources.made,
+    inTurn: sources.inTurn,
     executed: sources.executed,
   }
 }

@@ -126,7 +126,7 @@ const kinds: readonly (readonly [string, Change])[] = [
   ['the changes of an answer', (at, call) => answer(at('.'), call())],
 ]
 
-function answer(root: string, call: ReturnType<Parameters<Change>[1]>) {
+async function answer(root: string, call: ReturnType<Parameters<Change>[1]>) {
   const { directives } = readFileChanges(
     `<FILE_CHANGES>
 <FILE_NEW file_path="src/n.ts">
@@ -144,7 +144,7 @@ more
 <FILE_DELETE file_path="run.sh" />
 </FILE_CHANGES>`,
   )
-  const result = applyTransaction(directives, { baseDir: root, partial: false, shown: undefined }, call)
+  const result = await applyTransaction(directives, { baseDir: root, partial: false, shown: undefined }, call)
   if (result.kind !== 'applied') throw new Error(JSON.stringify(result))
 }
 

@@ -41,9 +41,10 @@ async function applyFileChanges(call: ActCall) {
   const baseDir = call.resolve(call.has(1) ? call.path(1, 'the base folder') : '')
   const wantsRest = call.options(2).extrude()
   const { applyChanges, fileChangeReport } = await import('../../tool/changes/transaction.ts')
-  const { parseChanges } = await import('../../tool/changes/parse.ts')
-  const { directives, rest } = parseChanges(answer)
-  const status = statusTable(applyChanges(directives, baseDir, call).map(fileChangeReport))
+  const { withTextThread } = await import('../../tool/changes/text-thread.ts')
+  const { signal } = call.context.services
+  const { directives, rest } = await withTextThread(signal, async ({ work }) => work('parseChanges', answer))
+  const status = statusTable((await applyChanges(directives, baseDir, call)).map(fileChangeReport))
   return wantsRest ? several(status, rest) : status
 }
 

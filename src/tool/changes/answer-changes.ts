@@ -1,6 +1,6 @@
 import { AnswerLines } from './answer-lines.ts'
 import { readAside } from './asides.ts'
-import { type Directive, failDirective } from './directive.ts'
+import { type ContentDirective, type Directive, failDirective } from './directive.ts'
 import {
   attribute,
   closesNothing,
@@ -15,7 +15,7 @@ import { hasText, outerFenceContent, readFence } from './fence.ts'
 import { foreignMarkIn, mixedFault, replaceMark, searchMark } from './foreign-marks.ts'
 import { editingInstruction, searchReplaceInstruction, wholeFileInstruction } from './instruction.ts'
 import { findLookalike } from './lookalike.ts'
-import { readContainer, refuseRepeatedPatches } from './parse.ts'
+import { mostCharacters, readContainer, refuseRepeatedPatches, tooLong, withinLimits } from './parse.ts'
 import { directivesOf, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'
 import { readBlock as readSearchBlock, readSearchBlocks } from './search-blocks.ts'
 import { isDirective, type Tag, tagLikeName } from './tag.ts'
@@ -50,15 +50,16 @@ export interface AnswerChanges {
  * none becomes a directive of the kind Fail that says why.
  */
 export function readFileChanges(answer: string): AnswerChanges {
+  if (answer.length > mostCharacters) return { directives: [tooLong(answer)], text: answer }
   const pieces = withMeantChanges(withoutExamples(piecesOf(answer)))
-  const written = joinedBlocks(refuseRepeatedPatches(directivesOf(pieces)))
+  const written = joined(refuseRepeatedPatches(directivesOf(pieces)))
   const directives = mainEnd(answer) === '\n' ? written : written.map(withPlainEnds)
   // the end of a change that does not count says less than its beginning
   const hasNone = directives.every(
     (directive) => directive.kind === 'Fail' && directive.reason.endsWith(' closes nothing'),
   )
   const lookalike = hasNone ? findLookalike(pieces) : undefined
-  return { directives: lookalike === undefined ? directives : [lookalike], text: tidyRestOf(pieces) }
+  return { directives: lookalike === undefined ? withinLimits(directives) : [lookalike], text: tidyRestOf(pieces) }
 }
 
 /** An answer that has CRLF everywhere says nothing of the line breaks of a file, which keeps its own. */
@@ -66,27 +67,46 @@ function withPlainEnds(directive: Directive): Directive {
   return 'content' in directive ? { ...directive, content: directive.content.replaceAll('\r\n', '\n') } : directive
 }
 
-/** The search and replace blocks of a file in one directive, where nothing but such blocks stands between them. */
-function joinedBlocks(directives: readonly Directive[]): readonly Directive[] {
-  const joined: Directive[] = []
+/** What is done to the end or within a file piece by piece, in one directive per file, where nothing else stands between. */
+function joined(directives: readonly Directive[]): readonly Directive[] {
+  const result: Directive[] = []
   let parts = new Map<string, { readonly index: number; readonly contents: string[] }>()
   const finish = (): void => {
     for (const { index, contents } of parts.values()) {
-      const first = joined[index]
-      if (first?.kind === 'SearchReplace') joined[index] = { ...first, content: contents.join('') }
+      const first = result[index]
+      if (first?.kind === 'SearchReplace') result[index] = { ...first, content: contents.join('') }
+      if (first?.kind === 'AppendLines') result[index] = { ...first, content: joinedLines(contents) }
     }
     parts = new Map()
   }
   for (const directive of directives) {
-    const before = directive.kind === 'SearchReplace' ? parts.get(directive.filePath) : undefined
-    if (directive.kind !== 'SearchReplace') finish()
+    const before = isJoined(directive) ? parts.get(partKey(directive)) : undefined
+    if (!isJoined(directive)) finish()
     else if (before === undefined)
-      parts.set(directive.filePath, { index: joined.length, contents: [directive.content] })
+      parts.set(partKey(directive), { index: result.length, contents: [directive.content] })
     else before.contents.push(directive.content)
-    if (before === undefined) joined.push(directive)
+    if (before === undefined) result.push(directive)
   }
   finish()
-  return joined
+  return result
+}
+
+type JoinedDirective = ContentDirective & { readonly kind: 'SearchReplace' | 'AppendLines' }
+
+function isJoined(directive: Directive): directive is JoinedDirective {
+  // to add nothing is a fault of its own
+  return directive.kind === 'SearchReplace' || (directive.kind === 'AppendLines' && directive.content !== '')
+}
+
+function partKey({ kind, filePath }: JoinedDirective): string {
+  return `${kind} ${filePath}`
+}
+
+/** Each begins on a line of its own. */
+function joinedLines(contents: readonly string[]): string {
+  return contents
+    .map((content, index) => (contents[index - 1]?.endsWith('\n') === false ? `\n${content}` : content))
+    .join('')
 }
 
 function piecesOf(text: string): readonly Piece[] {
@@ -123,9 +143,11 @@ function followFences(open: string[], line: string): void {
 function withoutExamples(pieces: readonly Piece[]): readonly Piece[] {
   const instructed = (['udiffx', 'whole', 'search_replace_auto'] as const).map(changesInstruction)
   const isExample = (text: string): boolean => instructed.some((instruction) => instruction.includes(text))
-  const examples = pieces.filter(({ kind, text }) => kind === 'change' && text !== '' && isExample(text.trim()))
-  if (!examples.some(({ text }) => text.trim().includes('\n'))) return pieces
-  return pieces.map((piece) => (examples.includes(piece) ? textPiece(piece.text) : piece))
+  const examples = new Set(
+    pieces.filter(({ kind, text }) => kind === 'change' && text !== '' && isExample(text.trim())),
+  )
+  if (![...examples].some(({ text }) => text.trim().includes('\n'))) return pieces
+  return pieces.map((piece) => (examples.has(piece) ? textPiece(piece.text) : piece))
 }
 
 const blockName = 'AIP_FILE_CHANGE'

@@ -96,8 +96,9 @@ function rewritten(document: Document, { hunk, at, start, added }: Rewriting): r
       const skipped = document.lines.slice(next, index)
       const dropsSkipped =
         line.kind === 'remove' && (previous === 'gap' || (previous === 'remove' && allBlank(skipped)))
-      if (!dropsSkipped) result.push(...skipped)
-      if (line.kind === 'context') result.push(...document.lines.slice(index, index + 1))
+      if (!dropsSkipped) for (const one of skipped) result.push(one)
+      const kept = line.kind === 'context' ? document.lines[index] : undefined
+      if (kept !== undefined) result.push(kept)
       next = index + 1
     }
     if (line.kind === 'gap' || index !== undefined) previous = line.kind
@@ -121,10 +122,11 @@ function indentedLines(hunk: Hunk, at: LineIndices, lines: readonly Line[]): rea
     return { written: indentOf(line.text), found: indentOf(found.text) }
   })
   const known = pairs.filter((pair) => pair !== undefined)
+  const convert = converter(known)
   let beside = known[0]
   return hunk.lines.map((line, number) => {
     beside = pairs[number] ?? beside
-    return reindent(textOf(line), beside, known)
+    return reindent(textOf(line), beside, convert)
   })
 }
 
@@ -136,15 +138,14 @@ interface IndentPair {
 
 /**
  * The line (as the hunk writes it) with the indentation it has in the file: moved by as much as the line beside it is
- * moved, with the file's tabs or blanks. `beside` is the nearest line that is in both, `pairs` are all of them.
+ * moved, with the file's tabs or blanks. `beside` is the nearest line that is in both.
  */
-function reindent(line: string, beside: IndentPair | undefined, pairs: readonly IndentPair[]): string {
+function reindent(line: string, beside: IndentPair | undefined, convert: (indent: string) => string): string {
   if (beside === undefined || line.trim() === '') return line
   const { written, found } = beside
   const indent = indentOf(line)
   const content = line.slice(indent.length)
   if (indent === written) return found + content
-  const convert = converter(pairs)
   return moved(convert(indent), convert(written), found) + content
 }
 

@@ -22,7 +22,8 @@ export function readAside(lines: AnswerLines, written: Piece[]): boolean {
   if (opening !== undefined) return readReasoning(lines, written, opening.trim())
   if (reasoningEnd.test(line)) {
     // some servers leave out where the reasoning begins
-    for (const [index, { text }] of written.entries()) written[index] = { ...textPiece(text), isAside: true }
+    const before = written.splice(0).reduce((text, piece) => text + piece.text, '')
+    written.push({ ...textPiece(before), isAside: true })
     return pass(lines, written, lines.at)
   }
   if (commentStart.test(line)) return pass(lines, written, lines.next('end of a comment', lines.at, has(lines, '-->')))

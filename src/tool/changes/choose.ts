@@ -59,13 +59,17 @@ function headingLines(heading: string, lines: readonly Line[]): readonly number[
 /** The first line behind a heading that is indented no further. */
 function endOf(heading: number, lines: readonly Line[]): number {
   const indent = indentOf(lines[heading]?.text ?? '').length
-  const end = lines.findIndex(
-    (line, index) => index > heading && line.as('whitespace') !== '' && indentOf(line.text).length <= indent,
-  )
-  return end === -1 ? lines.length : end
+  let end = heading + 1
+  for (; end < lines.length; end += 1) {
+    const line = lines[end]
+    if (line !== undefined && line.as('whitespace') !== '' && indentOf(line.text).length <= indent) break
+  }
+  return end
 }
 
 function nearest(expected: number, places: readonly number[], lines: readonly Line[]): number | undefined {
   const distance = (place: number): number => Math.abs((lines[place]?.number ?? place + 1) - expected)
-  return places.toSorted((one, other) => distance(one) - distance(other))[0]
+  let best = places[0]
+  for (const place of places) if (best !== undefined && distance(place) < distance(best)) best = place
+  return best
 }

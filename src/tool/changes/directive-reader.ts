@@ -80,7 +80,7 @@ export function readEnclosed(lines: AnswerLines, tag: Tag): readonly string[] | 
     lines.pass(tag.rest)
     return []
   }
-  const inline = closingInRest(tag.rest, tag)
+  const inline = closingInRest(lines, tag.rest, tag)
   if (inline !== undefined) {
     lines.pass(inline.rest)
     return inline.before === '' ? [] : [inline.before]
@@ -116,7 +116,7 @@ function transfer(tag: Tag, kind: TransferDirective['kind']): Directive {
 /** A directive without content may still be written with a closing tag. */
 function passEmpty(lines: AnswerLines, tag: Tag): void {
   if (tag.form === 'single') return lines.pass(tag.rest)
-  const inline = closingInRest(tag.rest, tag)
+  const inline = closingInRest(lines, tag.rest, tag)
   if (inline?.before.trim() === '') return lines.pass(inline.rest)
   const following = lines.tagAt(lines.at + 1)
   const isClosed = tag.rest.trim() === '' && following?.form === 'close' && following.name === tag.name
@@ -221,8 +221,8 @@ function closingAtLineEnd(lines: AnswerLines, start: number, open: Tag): Closing
 }
 
 /** The content of a directive that opens and closes in one line. */
-function closingInRest(rest: string, open: Tag): Omit<Closing, 'line'> | undefined {
-  const closing = closingIn(rest, open)
+function closingInRest(lines: AnswerLines, rest: string, open: Tag): Omit<Closing, 'line'> | undefined {
+  const closing = lines.closingInRest(rest, open)
   if (closing === undefined) return undefined
   const behind = rest.slice(closing.end)
   if (behind.trim() !== '' && readTag(behind) === undefined) return undefined

@@ -32,9 +32,9 @@ export interface DeleteDirective {
  * What is wrong with a change as it is written. `malformed`: a tag, an attribute or an end is wrong or missing. `mixed`:
  * the marks of one form stand within a change of another. `fenced`: changes stand in a code fence beside other text, so
  * that nobody can say whether they are meant or shown. `lookalike`: an edit in no form that is known, or without its
- * file. `repeated`: a file that has a patch already.
+ * file. `repeated`: a file that has a patch already. `limit`: more than is read.
  */
-export type Fault = 'malformed' | 'mixed' | 'fenced' | 'lookalike' | 'repeated'
+export type Fault = 'malformed' | 'mixed' | 'fenced' | 'lookalike' | 'repeated' | 'limit'
 
 /** What was asked for in a way that cannot be carried out; it is reported like a change that failed. */
 export interface FailDirective {

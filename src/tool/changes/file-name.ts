@@ -4,7 +4,7 @@ import type { Piece } from './pieces.ts'
 
 /** Names of files that have neither a folder nor an extension. */
 const bareNames = /^(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|Procfile|Justfile|Vagrantfile)$/
-const path = /^[^\s<>|"'`*?:]*[./][^\s<>|"'`*?:]*[^\s<>|"'`*?:.]$/
+const pathCharacters = /^[^\s<>|"'`*?:]+$/
 
 /** The file that a line names and nothing else: `a/b.ts`, `**a/b.ts**`, `### a/b.ts:`, `File: a/b.ts`. */
 export function fileNameIn(line: string): string | undefined {
@@ -14,7 +14,12 @@ export function fileNameIn(line: string): string | undefined {
     .replace(/^\**(?:File(?:name)?|Path)\**:\**\s*/i, '')
   const marked = /^(?:\*\*`?|`)([^`*]+?)(?:`?\*\*|`):?$/.exec(plain.replace(/:(\**)$/, '$1'))?.[1]
   const name = (marked ?? plain).replace(/:$/, '').trim()
-  return path.test(name) || bareNames.test(name) || (marked !== undefined && /\w\.\w+$/.test(name)) ? name : undefined
+  return isPath(name) || bareNames.test(name) || (marked !== undefined && /\w\.\w+$/.test(name)) ? name : undefined
+}
+
+/** Whether a text has the characters of a path, with a folder or an extension. */
+function isPath(text: string): boolean {
+  return pathCharacters.test(text) && !text.endsWith('.') && /[./]/.test(text.slice(0, -1))
 }
 
 /** The file that the fence of a line names behind its language: `ts src/a.ts`, `ts:src/a.ts`, `src/a.ts`. */

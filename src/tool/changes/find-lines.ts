@@ -47,10 +47,11 @@ const mostLines = 300
 /** A context line that ends like the file's line and is at least so long may have been cut at its start. */
 const leastSuffix = 10
 
-/** Indices of lines: from `start`, before `end`. */
+/** Indices of lines: from `start`, before `end`. `effort`: how many pairs of letters may still be compared. */
 interface Range {
   readonly start: number
   readonly end: number
+  readonly effort: { letters: number }
 }
 
 /**
@@ -71,19 +72,19 @@ export function similarStarts(part: readonly OldLine[], texts: readonly string[]
   const starts: number[] = []
   for (let start = 0; start + wanted.length <= lines.length; start += 1) {
     const line = lines[start + anchor] ?? ''
-    if (!words.some((word) => line.includes(word)) || similarity(anchorLine, line) === 0) continue
-    if (isSimilar(wanted, lines, start)) starts.push(range.start + start)
+    if (!words.some((word) => line.includes(word)) || similarity(anchorLine, line, range) === 0) continue
+    if (isSimilar(wanted, lines, { ...range, start })) starts.push(range.start + start)
   }
   return starts
 }
 
 type WantedLine = Pick<OldLine, 'kind' | 'text'>
 
-function isSimilar(wanted: readonly WantedLine[], lines: readonly string[], start: number): boolean {
+function isSimilar(wanted: readonly WantedLine[], lines: readonly string[], { start, effort }: Range): boolean {
   let sum = 0
   let weight = 0
   for (const [offset, line] of wanted.entries()) {
-    const score = similarity(line, lines[start + offset] ?? '')
+    const score = similarity(line, lines[start + offset] ?? '', { effort })
     if (score === 0) return false
     sum += score * line.text.length
     weight += line.text.length
@@ -92,12 +93,13 @@ function isSimilar(wanted: readonly WantedLine[], lines: readonly string[], star
 }
 
 /** From 0, not alike enough, to 1. A removed line is never like one with other numbers. */
-function similarity({ kind, text: left }: WantedLine, right: string): number {
+function similarity({ kind, text: left }: WantedLine, right: string, { effort }: Pick<Range, 'effort'>): number {
   if (left === right) return 1
   if (kind === 'context' && left.length >= leastSuffix && right.endsWith(left)) return 0.95
   if (kind === 'remove' && numbersOf(left) !== numbersOf(right)) return 0
   const longest = Math.max(left.length, right.length)
-  if (longest > longestLine) return 0
+  if (longest > longestLine || effort.letters < 0) return 0
+  effort.letters -= left.length * right.length
   const limit = Math.floor(longest * (1 - (kind === 'remove' ? wantedRemoved : wantedContext)))
   const distance = editDistance(left, right, limit)
   return distance > limit ? 0 : 1 - distance / longest

@@ -43,18 +43,22 @@ const lookalikes: readonly Lookalike[] = [
     what: 'holds a unified diff that was not carried out: if you mean it, write it into a fence of its own that begins with ```diff',
   },
   {
-    mark: /^(?:`{3,}|~{3,})(?:diff|patch)\b.*\r?\n(?:[^`~\n].*\r?\n|\r?\n)*?[+-]/m,
+    mark: /^(?:`{3,}|~{3,})(?:diff|patch)\b[^\n]*\n(?:(?![`~+-])[^\n]*\n)*[+-]/m,
     what: 'holds a diff that names no file: begin it with the lines --- and +++ that name it',
   },
   {
-    mark: /^<(?:file|write_file|write_to_file|create_file|edit_file|edit|replace|str_replace|apply_diff|boltAction)\s[^>\n]*(?:path|name|file)\w*\s*=/im,
+    mark: /^<(?:file|write_file|write_to_file|create_file|edit_file|edit|replace|str_replace|apply_diff|boltAction)\s[^>\n]*?(?:path|name|file)\w{0,20}[ \t]*=/im,
     what: `holds a tag that is no file change here: ${inForm}`,
   },
 ]
 
 /** Stands for something in an answer without any change that looks like one. Reasoning and comments do not count. */
 export function findLookalike(pieces: readonly Piece[]): Directive | undefined {
-  const text = pieces.map((piece) => (piece.kind === 'text' && piece.isAside === true ? '\n' : piece.text)).join('')
+  const text = pieces
+    .map((piece) =>
+      piece.kind === 'text' && piece.isAside === true ? piece.text.replaceAll(/[^\n]+/g, '') : piece.text,
+    )
+    .join('')
   const found = lookalikes.flatMap(({ mark, what }) => {
     const at = text.search(mark)
     return at === -1 ? [] : [{ what, line: text.slice(0, at).split('\n').length }]

@@ -15,6 +15,8 @@ export type Nearest = {
 const around = 4
 /** The excerpt of a long hunk ends here. */
 const mostLines = 60
+/** Of a long hunk only so many lines are looked for. */
+const mostWanted = 1000
 /** A line that occurs more often says nothing about the place. */
 const mostPlaces = 100
 /** Lines of a hunk of which words are looked for when the file holds none of its lines. */
@@ -22,11 +24,16 @@ const mostGuesses = 5
 /** So many of the words of a line must be in the line that is taken for it. */
 const leastShared = 0.5
 
+/** The nearest place of each of the hunks or blocks, see `createNearest`. */
+export function nearestPlaces(content: string, bodies: readonly string[]): readonly (Nearest | undefined)[] {
+  return bodies.map(createNearest(content))
+}
+
 /**
  * Makes the function that finds the place in a text that is most like the old lines of a hunk, or like the text that a
  * block searches. Lines are compared by their letters, then by their words; undefined when nothing is alike.
  */
-export function createNearest(content: string): (body: string) => Nearest | undefined {
+function createNearest(content: string): (body: string) => Nearest | undefined {
   const lines = content.split('\n').map((line) => line.replace(/\r$/, ''))
   const places = new Map<string, number[]>()
   for (const [index, line] of lines.entries()) {
@@ -36,10 +43,11 @@ export function createNearest(content: string): (body: string) => Nearest | unde
     if (known === undefined) places.set(form, [index])
     else known.push(index)
   }
+  let words: readonly ReadonlySet<string>[] | undefined
 
   return (body) => {
-    const wanted = wantedLines(body)
-    const start = startByLines(wanted, places) ?? startByWords(wanted, lines)
+    const wanted = wantedLines(body).slice(0, mostWanted)
+    const start = startByLines(wanted, places) ?? startByWords(wanted, (words ??= lines.map(wordsOf)))
     if (start === undefined) return undefined
     const first = Math.min(Math.max(0, start - around), lines.length - 1)
     const end = Math.min(lines.length, start + wanted.length + around, first + mostLines)
@@ -78,8 +86,7 @@ function bestOf(votes: ReadonlyMap<number, number>): number | undefined {
   return best
 }
 
-function startByWords(wanted: readonly string[], lines: readonly string[]): number | undefined {
-  const known = lines.map(wordsOf)
+function startByWords(wanted: readonly string[], known: readonly ReadonlySet<string>[]): number | undefined {
   const scores = new Map<number, number>()
   const longest = [...wanted.entries()].toSorted(([, left], [, right]) => right.length - left.length)
   for (const [offset, line] of longest.slice(0, mostGuesses)) {
@@ -92,6 +99,14 @@ function startByWords(wanted: readonly string[], lines: readonly string[]): numb
   return bestOf(scores)
 }
 
+/** Longer lines are compared by their beginning. */
+const mostLetters = 500
+
 function wordsOf(line: string): ReadonlySet<string> {
-  return new Set(line.toLowerCase().match(/[\p{L}\p{N}_]+/gu))
+  return new Set(
+    line
+      .slice(0, mostLetters)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}_]+/gu),
+  )
 }

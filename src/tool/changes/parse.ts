@@ -19,6 +19,7 @@ export interface ParsedChanges {
  * directive of the kind Fail that says why. Of a container that is never closed, the directives that are complete still count.
  */
 export function parseChanges(text: string): ParsedChanges {
+  if (text.length > mostCharacters) return { directives: [tooLong(text)], rest: text }
   const lines = new AnswerLines(text)
   const written: Piece[] = []
   while (!lines.isOver) {
@@ -28,7 +29,25 @@ export function parseChanges(text: string): ParsedChanges {
     lines.goTo(at + 1)
   }
   const pieces = withoutQuotations(written)
-  return { directives: refuseRepeatedPatches(directivesOf(pieces)), rest: restOf(pieces) }
+  return { directives: withinLimits(refuseRepeatedPatches(directivesOf(pieces))), rest: restOf(pieces) }
+}
+
+/** Longer answers are not looked through: far more than any model writes at once. */
+export const mostCharacters = 32 * 1024 * 1024
+/** So many changes one answer may hold. */
+const mostDirectives = 100_000
+
+/** Stands for an answer that is not read. */
+export function tooLong({ length }: string): Directive {
+  const reason = `the answer has ${length} characters, and changes are read from ${mostCharacters} at most: send fewer changes at once`
+  return failDirective('limit', reason)
+}
+
+/** The changes, or the fault of too many. */
+export function withinLimits(directives: readonly Directive[]): readonly Directive[] {
+  if (directives.length <= mostDirectives) return directives
+  const reason = `the answer holds ${directives.length} changes, and ${mostDirectives} are the most: send fewer changes at once`
+  return [failDirective('limit', reason)]
 }
 
 interface ContainerOptions {
@@ -53,10 +72,15 @@ export function readContainer(lines: AnswerLines, written: Piece[], { text, poli
 
 const containerTag = /(?:<|\[\[\[)(?:UDIFFX_)?FILE_CHANGES\s*(?:>|\]\]\]?)/g
 
+/** More than the tag of a container is long. */
+const mostTag = 200
+
 /** The opening tag of a container: alone on its line, or followed by a directive. All else is a mention in prose. */
 function readOpening(lines: AnswerLines, policy: ReadingPolicy) {
   const { all, at, line } = lines
-  for (const { index } of line.matchAll(containerTag)) {
+  // a line may be as long as the answer, and is read again behind each tag
+  if (policy === 'answer' && !/^(?:<|\[\[\[)[UF]/.test(line)) return undefined
+  for (const { index } of (policy === 'answer' ? line.slice(0, mostTag) : line).matchAll(containerTag)) {
     if (policy === 'answer' && index > 0) return undefined
     const tag = readTag(line.slice(index))
     if (tag?.form !== 'open') continue

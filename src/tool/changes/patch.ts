@@ -4,7 +4,7 @@ import { type Document, fromDocument, type Line, toDocument } from './document.t
 import { hasText } from './fence.ts'
 import { type Hunk, oldParts, parseHunks } from './hunk.ts'
 import { LineIndex } from './line-index.ts'
-import { findPlace, type Misplacement, type PlaceOptions, type Tolerance } from './place.ts'
+import { findPlace, fullEffort, type Misplacement, type PlaceOptions, type Tolerance } from './place.ts'
 
 export interface PatchResult {
   readonly content: string
@@ -24,8 +24,6 @@ export function applyPatch(content: string, patch: string, tolerance: Tolerance 
 
 /** With fewer hunks it costs less to look through the file for each. */
 const leastIndexed = 30
-/** Lines that the hunks of a patch may be compared with letter by letter. */
-const patience = 60_000
 
 interface HunkOptions {
   readonly tolerance: Tolerance
@@ -42,7 +40,7 @@ export function applyHunks(content: string, hunks: readonly Hunk[], { tolerance,
   const lines = [...read.lines]
   let document: Document = { ...read, lines }
   const index = hunks.length < leastIndexed ? undefined : new LineIndex(lines)
-  const shared = { index, patience: { lines: patience }, tolerance }
+  const shared = { index, effort: fullEffort(), tolerance }
   let previousEnd: number | undefined
   for (const hunk of hunks) {
     const result = tryHunk(document, hunk, { ...shared, previousEnd })
@@ -120,10 +118,13 @@ function isAppending({ lines }: Hunk): boolean {
 }
 
 const gapNeighbours = 2
+/** For each, all places of the lines before it are kept. */
+const mostGaps = 50
 
 function problemOf(hunk: Hunk): string | undefined {
   if (!hunk.lines.some(({ kind }) => kind === 'add' || kind === 'remove')) return 'no line of it begins with + or -'
   const parts = oldParts(hunk)
+  if (parts.length > mostGaps + 1) return `it has more than ${mostGaps} lines ~: make several hunks of it`
   const hasNeighbours = parts.every((part, number) => {
     const before = number === 0 || part.slice(0, gapNeighbours).every(({ kind }) => kind === 'remove')
     const behind = number === parts.length - 1 || part.slice(-gapNeighbours).every(({ kind }) => kind === 'remove')

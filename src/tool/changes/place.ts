@@ -27,14 +27,22 @@ export interface PlaceOptions {
   readonly previousEnd: number | undefined
   /** What is known of where lines stand; undefined when there are too few hunks for that to pay. */
   readonly index: LineIndex | undefined
-  /** How many lines may still be compared letter by letter. */
-  readonly patience: Patience
+  readonly effort: Effort
   readonly tolerance: Tolerance
 }
 
-/** Shared by the hunks of a patch, so that many that fit nowhere do not take forever. */
-interface Patience {
-  lines: number
+/** What finding places may still cost. Shared by the hunks of a patch, so that many that fit nowhere do not take forever. */
+export interface Effort {
+  /** Lines that may be looked at by hunks of which no line stands in the file only once. */
+  scanned: number
+  /** Lines that may be looked at for similar ones, and pairs of letters of them that may be compared. */
+  similar: number
+  letters: number
+}
+
+/** What all hunks of a patch may cost together. */
+export function fullEffort(): Effort {
+  return { scanned: 5_000_000, similar: 60_000, letters: 100_000_000 }
 }
 
 /**
@@ -118,12 +126,16 @@ function search(hunk: Hunk, options: SearchOptions): Placement | Misplacement | 
     for (const [offset, { index }] of (parts[0] ?? []).entries()) at[index] = known[offset]
     return { tier: pass.tier, at: placeBlanks(at, hunk, options), start: known[0] ?? 0 }
   }
+  const { effort } = options
   if (pass.isSimilar) {
-    if (options.patience.lines < 0) return undefined
-    options.patience.lines -= previousEnd === undefined ? options.lines.length : 2 * fuzzyReach
+    if (effort.similar < 0) return undefined
+    effort.similar -= previousEnd === undefined ? options.lines.length : 2 * fuzzyReach
+  } else {
+    if (effort.scanned < 0) return { tier: 'none', cause: tooMuch }
+    effort.scanned -= options.lines.length
   }
   const target = compared(options)
-  const starts = pass.isSimilar ? similar(parts, target, previousEnd) : startsOf(parts, target.texts, pass.form)
+  const starts = pass.isSimilar ? similar(parts, target, options) : startsOf(parts, target.texts, pass.form)
   const chosen =
     pass.tier === 'fuzzy' ? onlyOne(starts, target, previousEnd) : oneOf(starts, { ...options, hunk, parts, target })
   if (chosen === undefined) return undefined
@@ -138,6 +150,9 @@ function search(hunk: Hunk, options: SearchOptions): Placement | Misplacement | 
   const start = target.indices[chosen.starts[0] ?? 0] ?? 0
   return { tier: pass.tier, at: placeBlanks(at, hunk, options), start, ...alike }
 }
+
+const tooMuch =
+  'too many hunks of the patch have to be looked for in the whole file: send fewer of them, or let each name a line that the file holds only once'
 
 /** Anchors that are tried; a hunk of which no line stands alone is looked for in the whole file. */
 const mostAnchors = 20
@@ -221,7 +236,7 @@ type Starts = readonly number[]
 function similar(
   [part = [], ...others]: readonly Part[],
   { texts, indices }: Compared,
-  previousEnd: number | undefined,
+  { previousEnd, effort }: Pick<SearchOptions, 'previousEnd' | 'effort'>,
 ): readonly Starts[] {
   if (others.length > 0) return []
   const countBefore = (index: number): number => {
@@ -230,7 +245,7 @@ function similar(
   }
   const start = previousEnd === undefined ? 0 : countBefore(previousEnd - fuzzyReach)
   const end = previousEnd === undefined ? texts.length : countBefore(previousEnd + fuzzyReach + 1)
-  return similarStarts(part, texts, { start, end }).map((found) => [found])
+  return similarStarts(part, texts, { start, end, effort }).map((found) => [found])
 }
 
 function startsOf(parts: readonly Part[], texts: readonly string[], form: Form): readonly Starts[] {

@@ -1,7 +1,7 @@
 import { isBatonError } from '../../base/error.ts'
-import { unifiedDiff } from '../../base/unified-diff.ts'
 import type { ChangeStep } from './plan.ts'
 import { type ChangeAction, type Files, filesAfter } from './space.ts'
+import type { TextThread } from './text-thread.ts'
 
 /** A change that is worked out, as a person sees it. A type, because only types are JSON. */
 export type ShownChange = {
@@ -15,18 +15,22 @@ export type ShownChange = {
 }
 
 /** What steps do, each against the files as the ones before it will have left them. `name`: a path from the workspace. */
-export function showSteps(
+export async function showSteps(
   steps: readonly ChangeStep[],
   { files: present, name }: { readonly files: Files; readonly name: (path: string) => string },
-): readonly ShownChange[] {
+  thread: TextThread,
+): Promise<readonly ShownChange[]> {
   let files = present
-  return steps.flatMap(({ action }, index): readonly ShownChange[] => {
-    if (action === undefined) return []
+  const shown: ShownChange[] = []
+  for (const [index, { action }] of steps.entries()) {
+    if (action === undefined) continue
+    await thread.pause()
     const after = filesAfter(files, action)
-    const diff = diffOf(action, { before: files, after, name })
+    const diff = await diffOf(action, { before: files, after, name }, thread)
     files = after
-    return [{ index, path: action.path, isDeletion: action.op === 'delete', diff }]
-  })
+    shown.push({ index, path: action.path, isDeletion: action.op === 'delete', diff })
+  }
+  return shown
 }
 
 interface Sides {
@@ -35,7 +39,7 @@ interface Sides {
   readonly name: (path: string) => string
 }
 
-function diffOf(action: ChangeAction, { before, after, name }: Sides): string {
+async function diffOf(action: ChangeAction, { before, after, name }: Sides, thread: TextThread): Promise<string> {
   const { op, path } = action
   const from = 'from' in action ? action.from : path
   const word = op === 'move' ? 'rename' : 'copy'
@@ -55,7 +59,7 @@ function diffOf(action: ChangeAction, { before, after, name }: Sides): string {
     from: isNew ? '/dev/null' : `a/${name(path)}`,
     to: op === 'delete' ? '/dev/null' : `b/${name(path)}`,
   }
-  return head + unifiedDiff(old, present, names)
+  return head + (await thread.work('unifiedDiff', old, present, names))
 }
 
 /** Empty for what is not there; undefined for what is no text. */

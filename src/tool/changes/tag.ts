@@ -11,7 +11,7 @@ export interface Tag {
 }
 
 const tagPattern =
-  /^([ \t]*)(<|\[\[\[)(\/?)([A-Z][A-Z0-9_]*)((?:\s+[A-Za-z_][\w-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)(>|\]\]\]?)([^]*)$/
+  /^([ \t]*)(<|\[\[\[)(\/?)([A-Z][A-Z0-9_]*)((?:\s+[A-Za-z_][\w-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)(>|\]\]\]?)/
 const attributePattern = /([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]{2,}(?=[\s/>\]]))/
 
@@ -19,7 +19,7 @@ const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]{2,}(?=[\s/>
 export function readTag(line: string): Tag | undefined {
   const match = tagPattern.exec(line)
   if (match === null) return undefined
-  const [, indent = '', style, closing, name = '', attributes = '', slash, end, rest = ''] = match
+  const [whole, indent = '', style, closing, name = '', attributes = '', slash, end] = match
   if ((style === '<') !== (end === '>')) return undefined
   return {
     name,
@@ -29,7 +29,7 @@ export function readTag(line: string): Tag | undefined {
       [...attributes.matchAll(attributePattern)].map(([, key = '', double, single]) => [key, double ?? single ?? '']),
     ),
     indent: indent.length,
-    rest,
+    rest: line.slice(whole.length),
   }
 }
 

@@ -1,18 +1,20 @@
 import { resolve } from 'node:path'
+import { createTurns, type Pool } from '../../base/concurrency.ts'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
 import { item, part } from '../../event/place.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { type Directive, relativeTo } from './directive.ts'
 import { type ChangeItem, type ChangeStep, errorItem, planChanges, planStep, warnOf } from './plan.ts'
-import { createNearest } from './nearest.ts'
 import { type ShownChange, showSteps } from './preview.ts'
-import { type ChangeSpace, diskSpace, performStep } from './space.ts'
+import { type ChangeSpace, diskSpace, type Files, performStep } from './space.ts'
 import { createJudge } from '../protected/answers.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
+import { type TextThread, withTextThread } from './text-thread.ts'
 import { type Before, beforeAction, type Begun, measureSnapshot, type SnapshotSize, undoAction } from './undo.ts'
 
 /**
@@ -25,25 +27,66 @@ export function applyChanges(
   directives: readonly Directive[],
   baseDir: string,
   { context, at }: FileCall,
-): readonly ChangeItem[] {
+): Promise<readonly ChangeItem[]> {
+  const { effects, signal } = context.services
   const space = diskSpace(baseDir, context)
-  return relativeTo(baseDir, directives).map((directive, index) => {
-    context.services.signal.throwIfAborted()
-    const place = [...at, item(index)]
-    const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }
-    const step = context.services.effects.observe([...place, part('plan')], observation, () =>
-      planStep(directive, space),
-    )
-    const { item: planned, action } = step
-    if (action === undefined) return planned
-    try {
-      performStep(action, { context, at: place })
-      warnOf(step, context, baseDir)
-      return planned
-    } catch (error) {
-      return errorItem(directive, error)
+  return withTextThread(signal, async (thread) => {
+    const items: ChangeItem[] = []
+    for (const [index, directive] of relativeTo(baseDir, directives).entries()) {
+      signal.throwIfAborted()
+      await thread.pause()
+      const place = [...at, item(index)]
+      const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }
+      const step = await effects.observeAsync([...place, part('plan')], observation, () =>
+        whileUnchanged(space, (present) => planStep(directive, present, thread)),
+      )
+      items.push(doneStep(step, directive, { context, at: place }) ?? step.item)
+      if (step.action !== undefined && items.at(-1) === step.item) warnOf(step, context, baseDir)
     }
+    return items
   })
+}
+
+/** Carries out one step. What keeps it from being done, or undefined. */
+function doneStep({ action }: ChangeStep, directive: Directive, call: FileCall): ChangeItem | undefined {
+  try {
+    if (action !== undefined) performStep(action, call)
+    return undefined
+  } catch (error) {
+    return errorItem(directive, error)
+  }
+}
+
+/** Files that change all the time are taken as they were at last. */
+const mostLooks = 3
+
+/** Works something out of files until they are still as they were read, for it may take a while. */
+async function whileUnchanged<T>(space: ChangeSpace, work: (space: ChangeSpace) => Promise<T>): Promise<T> {
+  for (let look = 1; ; look += 1) {
+    const { files, hasChanged } = noted(space.files)
+    const result = await work({ ...space, files })
+    if (look === mostLooks || !hasChanged()) return result
+  }
+}
+
+function noted(present: Files): { readonly files: Files; readonly hasChanged: () => boolean } {
+  const read = new Map<string, string>()
+  const files: Files = {
+    kindAt: present.kindAt,
+    textAt(path) {
+      const text = present.textAt(path)
+      read.set(path, text)
+      return text
+    },
+  }
+  const isAsRead = ([path, text]: readonly [string, string]): boolean => {
+    try {
+      return present.textAt(path) === text
+    } catch {
+      return false
+    }
+  }
+  return { files, hasChanged: () => ![...read].every(isAsRead) }
 }
 
 export interface TransactionOptions {
@@ -62,6 +105,8 @@ export interface TransactionOptions {
   readonly allow?: readonly string[]
   /** What a person agreed to, as diffs in order: anything else is refused. */
   readonly approved?: readonly string[]
+  /** Where the sets of a run wait for each other. */
+  readonly inTurn?: Pool
 }
 
 /**
@@ -93,17 +138,30 @@ export type TransactionResult =
  * a file effect, those on the way back too, all below the place of the call.
  * @throws the reason of the context's signal, when that is aborted before anything is done
  */
-export function applyTransaction(
+export async function applyTransaction(
   asked: readonly Directive[],
   options: TransactionOptions,
   call: FileCall,
-): TransactionResult {
+): Promise<TransactionResult> {
+  const work = (): Promise<TransactionResult> => carryOut(asked, options, call)
+  return options.inTurn === undefined ? work() : options.inTurn.run(work, call.context.services.signal)
+}
+
+async function carryOut(
+  asked: readonly Directive[],
+  options: TransactionOptions,
+  call: FileCall,
+): Promise<TransactionResult> {
   const { context, at } = call
-  context.services.signal.throwIfAborted()
+  const { signal } = context.services
+  signal.throwIfAborted()
   const directives = relativeTo(options.baseDir, asked)
-  const plan = observedPlan(directives, call, () => planTransaction(directives, options, context))
+  const plan = await observedPlan(directives, call, (thread) =>
+    planTransaction(directives, options, { context, thread }),
+  )
   if (plan.kind !== 'ready') return plan
-  const { result, left } = perform(directives, plan.steps, call)
+  signal.throwIfAborted()
+  const { result, left } = await perform(directives, plan.steps, call)
   if (result.kind === 'applied') for (const step of plan.steps) warnOf(step, context, options.baseDir)
   if (result.kind !== 'rolled_back') return result
   // what is still added to a file would be added once more
@@ -118,12 +176,17 @@ export function applyTransaction(
       urgent: true,
     })
   }
-  return applyTransaction(asked, options, call)
+  return carryOut(asked, options, call)
 }
 
-function observedPlan<T>(directives: readonly Directive[], { context, at }: FileCall, plan: () => T): T {
+function observedPlan<T>(
+  directives: readonly Directive[],
+  { context, at }: FileCall,
+  plan: (thread: TextThread) => Promise<T>,
+): Promise<T> {
   const args = directives.map(({ kind, filePath }) => [kind, filePath])
-  return context.services.effects.observe([...at, part('plan')], { name: 'file_changes', args }, plan)
+  const { effects, signal } = context.services
+  return effects.observeAsync([...at, part('plan')], { name: 'file_changes', args }, () => withTextThread(signal, plan))
 }
 
 /** A set of changes that could be carried out, of which nothing is done. */
@@ -138,24 +201,29 @@ export function previewTransaction(
   asked: readonly Directive[],
   options: TransactionOptions,
   call: FileCall,
-): PlannedChanges | Extract<TransactionResult, { readonly kind: 'refused' | 'stale' }> {
+): Promise<PlannedChanges | Extract<TransactionResult, { readonly kind: 'refused' | 'stale' }>> {
   const { context } = call
   const directives = relativeTo(options.baseDir, asked)
-  return observedPlan(directives, call, () => {
-    const plan = planTransaction(directives, options, context)
+  return observedPlan(directives, call, async (thread) => {
+    const plan = await planTransaction(directives, options, { context, thread })
     if (plan.kind !== 'ready') return plan
     const items = plan.steps.map(({ item: one }) => reportOf(one))
-    return { kind: 'planned' as const, items, changes: shownSteps(plan.steps, options, context) }
+    return { kind: 'planned' as const, items, changes: await shownSteps(plan.steps, options, { context, thread }) }
   })
+}
+
+interface Planning {
+  readonly context: RunContext
+  readonly thread: TextThread
 }
 
 function shownSteps(
   steps: readonly ChangeStep[],
   { baseDir }: Pick<TransactionOptions, 'baseDir'>,
-  context: RunContext,
-): readonly ShownChange[] {
+  { context, thread }: Planning,
+): Promise<readonly ShownChange[]> {
   const name = (path: string): string => displayPath(context.scope.folders.workspace, path)
-  return showSteps(steps, { files: diskSpace(baseDir, context).files, name })
+  return showSteps(steps, { files: diskSpace(baseDir, context).files, name }, thread)
 }
 
 type TransactionPlan =
@@ -164,20 +232,29 @@ type TransactionPlan =
 
 function planTransaction(
   directives: readonly Directive[],
-  { baseDir, partial, approved, shown, allow = [], ...others }: TransactionOptions,
-  context: RunContext,
-): TransactionPlan {
-  const { workspace } = context.scope.folders
+  options: TransactionOptions,
+  planning: Planning,
+): Promise<TransactionPlan> {
+  const { baseDir, shown, allow = [], isMade } = options
+  const { workspace } = planning.context.scope.folders
   const known = shown === undefined ? undefined : new Set([...shown.keys()].map(realPath))
   const isKnown = (path: string): boolean =>
-    known === undefined || known.has(realPath(path)) || others.isMade?.(realPath(path)) === true
+    known === undefined || known.has(realPath(path)) || isMade?.(realPath(path)) === true
   const judge = createJudge({ workspace, allow, isKnown })
-  const space: ChangeSpace = { ...diskSpace(baseDir, context), tolerance: 'marks', judge }
-  const steps = planChanges(directives, space).map(acceptUnchanged)
+  const space: ChangeSpace = { ...diskSpace(baseDir, planning.context), tolerance: 'marks', judge }
+  return whileUnchanged(space, (present) => planIn(present, directives, { ...options, ...planning }))
+}
+
+async function planIn(
+  space: ChangeSpace,
+  directives: readonly Directive[],
+  { context, thread, baseDir, partial, approved, shown, ...others }: TransactionOptions & Planning,
+): Promise<TransactionPlan> {
+  const steps = (await planChanges(directives, space, thread)).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
-  const refused = (failed: readonly ChangeStep[]): TransactionPlan => {
-    const items = withNearest(reports(failed, notDone), space)
+  const refused = async (failed: readonly ChangeStep[]): Promise<TransactionPlan> => {
+    const items = await withNearest(reports(failed, notDone), space, thread)
     return { kind: 'refused', items, changed: changedAmong(items, { shown, baseDir }, space) }
   }
   if (isRefused) return refused(steps)
@@ -187,7 +264,7 @@ function planTransaction(
   if (stale !== undefined && Object.values(stale).some((list) => list.length > 0)) return { kind: 'stale', ...stale }
 
   if (approved !== undefined) {
-    const diffs = shownSteps(steps, { baseDir }, context).map(({ diff }) => diff)
+    const diffs = (await shownSteps(steps, { baseDir }, { context, thread })).map(({ diff }) => diff)
     if (diffs.length !== approved.length || diffs.some((diff, index) => diff !== approved[index])) {
       return refused(steps.map(({ item: one }) => ({ item: { ...one, isSuccess: false, error: notApproved } })))
     }
@@ -204,18 +281,26 @@ const notApproved = 'it would do something else by now than what was agreed to'
 export const notDone = 'not done, because another change of the answer failed'
 
 /** The reports with the place of each failed hunk that it may have meant. */
-function withNearest(items: readonly FileChange[], space: ChangeSpace): readonly FileChange[] {
-  return items.map((report) => {
+async function withNearest(
+  items: readonly FileChange[],
+  space: ChangeSpace,
+  thread: TextThread,
+): Promise<readonly FileChange[]> {
+  const placed: FileChange[] = []
+  for (const report of items) {
+    await thread.pause()
     const { file_path: path, error_hunks: hunks } = report
     const text = hunks === undefined ? undefined : presentText(path, space)
-    if (hunks === undefined || text === undefined) return report
-    const nearest = createNearest(text)
-    const placed = hunks.map((hunk, index) => {
-      const found = index < mostNearest ? nearest(hunk.hunk_body) : undefined
-      return found === undefined ? hunk : { ...hunk, nearest: found }
-    })
-    return { ...report, error_hunks: placed }
-  })
+    if (hunks === undefined || text === undefined) {
+      placed.push(report)
+      continue
+    }
+    const bodies = hunks.slice(0, mostNearest).map(({ hunk_body: body }) => body)
+    const places = await thread.work('nearestPlaces', text, bodies)
+    const known = hunks.map((hunk, index) => ({ ...hunk, ...defined({ nearest: places[index] }) }))
+    placed.push({ ...report, error_hunks: known })
+  }
+  return placed
 }
 
 /** Places are looked for so many failed hunks of a file: each costs as much as the file is long. */
@@ -280,11 +365,18 @@ interface Performed {
   readonly left: readonly Begun[]
 }
 
-function perform(directives: readonly Directive[], steps: readonly ChangeStep[], call: FileCall): Performed {
+/** Does all of it once it has begun, signals or not: half of a set is worth nothing. */
+async function perform(
+  directives: readonly Directive[],
+  steps: readonly ChangeStep[],
+  call: FileCall,
+): Promise<Performed> {
   const done: Begun[] = []
+  const turns = createTurns()
   for (const [index, { action }] of steps.entries()) {
     const directive = directives[index]
     if (action === undefined || directive === undefined) continue
+    await turns.pass()
     const at = [...call.at, item(index)]
     let before: Before | undefined
     try {

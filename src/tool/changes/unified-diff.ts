@@ -16,7 +16,8 @@ const hunkHeader = /^@@/
  */
 export function readUnifiedDiff(lines: AnswerLines, written: Piece[], { text }: { readonly text: string }): boolean {
   const fence = readFence(lines.line)
-  const end = fence === undefined || /^\s/.test(lines.line) ? undefined : closingLine(lines, fence.marks)
+  // in a diff each line of a file has a mark before it, so that the first bare fence is the end
+  const end = fence === undefined || /^\s/.test(lines.line) ? undefined : lines.bareFence(lines.at + 1, fence.marks)
   if (fence === undefined || end === undefined) return false
   const content = lines.all.slice(lines.at + 1, end).map((line) => line.replace(/\r?\n$/, ''))
   const files = filesOf(content)
@@ -37,14 +38,6 @@ export function readUnifiedDiff(lines: AnswerLines, written: Piece[], { text }: 
         ]
   written.push({ kind: 'change', text: text.slice(start, lines.position), directives })
   return true
-}
-
-/** In a diff each line of a file has a mark before it, so that the first bare fence is the end. */
-function closingLine(lines: AnswerLines, marks: string): number | undefined {
-  return lines.next(`end of a diff in ${marks}`, lines.at + 1, (index) => {
-    const line = lines.all[index] ?? ''
-    return line.startsWith(marks) && readFence(line)?.info === ''
-  })
 }
 
 /** The part of a diff that is about one file. */
@@ -68,7 +61,7 @@ function filesOf(content: readonly string[]): readonly FileDiff[] {
   }
   for (let index = 0; index < content.length; index += 1) {
     const line = content[index] ?? ''
-    const git = /^diff --git (?:"?a\/(.+?)"?) (?:"?b\/(.+?)"?)$/.exec(line)
+    const git = /^diff --git (?:"?a\/([^]+?)"?) (?:"?b\/([^]+?)"?)$/.exec(line)
     const [, oldName] = oldHeader.exec(line) ?? []
     const [, newName] = newHeader.exec(content[index + 1] ?? '') ?? []
     if (git !== null) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readFileChanges } from '../../../src/tool/changes/answer-changes.ts'
 import { planChanges } from '../../../src/tool/changes/plan.ts'
+import { withTextThread } from '../../../src/tool/changes/text-thread.ts'
 import { type ChangeSpace, filesAfter } from '../../../src/tool/changes/space.ts'
 import { type AnswerCase, builtCases, readCases } from './answers/cases.ts'
 
@@ -23,13 +24,13 @@ function spaceOf(before: Readonly<Record<string, string>>): ChangeSpace {
 }
 
 /** The files an answer leaves when all of it can be done, else as they were; and what is wrong with it. */
-function outcomeOf({ before, answer, after }: AnswerCase): {
+async function outcomeOf({ before, answer, after }: AnswerCase): Promise<{
   readonly files: object
   readonly faults: readonly string[]
-} {
+}> {
   const { directives } = readFileChanges(answer)
   const space = spaceOf(before)
-  const steps = planChanges(directives, space)
+  const steps = await withTextThread(new AbortController().signal, (thread) => planChanges(directives, space, thread))
   const faults = directives.flatMap((directive, index) => {
     if (directive.kind === 'Fail') return [directive.fault]
     return steps[index]?.item.isSuccess === false ? ['refused'] : []
@@ -43,8 +44,8 @@ function outcomeOf({ before, answer, after }: AnswerCase): {
   return { files: Object.fromEntries(left) as object, faults: [...new Set(faults)] }
 }
 
-function check(one: AnswerCase): void {
-  const { files, faults } = outcomeOf(one)
+async function check(one: AnswerCase): Promise<void> {
+  const { files, faults } = await outcomeOf(one)
   const expected = Object.entries({ ...one.before, ...one.after }).filter(([, content]) => content !== undefined)
   if (one.fault === 'any') expect(faults.length).toBeGreaterThan(0)
   else expect(faults).toEqual(one.fault === undefined ? [] : [one.fault])
@@ -75,13 +76,13 @@ describe('many changes in one answer', () => {
     ['hunks with wrong indentation', inPatch(each(hunk).replaceAll(/^(.)  /gm, '$1'))],
     ['blocks in one fence', `f.ts\n\`\`\`\n${each(part)}\`\`\`\n`],
     ['blocks in a fence each', each((index) => `f.ts\n\`\`\`\n${part(index)}\`\`\`\n`)],
-  ])('are all carried out: %s', (title, answer) => {
-    check({ title, before: { 'f.ts': content }, answer, after: { 'f.ts': changed } })
+  ])('are all carried out: %s', async (title, answer) => {
+    await check({ title, before: { 'f.ts': content }, answer, after: { 'f.ts': changed } })
   })
 
-  it('are carried out one behind the other, however many they are', () => {
+  it('are carried out one behind the other, however many they are', async () => {
     const moves = each((index) => `<FILE_RENAME from_path="f${index}" to_path="f${index + 1}" />\n`)
-    check({ title: '', before: { f0: 'x\n' }, answer: moves, after: { f0: undefined, [`f${count}`]: 'x\n' } })
+    await check({ title: '', before: { f0: 'x\n' }, answer: moves, after: { f0: undefined, [`f${count}`]: 'x\n' } })
   })
 
   it('are told when none of them is closed, and when fences are nested without an end', () => {

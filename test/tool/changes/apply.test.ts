@@ -11,7 +11,7 @@ import { placeAt } from '../../helpers/effects.ts'
 interface Applied {
   readonly root: string
   readonly context: TestContext
-  readonly apply: (...directives: readonly Directive[]) => readonly ChangeItem[]
+  readonly apply: (...directives: readonly Directive[]) => Promise<readonly ChangeItem[]>
   readonly read: (path: string) => string
 }
 
@@ -27,9 +27,9 @@ function workspace(files: { readonly [path: string]: string | Uint8Array }, base
 }
 
 describe('applyChanges', () => {
-  it('carries out every kind of change, records and reports it', () => {
+  it('carries out every kind of change, records and reports it', async () => {
     const { apply, read, root, context } = workspace({ a: 'x\n', b: 'y\n', c: 'z', 'd/e': '' })
-    const items = apply(
+    const items = await apply(
       { kind: 'New', filePath: 'deep/new.txt', content: 'é\n' },
       { kind: 'Patch', filePath: 'a', content: '@@\n-x\n+X\n' },
       { kind: 'Append', filePath: 'c', content: '+\n' },
@@ -59,9 +59,9 @@ describe('applyChanges', () => {
     expect(started).toEqual([0, 1, 2, 3, 4, 5].map((number) => `call#0/${number}`))
   })
 
-  it('writes the hunks that fit, and reports the others', () => {
+  it('writes the hunks that fit, and reports the others', async () => {
     const { apply, read } = workspace({ a: 'x\ny\n' })
-    expect(apply({ kind: 'Patch', filePath: 'a', content: '@@\n-x\n+X\n@@\n-none\n+Y\n' })).toEqual([
+    expect(await apply({ kind: 'Patch', filePath: 'a', content: '@@\n-x\n+X\n@@\n-none\n+Y\n' })).toEqual([
       {
         filePath: 'a',
         kind: 'Patch',
@@ -73,9 +73,9 @@ describe('applyChanges', () => {
     expect(read('a')).toBe('X\ny\n')
   })
 
-  it('goes on after a change that failed', () => {
+  it('goes on after a change that failed', async () => {
     const { apply, read } = workspace({ a: 'x', dir: '', 'folder/f': '', bin: new Uint8Array([0xff, 0xfe, 0]) })
-    const items = apply(
+    const items = await apply(
       { kind: 'New', filePath: 'a', content: 'x' },
       { kind: 'New', filePath: 'folder', content: 'x' },
       { kind: 'New', filePath: 'a/b/c', content: 'x' },
@@ -108,22 +108,22 @@ describe('applyChanges', () => {
     expect(read('last')).toBe('done')
   })
 
-  it('copies and moves bytes, also over a file that is there', () => {
+  it('copies and moves bytes, also over a file that is there', async () => {
     const bytes = new Uint8Array([0xff, 0, 0xfe])
     const { apply, root } = workspace({ bin: bytes, b: 'b', c: 'c' })
     expect(
-      apply({ kind: 'Copy', fromPath: 'bin', filePath: 'b' }, { kind: 'Rename', fromPath: 'b', filePath: 'c' }),
+      await apply({ kind: 'Copy', fromPath: 'bin', filePath: 'b' }, { kind: 'Rename', fromPath: 'b', filePath: 'c' }),
     ).toMatchObject([{ isSuccess: true }, { isSuccess: true }])
     expect(new Uint8Array(readFileSync(join(root, 'c')))).toEqual(bytes)
   })
 
-  it('touches nothing outside of the base folder', () => {
+  it('touches nothing outside of the base folder', async () => {
     const { apply, root } = workspace({ 'base/in': 'x', out: 'x', '.git/config': 'x' }, 'base')
     const outside = tempTree({ secret: 'secret' })
     symlinkSync(outside, join(root, 'base/link'))
     symlinkSync(root, join(root, 'base/up'))
     const write = (filePath: string): Directive => ({ kind: 'New', filePath, content: 'y' })
-    const items = apply(
+    const items = await apply(
       write('../out'),
       write('a/../../out'),
       write(join(root, 'out')),
@@ -148,10 +148,10 @@ describe('applyChanges', () => {
     ).toEqual([])
   })
 
-  it('takes absolute paths inside the base folder and refuses what is protected', () => {
+  it('takes absolute paths inside the base folder and refuses what is protected', async () => {
     const { apply, root, read } = workspace({ '.git/config': 'x' })
     expect(
-      apply(
+      await apply(
         { kind: 'New', filePath: join(root, 'abs'), content: 'y' },
         { kind: 'Append', filePath: '.git/config', content: 'y' },
       ),
@@ -159,17 +159,17 @@ describe('applyChanges', () => {
     expect([read('abs'), read('.git/config')]).toEqual(['y', 'x'])
   })
 
-  it('reports a base folder outside of the workspace for each change', () => {
+  it('reports a base folder outside of the workspace for each change', async () => {
     const { apply } = workspace({}, '..')
-    expect(apply({ kind: 'New', filePath: 'x', content: 'y' })).toMatchObject([{ kind: 'New', isSuccess: false }])
+    expect(await apply({ kind: 'New', filePath: 'x', content: 'y' })).toMatchObject([{ kind: 'New', isSuccess: false }])
   })
 
-  it('stops when the run is aborted', () => {
+  it('stops when the run is aborted', async () => {
     const root = tempTree({})
     const context = testContext({ workspace: root, signal: AbortSignal.abort(new Error('stop')) })
-    expect(() =>
+    await expect(
       applyChanges([{ kind: 'New', filePath: 'x', content: 'y' }], root, { context, at: placeAt('call') }),
-    ).toThrow('stop')
+    ).rejects.toThrow('stop')
     expect(existsSync(join(root, 'x'))).toBe(false)
   })
 })

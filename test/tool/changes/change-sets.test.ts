@@ -19,7 +19,7 @@ interface Outcome {
   readonly modesBefore: object
 }
 
-function run({ before, modes, answer, partial = false, shown = before, base = '' }: ChangeSet): Outcome {
+async function run({ before, modes, answer, partial = false, shown = before, base = '' }: ChangeSet): Promise<Outcome> {
   const root = makeTree(before, modes)
   const modesBefore = readModes(root)
   const hashes = Object.entries(shown).flatMap(([path, content]) =>
@@ -27,7 +27,7 @@ function run({ before, modes, answer, partial = false, shown = before, base = ''
   )
   const { directives, text } = readFileChanges(answer.replaceAll('{root}', root))
   const options = { baseDir: join(root, base), partial, shown: new Map(hashes) }
-  const result = applyTransaction(directives, options, {
+  const result = await applyTransaction(directives, options, {
     context: testContext({ workspace: root }),
     at: placeAt('apply'),
   })
@@ -39,8 +39,8 @@ describe.each([
   ['files and paths', pathSets],
   ['whole files, and search and replace', blockSets],
 ] as const)('a set of changes: %s', (_, sets) => {
-  it.each(sets.map((set) => [set.name, set] as const))('%s', (_name, set) => {
-    const { root, result, text, modesBefore } = run(set)
+  it.each(sets.map((set) => [set.name, set] as const))('%s', async (_name, set) => {
+    const { root, result, text, modesBefore } = await run(set)
     const { kind = 'applied', errors = [] } = set
     const items = 'items' in result ? result.items : []
     const found = items.flatMap(({ success, error_msg: error }) => (success ? [] : [error]))
@@ -56,7 +56,7 @@ describe.each([
   })
 })
 
-it('leaves 50,000 lines as they are but for the changed ones, in every mode', () => {
+it('leaves 50,000 lines as they are but for the changed ones, in every mode', async () => {
   const lines = Array.from({ length: 50_000 }, (_, index) => `line ${index} of the file\n`)
   const changed = lines.with(10, 'ten\n').with(25_000, 'middle\n').with(49_999, 'last\n').join('')
   const hunk = (index: number, to: string): string =>
@@ -71,7 +71,7 @@ it('leaves 50,000 lines as they are but for the changed ones, in every mode', ()
     search_replace_auto: `<AIP_FILE_CHANGE file_path="big">\n\`\`\`\`\n${parts(block)}\`\`\`\`\n</AIP_FILE_CHANGE>\n`,
   }
   for (const mode of ['udiffx', 'whole', 'search_replace_auto'] as const) {
-    const { root, result } = run({
+    const { root, result } = await run({
       name: mode,
       before: { big: lines.join('') },
       answer: answers[mode],

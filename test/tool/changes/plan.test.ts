@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
 import { blockText } from '../../../src/tool/changes/search-replace.ts'
-import { planChange, planChanges } from '../../../src/tool/changes/plan.ts'
-import { diskSpace, performStep } from '../../../src/tool/changes/space.ts'
+import { planChanges } from '../../../src/tool/changes/plan.ts'
+import { planChange } from '../../../src/tool/changes/plan-content.ts'
+import { type ChangeSpace, diskSpace, performStep } from '../../../src/tool/changes/space.ts'
+import { withTextThread } from '../../../src/tool/changes/text-thread.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { placeAt } from '../../helpers/effects.ts'
@@ -78,8 +80,11 @@ describe('planChange', () => {
 
 const patch = '@@\n-old\n+new\n'
 
+const planned = (...given: readonly [readonly Directive[], ChangeSpace]) =>
+  withTextThread(new AbortController().signal, (thread) => planChanges(...given, thread))
+
 describe('planChanges', () => {
-  it('touches nothing, and sees what earlier changes of the set will have done', () => {
+  it('touches nothing, and sees what earlier changes of the set will have done', async () => {
     const root = tempTree({ a: 'old\n', 'dir/b': 'old\n', gone: 'x' })
     const context = testContext({ workspace: root })
     const directives: readonly Directive[] = [
@@ -92,7 +97,7 @@ describe('planChanges', () => {
       { kind: 'Delete', filePath: 'gone' },
       { kind: 'New', filePath: 'gone', content: 'x' },
     ]
-    const steps = planChanges(directives, diskSpace(root, context))
+    const steps = await planned(directives, diskSpace(root, context))
     expect(steps.filter(({ item }) => !item.isSuccess)).toEqual([])
     expect(readdirSync(root).toSorted()).toEqual(['a', 'dir', 'gone'])
     expect(context.records).toEqual([])
@@ -104,7 +109,7 @@ describe('planChanges', () => {
     expect(readFileSync(join(root, 'gone'), 'utf8')).toBe('x')
   })
 
-  it('finds what a set cannot do, so that nothing of it need be done', () => {
+  it('finds what a set cannot do, so that nothing of it need be done', async () => {
     const root = tempTree({ a: 'old\n', 'dir/b': 'old\n' })
     const directives: readonly Directive[] = [
       { kind: 'Rename', fromPath: 'a', filePath: 'c' },
@@ -115,7 +120,8 @@ describe('planChanges', () => {
       { kind: 'New', filePath: 'folder', content: '' },
       { kind: 'New', filePath: 'c/below', content: '' },
     ]
-    const items = planChanges(directives, diskSpace(root, testContext({ workspace: root }))).map(({ item }) => item)
+    const steps = await planned(directives, diskSpace(root, testContext({ workspace: root })))
+    const items = steps.map(({ item }) => item)
     expect(items.map(({ isSuccess, error }) => (isSuccess ? 'ok' : error))).toEqual([
       'ok',
       'there is no file a to patch',

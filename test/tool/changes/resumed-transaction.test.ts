@@ -25,7 +25,7 @@ async function apply(root: string, records: JournalRecord[], lives = Infinity): 
   const { context, uncertain } = await resumedProcess(root, records, { lives })
   expect(uncertain).toEqual([])
   try {
-    return applyTransaction(
+    return await applyTransaction(
       directives,
       { baseDir: root, partial: false, shown: undefined },
       { context, at: placeAt('task/0/changes') },
@@ -60,7 +60,7 @@ async function applyBlocked(
     },
   }
   try {
-    return applyTransaction(
+    return await applyTransaction(
       directives,
       { baseDir: root, partial: false, shown: undefined },
       { context: { ...context, services }, at: placeAt('task/0/changes') },
@@ -149,7 +149,7 @@ describe('a file that somebody changes between the kill and the resume', () => {
       events: (_: unknown, event: { type: string; message?: string }) =>
         event.type === 'warning' && warnings.push(event.message ?? ''),
     }
-    const result = applyTransaction(
+    const result = await applyTransaction(
       directives,
       { baseDir: root, partial: false, shown: undefined },
       { context: { ...context, services } as typeof context, at: placeAt('task/0/changes') },

@@ -52,7 +52,7 @@ function failsHalfWay(failing: string, half: () => void): Meddling {
   }
 }
 
-function apply(root: string, directives: readonly Directive[], context: RunContext): TransactionResult {
+function apply(root: string, directives: readonly Directive[], context: RunContext): Promise<TransactionResult> {
   const options = { baseDir: root, partial: false, shown: undefined }
   return applyTransaction(directives, options, { context, at: placeAt('apply') })
 }
@@ -92,7 +92,7 @@ describe('a write that fails', () => {
     write('made/here/b'),
   ]
 
-  it('puts everything back, byte for byte, with modes, links and folders', () => {
+  it('puts everything back, byte for byte, with modes, links and folders', async () => {
     const root = makeTree({ ...tree, 'swapped/': '' }, modes)
     const elsewhere = tempTree({ 'kept.txt': 'kept' })
     const before = readModes(root)
@@ -102,7 +102,7 @@ describe('a write that fails', () => {
       rmSync(join(root, 'swapped'), { recursive: true })
       symlinkSync(elsewhere, join(root, 'swapped'))
     })
-    const result = apply(root, [...directives, write('swapped/new/x'), write('never')], context)
+    const result = await apply(root, [...directives, write('swapped/new/x'), write('never')], context)
 
     expect(result).toMatchObject({
       kind: 'rolled_back',
@@ -120,7 +120,7 @@ describe('a write that fails', () => {
 
   it.each(directives.map(({ filePath, kind }, index) => [`${kind} of ${filePath}`, index] as const))(
     'is put back wherever it happens: %s',
-    (_, index) => {
+    async (_, index) => {
       const root = makeTree(tree, modes)
       const before = readModes(root)
       let count = -1
@@ -128,7 +128,7 @@ describe('a write that fails', () => {
         count += 1
         if (count === index) throw new BatonError('FILE_FAILED', 'ENOSPC: no space left on device')
       })
-      const result = apply(root, directives, context)
+      const result = await apply(root, directives, context)
 
       expect(result).toMatchObject({ kind: 'rolled_back', error: 'ENOSPC: no space left on device', notRestored: [] })
       expect(result).toMatchObject({
@@ -143,7 +143,7 @@ describe('a write that fails', () => {
     },
   )
 
-  it('in a folder that may not be written is undone, also when parts would be welcome', () => {
+  it('in a folder that may not be written is undone, also when parts would be welcome', async () => {
     const root = makeTree({ a: 'a\n', 'locked/b': 'b\n', c: 'c\n' })
     const context = meddled(testContext({ workspace: root }), failsAt('locked/b'))
     const set: readonly Directive[] = [
@@ -152,7 +152,7 @@ describe('a write that fails', () => {
       { kind: 'Delete', filePath: 'c' },
     ]
     const options = { baseDir: root, partial: true, shown: undefined }
-    expect(applyTransaction(set, options, { context, at: [] })).toEqual({
+    expect(await applyTransaction(set, options, { context, at: [] })).toEqual({
       kind: 'rolled_back',
       error: 'write of locked/b failed: EACCES: permission denied',
       notRestored: [],
@@ -173,7 +173,7 @@ describe('a write that fails', () => {
   it.each([
     ['a folder deleted in part', 'gone', (root: string) => rmSync(join(root, 'gone/run'))],
     ['a text added in part', 'log', (root: string) => appendFileSync(join(root, 'log'), '2')],
-  ] as const)('half-way is undone too: %s', (_, failing, half) => {
+  ] as const)('half-way is undone too: %s', async (_, failing, half) => {
     const root = makeTree(tree, modes)
     const before = readModes(root)
     const context = meddled(
@@ -184,33 +184,37 @@ describe('a write that fails', () => {
       write('a'),
       failing === 'log' ? append('log') : { kind: 'Delete', filePath: failing },
     ]
-    expect(apply(root, set, context)).toMatchObject({ kind: 'rolled_back', error: 'stopped half-way', notRestored: [] })
+    expect(await apply(root, set, context)).toMatchObject({
+      kind: 'rolled_back',
+      error: 'stopped half-way',
+      notRestored: [],
+    })
     expect(readTree(root)).toEqual(tree)
     expect(readModes(root)).toEqual(before)
   })
 
-  it('because of a file that someone else just made leaves that file alone', () => {
+  it('because of a file that someone else just made leaves that file alone', async () => {
     const root = makeTree({ a: 'a\n' })
     const context = meddled(testContext({ workspace: root }), (path) => {
       if (path === 'lib/b') writeFileSync(join(root, 'lib'), 'not ours')
     })
-    const result = apply(root, [write('a'), write('lib/b')], context)
+    const result = await apply(root, [write('a'), write('lib/b')], context)
     expect(result).toMatchObject({ kind: 'rolled_back', notRestored: [] })
     expect(readTree(root)).toEqual({ a: 'a\n', lib: 'not ours' })
   })
 
-  it('removes only folders that are empty again', () => {
+  it('removes only folders that are empty again', async () => {
     const root = makeTree({ a: 'a\n' })
     const context = meddled(testContext({ workspace: root }), (path) => {
       if (path !== 'lib/deep/c') return
       mkdirSync(join(root, 'lib/other'))
       throw new BatonError('FILE_FAILED', 'EIO')
     })
-    apply(root, [write('lib/deep/b'), write('lib/deep/c')], context)
+    await apply(root, [write('lib/deep/b'), write('lib/deep/c')], context)
     expect(readTree(root)).toEqual({ a: 'a\n', 'lib/other/': '' })
   })
 
-  it('and cannot be undone is told, while the rest is put back', () => {
+  it('and cannot be undone is told, while the rest is put back', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n' })
     let writes = 0
     const context = meddled(testContext({ workspace: root }), (path) => {
@@ -218,14 +222,18 @@ describe('a write that fails', () => {
       if (path === 'c' || (path === 'a' && writes > 1)) throw new BatonError('FILE_FAILED', `${path}: EIO`)
     })
     const set: readonly Directive[] = [{ kind: 'Delete', filePath: 'b' }, write('a'), write('c')]
-    expect(apply(root, set, context)).toMatchObject({ kind: 'rolled_back', error: 'c: EIO', notRestored: ['a: EIO'] })
+    expect(await apply(root, set, context)).toMatchObject({
+      kind: 'rolled_back',
+      error: 'c: EIO',
+      notRestored: ['a: EIO'],
+    })
     expect(readTree(root)).toEqual({ a: 'new\n', b: 'b\n' })
   })
 
-  it('is undone to the state before the set also when the run was continued in between', () => {
+  it('is undone to the state before the set also when the run was continued in between', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n' })
     const known = new Map<string, unknown>()
-    const call = (meddle: Meddling): TransactionResult => {
+    const call = (meddle: Meddling): Promise<TransactionResult> => {
       const context = meddled(testContext({ workspace: root }), meddle)
       const recall = <T>(at: Place, work: () => T): T => {
         const place = placeText(at)
@@ -236,31 +244,33 @@ describe('a write that fails', () => {
       const recalling: Effects = {
         ...effects,
         observe: (at, observation, read) => recall(at, () => effects.observe(at, observation, read)),
+        observeAsync: (at, observation, read) => recall(at, () => effects.observeAsync(at, observation, read)),
         changeFile: (at, asked, plan) => recall(at, () => effects.changeFile(at, asked, plan)),
       }
       const set: readonly Directive[] = [write('a'), { kind: 'Delete', filePath: 'b' }, write('c')]
       return apply(root, set, withServices(context, { effects: recalling }))
     }
-    expect(() =>
-      call((path) => {
-        if (path === 'c') throw new Error('killed')
-      }),
-    ).toThrow('killed')
+    const killed = call((path) => {
+      if (path === 'c') throw new Error('killed')
+    })
+    await expect(killed).rejects.toThrow('killed')
     expect(readTree(root)).toEqual({ a: 'new\n' })
 
-    expect(call(failsAt('c'))).toMatchObject({ kind: 'rolled_back', notRestored: [] })
+    expect(await call(failsAt('c'))).toMatchObject({ kind: 'rolled_back', notRestored: [] })
     expect(readTree(root)).toEqual({ a: 'a\n', b: 'b\n' })
   })
 })
 
 describe('applyTransaction', () => {
-  it('keeps modes, and records every write and every way back at its own place', () => {
+  it('keeps modes, and records every write and every way back at its own place', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n' }, { a: 0o755 })
     const context = testContext({ workspace: root })
-    expect(apply(root, [write('a'), { kind: 'Rename', fromPath: 'b', filePath: 'c' }], context).kind).toBe('applied')
+    expect((await apply(root, [write('a'), { kind: 'Rename', fromPath: 'b', filePath: 'c' }], context)).kind).toBe(
+      'applied',
+    )
     expect(readModes(root)).toMatchObject({ a: 0o755 })
 
-    apply(root, [{ kind: 'Delete', filePath: 'a' }, write('z')], meddled(context, failsAt('z')))
+    await apply(root, [{ kind: 'Delete', filePath: 'a' }, write('z')], meddled(context, failsAt('z')))
     const places = context.records.flatMap((record) => (record.k === 'started' ? [record.p] : []))
     expect(places).toEqual(['apply/0', 'apply/1', 'apply/0', 'apply/1', 'apply/undo/0/0', 'apply/undo/0/1'])
     expect(context.sent.map((event) => ('op' in event ? event.op : ''))).toEqual([
@@ -273,14 +283,14 @@ describe('applyTransaction', () => {
     expect(readModes(root)).toMatchObject({ a: 0o755 })
   })
 
-  it('gives plain JSON, with the hunks that failed', () => {
+  it('gives plain JSON, with the hunks that failed', async () => {
     const root = makeTree({ a: 'a\n' })
     const set: readonly Directive[] = [
       { kind: 'Patch', filePath: 'a', content: '@@\n-a\n+A\n@@\n-none\n+X\n' },
       { kind: 'New', filePath: '../out', content: '' },
     ]
     const options = { baseDir: root, partial: true, shown: new Map<string, string>() }
-    const result = applyTransaction(set, options, { context: testContext({ workspace: root }), at: [] })
+    const result = await applyTransaction(set, options, { context: testContext({ workspace: root }), at: [] })
     const cause = 'its context and removed lines are not in the file'
     expect(result).toEqual({
       kind: 'applied',
@@ -298,7 +308,7 @@ describe('applyTransaction', () => {
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
   })
 
-  it('names files relative to the base folder, also when the answer does not', () => {
+  it('names files relative to the base folder, also when the answer does not', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n', c: 'c\n' })
     const set: readonly Directive[] = [
       write(join(root, 'sub/n')),
@@ -308,22 +318,22 @@ describe('applyTransaction', () => {
       write('/elsewhere'),
     ]
     const options = { baseDir: root, partial: true, shown: undefined }
-    const result = applyTransaction(set, options, { context: testContext({ workspace: root }), at: [] })
+    const result = await applyTransaction(set, options, { context: testContext({ workspace: root }), at: [] })
     const paths = 'items' in result ? result.items.map((item) => item.file_path) : []
     expect(paths).toEqual(['sub/n', 'd', 'c', '.', '/elsewhere'])
     expect(readTree(root)).toEqual({ a: 'a\n', d: 'b\n', 'sub/n': 'new\n' })
   })
 
-  it('does nothing when there is nothing to do, or the run was stopped', () => {
+  it('does nothing when there is nothing to do, or the run was stopped', async () => {
     const root = makeTree({ a: 'a\n' })
     const context = testContext({ workspace: root })
-    expect(apply(root, [], context)).toEqual({ kind: 'applied', items: [] })
+    expect(await apply(root, [], context)).toEqual({ kind: 'applied', items: [] })
     const signal = AbortSignal.abort(new Error('stopped'))
-    expect(() => apply(root, [write('a')], withServices(context, { signal }))).toThrow('stopped')
+    await expect(apply(root, [write('a')], withServices(context, { signal }))).rejects.toThrow('stopped')
     expect(readTree(root)).toEqual({ a: 'a\n' })
   })
 
-  it('refuses to remove what it could not put back', () => {
+  it('refuses to remove what it could not put back', async () => {
     const root = makeTree({ a: 'a\n', 'big/file': '', 'pipes/x': '' })
     truncateSync(join(root, 'big/file'), 129 * 1024 * 1024)
     execFileSync('mkfifo', [join(root, 'pipes/pipe')])
@@ -332,7 +342,7 @@ describe('applyTransaction', () => {
       ['big', /more than 128 MB or 20000 files, too much to be put back/],
       ['pipes', /pipes\/pipe is a device or pipe, which could not be put back/],
     ] as const) {
-      expect(apply(root, [write('a'), { kind: 'Delete', filePath }], context)).toMatchObject({
+      expect(await apply(root, [write('a'), { kind: 'Delete', filePath }], context)).toMatchObject({
         kind: 'refused',
         items: [{ success: false }, { kind: 'Delete', success: false, error_msg: expect.stringMatching(reason) }],
       })
@@ -340,17 +350,19 @@ describe('applyTransaction', () => {
     expect(context.sent).toEqual([])
   })
 
-  it('knows a file that was shown under another name for its folder', () => {
+  it('knows a file that was shown under another name for its folder', async () => {
     const root = makeTree({ 'real/a': 'a\n', dir: { link: 'real' } })
     const shown = new Map([[join(root, 'dir/a'), sha256('a\n')]])
     const options = { baseDir: root, partial: false, shown }
     const call = { context: testContext({ workspace: root }), at: [] }
-    expect(applyTransaction([write('real/a')], options, call).kind).toBe('applied')
-    expect(applyTransaction([write('real/a', 'newer\n')], options, call)).toEqual({
+    expect((await applyTransaction([write('real/a')], options, call)).kind).toBe('applied')
+    expect(await applyTransaction([write('real/a', 'newer\n')], options, call)).toEqual({
       kind: 'stale',
       paths: ['real/a'],
       unseen: [],
     })
-    expect(applyTransaction([write('real/a', 'newer\n')], { ...options, shown: undefined }, call).kind).toBe('applied')
+    expect((await applyTransaction([write('real/a', 'newer\n')], { ...options, shown: undefined }, call)).kind).toBe(
+      'applied',
+    )
   })
 })

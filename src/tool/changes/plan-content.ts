@@ -1,0 +1,137 @@
+import type { ContentDirective, HunkFailure } from './directive.ts'
+import { mainEnd } from './document.ts'
+import { type Hunk, parseHunks } from './hunk.ts'
+import { applyHunks, applyPatch } from './patch.ts'
+import type { Tolerance } from './place.ts'
+import { type Block, blockText, readBlocks, searchedText } from './search-replace.ts'
+
+/** What a change makes of the text of a file. */
+export type ContentPlan =
+  | {
+      readonly kind: 'changed'
+      readonly content: string
+      /** Hunks that did not find their place; the others are in `content`. */
+      readonly failures: readonly HunkFailure[]
+      readonly hunkCount: number
+      readonly doubts: readonly string[]
+    }
+  /** The file holds this content already. */
+  | { readonly kind: 'same' }
+  | { readonly kind: 'refused'; readonly reason: string; readonly failures: readonly HunkFailure[] }
+
+/**
+ * Works out the new text of a file; `content` is what it holds now, undefined when there is no such file. A patch that
+ * would leave the file as it is, is refused. A file with `\r\n` or a byte order mark keeps it whatever the change
+ * is written with.
+ */
+export function planChange(
+  directive: ContentDirective,
+  content: string | undefined,
+  tolerance: Tolerance = 'letters',
+): ContentPlan {
+  switch (directive.kind) {
+    case 'New': {
+      const created = withMarkOf(content, withEndsOf(content, directive.content))
+      return created === content ? { kind: 'same' } : changed(created)
+    }
+    case 'Append':
+    case 'AppendLines': {
+      if (directive.content === '') return refused('there is no content to append')
+      const isOpen = directive.kind === 'AppendLines' && content !== undefined && !/(?:^|\n)$/.test(content.slice(-1))
+      return changed((content ?? '') + withEndsOf(content, (isOpen ? '\n' : '') + directive.content))
+    }
+    case 'Patch':
+      return planPatch(directive, content, tolerance)
+    case 'SearchReplace':
+      return planBlocks(directive, content)
+  }
+}
+
+function planPatch(directive: ContentDirective, content: string | undefined, tolerance: Tolerance): ContentPlan {
+  if (content === undefined) {
+    const hunks = parseHunks(directive.content)
+    const created = addedLines(hunks)
+    if (created !== undefined) return changed(created)
+    const cause = `there is no file ${directive.filePath} to patch`
+    return refused(
+      cause,
+      hunks.map(({ body }) => ({ body, cause })),
+    )
+  }
+  const { content: patched, hunkCount, failures, doubts } = applyPatch(content, directive.content, tolerance)
+  if (hunkCount === 0) return refused('the patch holds no hunk: hunks begin with a line @@')
+  if (failures.length === hunkCount) return refused(failureText(failures, hunkCount), failures)
+  if (patched === content) return refused('the patch leaves the file as it is', failures)
+  return { kind: 'changed', content: patched, failures, hunkCount, doubts }
+}
+
+/** What hunks that only add lines make of a file that is missing. */
+function addedLines(hunks: readonly Hunk[]): string | undefined {
+  const lines = hunks.flatMap((hunk) => hunk.lines)
+  const added = lines.flatMap((line) => (line.kind === 'add' ? [`${line.text}\n`] : []))
+  if (lines.length === 0 || added.length < lines.length) return undefined
+  return added.join('').slice(0, hunks.at(-1)?.finalNewline === false ? -1 : undefined)
+}
+
+/**
+ * A file that is missing counts as empty, as in `aip.file.save_changes`: a block without a search text creates it. What is
+ * searched are whole lines: the first place where they stand in the file as the block before has left it.
+ */
+function planBlocks(directive: ContentDirective, content: string | undefined): ContentPlan {
+  const mark = markOf(content)
+  const present = (content ?? '').slice(mark.length)
+  const blocks = readBlocks(directive.content)
+  const replaced = applyHunks(present, blocks.map(hunkOf), { tolerance: 'none', order: 'first' })
+  const failed = replaced.failures.map(({ body }, index) => ({ body, cause: blockCause(body, index, present) }))
+  const count = blocks.length
+  if (content === undefined && failed.length === count) {
+    return refused(`there is no file ${directive.filePath} to change`, failed)
+  }
+  if (failed.length === count) return refused(failureText(failed, count), failed)
+  if (replaced.content === present && content !== undefined)
+    return refused('the blocks leave the file as it is', failed)
+  return { kind: 'changed', content: mark + replaced.content, failures: failed, hunkCount: count, doubts: [] }
+}
+
+function hunkOf({ search, replace }: Block): Hunk {
+  const linesOf = (text: string, kind: 'remove' | 'add'): Hunk['lines'] =>
+    text === '' ? [] : text.split('\n').map((line) => ({ kind, text: line.replace(/\r$/, '') }))
+  const lines = [...linesOf(search, 'remove'), ...linesOf(replace, 'add')]
+  return { body: blockText(search, replace), lines, hint: {}, isAtStart: true }
+}
+
+/** Blocks of which it is said whether their text stands inside of lines. */
+const mostCauses = 20
+
+function blockCause(body: string, index: number, content: string): string {
+  const isPart = index < mostCauses && content.includes(searchedText(body))
+  return isPart
+    ? 'Search block found only inside of lines: it must hold whole lines'
+    : 'Search block not found in content'
+}
+
+/** What is said of a patch, or of search and replace blocks, of which some failed. */
+export function failureText(failures: readonly HunkFailure[], hunkCount: number): string {
+  return `${failures.length} of ${hunkCount} hunks failed: ${failures[0]?.cause ?? ''}`
+}
+
+function changed(content: string): ContentPlan {
+  return { kind: 'changed', content, failures: [], hunkCount: 0, doubts: [] }
+}
+
+function refused(reason: string, failures: readonly HunkFailure[] = []): ContentPlan {
+  return { kind: 'refused', reason, failures }
+}
+
+function markOf(content: string | undefined): string {
+  return content?.startsWith('\uFEFF') === true ? '\uFEFF' : ''
+}
+
+function withMarkOf(existing: string | undefined, content: string): string {
+  return content.startsWith('\uFEFF') ? content : markOf(existing) + content
+}
+
+function withEndsOf(existing: string | undefined, content: string): string {
+  if (existing === undefined || mainEnd(existing) === '\n') return content
+  return content.replaceAll(/\r?\n/g, '\r\n')
+}

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { type ModelReply, startModelServer } from '../helpers/model-server.ts'
+import { hostileShapes } from '../tool/changes/hostile-shapes.ts'
+import { attack } from './attempts.ts'
+import { type AttackEnd, createWorld, expectHeld, type Files, type World } from './harness.ts'
+
+const prompt = `+++
+write_mode = true
+context_globs = ["src/a.js"]
+[changes]
+repair = 0
++++
+Change something.
+`
+
+interface Attempt {
+  readonly world: World
+  readonly end: AttackEnd
+  /** What was sent to the model, message by message. */
+  readonly sent: readonly string[]
+}
+
+/** Runs a prompt file over `files` with a model that answers so. */
+async function answered(reply: ModelReply, files: Files, options: Parameters<World['run']>[1] = {}): Promise<Attempt> {
+  const server = await startModelServer(() => reply)
+  try {
+    const world = createWorld({
+      work: { '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': prompt, ...files },
+      env: { BATON_GATEWAY_URL: server.url },
+    })
+    const end = await world.run(['ask.md', '-m', 'any'], options)
+    const sent = server.requests.flatMap(({ body }) => body?.messages.map(({ content }) => content) ?? [])
+    return { world, end, sent }
+  } finally {
+    await server.close()
+  }
+}
+
+const source = (world: World): string => readFileSync(join(world.work, 'src/a.js'), 'utf8')
+
+/** Reading that looks through all of it for each line takes minutes for this much. */
+const characters = 155_000
+
+const named = Object.keys(hostileShapes)
+const slowOnce = [
+  'tags that are all different',
+  'ends of reasoning',
+  'a diff with empty lines of Windows',
+  'a tag with many names of paths',
+  'containers in one line',
+]
+const shapes = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, hostileShapes[name]]))
+
+attack(
+  'an answer that is made to be slow to read is read',
+  { core: shapes(slowOnce), more: () => shapes(named) },
+  async (shape) => {
+    const text = shape?.(characters) ?? ''
+    const { world, end } = await answered({ text, chunks: [text] }, { 'src/a.js': 'old\n' })
+    expectHeld(world, end, [0, 1])
+    expect(source(world)).toBe('old\n')
+  },
+)
+
+const pieces = (text: string, count: number): ModelReply => ({
+  text: '',
+  chunks: Array.from({ length: count }, () => text),
+})
+
+/** Takes at least as long as the harness waits, and far longer than it waits before it interrupts. */
+const long: Readonly<Record<string, { readonly reply: ModelReply; readonly file: string }>> = {
+  'while it is read': { reply: pieces('<FILE_CHANGES>\n'.repeat(10_000), 150), file: 'old\n' },
+  'while its hunks are looked for': {
+    reply: {
+      text: '',
+      chunks: [
+        '<FILE_CHANGES>\n',
+        ...Array.from(
+          { length: 200 },
+          (_, index) => `<FILE_PATCH file_path="src/a${index}.js">\n${'@@\n-a\n+b\n'.repeat(5000)}</FILE_PATCH>\n`,
+        ),
+        '</FILE_CHANGES>\n',
+      ],
+    },
+    file: 'a\n'.repeat(50_000),
+  },
+}
+
+attack('a signal ends a run whatever an answer makes it do', { core: long }, async ({ reply, file }) => {
+  const copies = Array.from({ length: 200 }, (_, index) => [`src/a${index}.js`, file] as const)
+  const files = Object.fromEntries([['src/a.js', file] as const, ...(file === 'old\n' ? [] : copies)])
+  const { world, end } = await answered(reply, files, { interruptAfterMs: 5_000, patienceMs: 40_000 })
+  expectHeld(world, end, [130])
+  expect(readdirSync(join(world.work, 'src')).toSorted()).toEqual(
+    Object.keys(files)
+      .map((path) => path.slice(4))
+      .toSorted(),
+  )
+  expect(source(world)).toBe(file)
+})
