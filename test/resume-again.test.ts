@@ -42,14 +42,17 @@ function world(more: { readonly [path: string]: string }): World {
     run: (own = {}) =>
       startRun(
         'ask.md',
-        { cwd: folder, env: { ...env, ...own }, home: folder, onRecord: (kept) => (runFolder = kept) },
+        { cwd: folder, env: { ...env, ...own }, home: join(folder, '.home'), onRecord: (kept) => (runFolder = kept) },
         () => {},
       ),
     resume({ env: own, ...options } = {}) {
       warnings = []
-      return resumeRun({ folder: runFolder, env: { ...env, ...own }, home: folder, ...options }, (event) => {
-        if (event.type === 'warning') warnings.push(event.message)
-      })
+      return resumeRun(
+        { folder: runFolder, env: { ...env, ...own }, home: join(folder, '.home'), ...options },
+        (event) => {
+          if (event.type === 'warning') warnings.push(event.message)
+        },
+      )
     },
     warnings: () => warnings,
     journal: () =>

@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync } from 'node:fs'
+import { closeSync, type Dirent, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { readSourceFile, realPath } from '../base/files.ts'
@@ -38,6 +38,8 @@ export interface InventoryPlaces {
   readonly packRoots: readonly string[]
   readonly builtInDir: string
   readonly pipelinesDir: string
+  /** Only the names are wanted: no file is read as a whole, however many there are. */
+  readonly isBare?: boolean
 }
 
 /** All agents and pipelines that can be named here: those of the project, of Baton, of packs by precedence. */
@@ -45,7 +47,7 @@ export async function takeInventory(places: InventoryPlaces): Promise<readonly G
   const groups = [
     await workspaceAgents(places),
     await builtInAgents(places),
-    ...(await Promise.all(packsOf(places).map(packAgents))),
+    ...(await Promise.all(packsOf(places).map((pack) => packAgents(pack, places)))),
     await pipelines(places),
   ]
   // an installed pack may contain prompt files alone
@@ -53,15 +55,19 @@ export async function takeInventory(places: InventoryPlaces): Promise<readonly G
 }
 
 /** `agents/` of the workspace: the place for agents of a project by convention. */
-async function workspaceAgents({ workspace, builtInDir }: InventoryPlaces): Promise<Group> {
+async function workspaceAgents({ workspace, builtInDir, isBare }: InventoryPlaces): Promise<Group> {
   const folder = join(workspace, 'agents')
   const isOwn = realPath(folder) === realPath(builtInDir)
   const files = isOwn ? [] : agentFiles(folder, Number.POSITIVE_INFINITY)
-  return { kind: 'workspace', folder, items: await describeAll(files, (file) => slashed(relative(workspace, file))) }
+  return {
+    kind: 'workspace',
+    folder,
+    items: await describeAll(files, (file) => slashed(relative(workspace, file)), isBare),
+  }
 }
 
-async function builtInAgents({ workspace, builtInDir, packRoots }: InventoryPlaces): Promise<Group> {
-  const items = await describeAll(agentFiles(builtInDir, 1), (file) => withoutEnding(basename(file)))
+async function builtInAgents({ workspace, builtInDir, packRoots, isBare }: InventoryPlaces): Promise<Group> {
+  const items = await describeAll(agentFiles(builtInDir, 1), (file) => withoutEnding(basename(file)), isBare)
   const options = { baseDir: workspace, builtInDir, packRoots }
   return { kind: 'built-in', folder: builtInDir, items: items.map((item) => ({ ...item, ...shadowOf(item, options) })) }
 }
@@ -95,24 +101,30 @@ function packsOf({ packRoots, builtInDir }: InventoryPlaces): readonly PlacedPac
   ])
 }
 
+const noStatus = { version: undefined, source: undefined, commit: undefined, integrity: undefined } as const
+
 const isMain = /^main\.(?:aip|lua)$/
 
-async function packAgents({ identity, dir, root, shadowedBy }: PlacedPack): Promise<Group> {
+async function packAgents(
+  { identity, dir, root, shadowedBy }: PlacedPack,
+  { isBare = false }: InventoryPlaces,
+): Promise<Group> {
   const agents = agentFiles(dir, 2).filter(
     (file) => relative(dir, file).split(sep).length === 1 || isMain.test(basename(file)),
   )
-  const items = await describeAll([...agents, ...promptFiles(dir)], (file) => {
+  const nameOf = (file: string): string => {
     const path = withoutEnding(slashed(relative(dir, file))).replace(/(?:^|\/)main$/, '')
     return path === '' ? identity : `${identity}/${path}`
-  })
+  }
+  const items = await describeAll([...agents, ...promptFiles(dir)], nameOf, isBare)
   const shadowed = shadowedBy === undefined ? {} : { shadowedBy }
-  const status = await packStatus({ identity, dir }, root)
+  const status = isBare ? noStatus : await packStatus({ identity, dir }, root)
   return { kind: 'pack', folder: dir, pack: identity, status, items: items.map((item) => ({ ...item, ...shadowed })) }
 }
 
-async function pipelines({ pipelinesDir: folder }: InventoryPlaces): Promise<Group> {
+async function pipelines({ pipelinesDir: folder, isBare }: InventoryPlaces): Promise<Group> {
   const files = pipelineNames(folder).map((name) => join(folder, `${name}.md`))
-  return { kind: 'pipeline', folder, items: await describeAll(files, (file) => basename(file, '.md')) }
+  return { kind: 'pipeline', folder, items: await describeAll(files, (file) => basename(file, '.md'), isBare) }
 }
 
 /** Agent files at most so many folders deep, without the modules in `lua/`. Links to folders are not followed. */
@@ -139,10 +151,21 @@ function promptFiles(folder: string, depth = 2): readonly string[] {
 
 function hasFrontMatter(file: string): boolean {
   try {
-    return /^\uFEFF?\s*(?:(?:\+{3}|-{3})[ \t]*\r?\n|`{3,}(?:toml|ya?ml)[ \t]*\r?\n#!meta)/.test(readSourceFile(file))
-  } catch (error) {
-    if (!isBatonError(error)) throw error
+    return /^\uFEFF?\s*(?:(?:\+{3}|-{3})[ \t]*\r?\n|`{3,}(?:toml|ya?ml)[ \t]*\r?\n#!meta)/.test(beginningOf(file))
+  } catch {
     return false
+  }
+}
+
+/** Pipes and devices would wait for somebody. */
+function beginningOf(file: string): string {
+  if (!statSync(file).isFile()) return ''
+  const descriptor = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(1024)
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, bytes.length, 0))
+  } finally {
+    closeSync(descriptor)
   }
 }
 
@@ -154,10 +177,15 @@ function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-async function describeAll(files: readonly string[], nameOf: (file: string) => string): Promise<readonly Item[]> {
+async function describeAll(
+  files: readonly string[],
+  nameOf: (file: string) => string,
+  isBare = false,
+): Promise<readonly Item[]> {
   const items = await Promise.all(
     files.map(async (file) => {
-      return { name: nameOf(file), file, description: await firstText(file, () => readSourceFile(file)) }
+      const description = isBare ? '' : await firstText(file, () => readSourceFile(file))
+      return { name: nameOf(file), file, description }
     }),
   )
   return items.toSorted((left, right) => (left.name < right.name ? -1 : 1))

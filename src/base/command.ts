@@ -33,11 +33,15 @@ export function commandEnvironment(
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => {
-      const isPassed = passed.has(name) || passedPrefixes.some((prefix) => name.startsWith(prefix))
-      const isGiven = isPassed && (always.has(name) || name.startsWith('LC_') || passes(name))
+      const isGiven = commandVariables(name) && (always.has(name) || name.startsWith('LC_') || passes(name))
       return isGiven && value !== undefined ? [[name, value]] : []
     }),
   )
+}
+
+/** Whether a variable is one of those that commands get. */
+export function commandVariables(name: string): boolean {
+  return passed.has(name) || passedPrefixes.some((prefix) => name.startsWith(prefix))
 }
 
 /** Quotes a word for a shell. */

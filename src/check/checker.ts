@@ -3,6 +3,7 @@ import type { SourcePlace } from '../base/error.ts'
 import type { Settings } from '../config/settings.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
 import { packRoots } from '../pack/find-pack.ts'
+import { nameGuard } from '../pack/name-guard.ts'
 import { type AgentFile, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
 import { childTargetOptions } from '../run/child-target.ts'
 import type { FoundAgent } from '../run/prompt-agents.ts'
@@ -127,9 +128,11 @@ async function checkCalled(
   { name, trail }: { readonly name: string; readonly trail: readonly SourcePlace[] },
   around: FileSurroundings,
 ): Promise<readonly Problem[]> {
-  const { options, packRoots } = around
+  const { options, packRoots, workspace } = around
+  const { builtInDir } = options
   try {
-    const agent = resolveAgent(name, { baseDir: dirname(caller.file), builtInDir: options.builtInDir, packRoots })
+    const guard = nameGuard(workspace, options)
+    const agent = resolveAgent(name, { baseDir: dirname(caller.file), builtInDir, packRoots, guard })
     return await checkAgent({ agent, trail }, around)
   } catch (error) {
     const [place = { file: caller.file }, ...above] = trail

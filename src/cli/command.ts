@@ -49,7 +49,8 @@ export const globalFlagSpecs = {
   config: { kind: 'list', short: 'c', describe: 'override a setting: key=value' },
   chdir: { kind: 'text', short: 'C', describe: 'work in this folder' },
   json: { kind: 'switch', describe: 'print JSON lines instead of text' },
-  'env-file': { kind: 'text', describe: 'read environment variables from this file' },
+  env: { kind: 'text', describe: 'read environment variables from this file' },
+  'env-file': { kind: 'text', hidden: true },
   verbose: { kind: 'switch', short: 'v', describe: 'show every step' },
   quiet: { kind: 'switch', short: 'q', describe: 'show errors only', conflicts: 'verbose' },
 } as const satisfies FlagSpecs

@@ -9,7 +9,7 @@ export function bashCompletion({ commands, withValue }: CompletionModel): string
   const [first] = commands
   return `# Completion of baton for bash. In ~/.bashrc: source <(baton completion bash)
 
-# not by compgen -W, which runs the $(…) in a word
+# asks the baton of PATH, whatever was typed: ./baton may be a file of the folder; and not by compgen -W, which runs the $(…) in a word
 _baton_words() {
   local word
   while IFS= read -r word; do
@@ -34,23 +34,22 @@ _baton_targets() {
   # names of agents, unless it is a path
   case $cur in
     ./* | ../* | /* | '~'*) ;;
-    *) _baton_words "$("$program" list --names 2>/dev/null)" ;;
+    *) _baton_words "$(command baton list --names 2>/dev/null </dev/null)" ;;
   esac
 }
 
 _baton_runs() {
-  _baton_words "last $("$program" runs --ids 2>/dev/null)"
+  _baton_words "last $(command baton runs --ids 2>/dev/null </dev/null)"
 }
 
 _baton() {
-  local line=\${COMP_LINE:0:COMP_POINT} program cur word='' flag='' command=''
+  local line=\${COMP_LINE:0:COMP_POINT} cur word='' flag='' command=''
   local -i given=0 last
   local -a words
   COMPREPLY=()
   read -r -a words <<<"$line"
   [[ $line == *[[:space:]] ]] && words+=('')
   last=$((\${#words[@]} - 1))
-  program=\${words[0]}
   cur=\${words[last]}
   ((last > 0)) || return 0
 

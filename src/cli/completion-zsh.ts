@@ -6,15 +6,16 @@ export function zshCompletion({ commands, withValue }: CompletionModel): string 
   return `#compdef baton
 # Completion of baton for zsh. In ~/.zshrc, after compinit: source <(baton completion zsh)
 
+# asks the baton of PATH, whatever was typed: ./baton may be a file of the folder
 _baton_names() {
   local -a names
-  names=(\${(f)"$(_call_program names \${(q)_baton_program} list --names 2>/dev/null)"})
+  names=(\${(f)"$(_call_program names command baton list --names 2>/dev/null)"})
   compadd "$@" -a names
 }
 
 _baton_runs() {
   local -a ids
-  ids=(last \${(f)"$(_call_program runs \${(q)_baton_program} runs --ids 2>/dev/null)"})
+  ids=(last \${(f)"$(_call_program runs command baton runs --ids 2>/dev/null)"})
   compadd "$@" -a ids
 }
 
@@ -35,7 +36,7 @@ _baton_first() {
 }
 
 _baton() {
-  local command='' _baton_program=$words[1]
+  local command=''
   integer index
   for ((index = 2; index < CURRENT; index++)); do
     case $words[index] in

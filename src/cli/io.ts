@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { parseEnv } from 'node:util'
-import { BatonError, messageOf } from '../base/error.ts'
 import { safeJson } from '../base/terminal-text.ts'
 import { createPaint, type Paint } from '../render/style.ts'
 import type { Surroundings } from '../config/locate.ts'
@@ -44,21 +41,9 @@ export interface CommandIo {
   readonly suspend: () => void
 }
 
-/**
- * Where a command works: the folder and environment after `-C` and `--env-file`. Variables that are set already win over those of `--env-file`; an empty one counts as not set.
- * @throws BatonError USAGE when the file cannot be read
- */
-export function surroundings({ chdir, envFile }: Pick<GlobalFlags, 'chdir' | 'envFile'>, io: CommandIo): Surroundings {
-  const { env, home } = io
-  const cwd = chdir === undefined ? io.cwd : resolve(io.cwd, chdir)
-  if (envFile === undefined) return { cwd, env, home }
-  const file = resolve(io.cwd, envFile)
-  try {
-    const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
-    return { cwd, env: { ...env, ...parseEnv(readFileSync(file, 'utf8')), ...set }, home }
-  } catch (error) {
-    throw new BatonError('USAGE', `--env-file cannot be read: ${messageOf(error)}`, { place: { file }, cause: error })
-  }
+/** Where a command works: the folder after `-C`. The environment has the variables of `--env` already. */
+export function surroundings({ chdir }: Pick<GlobalFlags, 'chdir'>, { env, home, cwd }: CommandIo): Surroundings {
+  return { cwd: chdir === undefined ? cwd : resolve(cwd, chdir), env, home }
 }
 
 /** A command at work: its surroundings, and how it writes. */

@@ -111,10 +111,10 @@ interface RunFiles {
 }
 
 /** A command about this run, with the flags that decide where its record is and which secrets are set. */
-function withPlace(words: string, { chdir, envFile, config }: GlobalFlags): string {
+function withPlace(words: string, { chdir, env, config }: GlobalFlags): string {
   const flags = [
     ...(chdir === undefined ? [] : ['-C', chdir]),
-    ...(envFile === undefined ? [] : ['--env-file', envFile]),
+    ...(env === undefined ? [] : ['--env', env]),
     ...config.filter((setting) => setting.startsWith('runs.dir=')).flatMap((setting) => ['-c', setting]),
   ]
   return [words, ...flags.map(shellWord)].join(' ')

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Command, type FlagSpec, type FlagSpecs, globalFlagSpecs, type ParsedLine } from './command.ts'
 import { commandTable } from './command-table.ts'
+import { runLine } from './env-flag.ts'
 import type { CommandIo } from './io.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { CommandIo } from './io.ts'
 export async function runProgram(given: readonly string[], io: CommandIo): Promise<number> {
   const args = joinValues(given)
   const call = parseQuickly(args)
-  if (call !== undefined) return call.command.run(call, io)
+  if (call !== undefined) return runLine(call.command, call, io)
   const { runWithYargs } = await import('./yargs.ts')
   return runWithYargs(args, io)
 }

@@ -4,6 +4,7 @@ import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
 import { commandTable } from './command-table.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs, type ParsedLine, usageError, type WordSpec } from './command.ts'
+import { runLine } from './env-flag.ts'
 import type { CommandIo } from './io.ts'
 
 /**
@@ -36,7 +37,7 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
           .example(examples.map(([line, says]) => [line, says]))
       },
       async (given) => {
-        exitCode = await command.run(lineOf(given, command), io)
+        exitCode = await runLine(command, lineOf(given, command), io)
       },
     )
   }

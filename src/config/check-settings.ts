@@ -3,6 +3,7 @@ import { type DataPath, pathText } from '../base/data-text.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
+import { isGuarded } from './orders.ts'
 import { schemas } from './schema.ts'
 
 /** Whose keys are checked: those of a file, or those of the command line. */
@@ -24,8 +25,8 @@ export function checkSettings(
     const entry = reserved.get(key)
     if (entry?.isPromptOnly === true)
       return misplaced(`"${key}" can be set in a prompt file only`, 'Move it into the front matter.')
-    if (entry?.isGuarded === true && scope === 'workspace') return []
-    if (entry?.isGuarded === true && scope === 'flag')
+    if (isGuarded(key) && scope === 'workspace') return []
+    if (isGuarded(key) && scope === 'flag')
       return misplaced(`"${key}" cannot be set by -c`, `Put it into your config file ${userFile}.`)
     return checkReserved(key, value)
   })

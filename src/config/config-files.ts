@@ -4,8 +4,9 @@ import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 import { checkAgentOptions } from './agent-options.ts'
+import type { SettingsScope } from './check-settings.ts'
 import { type Finding, type Issue, type Located, notATable, placeFindings, readTomlFile, wrongKey } from './issue.ts'
-import type { Layer } from './layers.ts'
+import { type Layer, mergeLayers, type SourcedValue } from './layers.ts'
 import {
   type AipackConfigFile,
   aipackConfigFiles,
@@ -14,6 +15,7 @@ import {
   userConfigFile,
   workspaceConfigFile,
 } from './locate.ts'
+import { defaultLayer } from './settings.ts'
 
 export interface ConfigFiles {
   /** Absolute, links resolved. */
@@ -29,6 +31,10 @@ export interface ConfigFiles {
 
 interface ConfigContext extends Surroundings {
   readonly reads?: ReadLog | undefined
+  /** What is run is no file of the workspace, so the workspace may say less of it. */
+  readonly isForeign?: boolean
+  /** What the user sets for this call: `lua.timeout`. */
+  readonly overridden?: readonly string[]
 }
 
 interface ConfigFile extends AipackConfigFile {
@@ -50,28 +56,45 @@ export async function readConfigFiles(context: ConfigContext): Promise<ConfigFil
     { path: userFile, kind: 'user', form: 'baton' },
     ...(workspaceFile === undefined ? [] : [{ path: workspaceFile, kind: 'workspace', form: 'baton' } as const]),
   ]
-  const found = []
-  for (const file of possible)
-    if (sourceExists(file.path, reads)) found.push(await readConfigFile(file, { ...context, userFile }))
+  const present = possible.filter(({ path }) => sourceExists(path, reads))
+  const found = new Map<ConfigFile, ReadConfigFile>()
+  // those of the user first: the others are held to them
+  for (const kind of ['user', 'workspace'] as const) {
+    const own = userValues([...found.values()].map(({ layer }) => layer))
+    for (const file of present.filter((each) => each.kind === kind))
+      found.set(file, await readConfigFile(file, { ...context, userFile, own }))
+  }
+  const read = present.flatMap((file) => found.get(file) ?? [])
   return {
     workspace,
     userFile,
-    layers: found.map(({ layer }) => layer),
-    issues: found.flatMap(({ issues }) => issues),
-    notes: found.flatMap(({ notes }) => notes),
+    layers: read.map(({ layer }) => layer),
+    issues: read.flatMap(({ issues }) => issues),
+    notes: read.flatMap(({ notes }) => notes),
   }
+}
+
+/** What the user has, with defaults: what comes with a folder is held to it. */
+export function userValues(layers: readonly Layer[]): readonly SourcedValue[] {
+  return mergeLayers([defaultLayer, ...layers.filter(({ origin }) => origin.kind === 'user')]).origins
 }
 
 interface FileContext extends ConfigContext {
   readonly userFile: string
+  readonly own: readonly SourcedValue[]
 }
 
-async function readConfigFile(file: ConfigFile, context: FileContext) {
+interface ReadConfigFile {
+  readonly layer: Layer
+  readonly issues: readonly Issue[]
+  readonly notes: readonly Issue[]
+}
+
+async function readConfigFile(file: ConfigFile, context: FileContext): Promise<ReadConfigFile> {
   const written = readSource(file.path, context.reads)
   const source = await readTomlFile(displayPath(realPath(context.cwd), file.path), written)
-  const { data, text, locate } = source
-  const checked = file.form === 'aipack' ? readOptions(data) : await checkOwnFile(file, source, context)
-  const { values, at, findings, notes } = checked
+  const { text, locate } = source
+  const { values, at, findings, notes } = await checkFile(file, source, context)
   const layer: Layer = {
     origin: { kind: file.kind, file: source.file },
     values,
@@ -89,19 +112,30 @@ interface CheckedFile {
 }
 
 /** What checks is loaded only where there is a config file: most runs of a script have none. */
-async function checkOwnFile(
-  { path, kind }: ConfigFile,
+async function checkFile(
+  { path, kind, form }: ConfigFile,
   { file, text, data }: Located & DataText,
   context: FileContext,
 ): Promise<CheckedFile> {
-  const { userFile } = context
-  const [{ checkSettings }, trust] = await Promise.all([import('./check-settings.ts'), import('./trust.ts')])
-  if (kind === 'user' || trust.guardedKeys(data).length === 0)
-    return { values: data, at: [], findings: checkSettings(data, { scope: kind, userFile }), notes: [] }
-  const state = trust.trustState({ path, hash: sha256(text) }, context)
-  const scope = state === 'trusted' ? 'trusted' : kind
-  const findings = [...trust.checkTrust(data, { file, userFile, state }), ...checkSettings(data, { scope, userFile })]
-  return { values: trust.withoutKeys(data), at: [], findings, notes: [] }
+  const { userFile, own, isForeign = false, overridden = [] } = context
+  const read = readForm(form, data)
+  const { values, at } = read
+  const check = async (scope: SettingsScope): Promise<readonly Finding[]> =>
+    form === 'aipack' ? read.findings : (await import('./check-settings.ts')).checkSettings(data, { scope, userFile })
+  if (kind === 'user') return { ...read, findings: await check('user') }
+  const { checkTrust, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
+  const needs = needsTrust(values, { by: 'config', own, isForeign, overridden })
+  if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace') }
+  const state = trustState({ path, hash: sha256(text) }, context)
+  const refused = checkTrust(values, needs, { file, userFile, state })
+  const placed = refused.map((finding) => ({ ...finding, path: [...at, ...finding.path] }))
+  const findings = [...placed, ...(await check(state === 'trusted' ? 'trusted' : 'workspace'))]
+  return { ...read, values: withoutKeys(values), findings }
+}
+
+/** What a config file sets; of ours nothing is checked yet. */
+export function readForm(form: ConfigFile['form'], data: JsonObject): CheckedFile {
+  return form === 'aipack' ? readOptions(data) : { values: data, at: [], findings: [], notes: [] }
 }
 
 const sections = ['options', 'default_options'] as const

@@ -1,6 +1,18 @@
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, messageOf } from '../base/error.ts'
-import { writeFileAtomic } from '../base/files.ts'
+import { newTemporaryName, writeFileAtomic } from '../base/files.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 
@@ -52,6 +64,35 @@ export function readDataFile<T>(
 
 /** Replaces the whole file; entries are sorted by name. */
 export function writeDataFile(file: string, key: string, entries: ReadonlyMap<string, unknown>): void {
+  writeFileAtomic(file, dataText(key, entries))
+}
+
+/**
+ * The same for what nobody else may read or write, whatever the umask is: its folder gets mode 0700, it 0600.
+ * @throws BatonError FILE_FAILED for a link, which would decide where it is written
+ */
+export function writePrivateDataFile(file: string, key: string, entries: ReadonlyMap<string, unknown>): void {
+  const folder = dirname(file)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    const hint = 'Remove the link, or put the file itself there.'
+    throw new BatonError('FILE_FAILED', `${file} is a link, and is not written through it`, { place: { file }, hint })
+  }
+  chmodSync(folder, 0o700)
+  const temporary = join(folder, newTemporaryName())
+  const descriptor = openSync(temporary, 'wx', 0o600)
+  try {
+    fchmodSync(descriptor, 0o600)
+    writeFileSync(descriptor, dataText(key, entries))
+    closeSync(descriptor)
+    renameSync(temporary, file)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}
+
+function dataText(key: string, entries: ReadonlyMap<string, unknown>): string {
   const sorted = [...entries].toSorted(([left], [right]) => compareBytes(left, right))
-  writeFileAtomic(file, `${JSON.stringify({ version, [key]: Object.fromEntries(sorted) }, null, 2)}\n`)
+  return `${JSON.stringify({ version, [key]: Object.fromEntries(sorted) }, null, 2)}\n`
 }

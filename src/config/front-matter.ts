@@ -7,7 +7,8 @@ import { checkReserved } from './check-settings.ts'
 import { checkVariables } from './input-variables.ts'
 import { type Finding, type Issue, notATable, placeFindings, wrongKey } from './issue.ts'
 import { isReserved, reserved } from './keys.ts'
-import { checkTrust, guardedKeys, type TrustState, withoutKeys } from './trust.ts'
+import { isGuarded, type HeldTo } from './orders.ts'
+import { checkTrust, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
 
 export interface CheckedFrontMatter {
   readonly values: JsonObject
@@ -21,21 +22,33 @@ export interface CheckedFrontMatter {
 
 /**
  * Gives every key of a prompt file its meaning, and finds all that is wrong at once. `userFile` is named where a key
- * belongs into the user's own config file; `trust` is called when the file sets a key that needs trust.
+ * belongs into the user's own config file; `trust` is called when the file sets a key that needs trust; `own` is what the
+ * user has set, with defaults: the file may only tighten it.
  */
 export async function checkFrontMatter(
   document: PromptDocument,
-  { userFile, trust = () => 'untrusted' }: { readonly userFile: string; readonly trust?: () => TrustState },
+  {
+    userFile,
+    trust = () => 'untrusted',
+    own = [],
+    overridden = [],
+  }: Partial<Pick<HeldTo, 'own' | 'overridden'>> & { readonly userFile: string; readonly trust?: () => TrustState },
 ): Promise<CheckedFrontMatter> {
   const { file, text, meta } = document
   const { data } = meta
-  const state = guardedKeys(data).length === 0 ? 'untrusted' : trust()
+  const needs = needsTrust(data, { by: 'prompt', own, overridden })
+  const state = needyKeys(needs).length === 0 ? 'untrusted' : trust()
   const known = readReserved(data, state)
   const { params, paths, findings: wrongParams } = readParams(data)
   const { sub_agents: entries = [] } = data
   const { agents, findings: wrongAgents } = normalizeSubAgents(entries)
   const source = { file, text, locate: meta.locate }
-  const findings = [...checkTrust(data, { file, userFile, state }), ...known.findings, ...wrongParams, ...wrongAgents]
+  const findings = [
+    ...checkTrust(data, needs, { file, userFile, state }),
+    ...known.findings,
+    ...wrongParams,
+    ...wrongAgents,
+  ]
   const hasReader = agents.length > 0 || ['agent', 'template', 'input'].some((key) => data[key] !== undefined)
   return {
     values: withoutKeys(known.values),
@@ -52,7 +65,7 @@ function readReserved(data: JsonObject, trust: TrustState) {
   const findings: Finding[] = []
   for (const [key, value] of Object.entries(data)) {
     if (!isReserved(key) || key === 'sub_agents' || key === 'params') continue
-    if (reserved.get(key)?.isGuarded === true && trust !== 'trusted') continue
+    if (isGuarded(key) && trust !== 'trusted') continue
     const wrong = checkReserved(key, value)
     const found = wrong.length === 0 && key === 'input' ? checkVariables(value as JsonObject) : wrong
     findings.push(...found)

@@ -3,6 +3,7 @@ import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.
 import { merges, stages, textUses, unsupported } from './agent-config.ts'
 import { address, duration, timeLimit } from './expect.ts'
 import { defaults, isReserved, reserved, type ReservedEntry, type ReservedKey } from './keys.ts'
+import { isGuarded } from './orders.ts'
 import { schemas } from './schema.ts'
 
 /**
@@ -12,7 +13,7 @@ import { schemas } from './schema.ts'
  */
 export function configJsonSchema(subject: 'prompt' | 'config'): JsonObject {
   const properties = [...reserved].flatMap(([key, entry]) => {
-    const isAllowed = subject === 'prompt' ? !entry.isGuarded : !entry.isPromptOnly
+    const isAllowed = subject === 'prompt' ? !isGuarded(key) : !entry.isPromptOnly
     return entry.available !== false && isAllowed && isReserved(key) ? [[key, propertyOf(key, entry)]] : []
   })
   return {

@@ -13,8 +13,6 @@ export interface ReservedEntry {
   readonly kind: 'request' | 'frame'
   /** Only prompt files may set it: it describes one prompt file. */
   readonly isPromptOnly: boolean
-  /** Only the user's own config file, or a trusted file, may set it. */
-  readonly isGuarded: boolean
   /** False: not in this version. A value in a list: the only one that this version has. */
   readonly available: boolean | readonly [Json]
   /** It is about models: `-c` sets it for the agents of the run, too. */
@@ -32,7 +30,6 @@ type Kind = Omit<ReservedEntry, 'text' | 'initial'>
 const frame: Kind = {
   kind: 'frame',
   isPromptOnly: false,
-  isGuarded: false,
   available: true,
   isForModels: false,
   isMerged: false,
@@ -42,9 +39,7 @@ const frameForModels: Kind = { ...frame, isForModels: true }
 const request: Kind = { ...frame, kind: 'request' }
 const requestForModels: Kind = { ...request, isForModels: true }
 const promptOnly: Kind = { ...frame, isPromptOnly: true }
-const guarded: Kind = { ...frame, isGuarded: true }
 const notYet: Kind = { ...frame, available: false }
-const guardedNotYet: Kind = { ...guarded, available: false }
 
 const entries = {
   model: {
@@ -86,17 +81,16 @@ const entries = {
   },
   test: { ...promptOnly, text: 'Tests of the prompt file: baton test runs them.' },
 
-  providers: { ...guarded, isMerged: true, text: 'Endpoints of your own, by name. Only in your own config file.' },
-  gateway: { ...guarded, text: 'An endpoint that gets every model name as it is. Only in your own config file.' },
+  providers: { ...frameTable, text: 'Endpoints of your own, by name. Only in your own config file.' },
+  gateway: { ...frame, text: 'An endpoint that gets every model name as it is. Only in your own config file.' },
   prices: {
-    ...guarded,
-    isMerged: true,
+    ...frameTable,
     text: 'What models cost, by name or glob, for hosts whose prices are not known. Only in your own config file.',
   },
-  mcp_servers: { ...guardedNotYet, text: 'MCP servers whose tools the model may use. Only in your own config file.' },
-  plugins: { ...guardedNotYet, text: 'Plug-ins. Only in your own config file.' },
-  permission: { ...guardedNotYet, text: 'What tools may do without asking.' },
-  sandbox: { ...guardedNotYet, text: 'What programs that a model chooses may touch.' },
+  mcp_servers: { ...notYet, text: 'MCP servers whose tools the model may use. Only in your own config file.' },
+  plugins: { ...notYet, text: 'Plug-ins. Only in your own config file.' },
+  permission: { ...notYet, text: 'What tools may do without asking.' },
+  sandbox: { ...notYet, text: 'What programs that a model chooses may touch.' },
 
   base_dir: { ...frame, initial: '', text: 'Folder the globs start from, relative to the workspace.' },
   write_mode: { ...frame, initial: false, text: 'Apply the file changes of the answer; "ask" shows each first.' },

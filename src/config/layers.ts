@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type DataPath, type DataText, pathText } from '../base/data-text.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, type Issue, withPlace } from './issue.ts'
 import { reserved } from './keys.ts'
+import { orderOf } from './orders.ts'
 
 export type Origin =
   | { readonly kind: 'default' }
@@ -23,6 +25,8 @@ export interface SourcedValue {
   readonly path: DataPath
   readonly value: Json
   readonly layer: Layer
+  /** What the user has set, where a folder may only tighten it. */
+  readonly under?: SourcedValue
 }
 
 export interface MergedLayers {
@@ -31,15 +35,21 @@ export interface MergedLayers {
   readonly origins: readonly SourcedValue[]
 }
 
-/** Joins layers, later ones win. Most values replace, also lists; some tables merge key by key. */
+/**
+ * Joins layers, later ones win. Most values replace, also lists; some tables merge key by key, and some lists are only
+ * added to.
+ */
 export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   const origins = new Map<string, SourcedValue>()
   for (const layer of layers) {
     for (const [key, value] of Object.entries(layer.values)) {
-      if (reserved.get(key)?.isMerged !== true || !isJsonObject(value)) origins.set(key, { path: [key], value, layer })
+      if (reserved.get(key)?.isMerged !== true || !isJsonObject(value))
+        origins.set(key, joined(origins.get(key), { path: [key], value, layer }))
       else
-        for (const [inner, part] of Object.entries(value))
-          origins.set(JSON.stringify([key, inner]), { path: [key, inner], value: part, layer })
+        for (const [inner, part] of Object.entries(value)) {
+          const name = JSON.stringify([key, inner])
+          origins.set(name, joined(origins.get(name), { path: [key, inner], value: part, layer }))
+        }
     }
   }
   const values: { [key: string]: Json } = {}
@@ -49,6 +59,26 @@ export function mergeLayers(layers: readonly Layer[]): MergedLayers {
     values[key] = inner === undefined ? value : { ...(isJsonObject(table) ? table : {}), [inner]: value }
   }
   return { values, origins: [...origins.values()] }
+}
+
+/** What is in force when `next` comes above `before`. */
+function joined(before: SourcedValue | undefined, next: SourcedValue): SourcedValue {
+  if (before === undefined) return next
+  const { path, value, layer } = next
+  const [key = '', inner] = path.map(String)
+  const rule = orderOf(key, inner)?.rule
+  const list = rule === 'added' ? added(before.value, value) : value
+  const own = before.layer.origin.kind === 'user' ? before : before.under
+  const isFolder = layer.origin.kind === 'workspace' || layer.origin.kind === 'front matter'
+  const isTightened = isFolder && own !== undefined && rule !== 'free' && rule !== undefined
+  return isTightened && !isDeepStrictEqual(list, own.value)
+    ? { ...next, value: list, under: own }
+    : { ...next, value: list }
+}
+
+function added(before: Json, next: Json): Json {
+  if (!Array.isArray(before) || !Array.isArray(next)) return next
+  return [...new Set([...(before as readonly Json[]), ...(next as readonly Json[])])]
 }
 
 /** `baton.toml`, `BATON_MODEL`, `-c model`, `default`. */
@@ -76,21 +106,26 @@ export async function placeOrigins(
 export interface OriginRow {
   readonly key: string
   readonly value: Json
-  /** `baton.toml:3`, `BATON_MODEL`, `-c model`, `default`. */
+  /** `baton.toml:3`, `BATON_MODEL`, `-c model`, `default`; `baton.toml:3, over 5 of config.toml:1` where a folder tightens. */
   readonly origin: string
 }
 
 /** What `baton config --origin` prints: every value in force and where it comes from, sorted by key. */
 export async function describeOrigins({ origins }: Pick<MergedLayers, 'origins'>): Promise<readonly OriginRow[]> {
   const rows = await Promise.all(
-    origins.map(async ({ path, value, layer }) => {
-      const position = await layer.locate?.(path)
-      const source = originText(layer.origin)
-      const origin = position === undefined ? source : `${source}:${position.line}`
-      return { key: pathText(path), value: withoutQueries(value), origin }
+    origins.map(async ({ under, ...set }) => {
+      const source = await sourceText(set)
+      const held = under === undefined ? '' : `, over ${JSON.stringify(under.value)} of ${await sourceText(under)}`
+      return { key: pathText(set.path), value: withoutQueries(set.value), origin: `${source}${held}` }
     }),
   )
   return rows.toSorted((left, right) => (left.key < right.key ? -1 : 1))
+}
+
+async function sourceText({ path, layer }: SourcedValue): Promise<string> {
+  const position = await layer.locate?.(path)
+  const source = originText(layer.origin)
+  return position === undefined ? source : `${source}:${position.line}`
 }
 
 /** Addresses may contain a key in their query or user part, so only host and path are shown. */

@@ -34,6 +34,26 @@ function deviceOf(folder: string): number | undefined {
   return statSync(folder, { throwIfNoEntry: false })?.dev
 }
 
+/**
+ * Why a folder is no workspace to write to, however it was found: all that its user has would be in reach. Undefined for a
+ * folder that is one.
+ */
+export function whyNoWorkspace(workspace: string, home: string): string | undefined {
+  if (dirname(workspace) === workspace) return `${workspace} is the root folder, which is no workspace to write to`
+  return workspace === realPath(home)
+    ? `${workspace} is your home folder, which is no workspace to write to`
+    : undefined
+}
+
+/** @throws BatonError USAGE for a folder that is no workspace to write to */
+export function refuseHome(workspace: string, home: string): void {
+  const reason = whyNoWorkspace(workspace, home)
+  if (reason === undefined) return
+  throw new BatonError('USAGE', reason, {
+    hint: 'Make a folder for the project, and work there: cd FOLDER, or -C FOLDER.',
+  })
+}
+
 /** The user's own config file, whether it exists or not: below `BATON_HOME`, else below the XDG config folder. */
 export function userConfigFile(around: Pick<Surroundings, 'env' | 'home'>): string {
   return join(userFolder(around, { own: 'config', xdg: 'XDG_CONFIG_HOME', fallback: '.config' }), 'config.toml')

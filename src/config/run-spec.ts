@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
-import { displayPath } from '../base/files.ts'
+import { displayPath, isInside, realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { readSource } from '../base/reads.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
@@ -13,6 +13,7 @@ import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
+import { findWorkspace } from './locate.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
 import { promptTrustHash, trustState, type TrustState } from './trust.ts'
@@ -77,13 +78,16 @@ export interface ReadRunSpec {
  */
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
   const { document, ...source } = await readPrompt(options)
-  const { workspace, userFile, below, above, shared, issues: around, notes } = await readLayers(options)
   const { file: path, source: from } = source
+  const isForeign = from === 'text' || !isInside(findWorkspace(options, options.reads), realPath(path))
+  const around = await readLayers({ ...options, isForeign })
+  const { workspace, userFile, own: held, overridden, below, above, shared, notes } = around
   const trust = (): TrustState =>
     from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, options)
-  const checked = await checkFrontMatter(document, { userFile, trust })
-  const found = [...around, ...checked.issues]
-  if (around.length > 0 || found.some(({ code }) => code === 'UNTRUSTED')) return { issues: found, spec: undefined }
+  const checked = await checkFrontMatter(document, { userFile, trust, own: held, overridden })
+  const found = [...around.issues, ...checked.issues]
+  if (around.issues.length > 0 || found.some(({ code }) => code === 'UNTRUSTED'))
+    return { issues: found, spec: undefined }
 
   const { data, locate } = document.meta
   const written: Layer = {

@@ -3,18 +3,20 @@ import { type DataPath, pathText } from '../base/data-text.ts'
 import { isInside, realPath } from '../base/files.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
-import { readConfigFiles } from './config-files.ts'
+import { readConfigFiles, userValues } from './config-files.ts'
 import { environmentLayers, type Flags, flagLayers, readOverrides } from './flags.ts'
 import { type Finding, type Issue, throwIssues, wrongValue } from './issue.ts'
 import { reserved } from './keys.ts'
 import { type Layer, mergeLayers, placeOrigins, type SourcedValue } from './layers.ts'
-import type { Surroundings } from './locate.ts'
+import { type Surroundings, userConfigFile } from './locate.ts'
 import { defaultLayer, type Settings, settingsOf } from './settings.ts'
 
 export interface ConfigOptions extends Surroundings {
   readonly flags: Flags
   /** The target is run as an agent: `-c` is below its own keys, and only where it is about models. */
   readonly isAgent?: boolean
+  /** What is run is no file of the workspace, so its config may say less. */
+  readonly isForeign?: boolean
   /** Notes what is read, and has what is stored. */
   readonly reads?: ReadLog | undefined
 }
@@ -23,6 +25,10 @@ export interface ConfigOptions extends Surroundings {
 export interface SurroundingLayers {
   readonly workspace: string
   readonly userFile: string
+  /** What the user has, with defaults: what comes with a folder is held to it. */
+  readonly own: readonly SourcedValue[]
+  /** What `-c` sets of it: `lua.timeout`. */
+  readonly overridden: readonly string[]
   readonly below: readonly Layer[]
   readonly above: readonly Layer[]
   /** Those of the layers above that are for the agents of the run, too: `-c`. */
@@ -65,15 +71,17 @@ export async function loadTargetConfig(options: ConfigOptions): Promise<TargetCo
 
 /** Reads all layers but the front matter. What is wrong with them is not thrown, so that all is reported at once. */
 export async function readLayers(options: ConfigOptions): Promise<SurroundingLayers> {
-  const { workspace, userFile, layers, issues, notes } = await readConfigFiles(options)
-  const overrides = await readOverrides(options.flags.overrides, { userFile })
+  const overrides = await readOverrides(options.flags.overrides, { userFile: userConfigFile(options) })
+  const isMain = options.isAgent !== true
+  const overridden = isMain ? mergeLayers(overrides.layers).origins.map(({ path }) => path.join('.')) : []
+  const { workspace, userFile, layers, issues, notes } = await readConfigFiles({ ...options, overridden })
   const outer = environmentLayers(options.env)
   const inner = flagLayers(options)
   const forModels = overrides.layers.map(ofModels)
-  const common = { workspace, userFile, notes }
+  const common = { workspace, userFile, own: userValues(layers), overridden, notes }
   const below = [defaultLayer, ...layers]
   // overrides are checked once, for the file that is run: its agents are loaded after that
-  if (options.isAgent === true) {
+  if (!isMain) {
     return { ...common, below: [...below, ...forModels], above: [...outer, ...inner], shared: [], issues }
   }
   const above = [...outer, ...overrides.layers, ...inner]

@@ -1,39 +1,52 @@
-import { join } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
-import { type DataFile, readDataFile, writeDataFile } from './data-file.ts'
+import { type DataFile, readDataFile, writePrivateDataFile } from './data-file.ts'
 import type { Finding } from './issue.ts'
-import { reserved } from './keys.ts'
+import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
+import { type HeldTo, isGuarded, type Loosened, loosened } from './orders.ts'
 
 /** Whether a file is trusted: `changed` was trusted with other content; `none` can never be, it is no file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'
 
-/** The keys of a file that only the user may set; one of a table as `table.key`. */
-export function guardedKeys(data: JsonObject): readonly string[] {
-  const { changes } = data
-  const opened = isJsonObject(changes ?? null) && Object.hasOwn(changes as JsonObject, 'allow') ? ['changes.allow'] : []
-  return [...Object.keys(data).filter((key) => reserved.get(key)?.isGuarded === true), ...opened]
+/** What of a file's settings needs trust. */
+export interface NeedsTrust {
+  /** Keys that only the user may set. */
+  readonly guarded: readonly string[]
+  /** Values that are looser than those of the user. */
+  readonly loosened: readonly Loosened[]
+}
+
+export function needsTrust(data: JsonObject, held: HeldTo): NeedsTrust {
+  return { guarded: Object.keys(data).filter(isGuarded), loosened: loosened(data, held) }
+}
+
+/** The keys, for people: `gateway`, `lua.timeout`. */
+export function needyKeys({ guarded, loosened: values }: NeedsTrust): readonly string[] {
+  return [...guarded, ...values.map(({ path }) => path.join('.'))]
 }
 
 /**
  * Checks the keys that a workspace config file or a prompt file may set only once its user has trusted it: which hosts
- * are asked, which programs are started, what may be changed. Which key is sent to a host is the user's own choice,
- * even for a trusted file. Findings have exit code 6.
+ * are asked, which programs are started, what may be changed, and limits that are looser than the user's. Which key is
+ * sent to a host is the user's own choice, even for a trusted file. Findings have exit code 6.
  */
 export function checkTrust(
   data: JsonObject,
+  needs: NeedsTrust,
   { file, userFile, state }: { readonly file: string; readonly userFile: string; readonly state: TrustState },
 ): readonly Finding[] {
   if (state === 'trusted') {
     return keyPaths(data).map((path) => {
       const reason = 'only your own config file says which key is sent, even for a trusted file'
       const hint = `Remove it, or move the host into your own config file ${userFile}.`
-      return untrusted(path, reason, hint)
+      return untrusted(path, `may not be set by ${file}: ${reason}`, hint)
     })
   }
   const trust = state === 'none' ? '' : `look at the file and run baton trust ${file}, or `
@@ -41,12 +54,30 @@ export function checkTrust(
     state === 'changed'
       ? ['the file has changed since it was trusted', `Look at what has changed, then run baton trust ${file} again.`]
       : ['the file is not trusted', `If you want it, ${trust}put it into your own config file ${userFile}.`]
-  return guardedKeys(data).map((key) => untrusted(key.split('.'), reason, hint))
+  return [
+    ...needs.guarded.map((key) => untrusted([key], `may not be set by ${file}: ${reason}`, hint)),
+    ...needs.loosened.map((value) => {
+      return untrusted(
+        value.path,
+        `may not be ${shown(value.value)} in ${file}: ${ownText(value)}, and ${reason}`,
+        hint,
+      )
+    }),
+  ]
 
-  function untrusted(path: DataPath, reason: string, hint: string): Finding {
-    const message = `"${path.join('.')}" may not be set by ${file}: ${reason}`
-    return { code: 'UNTRUSTED', message, hint, path, part: 'key' }
+  function untrusted(path: DataPath, said: string, hint: string): Finding {
+    return { code: 'UNTRUSTED', message: `"${path.join('.')}" ${said}`, hint, path, part: 'key' }
   }
+}
+
+function ownText({ own, origin }: Loosened): string {
+  if (own === undefined) return 'only you may set it'
+  return `yours is ${shown(own)} (${origin === undefined ? 'default' : originText(origin)})`
+}
+
+function shown(value: Json): string {
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 function keyPaths({ providers = null, gateway = null }: JsonObject): readonly DataPath[] {
@@ -75,11 +106,16 @@ export function withoutKeys(values: JsonObject): JsonObject {
 
 /** A file as it was when its user trusted it. */
 export interface TrustedFile {
-  /** Of a prompt file the part above its `====` line, of others all of it: SHA-256. */
+  /**
+   * Of a prompt file the part above its `====` line, of others all of it: SHA-256. Empty for a place that is trusted to mean
+   * a name, whatever is in it.
+   */
   readonly hash: string
   readonly keys: readonly string[]
   /** RFC 3339. */
   readonly since: string
+  /** The files that its values name, commands and scripts above all: by absolute path, the SHA-256 of their content. */
+  readonly leads?: Readonly<Record<string, string>>
 }
 
 /** By absolute path, links resolved. */
@@ -96,9 +132,11 @@ const trustList: DataFile<TrustedFile> = {
   hint: 'Remove it, and trust the files again with baton trust.',
   parse(value) {
     if (!isJsonObject(value)) return undefined
-    const { hash, keys, since } = value
-    if (typeof hash !== 'string' || !Array.isArray(keys) || typeof since !== 'string') return undefined
-    return { hash, keys: (keys as readonly Json[]).map(String), since }
+    const { hash, keys, since, leads = {} } = value
+    if (typeof hash !== 'string' || !Array.isArray(keys) || typeof since !== 'string' || !isJsonObject(leads)) return
+    const files = Object.entries(leads).map(([path, digest]) => [path, String(digest)] as const)
+    const named = files.length === 0 ? {} : { leads: Object.fromEntries(files) }
+    return { hash, keys: (keys as readonly Json[]).map(String), since, ...named }
   },
 }
 
@@ -108,7 +146,7 @@ export function readTrusted(store: string, reads?: ReadLog): TrustedFiles {
 }
 
 export function writeTrusted(store: string, files: TrustedFiles): void {
-  writeDataFile(store, trustList.key, files)
+  writePrivateDataFile(store, trustList.key, files)
 }
 
 /** Whether a file (absolute) whose content has this hash is trusted. */
@@ -118,7 +156,36 @@ export function trustState(
 ): TrustState {
   const trusted = readTrusted(trustFile(around), around.reads).get(realPath(path))
   if (trusted === undefined) return 'untrusted'
-  return trusted.hash === hash ? 'trusted' : 'changed'
+  return trusted.hash === hash && areUnchanged(trusted) ? 'trusted' : 'changed'
+}
+
+/** Whether the files that its values name are what they were. */
+export function areUnchanged({ leads = {} }: TrustedFile): boolean {
+  return Object.entries(leads).every(([path, digest]) => fileHash(path) === digest)
+}
+
+/** What is larger is no script. */
+const maxLeadBytes = 64 * 1024 * 1024
+
+/**
+ * The files that texts of a trusted file name, with the hashes of their content: each word that is the path of a file
+ * from one of `folders`.
+ */
+export function filesNamed(texts: readonly string[], folders: readonly string[]): Readonly<Record<string, string>> {
+  const words = texts.flatMap((text) => [text, ...text.split(/[\s"'=:;,|&<>()]+/)]).filter((word) => word !== '')
+  const paths = words.flatMap((word) => folders.map((folder) => resolve(folder, word)))
+  const found = [...new Set(paths)].map((path) => [path, fileHash(path)] as const)
+  return Object.fromEntries(found.filter((entry): entry is readonly [string, string] => entry[1] !== undefined))
+}
+
+/** Undefined for what is no file, or cannot be read. */
+function fileHash(path: string): string | undefined {
+  try {
+    const status = statSync(path)
+    return status.isFile() && status.size <= maxLeadBytes ? sha256(readFileSync(path)) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The hash of a prompt file that is trusted: of the part above its `====` line, without empty lines at its end. */

@@ -21,10 +21,14 @@ export interface Ancestor {
 export interface RunFolders {
   /** Links resolved. */
   readonly workspace: string
+  /** Why nothing may be written below the workspace; undefined: it may. */
+  readonly closed?: string | undefined
   /** Where the run was started. */
   readonly cwd: string
   /** Folders that hold packs as `<namespace>/<name>`, best first. */
   readonly packRoots: readonly string[]
+  /** What its names are held to; undefined: nothing that is found by a name is run. */
+  readonly guard?: { readonly workspace: string; readonly trustFile: string }
   /** `~/.aipack-base`; undefined: there is none. */
   readonly aipackBase?: string
   /** Where this installation keeps config, packs, runs and what it remembers; left out: nowhere. */

@@ -4,6 +4,7 @@ import { BatonError } from '../base/error.ts'
 import { isSourceFolder, type ReadLog, sourceFolders } from '../base/reads.ts'
 import { meantHint } from '../config/issue.ts'
 import { aipackBaseFolder, type Surroundings, userDataFolder } from '../config/locate.ts'
+import { isFolderRoot, type NameGuard, refuseHidden } from './name-guard.ts'
 import { core, isCore, type PackName, type PackRef, packRefText } from './pack-ref.ts'
 
 /** Where packs are searched. */
@@ -13,6 +14,8 @@ export interface PackPlaces {
   /** Folder of the agents that come with the product: the pack `baton@core`, which cannot be replaced. */
   readonly builtInDir?: string
   readonly reads?: ReadLog | undefined
+  /** Left out: names are only looked up, and nothing of them is run. */
+  readonly guard?: NameGuard | undefined
 }
 
 /** A pack that was found. */
@@ -25,9 +28,27 @@ export interface Pack extends PackName {
 
 /**
  * The folder a reference means: the first hit in the order of the roots. Undefined when there is none.
- * @throws BatonError AGENT_AMBIGUOUS when a bare `@name` fits packs of several namespaces
+ * @throws BatonError AGENT_AMBIGUOUS when a bare `@name` fits packs of several namespaces; UNTRUSTED for a pack of the
+ * workspace that hides one of the user's
  */
-export function findPack({ namespace, name }: PackRef, places: PackPlaces): Pack | undefined {
+export function findPack(ref: PackRef, places: PackPlaces): Pack | undefined {
+  const pack = locatePack(ref, places)
+  const { guard, packRoots, reads } = places
+  const root = guard === undefined || pack === undefined ? undefined : rootOf(pack, packRoots)
+  if (guard === undefined || pack === undefined || root === undefined || !isFolderRoot(root, guard)) return pack
+  const others = packRoots
+    .filter((each) => !isFolderRoot(each, guard))
+    .map((each) => join(each, pack.namespace, pack.name))
+  const other = others.find((dir) => isSourceFolder(dir, reads))
+  if (other !== undefined) refuseHidden({ name: pack.identity, path: pack.dir, kind: 'folder', other }, guard)
+  return pack
+}
+
+function rootOf({ dir, namespace, name }: Pack, packRoots: readonly string[]): string | undefined {
+  return packRoots.find((root) => join(root, namespace, name) === dir)
+}
+
+function locatePack({ namespace, name }: PackRef, places: PackPlaces): Pack | undefined {
   const { packRoots, builtInDir, reads } = places
   if (namespace !== undefined) {
     const dir = isCore({ namespace, name })

@@ -5,6 +5,8 @@ import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base
 import { isSourceFile, type ReadLog, readSource } from '../base/reads.ts'
 import { meantHint } from '../config/issue.ts'
 import { findPack, noPack, type Pack, type PackPlaces } from './find-pack.ts'
+import { packOfFile } from './granted.ts'
+import { refuseHidden } from './name-guard.ts'
 import { manifestName } from './pack-manifest.ts'
 import { isCore, mayBePackName, type PackRef, packRefText, parsePackRef } from './pack-ref.ts'
 
@@ -105,14 +107,26 @@ function read(name: string, found: FoundFile, reads: ReadLog | undefined): Agent
   return { kind, name, text, ...found }
 }
 
-/** @throws BatonError AGENT_NOT_FOUND for a pack reference that names nothing, AGENT_AMBIGUOUS */
+/** @throws BatonError AGENT_NOT_FOUND for a pack reference that names nothing, AGENT_AMBIGUOUS, UNTRUSTED */
 function locateAgent(name: string, options: ResolveOptions): FoundFile | undefined {
   if (mayBePackName(name)) return locateByReference(name, options)
   const local = pick(name, candidates(name, options.baseDir), options)
-  if (local !== undefined) return { file: local, builtIn: false }
   const isLocal = /[/\\]|\.md$/.test(name)
-  const file = isLocal ? undefined : pick(name, candidates(name, options.builtInDir), options)
-  return file === undefined ? undefined : { file, builtIn: true }
+  // beside a file that is found it decides nothing but whether that is refused: no source of the run
+  const reads = local === undefined ? options.reads : undefined
+  const file = isLocal ? undefined : pick(name, candidates(name, options.builtInDir), { reads })
+  if (local === undefined) return file === undefined ? undefined : { file, builtIn: true }
+  if (file !== undefined) refuseInPlaceOf(file, name, local, options)
+  return { file: local, builtIn: false }
+}
+
+/**
+ * A name without a folder and an ending is that of a built-in agent first. What a pack calls by its own names is part of
+ * the pack, which was looked at where the pack was found.
+ */
+function refuseInPlaceOf(other: string, name: string, path: string, { guard, packRoots }: ResolveOptions): void {
+  if (guard === undefined || other === path || /\.(?:aip|lua)$/.test(name)) return
+  if (packOfFile(path, packRoots) === undefined) refuseHidden({ name, path, kind: 'file', other }, guard)
 }
 
 /** A name with an @ is a pack; without such a pack it may still be a file that has an @ in its name. */

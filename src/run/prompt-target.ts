@@ -8,6 +8,7 @@ import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config
 import { type Settings, settingsOf } from '../config/settings.ts'
 import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
+import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
 import { defaultMerge } from '../pack/pack-manifest.ts'
 import { type AgentFile, resolveAgent } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
@@ -30,6 +31,7 @@ export interface PromptTarget {
   /** `-c` as given: prompt files that are run as agents are loaded with it. */
   readonly overrides: readonly string[]
   readonly packRoots: readonly string[]
+  readonly guard: NameGuard
   /** Settings with changed params; throws when they are not valid. */
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
@@ -69,6 +71,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     configSettings: settingsOf(mergeLayers([...spec.layers.below, ...spec.layers.shared]).values, { workspace }),
     overrides: options.flags.overrides,
     packRoots: packRoots(workspace, options),
+    guard: nameGuard(workspace, options),
     agentSettings: {
       ...defined({ model: settings.model }),
       ...settingsFor({ ...spec, layers: { ...spec.layers, above: spec.layers.shared } })(spec.params),
@@ -89,10 +92,11 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
 export function agentLookup(spec: RunSpec, options: TargetOptions, callers: readonly string[]): AgentLookup {
   const { builtInDir, reads } = options
   const roots = packRoots(spec.workspace, options)
+  const guard = nameGuard(spec.workspace, options)
   return {
     callers,
     find: async (name) => {
-      const agent = resolveAgent(name, { baseDir: baseOf(name, spec), builtInDir, packRoots: roots, reads })
+      const agent = resolveAgent(name, { baseDir: baseOf(name, spec), builtInDir, packRoots: roots, guard, reads })
       return { ...agent, merge: await defaultMerge(agent, reads) }
     },
     async load(agent, given, above) {

@@ -8,6 +8,7 @@ import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { packRoots } from '../pack/find-pack.ts'
+import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
 import { mayBePackName, unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
 import { type AgentFile, findAgent, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
@@ -31,6 +32,7 @@ export interface AgentTarget {
   /** What `baton check` says and a run does not. */
   readonly notes: readonly Issue[]
   readonly packRoots: readonly string[]
+  readonly guard: NameGuard
   readonly agents: readonly AgentFile[]
 }
 
@@ -82,8 +84,9 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const { workspace, settings, configSettings, flagValues, notes } = await loadTargetConfig(options)
   const roots = packRoots(workspace, options)
+  const guard = nameGuard(workspace, options)
   const { cwd, builtInDir, file, reads } = options
-  const find = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots, reads })
+  const find = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots, guard, reads })
   const agent = find()
   // packs may hold prompt files too
   if (agent.kind === 'prompt') return loadPrompt({ ...options, file: agent.file })
@@ -103,6 +106,7 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     flagOptions: pickAgentOptions(flagValues),
     notes,
     packRoots: roots,
+    guard,
     agents: [agent],
   }
 }

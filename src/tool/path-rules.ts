@@ -15,12 +15,17 @@ export type PathRule = (action: PathAction) => string | undefined
  * write in the workspace and in `~/.aipack-base`, there neither packs nor config, which decide what runs; delete in the
  * workspace alone. Never in `.git`, never the workspace itself.
  */
-export function workspaceRule({ workspace, aipackBase }: Pick<RunFolders, 'workspace' | 'aipackBase'>): PathRule {
+export function workspaceRule({
+  workspace,
+  aipackBase,
+  closed,
+}: Pick<RunFolders, 'workspace' | 'aipackBase' | 'closed'>): PathRule {
   const root = realPath(workspace)
   const base = aipackBase === undefined ? undefined : realPath(aipackBase)
 
   function change(path: string): string | undefined {
     if (!isInside(root, path)) return `${path} is outside the workspace ${root}`
+    if (closed !== undefined) return `${closed}: work in a folder of the project (cd FOLDER, or -C FOLDER)`
     if (path === root) return `${path} is the workspace itself`
     if (isGit(relative(root, path))) return `${displayPath(root, path)} belongs to git, and agents never change it`
     return undefined

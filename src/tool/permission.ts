@@ -8,7 +8,7 @@ import { protectionRule } from './protected/places.ts'
 /** The permission that rights stand for: all rules must allow an action. */
 export function createPermission(
   { packs, protections }: Rights,
-  folders: Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders'>,
+  folders: Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders' | 'closed'>,
 ): Permission {
   const { workspace } = folders
   const pathRules = [

@@ -249,7 +249,7 @@ function refuseChangedSecrets({ start, later }: StoredSources): void {
 
 function refusal(message: string): BatonError {
   return new BatonError('USAGE', message, {
-    hint: 'Set it as it was then, for example with --env-file, or run the file again.',
+    hint: 'Set it as it was then, for example with --env, or run the file again.',
   })
 }
 

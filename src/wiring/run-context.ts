@@ -8,7 +8,7 @@ import { bothReads } from '../base/reads.ts'
 import { systemClock } from '../base/clock.ts'
 import { createPool, manyListeners } from '../base/concurrency.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
-import { aipackBaseFolder, userFolders } from '../config/locate.ts'
+import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import type { RunContext, RunFolders, RunScope } from '../event/context.ts'
@@ -81,10 +81,12 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const signal = manyListeners(AbortSignal.any(stops))
   const budgets = createPlacedBudgets(run.budget, target.settings.budget)
   const parts = agentParts(target, { ...run, signal, limitsCost: budgets.limitsCost })
-  const { packRoots } = target
+  const { packRoots, guard } = target
   const { dir: runs } = target.settings.runs
   const ownFolders = [...userFolders(run), ...(runs === undefined ? [] : [runs])]
-  const folders: RunFolders = { workspace, cwd, packRoots, aipackBase: aipackBaseFolder(run), ownFolders, builtInDir }
+  const closed = whyNoWorkspace(workspace, run.home)
+  const aipackBase = aipackBaseFolder(run)
+  const folders: RunFolders = { workspace, closed, cwd, packRoots, guard, aipackBase, ownFolders, builtInDir }
   const permissionOf = (rights: Rights): Permission => createPermission(rights, folders)
   const mode = target.kind === 'prompt' ? target.settings.write_mode : true
   const rights: Rights = { ...allRights, write: mode !== false, ...(mode === 'ask' ? { asks: true } : {}) }
@@ -206,7 +208,8 @@ function agentParts(
       )
       return (await promptRunner)(request, context)
     },
-    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, reads }),
+    findAgent: (name, baseDir) =>
+      resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, guard: target.guard, reads }),
   }
 }
 

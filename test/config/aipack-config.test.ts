@@ -57,7 +57,7 @@ describe("AIPack's config files", () => {
         '[options]\nmodel = "1"\ntop_p = 0.1\ntemperature = 0.1\ninput_concurrency = 5\nallow_run_on_task_fail = true\n[options.model_aliases]\na = "1"\nb = "1"\n',
       'home/.aipack-base/config-user.toml':
         '[options]\nmodel = "2"\ntop_p = 0.2\ntemperature = 0.2\ninput_concurrency = 6\n',
-      [wks]: '[options]\nmodel = "3"\ntop_p = 0.3\ntemperature = 0.3\nmodel_aliases = { b = "3" }\n',
+      [wks]: '[options]\nmodel = "3"\ntop_p = 0.3\ntemperature = 0.3\nmodel_aliases = { c = "3" }\n',
       'own/config/config.toml': 'model = "4"\ntop_p = 0.4\n',
       'wks/baton.toml': 'model = "5"\n',
     })
@@ -67,7 +67,7 @@ describe("AIPack's config files", () => {
       temperature: 0.3,
       input_concurrency: 6,
       allow_run_on_task_fail: true,
-      model_aliases: { a: '1', b: '3' },
+      model_aliases: { a: '1', b: '1', c: '3' },
     })
     const temperature = origins.find(({ path }) => path[0] === 'temperature')
     expect(temperature?.layer.origin).toEqual({ kind: 'workspace', file: '.aipack/config.toml' })

@@ -3,6 +3,7 @@ import { codeFrame } from '../../src/base/code-frame.ts'
 import { type CheckedFrontMatter, checkFrontMatter } from '../../src/config/front-matter.ts'
 import { issuesOf, issuesToError, type Issue } from '../../src/config/issue.ts'
 import { reserved } from '../../src/config/keys.ts'
+import { isGuarded } from '../../src/config/orders.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 
 async function check(toml: string): Promise<CheckedFrontMatter> {
@@ -82,8 +83,7 @@ describe('types', () => {
       max_files_size_kb = 10
       allow_run_on_task_fail = true
       secrets = ["TOKEN"]
-      lua = { engine = "fengari", isolated = true, timeout = "250ms", memory_mb = 64, instructions = 1000 }
-      runs = { dir = "runs", keep = "30d" }`
+      lua = { engine = "fengari", isolated = true, timeout = "250ms", memory_mb = 64, instructions = 1000 }`
     const { issues: found, values } = await check(toml)
     expect(found).toEqual([])
     expect(values).toMatchObject({ seed: -1, lua: { timeout: '250ms' }, working_globs_post: [] })
@@ -186,14 +186,15 @@ describe('what is not in this version', () => {
     `)
   })
 
-  it.each(
-    [...reserved].filter(([, { available, isGuarded }]) => available === false && !isGuarded).map(([key]) => key),
-  )('holds for the reserved key %s', async (key) => {
-    const { issues: found } = await check(`${key} = {}`)
-    expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual([
-      `NOT_AVAILABLE "${key}" is not available in this version`,
-    ])
-  })
+  it.each([...reserved].filter(([key, { available }]) => available === false && !isGuarded(key)).map(([key]) => key))(
+    'holds for the reserved key %s',
+    async (key) => {
+      const { issues: found } = await check(`${key} = {}`)
+      expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual([
+        `NOT_AVAILABLE "${key}" is not available in this version`,
+      ])
+    },
+  )
 
   it.each([
     ['mode = "code"', 'mode = "code"'],

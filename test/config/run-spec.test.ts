@@ -93,7 +93,7 @@ describe('a run spec', () => {
   it('has the limits of model calls that are asked for, each by itself (R302)', async () => {
     const toml = `retry = { patience = "90s", max_attempts = 5 }
 timeouts = { connect = "2s", request = "30s" }
-budget = { usd = 0.5, calls = 3, unpriced = "allow" }`
+budget = { usd = 0.5, calls = 3, unpriced = "deny" }`
     const { settings } = await load({ files: { 'p.md': `+++\n${toml}\n+++\nDo it.\n` } })
     expect(settings.retry).toMatchObject({ max_attempts: 5, patience_ms: 90_000, max_backoff_ms: 10_000 })
     expect(settings.timeouts).toEqual({
@@ -102,7 +102,7 @@ budget = { usd = 0.5, calls = 3, unpriced = "allow" }`
       stream_idle_ms: 300_000,
       request_ms: 30_000,
     })
-    expect(settings.budget).toEqual({ usd: 0.5, calls: 3, unpriced: 'allow' })
+    expect(settings.budget).toEqual({ usd: 0.5, calls: 3, unpriced: 'deny' })
   })
 
   it('starts coder_params without sub_agents and [params], and with the three lists of globs (R248 to R250)', async () => {
@@ -211,8 +211,8 @@ describe('layers', () => {
   })
 
   it('hold for a target without front matter', async () => {
-    const { settings, workspace } = await loadTarget({ files: { ...files, 'baton.toml': 'runs = { dir = "out" }' } })
-    expect(settings).toMatchObject({ model: 'user', runs: { dir: join(workspace, 'out') } })
+    const { settings } = await loadTarget({ files: { ...files, 'baton.toml': 'timeout = "10m"' } })
+    expect(settings).toMatchObject({ model: 'user', timeout_ms: 600_000 })
     expect(settings.providers).toStrictEqual({ mine: { base_url: 'http://localhost:1/v1' } })
   })
 })

@@ -180,7 +180,9 @@ describe('doctor finds broken', () => {
   })
 
   it('a folder for runs that cannot be made', async () => {
-    const checks = await look({ files: { 'project/baton.toml': '[runs]\ndir = "file/runs"\n', 'project/file': '' } })
+    const checks = await look({
+      files: { 'home/.config/baton/config.toml': '[runs]\ndir = "file/runs"\n', 'project/file': '' },
+    })
     expect(of(checks, 'runs')[0]).toMatch(/^fail cannot be recorded in .*\/project\/file\/runs\/.*is not a folder$/)
   })
 

@@ -92,15 +92,15 @@ describe('baton', () => {
     expect(stderr).toMatch(/^skipped: the instruction is empty\nhint: Edit .*ask\.md\.\n$/)
   })
 
-  it('works in another folder with -C, and takes keys from --env-file without showing them', async () => {
+  it('works in another folder with -C, and takes keys from --env without showing them', async () => {
     const server = await startModelServer([{ text: 'fine' }])
     const folder = tempTree({
       'sub/ask.md': 'Hi\n',
-      '.env': `BATON_GATEWAY_URL=${server.url}\nBATON_GATEWAY_KEY=key-from-the-file\n`,
+      '.env': 'BATON_GATEWAY_KEY=key-from-the-file\n',
     })
-    const { stdout, stderr, code } = await baton(['ask.md', '-C', 'sub', '--env-file', '.env', '-m', 'any', '-v'], {
+    const { stdout, stderr, code } = await baton(['ask.md', '-C', 'sub', '--env', '.env', '-m', 'any', '-v'], {
       cwd: folder,
-      env: { BATON_GATEWAY_KEY: '' },
+      env: { BATON_GATEWAY_KEY: '', BATON_GATEWAY_URL: server.url },
     })
     await server.close()
     expect({ stdout, code }).toEqual({ stdout: 'fine\n', code: 0 })

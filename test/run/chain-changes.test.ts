@@ -18,7 +18,7 @@ async function workspace(files: Readonly<Record<string, string>>, script: ModelS
   servers.push(server)
   const folder = tempTree({ '.git/HEAD': '', ...files })
   const env = { BATON_HOME: join(folder, '.state'), BATON_GATEWAY_URL: server.url }
-  const around = { cwd: folder, env, home: folder }
+  const around = { cwd: folder, env, home: join(folder, '.home') }
   const runsFolder = (): string => {
     const runs = join(folder, '.state/state/runs')
     const [name = ''] = readdirSync(runs)

@@ -64,7 +64,7 @@ async function world(files: { readonly [path: string]: string }, answer: Answer 
       const events: RunEvent[] = []
       const log = createSourceLog({ prints, before })
       const reuse = session.next({ log, repeats: repeats ?? 'what changed' })
-      const options = { cwd: root, env, home: root, log, reuse, overrides }
+      const options = { cwd: root, env, home: join(root, '.home'), log, reuse, overrides }
       const report = await startRun('ask.md', options, (event) => events.push(event))
       expect(report.exitCode, String(report.error)).toBe(exitCode)
       const counts = { ...(await reuse.end()) }

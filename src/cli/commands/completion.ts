@@ -77,7 +77,7 @@ const known: { readonly [name: string]: Exclude<Values['kind'], 'words'> } = {
   files: 'targets',
   folder: 'folders',
   chdir: 'folders',
-  'env-file': 'files',
+  env: 'files',
   output: 'files',
   'output-schema': 'files',
   record: 'files',

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { BatonError } from '../../base/error.ts'
-import { findWorkspace } from '../../config/locate.ts'
+import { findWorkspace, refuseHome } from '../../config/locate.ts'
+import { trustFile } from '../../config/trust.ts'
 import { agreedFile, readLock } from '../../pack/lock-file.ts'
 import { describeCapabilities } from '../../pack/capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from '../../pack/fetch-pack.ts'
+import { trustName } from '../../pack/name-guard.ts'
 import { findPack, packRoots, userPacks, workspacePacks } from '../../pack/find-pack.ts'
 import {
   install,
@@ -27,6 +29,7 @@ export async function installCommand(flags: Flags<'install'>, io: CommandIo): Pr
   const workplace = openWorkplace(flags, io)
   const { cwd, env, home } = workplace
   const workspace = findWorkspace({ cwd, home })
+  if (flags.workspace) refuseHome(workspace, home)
   const agreed = agreedFile({ env, home })
   const around: Around = {
     ...workplace,
@@ -51,10 +54,14 @@ export async function installCommand(flags: Flags<'install'>, io: CommandIo): Pr
   }
   io.signal.throwIfAborted()
   install(pack, place, { now: new Date() })
+  // whoever installs it here means it by its name
+  if (flags.workspace) trustName({ name: pack.manifest.identity, path: folder }, trustFile({ env, home }))
   report(pack, { outcome: 'installed', folder }, { flags, io })
   const found = findPack({ ...pack.manifest, scope: 'pack' }, { packRoots: packRoots(workspace, { env, home }) })
   if (!flags.json && found !== undefined && found.dir !== join(folder)) {
-    io.err(`warning: ${pack.manifest.identity} resolves to ${found.dir} here, which takes precedence\n`)
+    const isHidden = found.dir.startsWith(`${workspace}${sep}`)
+    const what = isHidden ? 'hides it here once it is trusted (baton trust)' : 'takes precedence'
+    io.err(`warning: ${found.dir} has the name ${pack.manifest.identity}, too, and ${what}\n`)
   }
   return 0
 }

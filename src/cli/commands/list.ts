@@ -20,6 +20,7 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
     packRoots: packRoots(workspace, { env, home }),
     builtInDir: join(root, 'agents'),
     pipelinesDir: join(root, 'pipelines'),
+    isBare: flags.names,
   })
   const groups = withWord(all, flags.word)
   if (flags.json) {
@@ -42,8 +43,8 @@ function withWord(groups: readonly Group[], word: string | undefined): readonly 
   return groups.map((group) => ({ ...group, items: group.items.filter(fits) })).filter(({ items }) => items.length > 0)
 }
 
-/** Names that mean nothing to a shell: the others are typed, and quoted, by hand. */
-const plainName = /^[\p{L}\p{N}_@./+-]+$/u
+/** Names that mean nothing to a shell, and are no flags: the others are typed, and quoted, by hand. */
+const plainName = /^[\p{L}\p{N}_@./][\p{L}\p{N}_@./+-]*$/u
 
 function agentNames(groups: readonly Group[]): readonly string[] {
   return groups

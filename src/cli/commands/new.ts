@@ -13,7 +13,7 @@ import {
 } from '../../authoring/starters.ts'
 import { shellWord } from '../../base/command.ts'
 import { displayPath, realPath } from '../../base/files.ts'
-import { findWorkspace, workspaceConfigFile } from '../../config/locate.ts'
+import { findWorkspace, refuseHome, workspaceConfigFile } from '../../config/locate.ts'
 import { packageRoot } from '../../package-root.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
@@ -39,6 +39,7 @@ function starterOf({ kind, name, from }: Flags<'new'>, { cwd, home }: Pick<Surro
       'It copies a pipeline: baton new prompt NAME --from PIPELINE.',
     )
   }
+  refuseHome(findWorkspace({ cwd, home }), home)
   const root = packageRoot()
   const places = { cwd, workspace: findWorkspace({ cwd, home }), starters: join(root, 'starters') }
   switch (kind) {
@@ -72,6 +73,7 @@ export async function initCommand(flags: Flags<'init'>, io: CommandIo): Promise<
   if (existsSync(folder) && !statSync(folder).isDirectory()) {
     throw usageError(`${folder} is not a folder`, 'Name the folder of the project.')
   }
+  refuseHome(realPath(folder), home)
   const present = workspaceConfigFile(folder)
   if (present !== undefined) throw alreadyThere(present)
   const above = findWorkspace({ cwd: existsSync(folder) ? folder : cwd, home })

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
-import { findWorkspace } from '../../config/locate.ts'
+import { findWorkspace, refuseHome } from '../../config/locate.ts'
+import { trustFile } from '../../config/trust.ts'
 import { leftOutText, secretPackFiles, contentDigest, makeArchive } from '../../pack/pack-files.ts'
 import { isThere, putInPlace } from '../../pack/put-in-place.ts'
 import { packageRoot } from '../../package-root.ts'
@@ -14,6 +15,7 @@ import { folderPack, loosePack } from '../../pack/fetch-pack.ts'
 import { isInstallable } from '../../pack/install.ts'
 import { manifestName } from '../../pack/pack-manifest.ts'
 import { packRoots, workspacePacks } from '../../pack/find-pack.ts'
+import { trustName } from '../../pack/name-guard.ts'
 
 /** `baton pack FOLDER [-o FILE]`: creates an archive that `baton install` and AIPack accept. */
 export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<number> {
@@ -75,6 +77,7 @@ function write(target: string, bytes: Uint8Array): void {
 export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, print, note } = openWorkplace(flags, io)
   const workspace = findWorkspace({ cwd, home })
+  if (flags.folder === undefined) refuseHome(workspace, home)
   const places = { packRoots: packRoots(workspace, { env, home }), builtInDir: join(packageRoot(), 'agents') }
   const { manifest, files } = await loosePack(flags.pack, { cwd, places, signal: io.signal })
   const { identity, namespace, name, version } = manifest
@@ -83,6 +86,7 @@ export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Prom
   refuseTaken(target, flags)
   putInPlace(files, target, { root: flags.folder === undefined ? workspacePacks(workspace) : dirname(target) })
 
+  if (target === own) trustName({ name: identity, path: target }, trustFile({ env, home }))
   const folder = displayPath(cwd, target)
   print({ pack: identity, version, folder, files: files.length }, () => `${folder}\n`)
   note(target === own ? `in ${workspace} ${identity} now means this copy\n` : `${identity} ${version}\n`)

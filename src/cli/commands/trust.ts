@@ -1,26 +1,15 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
-import { displayPath, readSourceFile, realPath } from '../../base/files.ts'
-import { sha256 } from '../../base/hash.ts'
-import type { JsonObject } from '../../base/json.ts'
-import { issuesOf, issuesToError, readTomlFile, withPlace } from '../../config/issue.ts'
-import { userConfigFile } from '../../config/locate.ts'
-import {
-  checkTrust,
-  guardedKeys,
-  type TrustedFile,
-  type TrustedFiles,
-  promptTrustHash,
-  readTrusted,
-  trustFile,
-  writeTrusted,
-} from '../../config/trust.ts'
-import { parsePrompt } from '../../prompt/document.ts'
-import { harmlessName } from '../../base/terminal-text.ts'
+import { displayPath, realPath } from '../../base/files.ts'
+import { escapeControls, harmlessName } from '../../base/terminal-text.ts'
+import { issuesOf } from '../../config/issue.ts'
+import { areUnchanged, readTrusted, type TrustedFile, trustFile, writeTrusted } from '../../config/trust.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { ask, type MayAsk } from '../confirm.ts'
 import { type CommandIo, openWorkplace, type Surroundings, type Workplace } from '../io.ts'
+import { presentHash, type TrustSubject, trustSubject } from '../trust-subject.ts'
 
 /** `baton trust [FILE…]`: records the content of files that set guarded keys, which allows them to. */
 export async function trustCommand(flags: Flags<'trust'>, io: CommandIo): Promise<number> {
@@ -42,72 +31,54 @@ export async function askForTrust(
   const refused = issuesOf(error).filter(({ code }) => code === 'UNTRUSTED')
   const files = [...new Set(refused.flatMap(({ place }) => place?.file ?? []))]
   if (files.length === 0) return false
-  const trusted = await trustable(files, around).catch((problem: unknown) => {
+  const subjects = await trustable(files, around).catch((problem: unknown) => {
     if (isBatonError(problem)) return undefined
     throw problem
   })
-  if (trusted === undefined) return false
-  const named = [...trusted.values()].map(({ keys }, index) => `${files[index]} (${keys.join(', ')})`)
-  if ((await ask(`trust ${harmlessName(named.join(' and '))} with this content`, flags, io)) !== true) return false
-  recordTrust(trusted, around)
+  if (subjects === undefined) return false
+  // all of it, however long: what is left out could be what matters
+  const shown = valueLines(subjects.flatMap(({ values }) => values))
+  const named = subjects.map(({ keys }, index) => `${files[index]} (${keys.join(', ')})`)
+  const question = `${shown}trust ${harmlessName(named.join(' and '))} with this content`
+  if ((await ask(question, flags, io)) !== true) return false
+  recordTrust(subjects, around)
   return true
 }
 
 /**
- * What is recorded of files so that they are trusted as they are now; all are checked before the first is recorded.
+ * What files are trusted with as they are now; all are looked at before the first is recorded.
  * @throws BatonError for a file that cannot be read, cannot be trusted, or needs no trust
  */
-async function trustable(files: readonly string[], around: Surroundings): Promise<TrustedFiles> {
-  const since = new Date().toISOString()
-  return new Map(await Promise.all(files.map((file) => inspect(file, since, around))))
+function trustable(files: readonly string[], around: Surroundings): Promise<readonly TrustSubject[]> {
+  return Promise.all(files.map((file) => trustSubject(file, around)))
 }
 
-function recordTrust(files: TrustedFiles, around: Surroundings): void {
+function valueLines(values: readonly string[]): string {
+  return values.map((value) => `  ${harmlessName(escapeControls(value))}\n`).join('')
+}
+
+function recordTrust(subjects: readonly TrustSubject[], around: Surroundings): void {
   const store = trustFile(around)
+  const since = new Date().toISOString()
+  const files = subjects.map(({ path, hash, keys, leads }): readonly [string, TrustedFile] => {
+    return [path, { hash, keys, since, ...(Object.keys(leads).length === 0 ? {} : { leads }) }]
+  })
   writeTrusted(store, new Map([...readTrusted(store), ...files]))
 }
 
 async function addTrust(files: readonly string[], workplace: Workplace): Promise<void> {
-  const trusted = await trustable(files, workplace)
-  recordTrust(trusted, workplace)
+  const subjects = await trustable(files, workplace)
+  recordTrust(subjects, workplace)
   const { cwd, print, note } = workplace
-  for (const [file, { keys }] of trusted) {
-    print(
-      { file, trusted: true, keys },
-      () => `${harmlessName(displayPath(cwd, file))}: trusted with ${keys.join(', ')}\n`,
-    )
+  for (const { path, keys, values, leads } of subjects) {
+    const shown = harmlessName(displayPath(cwd, path))
+    print({ file: path, trusted: true, keys }, () => `${shown}: trusted with ${harmlessName(keys.join(', '))}\n`)
+    note(valueLines(values))
+    for (const file of Object.keys(leads)) note(`  and with what is in ${harmlessName(displayPath(cwd, file))}\n`)
   }
-  note('valid until the files change; your keys are never sent to their hosts\n')
-}
-
-async function inspect(
-  name: string,
-  since: string,
-  { cwd, env, home }: Surroundings,
-): Promise<readonly [string, TrustedFile]> {
-  const path = resolve(cwd, name)
-  const { data, hash } = await read(path, displayPath(cwd, path))
-  const keys = guardedKeys(data)
-  if (keys.length === 0) throw usageError(`${name} sets nothing that needs trust`, 'It can be used as it is.')
-  const [finding] = checkTrust(data, { file: name, userFile: userConfigFile({ env, home }), state: 'trusted' })
-  if (finding !== undefined) throw issuesToError([withPlace(finding, { file: path })])
-  return [realPath(path), { hash, keys, since }]
-}
-
-async function read(path: string, file: string): Promise<{ readonly data: JsonObject; readonly hash: string }> {
-  const raw = readSourceFile(path)
-  if (path.endsWith('.md')) {
-    const document = await parsePrompt(file, raw)
-    return { data: document.meta.data, hash: promptTrustHash(document) }
+  if (subjects.some(({ hash }) => hash !== '')) {
+    note('valid until the files change; your keys are never sent to their hosts\n')
   }
-  if (!path.endsWith('.toml')) {
-    throw usageError(
-      `${file} is neither a config file nor a prompt file`,
-      'Name a baton.toml, a .baton/config.toml or a prompt file (.md).',
-    )
-  }
-  const { data, text } = await readTomlFile(file, raw)
-  return { data, hash: sha256(text) }
 }
 
 /** Also files that do not exist any more. */
@@ -136,19 +107,21 @@ const stateNotes = { trusted: '', changed: ' (changed since, no longer trusted)'
 async function listTrust(workplace: Workplace): Promise<void> {
   const { cwd, print, note } = workplace
   const trusted = readTrusted(trustFile(workplace))
-  for (const [file, { keys, hash, since }] of trusted) {
-    const state = await stateOf(file, hash)
+  for (const [file, entry] of trusted) {
+    const { keys, since } = entry
+    const state = await stateOf(file, entry)
     print(
       { file, keys, since, state },
-      () => `${harmlessName(displayPath(cwd, file))}: ${keys.join(', ')}${stateNotes[state]}\n`,
+      () => `${harmlessName(displayPath(cwd, file))}: ${harmlessName(keys.join(', '))}${stateNotes[state]}\n`,
     )
   }
   if (trusted.size === 0) note('no file is trusted\n')
 }
 
-async function stateOf(path: string, hash: string): Promise<keyof typeof stateNotes> {
+async function stateOf(path: string, entry: TrustedFile): Promise<keyof typeof stateNotes> {
+  if (entry.hash === '') return existsSync(path) ? 'trusted' : 'missing'
   try {
-    return (await read(path, path)).hash === hash ? 'trusted' : 'changed'
+    return (await presentHash(path)) === entry.hash && areUnchanged(entry) ? 'trusted' : 'changed'
   } catch (error) {
     return error instanceof BatonError && error.code === 'FILE_UNREADABLE' ? 'missing' : 'changed'
   }

@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { shellWord } from '../base/command.ts'
+import { isBatonError } from '../base/error.ts'
+import { type Command, type ParsedLine, usageError } from './command.ts'
+import type { CommandIo } from './io.ts'
+
+/** Runs one call of a command with the variables of `--env`. */
+export async function runLine(command: Command, line: ParsedLine, io: CommandIo): Promise<number> {
+  return command.run(line, await withEnvFile(line, io))
+}
+
+/**
+ * The process with the variables of `--env FILE`. Variables that are set already win over those of the file; an empty one
+ * counts as not set. A file that needs trust is asked about where somebody can be.
+ * @throws BatonError FILE_UNREADABLE when the file cannot be read, UNTRUSTED for one of the workspace that sets more than
+ * keys, USAGE for `--env-file`
+ */
+async function withEnvFile({ flags }: ParsedLine, io: CommandIo): Promise<CommandIo> {
+  const { env: file, 'env-file': nodesOwn, chdir } = flags
+  if (typeof nodesOwn === 'string') throw readByNode(nodesOwn)
+  if (typeof file !== 'string') return io
+  const cwd = typeof chdir === 'string' ? resolve(io.cwd, chdir) : io.cwd
+  const around = { cwd, env: io.env, home: io.home }
+  const { readEnvFile } = await import('../config/env-file.ts')
+  for (;;) {
+    try {
+      const set = Object.fromEntries(Object.entries(io.env).filter(([, value]) => value))
+      return { ...io, env: { ...io.env, ...readEnvFile(file, io.cwd, around), ...set } }
+    } catch (error) {
+      if (!isBatonError(error) || error.code !== 'UNTRUSTED') throw error
+      const { askForTrust } = await import('./commands/trust.ts')
+      const mayAsk = { noInput: flags['no-input'] === true, json: flags['json'] === true }
+      if (!(await askForTrust(error, { flags: mayAsk, around: { ...around, cwd: io.cwd } }, io))) throw error
+    }
+  }
+}
+
+/** Node takes this flag for its own wherever it stands, and has read the file by now. */
+function readByNode(file: string): Error {
+  const hint = `Use --env ${shellWord(file)}. What NODE_OPTIONS in that file says has been done by Node already.`
+  return usageError('--env-file is an option of Node itself, which reads the file before Baton begins', hint)
+}

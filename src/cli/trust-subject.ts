@@ -1,0 +1,168 @@
+import { statSync } from 'node:fs'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import { displayPath, readSourceFile, realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { readConfigFiles, readForm, userValues } from '../config/config-files.ts'
+import { isLeading, parseVariables } from '../config/env-file.ts'
+import { issuesToError, readTomlFile, withPlace } from '../config/issue.ts'
+import { withoutQueries } from '../config/layers.ts'
+import { findWorkspace, userConfigFile } from '../config/locate.ts'
+import type { HeldTo } from '../config/orders.ts'
+import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash, type TrustedFile } from '../config/trust.ts'
+import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
+import { packRoots } from '../pack/find-pack.ts'
+import { packageRoot } from '../package-root.ts'
+import { parsePrompt } from '../prompt/document.ts'
+import { usageError } from './command.ts'
+import type { Surroundings } from './io.ts'
+
+/** What trusting a file or a pack would allow. */
+export interface TrustSubject {
+  /** Absolute, links resolved. */
+  readonly path: string
+  readonly hash: string
+  /** What needs trust: keys, variables, a name. */
+  readonly keys: readonly string[]
+  /** Each with its whole value. */
+  readonly values: readonly string[]
+  /** The files that the values name. */
+  readonly leads: NonNullable<TrustedFile['leads']>
+}
+
+/**
+ * What can be trusted: a config file, a prompt file, an agent or the folder of a pack that hides another one of its name, a
+ * file of variables.
+ * @throws BatonError USAGE for what needs no trust, UNTRUSTED for what trust cannot give, FILE_UNREADABLE
+ */
+export async function trustSubject(name: string, around: Surroundings): Promise<TrustSubject> {
+  const path = resolve(around.cwd, name)
+  const subject = await read(path, name, around)
+  if (subject.keys.length === 0) throw usageError(`${name} sets nothing that needs trust`, 'It can be used as it is.')
+  return { ...subject, path: realPath(path) }
+}
+
+type Subject = Omit<TrustSubject, 'path'>
+
+async function read(path: string, name: string, around: Surroundings): Promise<Subject> {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return readPack(path, around)
+  switch (extname(path)) {
+    case '.md':
+      return readPromptFile(path, name, around)
+    case '.toml':
+      return readConfig(path, name, around)
+    case '.aip':
+    case '.lua':
+      return readAgent(path)
+    default:
+      return readVariables(path, around)
+  }
+}
+
+/** The hash of a file as it is now, whatever it is. */
+export async function presentHash(path: string): Promise<string> {
+  const text = readSourceFile(path)
+  return path.endsWith('.md')
+    ? promptTrustHash(await parsePrompt(path, text))
+    : sha256(path.endsWith('.toml') ? text.replace(/^\uFEFF/, '') : text)
+}
+
+async function readPromptFile(path: string, name: string, around: Surroundings): Promise<Subject> {
+  const document = await parsePrompt(displayPath(around.cwd, path), readSourceFile(path))
+  const settings = { data: document.meta.data, hash: promptTrustHash(document), path, name }
+  return settingsSubject(settings, 'prompt', around)
+}
+
+async function readConfig(path: string, name: string, around: Surroundings): Promise<Subject> {
+  const { data, text } = await readTomlFile(displayPath(around.cwd, path), readSourceFile(path))
+  const form = basename(dirname(path)) === '.aipack' ? 'aipack' : 'baton'
+  return settingsSubject({ data: readForm(form, data).values, hash: sha256(text), path, name }, 'config', around)
+}
+
+interface FileSettings {
+  readonly data: JsonObject
+  readonly hash: string
+  readonly path: string
+  readonly name: string
+}
+
+async function settingsSubject(
+  { data, hash, path, name }: FileSettings,
+  by: HeldTo['by'],
+  around: Surroundings,
+): Promise<Subject> {
+  const { layers, workspace } = await readConfigFiles(around)
+  const needs = needsTrust(data, { by, own: userValues(layers), isForeign: true })
+  const [finding] = checkTrust(data, needs, { file: name, userFile: userConfigFile(around), state: 'trusted' })
+  if (finding !== undefined) throw issuesToError([withPlace(finding, { file: path })])
+  const guarded = needs.guarded.map((key): readonly [string, Json] => [key, data[key] ?? null])
+  const looser = needs.loosened.map(({ path: at, value }): readonly [string, Json] => [at.join('.'), value])
+  const all = [...guarded, ...looser]
+  return {
+    hash,
+    keys: needyKeys(needs),
+    values: all.map(([key, value]) => `${key} = ${JSON.stringify(withoutQueries(value))}`),
+    leads: filesNamed(
+      all.flatMap(([, value]) => textsIn(value)),
+      [workspace, dirname(path)],
+    ),
+  }
+}
+
+function textsIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap((inner) => textsIn(inner as Json))
+}
+
+function readVariables(path: string, around: Surroundings): Subject {
+  const text = readSourceFile(path)
+  const leading = Object.entries(parseVariables(text)).filter(([name]) => isLeading(name))
+  return {
+    hash: sha256(text),
+    keys: leading.map(([name]) => name),
+    values: leading.map(([name, value]) => `${name} = ${JSON.stringify(withoutQueries(value))}`),
+    leads: filesNamed(
+      leading.map(([, value]) => value),
+      [findWorkspace(around), dirname(path)],
+    ),
+  }
+}
+
+/** A file beside prompt files that has the name of a built-in agent. */
+function readAgent(path: string): Subject {
+  const stem = basename(path).replace(/\.(?:aip|lua)$/, '')
+  const name = stem === 'main' ? basename(dirname(path)) : stem
+  const builtIn = ['aip', 'lua'].map((ending) => join(packageRoot(), 'agents', `${name}.${ending}`))
+  const other = builtIn.find((file) => statSync(file, { throwIfNoEntry: false })?.isFile() === true)
+  return nameSubject({ path, name, other })
+}
+
+/** The folder of a pack of the workspace that hides one of the user's. */
+function readPack(path: string, around: Surroundings): Subject {
+  const workspace = findWorkspace(around)
+  const guard = nameGuard(workspace, around)
+  const [namespace, pack] = [basename(dirname(path)), basename(path)]
+  const roots = packRoots(workspace, around).filter((root) => !isFolderRoot(root, guard))
+  const dirs = roots.map((root) => join(root, namespace, pack))
+  const other = dirs.find((dir) => statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true)
+  return nameSubject({ path, name: `${namespace}@${pack}`, other })
+}
+
+function nameSubject({
+  name,
+  path,
+  other,
+}: {
+  readonly name: string
+  readonly path: string
+  readonly other: string | undefined
+}): Subject {
+  if (other === undefined) return { hash: '', keys: [], values: [], leads: {} }
+  return {
+    hash: '',
+    keys: [nameKey(name)],
+    values: [`${nameKey(name)} means ${path}, which hides ${other}`],
+    leads: {},
+  }
+}

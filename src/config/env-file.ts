@@ -1,0 +1,67 @@
+import { parseEnv } from 'node:util'
+import { resolve } from 'node:path'
+import { commandVariables } from '../base/command.ts'
+import { BatonError } from '../base/error.ts'
+import { displayPath, isInside, readSourceFile, realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import { findWorkspace, type Surroundings } from './locate.ts'
+import { trustState } from './trust.ts'
+
+/** A key, how a terminal looks, what language is spoken: what leads to nothing. */
+const harmless =
+  /^(?:BATON_GATEWAY_KEY|NODE_ENV|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CLICOLOR|CI|LANG|LANGUAGE|TZ|LC_.*)$/
+/** What Baton, Node, the linker, git and shells read; and addresses of models. */
+const leading =
+  /^(?:BATON|NODE|NPM|LD|DYLD|GIT|SSH|XDG|BASH|PYTHON|PERL5?|RUBY|JAVA|JDK)_|^(?:PYTHON|PERL|RUBY|BASH|ENV|IFS|SHELLOPTS)|_(?:BASE_URL|API_BASE|PROXY)$|^OLLAMA_HOST$/i
+
+/**
+ * Whether a variable says where something is sent or what is run, rather than which key is used: addresses, proxies,
+ * programs, what other programs read before they begin, and whatever commands of scripts would get.
+ */
+export function isLeading(name: string): boolean {
+  const bare = name.trim()
+  return !harmless.test(bare) && (leading.test(bare) || commandVariables(bare))
+}
+
+/** Variables as a file of them sets them. */
+export type Variables = Readonly<Record<string, string>>
+
+export function parseVariables(text: string): Variables {
+  return Object.fromEntries(
+    Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
+
+/**
+ * The variables of a file that was named for this call. A file inside the workspace comes with the folder: it may set keys
+ * and values of programs of its own, and all else once it is trusted.
+ * @throws BatonError UNTRUSTED naming the variables, FILE_UNREADABLE
+ */
+export function readEnvFile(name: string, from: string, around: Surroundings): Variables {
+  const file = resolve(from, name)
+  const text = readSourceFile(file)
+  const variables = parseVariables(text)
+  const names = Object.keys(variables).filter(isLeading)
+  if (names.length === 0 || !isOfFolder(file, around)) return variables
+  const state = trustState({ path: file, hash: sha256(text) }, around)
+  if (state === 'trusted') return variables
+  const shown = displayPath(from, file)
+  const reason = state === 'changed' ? 'the file has changed since it was trusted' : 'the file is not trusted'
+  const list = names.map((each) => `"${each}"`).join(', ')
+  throw new BatonError('UNTRUSTED', `${list} may not be set by ${shown}: ${reason}`, {
+    place: { file: shown, ...lineOf(names[0] ?? '', text) },
+    hint: `If you want it, look at the file and run baton trust ${shown}, or set ${names.length === 1 ? 'it' : 'them'} in your shell.`,
+  })
+}
+
+/** A link counts by its place and by where it leads. Without a workspace of its own the home folder is no such folder. */
+function isOfFolder(file: string, { cwd, home }: Surroundings): boolean {
+  const workspace = findWorkspace({ cwd, home })
+  if (workspace === realPath(home)) return false
+  return isInside(workspace, realPath(file)) || isInside(workspace, file) || isInside(cwd, file)
+}
+
+function lineOf(name: string, text: string): { readonly line?: number } {
+  const at = text.split(/\r?\n/).findIndex((line) => line.replace(/^\s*(?:export\s+)?/, '').startsWith(name))
+  return at === -1 ? {} : { line: at + 1 }
+}

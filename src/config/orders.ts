@@ -1,0 +1,217 @@
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { ReservedKey } from './keys.ts'
+import type { Origin } from './layers.ts'
+import { parseDuration } from './settings.ts'
+
+/**
+ * How a value that comes with a folder may differ from what its user has: a folder only tightens.
+ * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers and durations
+ * may be smaller. `added`: a list that is only added to. `names`: a table whose names that the user has keep their values.
+ * A list: its values from the strictest to the loosest.
+ */
+export type Rule = 'free' | 'user' | 'down' | 'added' | 'names' | readonly Json[]
+
+export interface Order {
+  readonly rule: Rule
+  /**
+   * The front matter of the file that is run is held to what its user has written, but not to defaults: to run it is to
+   * agree to it. `free`: not even to that. `default`: to defaults as well.
+   */
+  readonly prompt?: 'free' | 'default'
+  /** It holds only for a text that is no file of the workspace: for those that are, a folder may say anything. */
+  readonly isForOthers?: true
+  /** What counts where nobody has set it; left out: then anything is tighter. */
+  readonly unset?: Json
+}
+
+/** Of one key, or of each key of a table. */
+export type Orders = Order | { readonly keys: { readonly [key: string]: Order } }
+
+const free: Order = { rule: 'free' }
+const user: Order = { rule: 'user' }
+const down: Order = { rule: 'down' }
+/** Programs that are started, and agents in place of others: the file that is run may name them, a config file may not. */
+const byPrompt: Order = { rule: 'user', prompt: 'free' }
+const globs = {
+  ...{ context_globs: free, context_globs_pre: free, context_globs_post: free },
+  ...{ knowledge_globs: free, knowledge_globs_pre: free, knowledge_globs_post: free },
+  ...{ structure_globs: free, structure_globs_pre: free, structure_globs_post: free },
+  ...{ working_globs: free, working_globs_pre: free, working_globs_post: free },
+} as const
+
+/** The order of every reserved key. There is none without: a key that is added gets one here first. */
+export const orders: { readonly [key in ReservedKey]: Orders } = {
+  model: free,
+  model_aliases: { rule: 'names', prompt: 'free' },
+  temperature: free,
+  top_p: free,
+  max_tokens: free,
+  reasoning_effort: free,
+  reasoning_summary: free,
+  seed: free,
+  fallback_models: free,
+  input_concurrency: free,
+  file_content_mode: free,
+  max_files_size_kb: free,
+  ...globs,
+  base_dir: free,
+
+  name: free,
+  description: free,
+  agent: free,
+  params: free,
+  template: free,
+  input: free,
+  output: free,
+  sub_agents: free,
+  test: free,
+
+  providers: user,
+  gateway: user,
+  prices: user,
+  mcp_servers: user,
+  plugins: user,
+  permission: user,
+  sandbox: user,
+
+  write_mode: { rule: [false, 'ask', true], prompt: 'free', isForOthers: true },
+  partial: free,
+  allow_run_on_task_fail: free,
+  changes: { keys: { repair: down, partial_is_success: { rule: [false, true] }, allow: user } },
+  retry: {
+    keys: {
+      max_attempts: down,
+      initial_backoff_ms: free,
+      max_backoff_ms: down,
+      backoff_multiplier: free,
+      jitter_factor: free,
+      patience: { rule: 'down', unset: '10m' },
+    },
+  },
+  timeouts: { keys: { connect: down, headers: down, stream_idle: down, request: down } },
+  timeout: down,
+  budget: {
+    keys: { usd: down, tokens: down, calls: down, unpriced: { rule: ['deny', 'allow'], prompt: 'default' } },
+  },
+  lua: {
+    keys: {
+      engine: free,
+      isolated: { rule: [true, 'installed', false], prompt: 'default' },
+      timeout: down,
+      memory_mb: down,
+      instructions: down,
+    },
+  },
+  secrets: { rule: 'added' },
+  runs: { keys: { dir: user, keep: user } },
+
+  mode: free,
+  instructions: free,
+  max_rounds: down,
+  max_turns: down,
+  tools: free,
+  disallowed_tools: { rule: 'added' },
+  iterate: byPrompt,
+  collab: byPrompt,
+  ensemble: byPrompt,
+  delegate: byPrompt,
+  workflow: byPrompt,
+  code: byPrompt,
+  agents: byPrompt,
+}
+
+function isOrder(given: Orders): given is Order {
+  return 'rule' in given
+}
+
+/** The order of a key, or of a key inside its table; undefined for what is not known. */
+export function orderOf(key: string, inner?: string): Order | undefined {
+  if (!Object.hasOwn(orders, key)) return undefined
+  const given = orders[key as ReservedKey]
+  if (isOrder(given)) return given
+  return inner !== undefined && Object.hasOwn(given.keys, inner) ? given.keys[inner] : undefined
+}
+
+/** Whether only the user's own config file, or a trusted file, may set the key at all. */
+export function isGuarded(key: string): boolean {
+  const order = orderOf(key)
+  return order?.rule === 'user' && order.prompt === undefined
+}
+
+/** A value in force that a folder is held to. */
+export interface OwnValue {
+  readonly path: readonly (string | number)[]
+  readonly value: Json
+  readonly layer: { readonly origin: Origin }
+}
+
+/** Whose settings are compared, and with what. */
+export interface HeldTo {
+  /** `config`: a config file of the folder. `prompt`: the file that is run. */
+  readonly by: 'config' | 'prompt'
+  /** What the user has, with defaults. */
+  readonly own: readonly OwnValue[]
+  /** What is run is no file of the workspace. */
+  readonly isForeign?: boolean
+  /** What the user sets for this call, so that it does not matter what the folder says: `lua.timeout`. */
+  readonly overridden?: readonly string[]
+}
+
+/** A value that is looser than that of the user. */
+export interface Loosened {
+  readonly path: readonly string[]
+  readonly value: Json
+  readonly own: Json | undefined
+  /** Undefined: nobody has set it. */
+  readonly origin: Origin | undefined
+}
+
+/** The values among checked settings that loosen what the user has; guarded keys are not among them. */
+export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] {
+  return Object.entries(values).flatMap(([key, value]) => {
+    const order = orderOf(key)
+    if (order === undefined && isJsonObject(value))
+      return Object.entries(value).flatMap(([inner, part]) => compared(orderOf(key, inner), [key, inner], part, held))
+    if (order?.rule !== 'names' || !isJsonObject(value))
+      return isGuarded(key) ? [] : compared(order, [key], value, held)
+    const byName: Order = { ...order, rule: 'user' }
+    const known = Object.entries(value).filter(([name]) => ownValue([key, name], held) !== undefined)
+    return known.flatMap(([name, part]) => compared(byName, [key, name], part, held))
+  })
+}
+
+function compared(order: Order | undefined, path: readonly string[], value: Json, held: HeldTo): readonly Loosened[] {
+  if (order === undefined || order.rule === 'free' || order.rule === 'added') return []
+  if (held.by === 'prompt' && order.prompt === 'free') return []
+  if (held.overridden?.includes(path.join('.')) === true) return []
+  if (order.isForOthers === true && held.isForeign !== true) return []
+  const found = ownValue(path, held)
+  const counts = found !== undefined && (held.by === 'config' || order.prompt === 'default' || isWritten(found))
+  const own = counts ? found.value : held.by === 'config' ? order.unset : undefined
+  if (!isLooser(order.rule, value, own)) return []
+  return [{ path, value, own, origin: counts ? found.layer.origin : undefined }]
+}
+
+function ownValue(path: readonly string[], { own }: HeldTo): OwnValue | undefined {
+  return own.find((each) => each.path.length === path.length && path.every((step, index) => step === each.path[index]))
+}
+
+function isWritten({ layer }: OwnValue): boolean {
+  return layer.origin.kind !== 'default'
+}
+
+function isLooser(rule: Rule, value: Json, own: Json | undefined): boolean {
+  if (rule === 'user') return own === undefined || canonicalJson(value) !== canonicalJson(own)
+  if (own === undefined) return false
+  if (rule === 'down') {
+    const [size, limit] = [sizeOf(value), sizeOf(own)]
+    return size !== undefined && limit !== undefined && size > limit
+  }
+  if (typeof rule === 'string') return false
+  return rule.indexOf(value) > rule.indexOf(own)
+}
+
+function sizeOf(value: Json): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' ? parseDuration(value) : undefined
+}

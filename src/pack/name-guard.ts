@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { realPath } from '../base/files.ts'
+import { readTrusted, trustFile, writeTrusted } from '../config/trust.ts'
+import type { Surroundings } from '../config/locate.ts'
+
+/**
+ * What the names of a folder are held to: a pack of the workspace that has the name of one of the user's, and an agent beside
+ * a prompt file that has the name of a built-in one, are refused until they are trusted. Plain data.
+ */
+export interface NameGuard {
+  readonly workspace: string
+  /** The file of what is trusted. */
+  readonly trustFile: string
+}
+
+export function nameGuard(workspace: string, around: Pick<Surroundings, 'env' | 'home'>): NameGuard {
+  return { workspace, trustFile: trustFile(around) }
+}
+
+/** Two places that one name means. Absolute. */
+export interface HiddenName {
+  readonly name: string
+  /** What comes with the folder, and would win: a file, or the folder of a pack. */
+  readonly path: string
+  readonly kind: 'file' | 'folder'
+  /** What it hides. */
+  readonly other: string
+}
+
+/** How `baton trust` and its list call it. */
+export function nameKey(name: string): string {
+  return `the name ${name}`
+}
+
+/**
+ * Refuses what hides a name until its user has trusted its place. What is in it may change after that, as in everything else
+ * that the workspace contains: it is for its user to change.
+ * @throws BatonError UNTRUSTED naming both places
+ */
+export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
+  const passed = known.get(guard) ?? new Set<string>()
+  known.set(guard, passed)
+  if (passed.has(hidden.path)) return
+  const trusted = readTrusted(guard.trustFile).get(realPath(hidden.path))
+  if (trusted?.keys.includes(nameKey(hidden.name)) !== true) throw refused(hidden)
+  passed.add(hidden.path)
+}
+
+/** Looked up once for each run: scripts name packs often. */
+const known = new WeakMap<NameGuard, Set<string>>()
+
+/** Trusts a place to mean a name, for whoever has put it there. */
+export function trustName({ name, path }: Pick<HiddenName, 'name' | 'path'>, store: string): void {
+  const entry = { hash: '', keys: [nameKey(name)], since: new Date().toISOString() }
+  writeTrusted(store, new Map([...readTrusted(store), [realPath(path), entry]]))
+}
+
+function refused({ name, path, kind, other }: HiddenName): BatonError {
+  const message = `"${name}" means two things: ${path} hides ${other}, and is not trusted`
+  const own = kind === 'file' ? `name it by its path, ./${name}, rename it` : 'rename or remove it'
+  return new BatonError('UNTRUSTED', message, {
+    place: { file: path },
+    hint: `If you want it, look at it and run baton trust ${path}; else ${own}.`,
+  })
+}
+
+/** Whether a folder of packs belongs to the workspace. */
+export function isFolderRoot(root: string, { workspace }: NameGuard): boolean {
+  return [join('.baton', 'packs'), join('.aipack', 'pack', 'custom')].some((path) => root === join(workspace, path))
+}

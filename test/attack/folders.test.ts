@@ -1,0 +1,445 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { startModelServer } from '../helpers/model-server.ts'
+import { attack } from './attempts.ts'
+import { createWorld, expectHeld, type Files } from './harness.ts'
+
+const ask = '+++\nmodel = "offline::extractive"\n+++\nSay something.\n'
+const offline = (front: string): string => `+++\nmodel = "offline::extractive"\n${front}\n+++\nSay something.\n`
+const saying = (what: string): string => `# Output\n\n\`\`\`lua\nreturn "${what}"\n\`\`\`\n`
+const owned = '[budget]\nusd = 5\ntokens = 5000\n\n[model_aliases]\nfast = "offline::extractive"\n'
+
+interface Setting {
+  readonly key: string
+  readonly toml: string
+  /** The value of the user that is named. */
+  readonly yours: string
+}
+
+const loose: readonly Setting[] = [
+  { key: 'budget.usd', toml: '[budget]\nusd = 50', yours: 'yours is 5 ' },
+  { key: 'budget.tokens', toml: 'budget = { tokens = 6000 }', yours: 'yours is 5000 ' },
+  { key: 'budget.unpriced', toml: '[budget]\nunpriced = "allow"', yours: 'yours is "deny" (default)' },
+  { key: 'lua.isolated', toml: '[lua]\nisolated = false', yours: 'yours is "installed" (default)' },
+  { key: 'runs.dir', toml: '[runs]\ndir = "here"', yours: 'only you may set it' },
+  { key: 'runs.keep', toml: '[runs]\nkeep = "1d"', yours: 'only you may set it' },
+  { key: 'gateway', toml: '[gateway]\nbase_url = "http://127.0.0.1:9/v1"', yours: 'the file is not trusted' },
+  {
+    key: 'providers',
+    toml: '[providers.openai]\nbase_url = "http://127.0.0.1:9/v1"',
+    yours: 'the file is not trusted',
+  },
+  { key: 'prices', toml: '[prices.x]\ninput = 0\noutput = 0', yours: 'the file is not trusted' },
+  { key: 'permission', toml: '[permission]\nbash = "allow"', yours: 'the file is not trusted' },
+  { key: 'sandbox', toml: '[sandbox]\nmode = "danger-full-access"', yours: 'the file is not trusted' },
+]
+
+/** Only in config files: the file that is run is held to less. */
+const looseInConfig: readonly Setting[] = [
+  { key: 'lua.timeout', toml: '[lua]\ntimeout = "24h"', yours: 'yours is "60s" (default)' },
+  { key: 'lua.memory_mb', toml: '[lua]\nmemory_mb = 4096', yours: 'yours is 256 (default)' },
+  { key: 'lua.instructions', toml: '[lua]\ninstructions = 9000000000000', yours: 'yours is 1000000000000 (default)' },
+  { key: 'timeouts.connect', toml: '[timeouts]\nconnect = "9d"', yours: 'yours is "10s" (default)' },
+  { key: 'timeouts.stream_idle', toml: '[timeouts]\nstream_idle = "9d"', yours: 'yours is "5m" (default)' },
+  { key: 'retry.max_attempts', toml: '[retry]\nmax_attempts = 100', yours: 'yours is 3 (default)' },
+  { key: 'retry.patience', toml: '[retry]\npatience = "30d"', yours: 'yours is "10m" (default)' },
+  { key: 'changes.repair', toml: '[changes]\nrepair = 5', yours: 'yours is 1 (default)' },
+  { key: 'changes.partial_is_success', toml: '[changes]\npartial_is_success = true', yours: 'yours is false' },
+  { key: 'model_aliases.fast', toml: '[model_aliases]\nfast = "x"', yours: 'yours is "offline::extractive"' },
+]
+
+const titled = (settings: readonly Setting[], where: string): Record<string, Setting> =>
+  Object.fromEntries(settings.map((setting) => [`${setting.key} in ${where}`, setting]))
+
+function userConfig(state: string, text = owned): void {
+  mkdirSync(join(state, 'config'), { recursive: true })
+  writeFileSync(join(state, 'config/config.toml'), text)
+}
+
+attack(
+  'a config file of a folder does not loosen what its user has',
+  { core: { ...titled(loose, 'baton.toml'), ...titled(looseInConfig, 'baton.toml') } },
+  async ({ key, toml, yours }) => {
+    const world = createWorld({ work: { 'baton.toml': `${toml}\n`, 'ask.md': ask } })
+    userConfig(world.state)
+    const end = await world.run(['ask.md'])
+    expectHeld(world, end, [6])
+    expect(end.stderr).toContain(`"${key}" may not be`)
+    expect(end.stderr).toMatch(/at baton\.toml:\d/)
+    expect(end.stderr).toContain(yours)
+    expect(end.stdout).toBe('')
+  },
+)
+
+attack(
+  'the front matter of the file that is run does not loosen what its user has written',
+  { core: titled(loose, 'front matter') },
+  async ({ key, toml, yours }) => {
+    const world = createWorld({ work: { 'ask.md': offline(toml) } })
+    userConfig(world.state)
+    const end = await world.run(['ask.md'])
+    expectHeld(world, end, [6])
+    expect(end.stderr).toContain(`"${key}" may not be`)
+    expect(end.stderr).toContain(yours)
+  },
+)
+
+it('what a folder tightens holds, and is told with what it is over; secrets are only added to', async () => {
+  const toml = 'secrets = ["THEIRS"]\n[budget]\nusd = 1\n'
+  const world = createWorld({ work: { 'baton.toml': toml, 'ask.md': offline('secrets = ["FILES"]') } })
+  userConfig(world.state, 'secrets = ["MINE"]\n[budget]\nusd = 5\n')
+  const end = await world.run(['config', 'ask.md', '--origin'])
+  expectHeld(world, end, [0])
+  expect(end.stdout).toMatch(/budget\.usd = 1 +# baton\.toml:3, over 5 of .*config\.toml:3/)
+  expect(end.stdout).toMatch(/secrets = \["MINE","THEIRS","FILES"\] +# ask\.md:3, over \["MINE"\] of/)
+})
+
+it('trust opens what is looser until the file changes; a flag is the own word of whoever types it', async () => {
+  const world = createWorld({ work: { 'baton.toml': '[lua]\ntimeout = "2h"\n', 'ask.md': ask } })
+  expectHeld(world, await world.run(['ask.md']), [6])
+  expectHeld(world, await world.run(['trust', 'baton.toml']), [0])
+  expectHeld(world, await world.run(['ask.md']), [0])
+  writeFileSync(join(world.work, 'baton.toml'), '[lua]\ntimeout = "3h"\n')
+  const changed = await world.run(['ask.md'])
+  expectHeld(world, changed, [6])
+  expect(changed.stderr).toContain('has changed since it was trusted')
+  writeFileSync(join(world.work, 'baton.toml'), '')
+  expectHeld(world, await world.run(['ask.md', '-c', 'lua.timeout=2h']), [0])
+})
+
+attack(
+  'a folder does not let a text write that is no file of it',
+  {
+    core: {
+      '-p text': ['-p', 'Hello'],
+      'a prompt file elsewhere': ['{{outside}}/ask.md'],
+      'standard input': ['-'],
+    },
+  },
+  async (args) => {
+    const world = createWorld({
+      work: { 'baton.toml': 'write_mode = true\n', 'own.md': ask },
+      outside: { 'ask.md': ask },
+      env: { BATON_MODEL: 'offline::extractive' },
+    })
+    const filled = args.map((word) => word.replace('{{outside}}', world.outside))
+    const end = await world.run(filled, { input: 'Hello\n' })
+    expectHeld(world, end, [6])
+    expect(end.stderr).toContain('"write_mode" may not be true in baton.toml: yours is false (default)')
+    expectHeld(world, await world.run(['own.md']), [0])
+    expectHeld(world, await world.run([...filled, '-c', 'write_mode=false'], { input: 'Hello\n' }), [0])
+  },
+)
+
+interface Hiding {
+  readonly work: Files
+  readonly home?: Files
+  readonly args: readonly string[]
+  readonly trust: string
+  /** Both are named. */
+  readonly named: readonly RegExp[]
+}
+
+const installed = { '.aipack-base/pack/installed/pro/coder/main.aip': saying('theirs') }
+const hiding: Readonly<Record<string, Hiding>> = {
+  'an agent beside the prompt file': {
+    work: { 'reviewer.lua': 'return {}', 'ask.md': offline('sub_agents = ["reviewer"]') },
+    args: ['ask.md'],
+    trust: 'reviewer.lua',
+    named: [/reviewer\.lua hides .*agents\/reviewer\.aip/],
+  },
+  'a Lua agent beside the prompt file': {
+    work: { 'summarizer.lua': 'return {}', 'ask.md': offline('sub_agents = ["summarizer"]') },
+    args: ['ask.md'],
+    trust: 'summarizer.lua',
+    named: [/summarizer\.lua hides .*agents\/summarizer\.aip/],
+  },
+  'a folder beside the prompt file': {
+    work: { 'code-map/main.lua': 'return {}', 'ask.md': offline('sub_agents = ["code-map"]') },
+    args: ['ask.md'],
+    trust: 'code-map/main.lua',
+    named: [/code-map\/main\.lua hides .*agents\/code-map\.aip/],
+  },
+  'an agent of the command line': {
+    work: { 'reviewer.aip': saying('mine') },
+    args: ['run', 'reviewer'],
+    trust: 'reviewer.aip',
+    named: [/reviewer\.aip hides .*agents\/reviewer\.aip/],
+  },
+  'an agent that a script runs': {
+    work: { 'reviewer.aip': saying('mine'), 'go.aip': '# Output\n\n```lua\naip.agent.run("reviewer")\n```\n' },
+    args: ['go.aip'],
+    trust: 'reviewer.aip',
+    named: [/reviewer\.aip hides .*agents\/reviewer\.aip/],
+  },
+  'a pack in .aipack/pack/custom': {
+    work: { '.aipack/pack/custom/pro/coder/main.aip': saying('mine') },
+    home: installed,
+    args: ['pro@coder'],
+    trust: '.aipack/pack/custom/pro/coder',
+    named: [/custom\/pro\/coder hides .*installed\/pro\/coder/],
+  },
+  'a pack in .baton/packs': {
+    work: { '.git/HEAD': '', '.baton/packs/pro/coder/main.aip': saying('mine') },
+    home: installed,
+    args: ['pro@coder'],
+    trust: '.baton/packs/pro/coder',
+    named: [/packs\/pro\/coder hides .*installed\/pro\/coder/],
+  },
+  'a pack by its bare name': {
+    work: { '.aipack/pack/custom/pro/coder/main.aip': saying('mine') },
+    home: installed,
+    args: ['@coder'],
+    trust: '.aipack/pack/custom/pro/coder',
+    named: [/hides .*installed\/pro\/coder/],
+  },
+  'a pack in a chain': {
+    work: {
+      '.aipack/pack/custom/pro/coder/main.aip': '# Output\n\n```lua\nreturn {}\n```\n',
+      'ask.md': offline('sub_agents = ["pro@coder"]'),
+    },
+    home: installed,
+    args: ['ask.md'],
+    trust: '.aipack/pack/custom/pro/coder',
+    named: [/hides .*installed\/pro\/coder/],
+  },
+  'a pack in a path of a script': {
+    work: {
+      '.aipack/pack/custom/pro/coder/main.aip': saying('mine'),
+      'go.aip': '# Output\n\n```lua\nreturn aip.file.load("pro@coder/main.aip").content\n```\n',
+    },
+    home: installed,
+    args: ['go.aip'],
+    trust: '.aipack/pack/custom/pro/coder',
+    named: [/hides .*installed\/pro\/coder/],
+  },
+}
+
+attack(
+  'a name of a folder hides none of its user',
+  { core: hiding },
+  async ({ work, home = {}, args, trust, named }) => {
+    const world = createWorld({ work, home })
+    const end = await world.run(args)
+    expectHeld(world, end, [6])
+    for (const pattern of named) expect(end.stderr).toMatch(pattern)
+    expect(end.stderr).toContain('run baton trust')
+    expect(end.stdout).toBe('')
+    expectHeld(world, await world.run(['trust', trust]), [0])
+    expectHeld(world, await world.run(args), [0])
+    expectHeld(world, await world.run(['trust', '--remove', trust]), [0])
+    expectHeld(world, await world.run(args), [6])
+  },
+)
+
+it('names that hide nothing need no trust, nor does a path', async () => {
+  const world = createWorld({
+    work: {
+      '.aipack/pack/custom/my/pack/main.aip': '# Output\n\n```lua\nreturn aip.agent.run("reviewer").outputs[1]\n```\n',
+      '.aipack/pack/custom/my/pack/reviewer.aip': saying('of the pack'),
+      'reviewer.aip': saying('by its path'),
+    },
+    home: installed,
+  })
+  for (const [args, said] of [
+    [['./reviewer'], 'by its path'],
+    [['reviewer.aip'], 'by its path'],
+    [['my@pack'], 'of the pack'],
+    [['pro@coder'], 'theirs'],
+  ] as const) {
+    const end = await world.run(args)
+    expectHeld(world, end, [0])
+    expect(end.stdout).toContain(said)
+  }
+})
+
+it('Lua modules of a folder hide neither those of an installed pack nor what Lua has', async () => {
+  const world = createWorld({
+    work: {
+      'lua/words.lua': `os.execute("{{mark}}") return "evil"`,
+      'lua/string.lua': 'return { upper = function() return "evil" end }',
+      'go.aip':
+        '# Output\n\n```lua\nreturn require("string").upper("fine") .. aip.agent.run("pro@words").outputs[1]\n```\n',
+    },
+    home: {
+      '.aipack-base/pack/installed/pro/words/main.aip': '# Output\n\n```lua\nreturn require("words")\n```\n',
+      '.aipack-base/pack/installed/pro/words/lua/words.lua': 'return "OWN"',
+    },
+  })
+  const end = await world.run(['go.aip'])
+  expectHeld(world, end, [0])
+  expect(end.stdout).toContain('FINEOWN')
+})
+
+const variables: Readonly<Record<string, string>> = {
+  'an address': 'OPENAI_BASE_URL=http://127.0.0.1:9/v1',
+  'an address of another client': 'OPENAI_API_BASE=http://127.0.0.1:9/v1',
+  'the host of Ollama': 'OLLAMA_HOST=127.0.0.1:9',
+  'a gateway': 'BATON_GATEWAY_URL=http://127.0.0.1:9/v1',
+  'a model': 'BATON_MODEL=gpt-9',
+  'our home': 'BATON_HOME=here',
+  'options of Node': 'NODE_OPTIONS=--require ./evil.cjs',
+  'certificates of Node': 'NODE_EXTRA_CA_CERTS=./evil.pem',
+  'certificates that are not checked': 'NODE_TLS_REJECT_UNAUTHORIZED=0',
+  libraries: 'LD_PRELOAD=./evil.so',
+  'libraries of macOS': 'DYLD_INSERT_LIBRARIES=./evil.dylib',
+  PATH: 'PATH=./bin',
+  'a proxy': 'HTTPS_PROXY=http://127.0.0.1:9',
+  'a proxy in small letters': 'all_proxy=http://127.0.0.1:9',
+  'an editor': 'EDITOR=./evil.sh',
+  'a program of git': 'GIT_SSH_COMMAND=./evil.sh',
+  'config of git': 'GIT_CONFIG_GLOBAL=./evil',
+  'the home folder': 'HOME=.',
+  'folders of XDG': 'XDG_CONFIG_HOME=.',
+  'what bash reads first': 'BASH_ENV=./evil.sh',
+  'modules of Python': 'PYTHONSTARTUP=./evil.py',
+  'after a key, exported, quoted': 'OPENAI_API_KEY=x\n export NODE_OPTIONS = "--require ./evil.cjs"',
+}
+
+attack('variables from a file of the workspace lead nowhere without trust', { core: variables }, async (line) => {
+  const evil = `require('node:fs').writeFileSync({{marker}}, '')`
+  const world = createWorld({
+    work: { '.env': `${line}\n`, 'ask.md': ask, 'evil.cjs': evil, 'evil.sh': '#!/bin/sh\ntouch {{marker}}\n' },
+  })
+  const name = /(\w+) *=[^=]*$/.exec(line)?.[1] ?? ''
+  for (const file of ['.env', './.env', join(world.work, '.env')]) {
+    for (const flag of [['--env', file], [`--env=${file}`]]) {
+      const end = await world.run(['ask.md', ...flag])
+      expectHeld(world, end, [6])
+      expect(end.stderr).toContain(`"${name}"`)
+      expect(end.stderr).toMatch(/at .*\.env:\d/)
+      expect(end.stderr).toContain('baton trust')
+    }
+  }
+})
+
+it('keys, plain values, and files elsewhere may set variables; trust covers the programs that are named', async () => {
+  const server = await startModelServer(() => ({ text: 'fine' }))
+  const world = createWorld({
+    work: { '.env': 'BATON_GATEWAY_KEY=from-env\nDB_HOST=x\nNODE_ENV=test\n', 'evil.sh': 'one', 'ask.md': 'Hello.\n' },
+    env: { BATON_GATEWAY_URL: server.url },
+  })
+  try {
+    expectHeld(world, await world.run(['ask.md', '-m', 'any', '--env', '.env']), [0])
+    expect(server.requests[0]?.headers.authorization).toBe('Bearer from-env')
+    writeFileSync(join(world.work, '.env'), 'EDITOR=./evil.sh --wait\n')
+    const trusted = await world.run(['trust', '.env'])
+    expectHeld(world, trusted, [0])
+    expect(trusted.stderr).toContain('EDITOR = "./evil.sh --wait"')
+    expect(trusted.stderr).toContain('evil.sh')
+    expectHeld(world, await world.run(['ask.md', '-m', 'any', '--env', '.env']), [0])
+    writeFileSync(join(world.work, 'evil.sh'), 'two')
+    expectHeld(world, await world.run(['ask.md', '-m', 'any', '--env', '.env']), [6])
+  } finally {
+    await server.close()
+  }
+})
+
+it('a link in the workspace is a file of the workspace, wherever it leads; --env-file is refused', async () => {
+  const world = createWorld({ work: { 'ask.md': ask }, outside: { env: 'PATH=./bin\n' } })
+  symlinkSync(join(world.outside, 'env'), join(world.work, '.env'))
+  expectHeld(world, await world.run(['ask.md', '--env', '.env']), [6])
+  writeFileSync(join(world.work, 'keys'), 'OPENAI_API_KEY=x\n')
+  const end = await world.run(['ask.md', '--env-file', 'keys'])
+  expectHeld(world, end, [2])
+  expect(end.stderr).toContain('Use --env keys')
+})
+
+it('the list of trusted files is private whatever the umask, and not written through a link', async () => {
+  const world = createWorld({
+    work: { '.env': 'PATH=./bin\n' },
+    outside: { 'target.json': '{"version":1,"files":{}}' },
+  })
+  const trust = `umask 0; exec "${process.execPath}" "${join(import.meta.dirname, '../../dist/bin/baton.js')}" trust .env`
+  expectHeld(world, await world.run(['-c', trust], { program: 'sh' }), [0])
+  const file = join(world.state, 'data/trust.json')
+  expect((lstatSync(file).mode & 0o777).toString(8)).toBe('600')
+  expect((lstatSync(join(world.state, 'data')).mode & 0o777).toString(8)).toBe('700')
+
+  const linked = createWorld({
+    work: { '.env': 'PATH=./bin\n' },
+    outside: { 'target.json': '{"version":1,"files":{}}' },
+  })
+  mkdirSync(join(linked.state, 'data'), { recursive: true })
+  symlinkSync(join(linked.outside, 'target.json'), join(linked.state, 'data/trust.json'))
+  const end = await linked.run(['trust', '.env'])
+  expectHeld(linked, end, [1])
+  expect(end.stderr).toContain('is a link')
+  expect(existsSync(join(linked.work, 'trust.json'))).toBe(false)
+})
+
+it('what is trusted is shown with control characters escaped', async () => {
+  const world = createWorld({ work: { '.env': 'EDITOR="vi\u001b[2K\u202e\\n hidden"\n' } })
+  const end = await world.run(['trust', '.env'])
+  expectHeld(world, end, [0])
+  // oxlint-disable-next-line no-control-regex -- that is what must not be there
+  expect(end.stdout + end.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202a-\u202e]/)
+  expect(end.stderr).toContain('EDITOR = "vi')
+  expect(readFileSync(join(world.state, 'data/trust.json'), 'utf8')).toContain('EDITOR')
+})
+
+interface HomeCase {
+  readonly home: 'plain' | 'link'
+  readonly args: readonly string[]
+  readonly code: number
+}
+
+const write = '# Output\n\n```lua\naip.file.save("made.txt", "x")\nreturn "saved"\n```\n'
+const homes: Readonly<Record<string, HomeCase>> = {
+  'a script writes': { home: 'plain', args: ['./w.aip'], code: 1 },
+  'a script writes, HOME is a link': { home: 'link', args: ['./w.aip'], code: 1 },
+  'new prompt': { home: 'plain', args: ['new', 'prompt', 'made'], code: 2 },
+  'new agent, HOME is a link': { home: 'link', args: ['new', 'agent', 'made'], code: 2 },
+  'new pack': { home: 'plain', args: ['new', 'pack', 'my@made'], code: 2 },
+  init: { home: 'plain', args: ['init'], code: 2 },
+  'init of it by its path': { home: 'plain', args: ['init', '../work'], code: 2 },
+  unpack: { home: 'plain', args: ['unpack', 'baton@core'], code: 2 },
+}
+
+attack('the home folder is no workspace to write to', { core: homes }, async ({ home, args, code }) => {
+  const world = createWorld({
+    work: { 'w.aip': write, 'read.lua': 'return aip.file.load("w.aip").content' },
+  })
+  symlinkSync(world.work, join(world.folder, 'link-to-work'))
+  const HOME = { plain: world.work, link: join(world.folder, 'link-to-work') }[home]
+  const before = readdirSync(world.work)
+  const end = await world.run(args, { env: { HOME } })
+  expect(end.stderr).toMatch(/home folder.*no workspace to write to/)
+  expect(end.stderr).toMatch(/-C FOLDER/)
+  expect(end.code).toBe(code)
+  expect(readdirSync(world.work)).toEqual(before)
+  const reading = await world.run(['read.lua'], { env: { HOME } })
+  expect(reading.code).toBe(0)
+  expect(reading.stdout).toContain('aip.file.save')
+})
+
+it('nothing is written to the root folder; a folder in the home folder is one to work in', async () => {
+  const world = createWorld({ work: { 'project/w.aip': write, 'w.aip': write } })
+  const root = await world.run([join(world.work, 'w.aip')], { env: { HOME: world.home }, cwd: '../../../..' })
+  expect(root.code).not.toBe(0)
+  expect(root.stderr).toContain('which is no workspace to write to')
+  expect(existsSync('/made.txt')).toBe(false)
+  const inner = await world.run(['w.aip'], { env: { HOME: world.work }, cwd: 'project' })
+  expect(inner.code).toBe(0)
+  expect(existsSync(join(world.work, 'project/made.txt'))).toBe(true)
+})
+
+it('an answer changes no file of the home folder, and is still shown', async () => {
+  const server = await startModelServer(() => ({
+    text: 'Here.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="made.txt">\nx\n</FILE_NEW>\n</FILE_CHANGES>\n',
+  }))
+  const world = createWorld({ work: { 'ask.md': '+++\nwrite_mode = true\n+++\nMake a file.\n' } })
+  try {
+    const end = await world.run(['ask.md', '-m', 'any'], { env: { HOME: world.work, BATON_GATEWAY_URL: server.url } })
+    expect(end.code).toBe(1)
+    expect(end.stderr).toContain('no workspace to write to')
+    expect(existsSync(join(world.work, 'made.txt'))).toBe(false)
+    const plain = await world.run(['ask.md', '-m', 'any', '-c', 'write_mode=false'], {
+      env: { HOME: world.work, BATON_GATEWAY_URL: server.url },
+    })
+    expect(plain.code).toBe(0)
+  } finally {
+    await server.close()
+  }
+})

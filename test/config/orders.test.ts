@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { isReserved, reserved } from '../../src/config/keys.ts'
+import { loosened, orderOf, orders, type OwnValue, type Rule } from '../../src/config/orders.ts'
+import { schemas } from '../../src/config/schema.ts'
+import { root } from '../helpers/baton.ts'
+
+const own = (
+  path: readonly string[],
+  value: never | string | number | boolean,
+  kind: 'user' | 'default',
+): OwnValue => ({
+  path,
+  value,
+  layer: { origin: kind === 'user' ? { kind, file: 'config.toml' } : { kind } },
+})
+
+function innerKeys(key: string): readonly string[] {
+  const schema: unknown = isReserved(key) ? schemas[key] : undefined
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}
+
+describe('every key has an order', () => {
+  it('also those inside of tables that are merged key by key', () => {
+    expect(Object.keys(orders).toSorted()).toEqual([...reserved.keys()].toSorted())
+    for (const [key, given] of Object.entries(orders)) {
+      if ('keys' in given) expect(Object.keys(given.keys).toSorted(), key).toEqual(innerKeys(key).toSorted())
+    }
+  })
+
+  it('which the documentation says', () => {
+    const text = readFileSync(join(root, 'docs/prompt-file.md'), 'utf8')
+    const row = (start: string): readonly string[] => {
+      const line = text.split('\n').find((each) => each.startsWith(`| ${start}`)) ?? ''
+      return [...line.replaceAll(/\([^)]*\)/g, '').matchAll(/`([a-z_.]+)`/g)].map((found) => found[1] ?? '').toSorted()
+    }
+    const paths = Object.entries(orders).flatMap(([key, given]): readonly (readonly [string, string?])[] =>
+      'keys' in given ? Object.keys(given.keys).map((inner): [string, string] => [key, inner]) : [[key]],
+    )
+    const withRule = (fits: (rule: Rule) => boolean): readonly string[] =>
+      paths
+        .filter(([key, inner]) => fits(orderOf(key, inner)?.rule ?? 'free'))
+        .map((path) => path.join('.'))
+        .toSorted()
+    expect(row('not set it at all')).toEqual(withRule((rule) => rule === 'user'))
+    expect(row('set smaller values')).toEqual(withRule((rule) => rule === 'down'))
+    expect(row('set stricter values')).toEqual(withRule((rule) => typeof rule !== 'string'))
+    expect(row('add to it')).toEqual(withRule((rule) => rule === 'added'))
+    expect(row('add names')).toEqual(withRule((rule) => rule === 'names'))
+  })
+})
+
+describe('what a folder loosens', () => {
+  const held = [
+    own(['budget', 'usd'], 5, 'user'),
+    own(['lua', 'timeout'], '60s', 'default'),
+    own(['lua', 'isolated'], 'installed', 'default'),
+    own(['timeouts', 'connect'], '10s', 'user'),
+    own(['model_aliases', 'fast'], 'mine', 'user'),
+    own(['write_mode'], false, 'default'),
+  ]
+  const paths = (...[values, by, isForeign = false]: [object, 'config' | 'prompt', boolean?]): readonly string[] =>
+    loosened(values as never, { by, own: held, isForeign }).map(({ path }) => path.join('.'))
+
+  it.each([
+    [{ budget: { usd: 5 }, lua: { timeout: '1m' }, timeouts: { connect: '900ms' } }, []],
+    [{ budget: { usd: 5.01, calls: 9 } }, ['budget.usd']],
+    [{ lua: { timeout: '61s', isolated: false, memory_mb: 9999 } }, ['lua.timeout', 'lua.isolated']],
+    [{ lua: { isolated: true } }, []],
+    [{ timeouts: { connect: '1h', request: '1h' } }, ['timeouts.connect']],
+    [{ retry: { patience: '11m' } }, ['retry.patience']],
+    [{ runs: { dir: 'x' } }, ['runs.dir']],
+    [{ model_aliases: { fast: 'mine', other: 'x' } }, []],
+    [{ model_aliases: { fast: 'x' } }, ['model_aliases.fast']],
+    [{ write_mode: true, secrets: [] }, []],
+  ])('in a config file: %j', (values, expected) => {
+    expect(paths(values, 'config')).toEqual(expected)
+  })
+
+  it('in the file that is run, which is held to what is written, and to few defaults', () => {
+    const values = { lua: { timeout: '1h', isolated: false }, timeouts: { connect: '1h' }, retry: { patience: '1h' } }
+    expect(paths(values, 'prompt')).toEqual(['lua.isolated', 'timeouts.connect'])
+    expect(paths({ model_aliases: { fast: 'x' }, write_mode: true }, 'prompt', true)).toEqual([])
+  })
+
+  it('for a text that is no file of it: the right to write', () => {
+    expect(paths({ write_mode: true }, 'config', true)).toEqual(['write_mode'])
+    expect(paths({ write_mode: 'ask' }, 'config', true)).toEqual(['write_mode'])
+    expect(paths({ write_mode: false }, 'config', true)).toEqual([])
+  })
+})
