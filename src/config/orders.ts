@@ -1,5 +1,5 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import type { ReservedKey } from './keys.ts'
+import { globKeys, type ReservedKey } from './keys.ts'
 import type { Origin } from './layers.ts'
 import { parseDuration } from './settings.ts'
 
@@ -32,13 +32,6 @@ const user: Order = { rule: 'user' }
 const down: Order = { rule: 'down' }
 /** Programs that are started, and agents in place of others: the file that is run may name them, a config file may not. */
 const byPrompt: Order = { rule: 'user', prompt: 'free' }
-const globs = {
-  ...{ context_globs: free, context_globs_pre: free, context_globs_post: free },
-  ...{ knowledge_globs: free, knowledge_globs_pre: free, knowledge_globs_post: free },
-  ...{ structure_globs: free, structure_globs_pre: free, structure_globs_post: free },
-  ...{ working_globs: free, working_globs_pre: free, working_globs_post: free },
-} as const
-
 /** The order of every reserved key. There is none without: a key that is added gets one here first. */
 export const orders: { readonly [key in ReservedKey]: Orders } = {
   model: free,
@@ -53,7 +46,10 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   input_concurrency: free,
   file_content_mode: free,
   max_files_size_kb: free,
-  ...globs,
+  ...globKeys('context_globs', () => free),
+  ...globKeys('knowledge_globs', () => free),
+  ...globKeys('structure_globs', () => free),
+  ...globKeys('working_globs', () => free),
   base_dir: free,
 
   name: free,

@@ -134,8 +134,8 @@ const trustList: DataFile<TrustedFile> = {
     if (!isJsonObject(value)) return undefined
     const { hash, keys, since, leads = {} } = value
     if (typeof hash !== 'string' || !Array.isArray(keys) || typeof since !== 'string' || !isJsonObject(leads)) return
-    const files = Object.entries(leads).map(([path, digest]) => [path, String(digest)] as const)
-    const named = files.length === 0 ? {} : { leads: Object.fromEntries(files) }
+    const files = Object.entries(leads).filter(([, digest]) => typeof digest === 'string')
+    const named = files.length === 0 ? {} : { leads: Object.fromEntries(files) as Record<string, string> }
     return { hash, keys: (keys as readonly Json[]).map(String), since, ...named }
   },
 }

@@ -7,11 +7,7 @@ import { loosened, orderOf, orders, type OwnValue, type Rule } from '../../src/c
 import { schemas } from '../../src/config/schema.ts'
 import { root } from '../helpers/baton.ts'
 
-const own = (
-  path: readonly string[],
-  value: never | string | number | boolean,
-  kind: 'user' | 'default',
-): OwnValue => ({
+const own = (path: readonly string[], value: string | number | boolean, kind: 'user' | 'default'): OwnValue => ({
   path,
   value,
   layer: { origin: kind === 'user' ? { kind, file: 'config.toml' } : { kind } },
