@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isUtf8 } from 'node:buffer'
 import { BatonError, hasSystemCode, isBatonError, messageOf, rewordError } from '../base/error.ts'
-import { displayPath, realPath } from '../base/files.ts'
+import { displayPath } from '../base/files.ts'
 import { readRegularFile } from '../base/regular-file.ts'
 import { type ListedFile, listSteps } from '../base/glob.ts'
 import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
@@ -187,7 +187,8 @@ type Missing = { readonly missing: 'not text' | 'gone' }
 
 function readText(file: string): string | Missing {
   try {
-    const bytes = readRegularFile(realPath(file), { real: true })
+    // the listing has judged where it leads; to resolve it again would only say where it leads by now
+    const bytes = readRegularFile(file)
     return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : { missing: 'not text' }
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return { missing: 'gone' }
