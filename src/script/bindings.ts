@@ -2,7 +2,7 @@ import { stopsRun } from '../base/error.ts'
 import { finishInTurns, finishSteps } from '../base/concurrency.ts'
 import { callPlace } from '../event/place.ts'
 import { attempt, attemptAsync, passOn, type Attempt } from '../journal/attempt.ts'
-import { type HostFunction, type LuaChunk, LuaError, type LuaValue } from './engine.ts'
+import { type HostFunction, limitOf, type LuaChunk, type LuaValue } from './engine.ts'
 import { ActCall, HostCall } from './host/call.ts'
 import type { HostModule, ModuleFunction, Section } from './host/module.ts'
 import { argumentsToJson, readingCall } from './values.ts'
@@ -62,7 +62,7 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
 
   function failed(error: unknown): never {
     // a limit that a host function has met cannot be caught either
-    if (stopsRun(error) || (error instanceof LuaError && error.limit !== undefined)) stopped ??= { error }
+    if (stopsRun(error) || limitOf(error) !== undefined) stopped ??= { error }
     throw error
   }
 

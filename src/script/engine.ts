@@ -99,6 +99,11 @@ export class LuaError extends Error {
   }
 }
 
+/** The limit that an error of a host function says a script has met. */
+export function limitOf(error: unknown): LuaErrorDetails['limit'] {
+  return error instanceof LuaError ? error.limit : undefined
+}
+
 export function closedError(): LuaError {
   return new LuaError('the Lua state was closed')
 }

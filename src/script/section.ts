@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 import { givenWithoutLimits } from '../event/limits.ts'
 import { bindFunctions, type HostBindings } from './bindings.ts'
 import { stopsRun } from '../base/error.ts'
-import { type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
+import { limitOf, type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
 import type { Section } from './host/module.ts'
 import { createLoadedModules } from './module-reader.ts'
 import { returnedJson, scriptError } from './section-error.ts'
@@ -33,7 +33,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
   const { context } = section
   const work = async (): Promise<Json | undefined> => {
     const loaded = createLoadedModules()
-    const computing = { limits: host.limits, usedMs: 0 }
+    const computing = { limits: host.limits, usedMs: 0, shownBytes: 0 }
     const { functions, stopped } = bindFunctions(host.bindings, { ...section, loaded, computing })
     const state = host.engine.createState({
       functions,
@@ -49,7 +49,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
     } catch (error) {
       context.services.signal.throwIfAborted()
       const stop = stopped()
-      const thrown = stop === undefined || isOf(error, stop.error) ? error : stop.error
+      const thrown = stop === undefined || isOf(error, stop.error) ? error : atLineOf(error, stop.error)
       throw stopsRun(thrown) ? thrown : scriptError(thrown, source, { ...section, loaded })
     } finally {
       state.close()
@@ -57,6 +57,14 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
   }
   const inputs = givenWithoutLimits({ code: source.chunk.text, ...source.variables })
   return context.services.effects.boundary(context.scope.at, work, { inputs })
+}
+
+/** What a host function has stopped the section with, at the line where the engine has ended it. */
+function atLineOf(error: unknown, stop: unknown): unknown {
+  const isSame = error instanceof LuaError && error.limit !== undefined && limitOf(stop) === error.limit
+  if (!isSame || !(stop instanceof LuaError)) return stop
+  const { chunk, line, traceback, limit } = error
+  return new LuaError(stop.message, { chunk, line, traceback, limit })
 }
 
 /** An error of Lua at the line of the call that was stopped. */

@@ -10,6 +10,7 @@ const calls: Readonly<Record<string, string>> = {
   'loops in loops of a short template':
     'aip.hbs.render(("{{#each ../a}}"):rep(30) .. ("{{/each}}"):rep(30), { a = { 1, 2, 3, 4 } })',
   'blocks in blocks of a template': 'aip.hbs.render(("{{#a}}"):rep(80000) .. ("{{/a}}"):rep(80000), { a = true })',
+  'a text in a text from its end': 'aip.text.split_last(("a"):rep(1000000), "b" .. ("a"):rep(500000))',
   'rows of CSV': 'aip.csv.value_lists_to_rows({ aip.csv.parse_row(("a,"):rep(2000000)) })',
 }
 
@@ -21,6 +22,20 @@ attack('a host function that takes long ends at the limit of the script', { core
     expect(end.stderr).toContain('error: the script ran longer than 1000 ms')
   })
   await Promise.all(both)
+})
+
+const shown: Readonly<Record<string, string>> = {
+  prints: 'print(("x"):rep(100000))',
+  'prints that are short': 'print("")',
+  pins: 'n = n + 1; aip.run.pin("p" .. n, ("x"):rep(10000))',
+  labels: 'aip.run.set_label(("x"):rep(100000))',
+}
+
+attack('what a loop shows meets the limit of memory', { core: shown }, async (line) => {
+  const world = createWorld({ work: { 'a.lua': `local n = 0\nwhile true do pcall(function() ${line} end) end\n` } })
+  const end = await world.run(['a.lua', '-q', '-c', 'lua.memory_mb=16'])
+  expectHeld(world, end, [4])
+  expect(end.stderr).toContain('error: the script has printed and pinned more than 4194304 bytes')
 })
 
 const waits: Readonly<Record<string, Files>> = {

@@ -11,6 +11,8 @@ export interface Computing {
   readonly limits: LuaLimits
   /** Milliseconds so far. */
   usedMs: number
+  /** Bytes of what was printed and pinned, which are held in memory. */
+  shownBytes: number
 }
 
 /**

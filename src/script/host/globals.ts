@@ -1,5 +1,6 @@
 import { emit } from '../../event/context.ts'
 import { acting, type HostModule, several } from './module.ts'
+import { countShown } from './shown.ts'
 
 /**
  * The global helpers: null tests, `print`, and `utils` and `aipack` as other names of `aip`.
@@ -13,6 +14,7 @@ export const globalsModule: HostModule = {
     print: acting((call) => {
       const [line] = call.args
       const text = line instanceof Uint8Array ? Buffer.from(line).toString('utf8') : call.text(0)
+      countShown(call, text)
       emit(call.context, { type: 'print', name: call.section.agentName, text })
       return several()
     }),

@@ -3,6 +3,7 @@ import { isTable, keyedTable, luaTypeName, text } from './arguments.ts'
 import type { HostCall } from './call.ts'
 import type { LuaValue } from '../engine.ts'
 import { acting, type HostModule, several } from './module.ts'
+import { countShown } from './shown.ts'
 
 /** `aip.run`: what is shown about the run of this agent. */
 export const runModule: HostModule = { name: 'aip.run', functions: pinFunctions('run') }
@@ -23,7 +24,9 @@ function pinFunctions(scope: Scope): HostModule['functions'] {
      */
     pin: acting((call) => {
       refuseOutsideTask(scope, call)
-      emit(call.context, { type: 'pin', scope, ...readPin(call) })
+      const pin = readPin(call)
+      countShown(call, pin.id + pin.label + pin.content)
+      emit(call.context, { type: 'pin', scope, ...pin })
       return several()
     }),
     /**
@@ -35,6 +38,7 @@ function pinFunctions(scope: Scope): HostModule['functions'] {
       const [label] = call.args
       refuseOutsideTask(scope, call)
       if (typeof label !== 'string') throw call.error(`the label must be a string, but was ${luaTypeName(label)}`)
+      countShown(call, label)
       emit(call.context, { type: 'label', scope, label })
       return several()
     }),

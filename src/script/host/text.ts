@@ -1,6 +1,8 @@
+import type { LuaValue } from '../engine.ts'
 import { keyedTable, luaTypeName, text } from './arguments.ts'
 import { type HostCall, Options } from './call.ts'
-import { type HostModule, type ModuleFunction, pure, several } from './module.ts'
+import { isLarge } from './large.ts'
+import { type HostModule, type ModuleFunction, pure, several, slow } from './module.ts'
 import {
   ensureSingleTrailingNewline,
   extractLineBlocks,
@@ -37,9 +39,9 @@ export const textModule: HostModule = {
      * `aip.text.split_first(text?, separator) → string?, string?`
      * The text before and behind the first separator. Without one: the text and nil.
      */
-    split_first: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'first')),
+    split_first: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'first'), { isSlow }),
     /** `aip.text.split_last(text?, separator) → string?, string?` The same at the last separator. */
-    split_last: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'last')),
+    split_last: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'last'), { isSlow }),
     /**
      * `aip.text.split_first_line(text?, line) → string?, string?` Splits at the first line that is equal to `line`; the
      * line breaks around it are dropped. Without one: the text and nil.
@@ -107,11 +109,20 @@ export const textModule: HostModule = {
 }
 
 /** A function of a text and more arguments. nil as text gives nil. */
-function onText(work: (subject: string, call: HostCall) => ReturnType<Parameters<typeof pure>[0]>): ModuleFunction {
-  return pure((call) => {
+function onText(
+  work: (subject: string, call: HostCall) => ReturnType<Parameters<typeof pure>[0]>,
+  how: Parameters<typeof slow>[1] = { isSlow: () => false },
+): ModuleFunction {
+  return slow((call) => {
     const subject = call.optionalText(0)
     return subject === undefined ? undefined : work(subject, call)
-  })
+  }, how)
+}
+
+/** To look for a long text in a long one, from its end, takes the product of both. */
+function isSlow(args: readonly LuaValue[]): boolean {
+  const separator = args[1]
+  return typeof separator === 'string' && separator.length > 256 && isLarge(args)
 }
 
 /** All names of HTML are many: they are loaded for the first text that may hold one. */

@@ -1,7 +1,15 @@
 import { longestTimer } from '../../base/clock.ts'
 import { messageOf } from '../../base/error.ts'
 import { manyListeners } from '../../base/concurrency.ts'
-import { closedError, LuaError, limitMessage, type LuaState, type LuaStateOptions, type LuaValue } from '../engine.ts'
+import {
+  closedError,
+  limitMessage,
+  limitOf,
+  LuaError,
+  type LuaState,
+  type LuaStateOptions,
+  type LuaValue,
+} from '../engine.ts'
 import type { Thread, ThreadPool } from './engine.ts'
 import { type FromWorker, type Outcome, seedTarget } from './protocol.ts'
 
@@ -144,7 +152,7 @@ function createHostCalls(thread: Thread, { functions, seed }: LuaStateOptions) {
   const failed = (error: unknown): Outcome => {
     errors.set(++lastError, error)
     errors.delete(lastError - keptErrors)
-    return { kind: 'failed', message: messageOf(error), details: { hostError: lastError } }
+    return { kind: 'failed', message: messageOf(error), details: { hostError: lastError, limit: limitOf(error) } }
   }
   const call = (target: number, args: readonly LuaValue[]): ReturnType<(typeof functions)[number]['call']> => {
     if (isClosed) throw closedError()

@@ -68,7 +68,9 @@ function createHostProxy(answers: MessagePort, clock: WorkerClock) {
 
 function valuesOf(outcome: Outcome): Values {
   if (outcome.kind === 'values') return outcome.values
-  throw new RemoteError(outcome.message, outcome.details.hostError)
+  const { hostError, limit } = outcome.details
+  if (limit !== undefined) throw new LuaError(outcome.message, { limit })
+  throw new RemoteError(outcome.message, hostError)
 }
 
 const parent = parentPort

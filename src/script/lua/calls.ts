@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../../base/error.ts'
-import { type HostFunction, LuaError, type LuaValue } from '../engine.ts'
+import { type HostFunction, limitOf, LuaError, type LuaValue } from '../engine.ts'
 import type { Thread } from './api.ts'
 import type { LuaCore } from './core.ts'
-import { answerPaused, checkTime } from './limits.ts'
+import { answerPaused, checkTime, reachLimit } from './limits.ts'
 import { pushValue, readSource, readValue } from './values.ts'
 
 type Failed = { readonly kind: 'failed'; readonly error: unknown }
@@ -80,7 +80,11 @@ function callAndPush(core: LuaCore, thread: Thread, definition: HostFunction): C
     return core.limit === undefined ? { kind: 'pushed', count: pushResults(core, thread, result) } : { kind: 'limited' }
   } catch (error) {
     if (core.api.isJump(thread, error)) throw error
-    return { kind: 'failed', error }
+    const limit = limitOf(error)
+    if (limit === undefined) return { kind: 'failed', error }
+    // as one that the engine has found: no pcall sees it
+    reachLimit(core, thread, limit)
+    return core.api.lua_isyieldable(thread) ? { kind: 'waits', result: nextTurn([]) } : { kind: 'limited' }
   }
 }
 
