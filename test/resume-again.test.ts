@@ -95,6 +95,35 @@ describe('a resume repeats nothing that is paid for', () => {
   })
 })
 
+describe('a resume runs anew what could only fail again', () => {
+  it.each([
+    ['returned a failure', '{ success = false, error_msg = "not yet" }', 'pre'],
+    ['returned a failure behind a task', '{ success = false, error_msg = "not yet" }', 'post_task'],
+    ['returned what it may not', '"text"', 'post'],
+  ])('a sub-agent that %s', async (_, value, stage) => {
+    const front = `sub_agents = [{ name = "look.lua", stage = "${stage}" }]`
+    const { run, resume, write, text } = world({
+      'ask.md': `+++\nmodel = "offline::extractive"\n${front}\n+++\nRead it.\n`,
+      'look.lua': `aip.file.append("log.txt", "x")\nreturn not aip.file.exists("good") and ${value} or nil\n`,
+    })
+    expect((await run()).exitCode).toBe(1)
+    expect((await resume()).exitCode).toBe(1)
+    write('good', '')
+    expect(await resume()).toMatchObject({ exitCode: 0, usage: { calls: 1 } })
+    expect(text('log.txt')).toBe('xxx')
+  })
+
+  it('an agent that gave no answer', async () => {
+    const { run, resume, write } = world({
+      'ask.md': '+++\nagent = "answer.lua"\n+++\nRead it.\n',
+      'answer.lua': 'return aip.file.exists("good") and "fine" or { no = "content" }\n',
+    })
+    expect((await run()).exitCode).toBe(1)
+    write('good', '')
+    expect(await resume()).toMatchObject({ exitCode: 0, tasks: [{ content: 'fine' }] })
+  })
+})
+
 describe('a run that has used a secret', () => {
   const files = {
     'ask.md': promptOf('').replace('Read it.', 'Describe postgres://pass.'),

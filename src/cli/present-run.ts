@@ -1,5 +1,6 @@
 import { shellWord } from '../base/command.ts'
 import { closedPipe, isSuspension, messageOf, OutputLost, StopSignal } from '../base/error.ts'
+import { displayPath } from '../base/files.ts'
 import type { Listener } from '../event/bus.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
@@ -15,6 +16,7 @@ import { noMask } from '../journal/secrets.ts'
 import { createStepRenderer } from '../render/steps.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
 import { isUnusable } from '../run/answer.ts'
+import { faultyScript } from '../run/ending.ts'
 import { parseDuration } from '../config/settings.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { type GlobalFlags, usageError } from './command.ts'
@@ -96,12 +98,14 @@ function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: Command
     hint(harmless(skipped.hint))
   }
   if (exitCode === 0 || !report.canResume || isQuiet) return
+  const faulty = faultyScript(error)
   // the answer is paid for, and is not used again
   const anew = isUnusable(error) ? '  # asks for a new answer' : ''
+  const once = faulty === undefined ? anew : ` --use-current  # once ${harmless(displayPath(io.cwd, faulty))} is fixed`
   // a resume keeps them by itself
   const files = Object.entries({ output: flags.output, record: flags.record })
   const named = files.flatMap(([flag, file]) => (file === undefined ? [] : [` --${flag} ${shellWord(file)}`])).join('')
-  io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${anew}\n`)
+  io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${once}\n`)
 }
 
 /** Files that a run writes besides; as they were given. */

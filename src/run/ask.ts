@@ -165,7 +165,7 @@ function readAnswer(
   { scope: { dry } }: RunContext,
 ): { readonly text: string; readonly fileChanges?: string; readonly others: JsonObject } {
   const wrong = (what: string, hint: string): BatonError =>
-    new BatonError('AGENT_FAILED', `agent "${name}" ${what}`, { place: { file }, hint })
+    unusableAnswer(new BatonError('AGENT_FAILED', `agent "${name}" ${what}`, { place: { file }, hint }))
   if (result.end === 'skipped' && dry === undefined) {
     throw wrong(`gave no answer: ${result.reason ?? 'it skipped itself'}`, 'It answers the task, so it cannot skip.')
   }

@@ -5,6 +5,7 @@ import type { Repeated } from '../journal/resumed-effects.ts'
 import type { EventBody, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
+import { LuaError } from '../script/engine.ts'
 import type { TaskOutcome } from './task.ts'
 
 /** How a run ended. A run that fails is not thrown: it has an `error`. */
@@ -52,6 +53,14 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
     case 'suspended':
       return error === undefined ? 1 : exitCodeOf(error)
   }
+}
+
+/** The script that failed by itself, and does so again as long as it is as it is; not one that a host function failed. */
+export function faultyScript(error: unknown): string | undefined {
+  let root = error
+  while (isBatonError(root) && root.cause !== undefined) root = root.cause
+  const isOwn = root instanceof LuaError && root.limit === undefined && root.cause === undefined
+  return isOwn && isBatonError(error) ? error.place?.file : undefined
 }
 
 /** What the last event says besides the ending. */

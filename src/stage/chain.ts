@@ -223,14 +223,22 @@ async function runStep(call: ChainCall, step: Step, context: RunContext): Promis
     work: (inner) => runAgent({ input, step }, inner),
     inputs: { params: decidingParams, prompts, input: others, options: config.options, agent: agent.text },
   }
+  const { effects } = at.services
+  effects.again(at.scope.at)
   const value = await runPart(part, at)
   try {
-    if (agent.kind !== 'prompt') return { answer: readAnswer(config.name, value), returned: value }
-    const text = value as TextAnswer | null
-    return { answer: await readTextAnswer(config, stage, text), returned: text?.value ?? text?.text ?? null }
+    return await readStep(value, step, stage)
   } catch (error) {
+    // what it returned would fail again: a process that resumes the run forgets it
+    effects.undo(at.scope.at)
     throw placed(error, agent.file)
   }
+}
+
+async function readStep(value: Json, { agent, config }: Step, stage: Stage): Promise<StepAnswer> {
+  if (agent.kind !== 'prompt') return { answer: readAnswer(config.name, value), returned: value }
+  const text = value as TextAnswer | null
+  return { answer: await readTextAnswer(config, stage, text), returned: text?.value ?? text?.text ?? null }
 }
 
 async function runAgent(

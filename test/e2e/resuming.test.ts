@@ -39,6 +39,19 @@ it('a resume writes the files that the run was to write, and its line names them
   expect(await run('resume', '--last')).toMatchObject({ code: 2, stderr: expect.stringContaining('no run of this') })
 })
 
+it('the line of a script that failed by itself says that it has to be fixed first', async () => {
+  const { folder, run } = world()
+  const script = 'aip.file.append("log.txt", "x")\nerror("boom")\n'
+  writeFileSync(join(folder, 'c.lua'), script)
+  const { stderr } = await run('c.lua')
+  expect(stderr).toMatch(/^resume: baton resume \S+ --use-current {2}# once c\.lua is fixed$/m)
+  writeFileSync(join(folder, 'c.lua'), script.replace('error("boom")', 'return "fine"'))
+  expect(await run('resume', '--last', '--use-current')).toMatchObject({ code: 0, stdout: 'fine\n' })
+
+  // what a host function failed with may have been mended outside
+  expect((await run('a.lua')).stderr).toMatch(/^resume: baton resume \S+$/m)
+})
+
 it('other files may be named for a resume', async () => {
   const { folder, run } = world()
   await run('a.lua', '--output', 'answer.txt')
