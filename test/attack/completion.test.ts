@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { root } from '../helpers/baton.ts'
+import { createWorld, type World } from './harness.ts'
+
+/** Names that a shell would run, names of flags, and what never ends when it is read. */
+function hostile(world: World): void {
+  const names = ['$({{m}})', '`{{m}}`', "a';{{m}};'", 'b"$({{m}})"', 'c\n{{m}}', 'd;{{m}}', '\u001b[2Jx', '--yes', '-y']
+  mkdirSync(join(world.work, 'agents'))
+  for (const name of names) {
+    // a name contains no slash
+    const plain = name.replace('{{m}}', 'touch $MARK')
+    writeFileSync(join(world.work, 'agents', `${plain}.aip`), '')
+    writeFileSync(join(world.work, `${plain}.md`), '+++\n+++\n')
+    const pack = join(world.work, '.aipack/pack/custom/ns', plain)
+    mkdirSync(pack, { recursive: true })
+    writeFileSync(join(pack, 'main.aip'), '')
+  }
+  const pack = join(world.work, '.aipack/pack/custom/ns/odd')
+  mkdirSync(pack, { recursive: true })
+  for (const file of ['pack.toml', 'main.aip', 'a.md']) spawnSync('mkfifo', [join(pack, file)])
+  for (const file of ['baton.toml', 'agents/pipe.aip']) spawnSync('mkfifo', [join(world.work, file)])
+  mkdirSync(join(world.state, 'data'), { recursive: true })
+  spawnSync('mkfifo', [join(world.state, 'data/trust.json')])
+  symlinkSync('.', join(pack, 'loop'))
+  symlinkSync('two', join(pack, 'one'))
+  symlinkSync('one', join(pack, 'two'))
+  symlinkSync('/dev/zero', join(pack, 'zero.md'))
+  writeFileSync(join(pack, 'huge.md'), '')
+  truncateSync(join(pack, 'huge.md'), 8 * 1024 ** 3)
+  // what was typed is not what is asked
+  writeFileSync(join(world.work, 'baton'), '#!/bin/sh\ntouch "$MARK"\n')
+  chmodSync(join(world.work, 'baton'), 0o755)
+  mkdirSync(join(world.work, '../bin'))
+  const own = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' "$@"\n`
+  writeFileSync(join(world.folder, 'bin/baton'), own, { mode: 0o755 })
+}
+
+const lines = [
+  'baton ',
+  'baton run ',
+  'baton run $(',
+  'baton check ns@',
+  'baton check agents/',
+  './baton run ',
+  'baton run -',
+]
+
+function environment(world: World): Record<string, string> {
+  return { MARK: world.marker, PATH: `${join(world.folder, 'bin')}:${process.env['PATH'] ?? ''}`, TERM: 'dumb' }
+}
+
+it('TAB in bash runs nothing of a folder, and ends', async () => {
+  const world = createWorld()
+  hostile(world)
+  const before = world.changes().length
+  const tries = lines.map((line) => `try '${line}'`).join('\n')
+  const script = `source <(baton completion bash)
+try() { COMP_LINE=$1 COMP_POINT=\${#1} COMPREPLY=(); _baton; printf '<%s>\\n' "\${COMPREPLY[@]}"; }
+${tries}
+echo finished`
+  const end = await world.run(['--norc', '--noprofile', '-c', script], { program: 'bash', env: environment(world) })
+  expect(world.changes()).toHaveLength(before)
+  expect(end.isHung).toBe(false)
+  expect(end.stdout).toContain('<reviewer>')
+  expect(end.stdout).toContain('finished')
+  expect(end.stdout).not.toContain('<-y>')
+})
+
+const hasZsh = spawnSync('zsh', ['--version']).status === 0
+
+it.skipIf(!hasZsh)('TAB in zsh runs nothing of a folder, and ends (needs zsh)', async () => {
+  const world = createWorld()
+  hostile(world)
+  const before = world.changes().length
+  const keys = lines.map((line) => `zpty -n -w shell '${line}'$'\\t\\t'; sleep 2; zpty -n -w shell $'\\x15'`).join('\n')
+  const script = `zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'autoload -Uz compinit; compinit -u -D; source <(baton completion zsh); echo ready'
+sleep 2
+${keys}
+zpty -w shell 'echo fini''shed'
+while zpty -r shell line '*finished*'; do print -r -- $line; break; done
+zpty -d shell`
+  const end = await world.run(['-f', '-c', script], { program: 'zsh', env: environment(world) })
+  expect(world.changes(), end.stdout).toHaveLength(before)
+  expect(end.isHung, end.stdout).toBe(false)
+  expect(end.stdout).toContain('finished')
+  expect(end.stdout).toContain('reviewer')
+})
+
+it('what completion calls ends in such a folder', async () => {
+  const world = createWorld()
+  hostile(world)
+  const made = world.changes()
+  for (const args of [
+    ['list', '--names'],
+    ['runs', '--ids'],
+  ]) {
+    const end = await world.run(args)
+    expect(end.isHung).toBe(false)
+    expect(world.changes()).toEqual(made)
+  }
+})
