@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { readRegularFile } from '../base/regular-file.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
@@ -68,7 +68,8 @@ async function ignoredIn(folder: string, env: Surroundings['env'], signal: Abort
 
 /** Other Markdown has front matter too: in YAML at least one key must be one that prompt files have. */
 function isPrompt(file: string): boolean {
-  const [first = '', ...lines] = readFileSync(file, 'utf8')
+  const [first = '', ...lines] = readRegularFile(file)
+    .toString('utf8')
     .replace(/^\uFEFF?\s*/, '')
     .split(/\r?\n/)
   if (first.trimEnd() === '+++') return true

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { shellWord } from '../base/command.ts'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { displayPath, readSourceFile } from '../base/files.ts'
+import { refuseLeavingLink } from '../base/leaving.ts'
 import { nearest } from '../base/suggest.ts'
 import { type PackName, type PackRef, parsePackRef, refuseReserved } from '../pack/pack-ref.ts'
 
@@ -182,11 +183,12 @@ interface NewFile {
 }
 
 /**
- * Writes new files, and the folders they need. None is written when one of them exists; when a write fails, those
+ * Writes new files, and the folders they need; no link leads out of the folder `within`. None is written when one of them exists; when a write fails, those
  * already written are removed.
  * @throws BatonError USAGE naming the file that exists, FILE_FAILED for a file that cannot be written
  */
-export function createFiles(files: readonly NewFile[]): void {
+export function createFiles(files: readonly NewFile[], { within }: { readonly within: string }): void {
+  for (const { path } of files) refuseLeavingLink(path, { within })
   for (const { path } of files) if (exists(path)) throw alreadyThere(path)
   const made: string[] = []
   for (const file of files) {

@@ -185,7 +185,7 @@ function wholeProblem(name: string): string | undefined {
   if (name === '') return 'has no name'
   if (name.includes('\0')) return 'holds a NUL character'
   // also those that change the direction of text, so that a name looks like another one
-  if (/[\p{Cc}\u2028-\u202e\u2066-\u2069]/u.test(name)) return 'holds a control character'
+  if (/[\p{Cc}\u061c\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u.test(name)) return 'holds a control character'
   if (name.startsWith('/') || name.startsWith('\\')) return 'is an absolute path'
   if (/^[A-Za-z]:/.test(name)) return 'begins with a drive letter'
   if (name.includes('\\')) return 'holds a backslash, which is a separator on some systems'

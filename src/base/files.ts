@@ -16,6 +16,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
 import { inFolder } from './held-folder.ts'
 import { readRegularFile } from './regular-file.ts'
+import { isOfSystem } from './system-folders.ts'
 
 /** Prompt files, agents and config above this many bytes are refused. */
 export const maxSourceBytes = 10 * 1024 * 1024
@@ -45,6 +46,7 @@ export function decodeSource(bytes: Buffer, file: string): string {
 function readSourceBytes(file: string): Buffer {
   try {
     const status = statSync(file)
+    if (isOfSystem(realPath(file))) throw unreadable(file, 'belongs to the system', { hint: 'Name another file.' })
     if (status.isDirectory()) throw unreadable(file, 'is a folder, not a file', { hint: 'Name a file in it.' })
     if (!status.isFile())
       throw unreadable(file, 'is not a file', { hint: 'Name a file; pipes and devices are not read.' })
@@ -269,5 +271,11 @@ function stepsFromRoot(path: string): string[] {
 }
 
 function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch (error) {
+    // also below a file
+    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return false
+    throw error
+  }
 }

@@ -3,6 +3,7 @@ import { resolve, sep } from 'node:path'
 import { compareBytes } from './byte-order.ts'
 import { BatonError } from './error.ts'
 import { isInside, leavingLink, realPath } from './files.ts'
+import { isOfSystem } from './system-folders.ts'
 import { crossingPatterns, matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-pattern.ts'
 import { canContinue, enter, isExcluded, matchedGlob, planWalks, type WalkState } from './glob-walk.ts'
 import { finishSteps, type Steps } from './concurrency.ts'
@@ -46,7 +47,8 @@ export function listFiles(globs: readonly string[], options: ListOptions): Liste
 
 /** `listFiles` in steps, one for each folder. */
 export function* listSteps(globs: readonly string[], options: ListOptions): Steps<ListedFile[]> {
-  const allows = (real: string): boolean => isInside(options.root, real) || options.allows?.(real) === true
+  const allows = (real: string): boolean =>
+    !isOfSystem(real) && (isInside(options.root, real) || options.allows?.(real) === true)
   const baseDir = resolve(options.baseDir).split(sep).join('/')
   const { walks, skipFolders } = planWalks(globs.map(parseGlob), baseDir, options.skipFolders ?? buildFolders)
   for (const { start, glob } of walks) refuseOutside(start, glob, allows)
@@ -75,7 +77,7 @@ function refuseOutside(start: string, glob: string, allows: (real: string) => bo
   throw new BatonError(
     'OUTSIDE_WORKSPACE',
     link === undefined
-      ? `the glob "${glob}" starts in ${start}, which is outside the workspace`
+      ? `the glob "${glob}" starts in ${start}, ${isOfSystem(realPath(start)) ? 'where nothing is read' : 'which is outside the workspace'}`
       : `the glob "${glob}" leads outside the workspace through the link ${link}`,
     { hint: 'Globs reach files of the workspace only.' },
   )
@@ -107,7 +109,7 @@ function entriesIn(folder: Folder, skipFolders: ReadonlySet<string>): readonly E
     const state = enter(folder.state, entry.name, { literally: kind === 'folder' && isLink })
     if (kind === 'other' || isExcluded(state, kind)) return []
     const glob = kind === 'file' && !noFiles.test(entry.name) ? matchedGlob(state) : undefined
-    const isEntered = kind === 'folder' && !skipFolders.has(entry.name) && canContinue(state)
+    const isEntered = kind === 'folder' && !skipFolders.has(entry.name) && canContinue(state) && !isOfSystem(path)
     return glob === undefined && !isEntered ? [] : [{ path, state, glob, isLink, isEntered }]
   })
 }

@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { writeCassette } from '../journal/cassette.ts'
 import { isCassette } from '../journal/is-cassette.ts'
+import { refuseLeavingLink } from '../base/leaving.ts'
+import { findWorkspace, type Surroundings } from '../config/locate.ts'
 import { usageError } from './command.ts'
 import { checkTarget } from './result-file.ts'
 
@@ -11,7 +13,8 @@ import { checkTarget } from './result-file.ts'
  * Refuses a place where no cassette can be written, before anything is paid: only cassettes are overwritten.
  * @throws BatonError USAGE
  */
-export function checkCassettePlace(file: string): void {
+export function checkCassettePlace(file: string, around: Pick<Surroundings, 'cwd' | 'home'>): void {
+  refuseLeavingLink(file, { within: findWorkspace(around), shown: `--record ${file}` })
   checkTarget(file, `--record ${file}`)
   if (existsSync(file) && !isCassette(file)) {
     throw usageError(`--record ${file} ${noCassette}`, 'Name another file, or move this one away.')

@@ -1,7 +1,9 @@
 import { accessSync, constants, statSync, type Stats } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
-import { realPath, writeFileAtomic } from '../base/files.ts'
+import { realPath, replaceFile } from '../base/files.ts'
+import { refuseLeavingLink } from '../base/leaving.ts'
+import { findWorkspace } from '../config/locate.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { type GlobalFlags, usageError } from './command.ts'
 import type { CommandIo } from './io.ts'
@@ -30,10 +32,10 @@ export interface ResultFlags extends Pick<GlobalFlags, 'json' | 'level'> {
  */
 export function openResult(
   { output, file = '', json, level }: ResultFlags,
-  { cwd, out, outIsTerminal, err }: Pick<CommandIo, 'cwd' | 'out' | 'outIsTerminal' | 'err'>,
+  { cwd, home, out, outIsTerminal, err }: Pick<CommandIo, 'cwd' | 'home' | 'out' | 'outIsTerminal' | 'err'>,
 ): ResultSink {
   if (output === undefined) return { write: json ? () => undefined : out, finish: () => undefined }
-  const target = targetOf(output, { cwd, source: file })
+  const target = targetOf(output, { cwd, home, source: file })
   const parts: string[] = []
 
   function rescue(text: string): void {
@@ -52,7 +54,7 @@ export function openResult(
         return
       }
       try {
-        writeFileAtomic(target, text)
+        replaceFile(target, text)
       } catch (error) {
         rescue(text)
         throw new BatonError('FILE_FAILED', `--output ${output} cannot be written: ${messageOf(error)}`, {
@@ -63,12 +65,16 @@ export function openResult(
   }
 }
 
-function targetOf(output: string, { cwd, source }: { readonly cwd: string; readonly source: string }): string {
+function targetOf(
+  output: string,
+  { cwd, home, source }: { readonly cwd: string; readonly home: string; readonly source: string },
+): string {
   const named = resolve(cwd, output)
   if (output === '-' || /^\/(?:dev|proc)(?:\/|$)/.test(named)) {
     throw usageError(`--output ${output} is not a file`, 'Leave it out for stdout.')
   }
   if (output.trim() === '') throw usageError('--output is empty', 'Name a file.')
+  refuseLeavingLink(named, { within: findWorkspace({ cwd, home }), shown: `--output ${output}` })
   const file = realPath(named)
   checkTarget(file, `--output ${output}`)
   if (file !== realPath(resolve(cwd, source))) return file

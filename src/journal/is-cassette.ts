@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { readSync } from 'node:fs'
+import { readRegular } from '../base/regular-file.ts'
 
 /**
  * Whether a file is a cassette, or has nothing in it: it may be written over. Only the beginning is looked at, so a
@@ -7,13 +8,8 @@ import { closeSync, openSync, readSync } from 'node:fs'
 export function isCassette(file: string): boolean {
   try {
     const start = Buffer.alloc(200)
-    const descriptor = openSync(file, 'r')
-    try {
-      const length = readSync(descriptor, start)
-      return length === 0 || /^\S{8} \{.*"k":"cassette"/.test(start.toString('latin1', 0, length))
-    } finally {
-      closeSync(descriptor)
-    }
+    const length = readRegular(file, (descriptor) => readSync(descriptor, start))
+    return length === 0 || /^\S{8} \{.*"k":"cassette"/.test(start.toString('latin1', 0, length))
   } catch {
     return false
   }

@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { readRegularFile } from '../base/regular-file.ts'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
 import { downloadBytes } from '../base/http.ts'
@@ -140,7 +141,7 @@ function bytesOf(path: string): Uint8Array {
     const status = statSync(path)
     if (!status.isFile()) throw new Error('it is not a file')
     if (status.size > packLimits.archiveBytes) throw new Error(`it has more than ${packLimits.archiveBytes} bytes`)
-    return readFileSync(path)
+    return readRegularFile(path)
   } catch (error) {
     throw new BatonError('FILE_UNREADABLE', `${path} cannot be read: ${messageOf(error)}`, {
       hint: 'Name a folder with a pack.toml, or an .aipack file.',

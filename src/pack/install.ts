@@ -2,6 +2,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { BatonError } from '../base/error.ts'
 import { isInside } from '../base/files.ts'
+import { refuseLeavingLink } from '../base/leaving.ts'
 import { orderVersions, parseVersion } from '../base/semver.ts'
 import { type Capabilities, isWider } from './capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from './fetch-pack.ts'
@@ -113,7 +114,10 @@ export function install(pack: FetchedPack, place: InstallPlace, { now }: { reado
     if (file.path !== manifestName) return file
     return { ...file, bytes: Buffer.from(withInstalled(Buffer.from(file.bytes).toString('utf8'), installed)) }
   })
-  putInPlace(files, join(place.root, manifest.namespace, manifest.name), place)
+  const target = join(place.root, manifest.namespace, manifest.name)
+  const { workspace: within } = place
+  if (within !== undefined) for (const path of [target, place.lockFile]) refuseLeavingLink(path, { within })
+  putInPlace(files, target, place)
   const locked: LockedPack = {
     version: manifest.version,
     origin: originFor(origin, place),

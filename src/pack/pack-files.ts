@@ -1,5 +1,6 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { readRegularFile } from '../base/regular-file.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { buildFolders } from '../base/glob.ts'
@@ -44,7 +45,7 @@ export function readPackFiles(folder: string): readonly PackFile[] {
     const { size, mode } = lstatSync(file)
     total += size
     if (size > packLimits.fileBytes || total > packLimits.totalBytes) throw tooLarge(file)
-    files.push({ path, isExecutable: (mode & 0o100) !== 0, bytes: reading(file, () => readFileSync(file)) })
+    files.push({ path, isExecutable: (mode & 0o100) !== 0, bytes: reading(file, () => readRegularFile(file)) })
   }
   return files
 }

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { readRegularFile } from '../base/regular-file.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
@@ -79,7 +80,7 @@ export async function loadTests(name: string, { cwd, env, home, overrides }: Loa
 /** Whether a file of a folder is looked at: whatever else is wrong with one without tests, it is not asked here. */
 export function mayHaveTests(file: string): boolean {
   if (file.endsWith('.lua')) return isFile(testFileOf(file))
-  return /^\s*\[\[\s*test\s*\]\]|^test\s*[:=]/m.test(readFileSync(file, 'utf8'))
+  return /^\s*\[\[\s*test\s*\]\]|^test\s*[:=]/m.test(readRegularFile(file).toString('utf8'))
 }
 
 function testsOfPrompt({ spec, placeOf }: PromptTarget): WrittenTests {

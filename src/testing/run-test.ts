@@ -1,3 +1,4 @@
+import { refuseLeavingLink } from '../base/leaving.ts'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -89,6 +90,7 @@ async function runIn(
   if (cassette === undefined || run.record === undefined || !isWorthIt) {
     return { test, calls, costUsd, failures, isRecorded: false }
   }
+  refuseLeavingLink(cassette, { within: file.workspace })
   mkdirSync(dirname(cassette), { recursive: true })
   await options.writeCassette?.(cassette, run.record)
   return { test, calls, costUsd, failures, isRecorded: true }

@@ -2,6 +2,7 @@ import { relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import type { RunFolders } from '../event/context.ts'
 import type { Action } from '../event/permission.ts'
+import { isOfSystem } from '../base/system-folders.ts'
 import { foldedName } from './protected/names.ts'
 
 /** Something that is done to a path. */
@@ -12,7 +13,7 @@ export type PathRule = (action: PathAction) => string | undefined
 
 /**
  * What scripts of an author may do with files: read whatever their user may, since running an agent is consent to it;
- * write in the workspace and in `~/.aipack-base`, there neither packs nor config, which decide what runs; delete in the
+ * but for the places of the system; write in the workspace and in `~/.aipack-base`, there neither packs nor config, which decide what runs; delete in the
  * workspace alone. Never in `.git`, never the workspace itself.
  */
 export function workspaceRule({
@@ -34,7 +35,7 @@ export function workspaceRule({
   return ({ kind, path }) => {
     switch (kind) {
       case 'read':
-        return undefined
+        return isOfSystem(path) ? `${path} belongs to the system, and nothing there is read` : undefined
       case 'write':
         if (base === undefined || !isInside(base, path)) return change(path)
         if (mayKeepIn(base, path)) return undefined

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readRegularFile } from '../base/regular-file.ts'
 import { BatonError } from '../base/error.ts'
 import { runGit } from '../base/git.ts'
 import type { RunContext } from '../event/context.ts'
@@ -28,7 +28,7 @@ export async function mergeBack(
   { services }: RunContext,
 ): Promise<Merge | { readonly why: string }> {
   if (entryStatus(target)?.isFile() !== true) return { why: 'it has changed since the run, and is no file now' }
-  let merged: Merge = { bytes: readFileSync(target), conflicts: 0 }
+  let merged: Merge = { bytes: readRegularFile(target), conflicts: 0 }
   const textOf = (state: EntryState | undefined): Buffer | string => {
     if (state?.kind !== 'file') return 'it has changed since the run, and was made, deleted or moved by it'
     const content = contentOf(state)

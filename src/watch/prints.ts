@@ -1,4 +1,5 @@
-import { type BigIntStats, lstatSync, readFileSync, statSync } from 'node:fs'
+import { type BigIntStats, lstatSync, statSync } from 'node:fs'
+import { readRegularFile } from '../base/regular-file.ts'
 import { sha256 } from '../base/hash.ts'
 
 /** Returns text that is equal for equal content; null without a readable file. */
@@ -39,7 +40,7 @@ export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
 
   function read(path: string, part: FilePart): string | null {
     try {
-      const bytes = readFileSync(path)
+      const bytes = readRegularFile(path)
       return part === 'whole' ? sha256(bytes) : hashPrompt(bytes.toString('utf8'))
     } catch {
       // removed since, or not readable: counts as missing

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startModelServer } from '../helpers/model-server.ts'
-import { attack, count } from './attempts.ts'
+import { attack, type Attempts, count } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World, type WorldOptions } from './harness.ts'
 
 /** Runs a prompt file whose model answers with `answers`, one for each time that it is asked. */
@@ -124,6 +124,144 @@ describe('other names of a file are not written through', () => {
     expect(readFileSync(join(world.work, file), 'utf8')).not.toBe(readFileSync(join(world.outside, file), 'utf8'))
   })
 })
+
+const pack = {
+  'thing/pack.toml': '[pack]\nnamespace = "a"\nname = "b"\nversion = "1.0.0"\n',
+  'thing/main.aip': '# Before All\n\n```lua\nreturn 1\n```\n',
+}
+
+attack(
+  'commands write through no link that leads out of the workspace',
+  {
+    core: {
+      'install --workspace, .baton': [['.baton'], ['install', 'thing', '--workspace', '-y']],
+      'install --workspace, the lock': [
+        ['.baton/packs.lock', 'lock'],
+        ['install', 'thing', '--workspace', '-y'],
+      ],
+      'unpack, .baton/packs': [['.baton/packs'], ['unpack', 'a@b-v1.0.0.aipack']],
+      'new agent': [['agents'], ['new', 'agent', 'agents/x']],
+      init: [['sub'], ['init', 'sub']],
+      '--output': [
+        ['out.md', 'precious.txt'],
+        ['hello.lua', '--output', 'out.md'],
+      ],
+      '--output, folder': [['out'], ['hello.lua', '--output', 'out/new.md']],
+      '--record': [['out'], ['hello.lua', '--record', 'out/x.cassette']],
+    },
+    more: () => ({
+      'install --workspace, namespace': [['.baton/packs/a'], ['install', 'thing', '--workspace', '-y']],
+      'unpack, folder': [['out'], ['unpack', 'a@b-v1.0.0.aipack', 'out/copy']],
+      'new prompt': [['docs'], ['new', 'prompt', 'docs/x']],
+      'new pack': [['.baton'], ['new', 'pack', 'a@b']],
+      'pack -o': [['out'], ['pack', 'thing', '-o', 'out']],
+      'a new file by --output': [
+        ['out.md', 'new.txt'],
+        ['hello.lua', '--output', 'out.md'],
+      ],
+      '--junit': [['out'], ['test', 'tested.md', '--junit', 'out/x.xml']],
+    }),
+  } satisfies Attempts<readonly [readonly string[], readonly string[]]>,
+  async ([[link = '', target = ''], args]) => {
+    const world = createWorld({
+      work: {
+        '.git/HEAD': '',
+        'hello.lua': 'print("hello")',
+        'tested.md': '+++\n[[test]]\nname = "x"\nexpect = [{ exit = 0 }]\n+++\n',
+        ...pack,
+      },
+      outside: { 'precious.txt': 'kept', lock: '{"version":1,"packs":{}}' },
+    })
+    if (args[0] === 'unpack') await world.run(['pack', 'thing'])
+    mkdirSync(dirname(join(world.work, link)), { recursive: true })
+    symlinkSync(join(world.outside, target), join(world.work, link))
+    const end = await world.run(args)
+    expectHeld(world, end)
+    expect(end.stderr).toMatch(/leads out of .*work through the link .*, to .*outside/)
+    expect(end.code).not.toBe(0)
+  },
+)
+
+attack(
+  'nothing of the system is read',
+  {
+    core: {
+      'a file by a script': 'return aip.file.load("/proc/self/environ").content',
+      'a file by a link': 'return aip.file.load("leak").content',
+      'files by globs': 'return aip.file.list("/proc/self/*")',
+    },
+    more: () => ({
+      'lines of a file': 'return aip.file.load_csv("/proc/self/environ")',
+      'the settings of the kernel': 'return aip.file.load("/sys/kernel/uevent_seqnum").content',
+      'a device': 'return aip.file.load("/dev/zero").content',
+      'files below a link': 'return aip.file.list("processes/self/environ")',
+      'contents of files': 'return aip.file.list_load("/proc/self/environ")',
+      'a copy': 'return aip.file.copy("/proc/self/environ", "copy.txt")',
+      'another name of it': 'return aip.file.load("/dev/fd/../../proc/self/environ").content',
+    }),
+  },
+  async (script) => {
+    const world = createWorld({
+      work: {
+        '.git/HEAD': '',
+        'a.lua': `local ok, value = pcall(function() ${script} end)\nprint(ok, value and #value)\nif ok then for _, one in ipairs(value) do print(one.path) end end\nreturn value`,
+      },
+    })
+    symlinkSync('/proc/self/environ', join(world.work, 'leak'))
+    symlinkSync('/proc', join(world.work, 'processes'))
+    const end = await world.run(['a.lua'], { env: { MARK: 'value-of-the-environment' } })
+    expectHeld(world, end)
+    expect(end.stdout + end.stderr).not.toMatch(/value-of-the-environment|^true/m)
+    expect(existsSync(join(world.work, 'copy.txt'))).toBe(false)
+  },
+)
+
+attack(
+  'a pipe in place of a file is not waited for',
+  {
+    core: {
+      'a prompt file': ['x.md', ['x.md']],
+      'an agent': ['a.lua', ['ask.md']],
+      'config of the folder': ['baton.toml', ['ask.md']],
+      'a file of the context': ['src/x.ts', ['ask.md']],
+      'the manifest of a pack': ['.baton/packs/a/b/pack.toml', ['a@b']],
+    },
+    more: () => ({
+      'a script': ['x.lua', ['x.lua']],
+      'an agent in sections': ['x.aip', ['x.aip']],
+      'config of AIPack': ['.aipack/config.toml', ['ask.md']],
+      'what is listed': ['x.md', ['list']],
+      'what is checked': ['x.md', ['check', '.']],
+      'what is tested': ['x.md', ['test', '.']],
+      'a plan': ['x.md', ['plan', 'x.md']],
+      'the archive of a pack': ['x.aipack', ['install', 'x.aipack', '-y']],
+      'a file of a pack': ['thing/x.txt', ['pack', 'thing']],
+      'a cassette': ['x.cassette', ['ask.md', '--replay', 'x.cassette']],
+      'where a cassette goes': ['x.cassette', ['hello.lua', '--record', 'x.cassette']],
+      'a module': ['lua/x.lua', ['asks.lua']],
+      'a schema': ['x.json', ['ask.md', '--output-schema', 'x.json']],
+      'the lock of packs': ['.baton/packs.lock', ['install', 'thing', '--workspace', '-y']],
+    }),
+  } satisfies Attempts<readonly [string, readonly string[]]>,
+  async ([path, args]) => {
+    const server = await startModelServer(() => ({ text: 'the answer' }))
+    try {
+      const ask = '+++\ncontext_globs = ["src/**"]\nsub_agents = ["a.lua"]\n+++\nDo it.\n'
+      const scripts = { 'a.lua': 'return nil', 'hello.lua': 'print("hello")', 'asks.lua': 'return require("x")' }
+      const world = createWorld({
+        work: { '.git/HEAD': '', 'ask.md': ask, 'src/a.ts': 'x', ...scripts, ...pack },
+        env: { BATON_GATEWAY_URL: server.url, BATON_MODEL: 'any' },
+      })
+      const pipe = join(world.work, path)
+      mkdirSync(dirname(pipe), { recursive: true })
+      rmSync(pipe, { force: true })
+      execFileSync('mkfifo', [pipe])
+      expectHeld(world, await world.run(args))
+    } finally {
+      await server.close()
+    }
+  },
+)
 
 /** What an attempt to write a file comes to. */
 interface Target {

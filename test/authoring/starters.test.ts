@@ -19,14 +19,14 @@ const starters = join(root, 'starters')
 describe('files that are made', () => {
   it('get the folders they need', () => {
     const folder = tempTree()
-    createFiles([{ path: join(folder, 'a/b/c.md'), text: 'x' }])
+    createFiles([{ path: join(folder, 'a/b/c.md'), text: 'x' }], { within: folder })
     expect(readFileSync(join(folder, 'a/b/c.md'), 'utf8')).toBe('x')
   })
 
   it('are none at all when one of them exists', () => {
     const folder = tempTree({ 'b.md': 'mine' })
     const files = ['a.md', 'b.md'].map((name) => ({ path: join(folder, name), text: 'new' }))
-    expect(() => createFiles(files)).toThrow(`${join(folder, 'b.md')} exists already`)
+    expect(() => createFiles(files, { within: folder })).toThrow(`${join(folder, 'b.md')} exists already`)
     expect(readdirSync(folder)).toEqual(['b.md'])
     expect(readFileSync(join(folder, 'b.md'), 'utf8')).toBe('mine')
   })
@@ -34,14 +34,14 @@ describe('files that are made', () => {
   it('are not written through a link that leads nowhere', () => {
     const folder = tempTree()
     symlinkSync(join(folder, 'elsewhere.md'), join(folder, 'a.md'))
-    expect(() => createFiles([{ path: join(folder, 'a.md'), text: 'x' }])).toThrow('exists already')
+    expect(() => createFiles([{ path: join(folder, 'a.md'), text: 'x' }], { within: folder })).toThrow('exists already')
     expect(existsSync(join(folder, 'elsewhere.md'))).toBe(false)
   })
 
   it('are removed again when a later one cannot be written', () => {
     const folder = tempTree({ file: '' })
     const files = ['a.md', 'file/b.md'].map((name) => ({ path: join(folder, name), text: 'x' }))
-    expect(() => createFiles(files)).toThrow(expect.objectContaining({ code: 'FILE_FAILED' }))
+    expect(() => createFiles(files, { within: folder })).toThrow(expect.objectContaining({ code: 'FILE_FAILED' }))
     expect(readdirSync(folder)).toEqual(['file'])
   })
 })
@@ -161,5 +161,7 @@ describe('a new baton.toml', () => {
 it('files of a folder in the way are named', () => {
   const folder = tempTree()
   writeFileSync(join(folder, 'agents'), '')
-  expect(() => createFiles([{ path: join(folder, 'agents/a.aip'), text: '' }])).toThrow(join(folder, 'agents/a.aip'))
+  expect(() => createFiles([{ path: join(folder, 'agents/a.aip'), text: '' }], { within: folder })).toThrow(
+    join(folder, 'agents/a.aip'),
+  )
 })

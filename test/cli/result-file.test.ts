@@ -15,7 +15,13 @@ function open(output: string, cwd: string): Opened {
   const notes: string[] = []
   const sink = openResult(
     { output, file: 'ask.md', json: false, level: 'normal' },
-    { cwd, out: (text) => rescued.push(text), outIsTerminal: false, err: (text) => notes.push(text) },
+    {
+      cwd,
+      home: '/nonexistent',
+      out: (text) => rescued.push(text),
+      outIsTerminal: false,
+      err: (text) => notes.push(text),
+    },
   )
   return { ...sink, rescued, notes }
 }

@@ -23,7 +23,7 @@ import { type CommandIo, openWorkplace, type Surroundings } from '../io.ts'
 export async function newCommand(flags: Flags<'new'>, io: CommandIo): Promise<number> {
   const { print, note, ...around } = openWorkplace(flags, io)
   const { files, next } = starterOf(flags, around)
-  createFiles(files)
+  createFiles(files, { within: findWorkspace(around) })
   for (const { path } of files) {
     const created = displayPath(around.cwd, path)
     print({ created }, () => `${created}\n`)
@@ -79,7 +79,9 @@ export async function initCommand(flags: Flags<'init'>, io: CommandIo): Promise<
   const above = findWorkspace({ cwd: existsSync(folder) ? folder : cwd, home })
 
   const path = join(folder, 'baton.toml')
-  createFiles([{ path, text: configText({ starters: join(packageRoot(), 'starters') }) }])
+  createFiles([{ path, text: configText({ starters: join(packageRoot(), 'starters') }) }], {
+    within: findWorkspace({ cwd, home }),
+  })
   const created = displayPath(cwd, path)
   print({ created }, () => `${created}\n`)
   const place = folder === io.cwd ? '' : ` -C ${shellWord(displayPath(io.cwd, folder))}`

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
+import { refuseLeavingLink } from '../../base/leaving.ts'
 import { findWorkspace, refuseHome } from '../../config/locate.ts'
 import { trustFile } from '../../config/trust.ts'
 import { leftOutText, secretPackFiles, contentDigest, makeArchive } from '../../pack/pack-files.ts'
@@ -19,13 +20,14 @@ import { trustName } from '../../pack/name-guard.ts'
 
 /** `baton pack FOLDER [-o FILE]`: creates an archive that `baton install` and AIPack accept. */
 export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<number> {
-  const { cwd, print, note } = openWorkplace(flags, io)
+  const { cwd, home, print, note } = openWorkplace(flags, io)
   const folder = resolve(cwd, flags.folder)
   const { manifest, files: all } = await folderPack(folder)
   const { identity, version } = manifest
   // earlier archives of the pack, which are in its folder when that is the current one
   const files = all.filter(({ path }) => !(path.startsWith(`${identity}-v`) && path.endsWith('.aipack')))
   const target = targetFile(flags.output, { cwd, name: `${identity}-v${version}.aipack` })
+  refuseLeavingLink(target, { within: findWorkspace({ cwd, home }) })
   const bytes = await makeArchive(files)
   io.signal.throwIfAborted()
   write(target, bytes)
@@ -83,6 +85,7 @@ export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Prom
   const { identity, namespace, name, version } = manifest
   const own = join(workspacePacks(workspace), namespace, name)
   const target = flags.folder === undefined ? own : resolve(cwd, flags.folder)
+  refuseLeavingLink(target, { within: workspace })
   refuseTaken(target, flags)
   putInPlace(files, target, { root: flags.folder === undefined ? workspacePacks(workspace) : dirname(target) })
 

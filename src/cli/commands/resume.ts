@@ -35,7 +35,7 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   if (flags.record === undefined) return (await resume()).exitCode
   const file = resolve(cwd, flags.record)
   const { checkCassettePlace, writeCassetteFile } = await import('../cassette-file.ts')
-  checkCassettePlace(file)
+  checkCassettePlace(file, around)
   const { exitCode, stopReason } = await resume()
   if (stopReason !== 'cancelled') await writeCassetteFile(file, folder)
   return exitCode

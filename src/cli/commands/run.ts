@@ -79,7 +79,7 @@ async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: Com
 async function runAndRecord(run: PreparedRun, file: string, io: CommandIo): Promise<number> {
   if (run.flags.watch) throw usageError('--record and --watch cannot be combined', 'Leave one of them out.')
   const { checkCassettePlace, writeCassetteFile } = await import('../cassette-file.ts')
-  checkCassettePlace(file)
+  checkCassettePlace(file, run.around)
   let folder: string | undefined
   const { exitCode, stopReason } = await runTrusted({ ...run, onRecord: (kept) => void (folder = kept) }, io)
   if (stopReason !== 'cancelled' && folder !== undefined) await writeCassetteFile(file, folder)

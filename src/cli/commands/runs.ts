@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { BatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
+import { refuseLeavingLink } from '../../base/leaving.ts'
+import { findWorkspace } from '../../config/locate.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
 import { findRun } from '../../journal/find-run.ts'
@@ -149,6 +151,7 @@ async function exportRun(
     return 0
   }
   const file = resolve(cwd, name)
+  refuseLeavingLink(file, { within: findWorkspace({ cwd, home: io.home }), shown: name })
   if (existsSync(file)) throw usageError(`${name} exists`, 'Name another file, or remove it first.')
   const { writeCassetteFile } = await import('../cassette-file.ts')
   const bytes = await writeCassetteFile(file, run, io.signal)

@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
+import { refuseLeavingLink } from '../../base/leaving.ts'
+import { findWorkspace } from '../../config/locate.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { harmless } from '../../base/terminal-text.ts'
@@ -55,7 +57,7 @@ export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<
   if (flags.record) refuseShared(files)
   const suites: JunitSuite[] = loaded.flatMap((one) => (one instanceof InvalidFile ? [suiteOf(one)] : []))
   const failed = await runAll(files, { options, level: flags.level, suites }, { ...workplace, cwd: io.cwd })
-  if (junit !== undefined) writeJunit(junit, suites, io.cwd)
+  if (junit !== undefined) writeJunit(junit, suites, { cwd: io.cwd, home: io.home })
   if (valid.length < loaded.length) return wrongFile
   return failed > 0 ? testsFailed : 0
 }
@@ -76,7 +78,13 @@ function suiteOf({ name, error }: InvalidFile): JunitSuite {
   return { file: name, results: [], error: { message, place, hint } }
 }
 
-function writeJunit(file: string, suites: readonly JunitSuite[], cwd: string): void {
+function writeJunit(
+  file: string,
+  suites: readonly JunitSuite[],
+  around: { readonly cwd: string; readonly home: string },
+): void {
+  const { cwd } = around
+  refuseLeavingLink(file, { within: findWorkspace(around), shown: `--junit ${file}` })
   try {
     writeFileAtomic(file, junitXml(suites, cwd))
   } catch (error) {
