@@ -1,5 +1,6 @@
 import type { Hash } from 'node:crypto'
 import { blake3 as blake3Digest } from '@noble/hashes/blake3.js'
+import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as sha256Digest } from '@noble/hashes/sha2.js'
 import { canonicalJson, type Json } from './json.ts'
 import { isLongJson, jsonChunks } from './json-pieces.ts'
@@ -18,6 +19,29 @@ export function sha256(content: string | Uint8Array): string {
   if (left < 0) return createHash('sha256').update(content).digest('hex')
   const digest = sha256Digest(typeof content === 'string' ? Buffer.from(content) : content)
   return Buffer.from(digest).toString('hex')
+}
+
+/** A signature (HMAC with SHA-256) of what it is given piece by piece. */
+export interface Signer {
+  readonly update: (bytes: string | Uint8Array) => void
+  /** The signature as 64 hex digits. It ends the signer. */
+  readonly digest: () => string
+}
+
+/** As `sha256`, Node's own is taken once much was signed. */
+export function createSigner(key: Uint8Array): Signer {
+  if (left < 0) {
+    const own = process.getBuiltinModule('node:crypto').createHmac('sha256', key)
+    return { update: (bytes) => void own.update(bytes), digest: () => own.digest('hex') }
+  }
+  const signer = hmac.create(sha256Digest, key)
+  return {
+    update(bytes) {
+      left -= bytes.length
+      signer.update(typeof bytes === 'string' ? Buffer.from(bytes) : bytes)
+    },
+    digest: () => Buffer.from(signer.digest()).toString('hex'),
+  }
 }
 
 /** Characters of texts from which on a value is hashed in pieces. */

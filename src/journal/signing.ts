@@ -1,4 +1,3 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { createSigner } from '../base/hash.ts'
 import { nodeFiles } from './file-port.ts'
 import { stateFolder } from './run-id.ts'
 import type { Environment } from './secrets.ts'
@@ -21,6 +21,9 @@ import type { Environment } from './secrets.ts'
 export type SigningKey = Buffer
 
 const keyBytes = 32
+
+/** Loaded where a key is made or a record is read: it takes a short run longer than all that it signs. */
+const crypto = () => process.getBuiltinModule('node:crypto')
 
 /** Where the key of this installation is kept. */
 export function signingKeyFile(around: { readonly env: Environment; readonly home: string }): string {
@@ -44,7 +47,7 @@ export function openSigningKey(around: { readonly env: Environment; readonly hom
 
 /** The same where nothing is to be made: without a key one that has signed nothing. */
 export function presentSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
-  return readKey(signingKeyFile(around)) ?? randomBytes(keyBytes)
+  return readKey(signingKeyFile(around)) ?? crypto().randomBytes(keyBytes)
 }
 
 /** Closes a state folder of one's own to everybody else, whatever it was made with. */
@@ -82,9 +85,13 @@ function readKey(file: string): SigningKey | undefined {
 /** The first process that links its file into place has made the key. */
 function makeKey(file: string): SigningKey {
   nodeFiles.makeFolder(dirname(file))
-  const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`
+  const temporary = `${file}.${crypto().randomBytes(8).toString('hex')}.tmp`
   try {
-    writeFileSync(temporary, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    writeFileSync(temporary, `${crypto().randomBytes(keyBytes).toString('hex')}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    })
     linkSync(temporary, file)
   } catch (error) {
     if (!hasSystemCode(error, 'EEXIST')) throw error
@@ -122,14 +129,15 @@ export interface Seal {
 }
 
 export function createSeal(key: SigningKey): Seal {
-  let hmac = createHmac('sha256', key)
+  let signer = createSigner(key)
   return {
     add(...all) {
-      for (const bytes of all) hmac.update(bytes)
+      for (const bytes of all) signer.update(bytes)
     },
     take({ folder, epoch, number }) {
-      const signature = hmac.update(`${basename(folder)} ${epoch} ${number}`).digest('hex')
-      hmac = createHmac('sha256', key)
+      signer.update(`${basename(folder)} ${epoch} ${number}`)
+      const signature = signer.digest()
+      signer = createSigner(key)
       return signature
     },
   }
@@ -137,6 +145,8 @@ export function createSeal(key: SigningKey): Seal {
 
 export function isSameSignature(one: string, other: unknown): boolean {
   return (
-    typeof other === 'string' && one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+    typeof other === 'string' &&
+    one.length === other.length &&
+    crypto().timingSafeEqual(Buffer.from(one), Buffer.from(other))
   )
 }
