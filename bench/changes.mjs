@@ -51,7 +51,7 @@ export async function changes({ library, folder, small }) {
       const { context, close } = await createContext()
       const started = performance.now()
       const { directives } = readFileChanges(answer, mode)
-      const result = applyTransaction(
+      const result = await applyTransaction(
         directives,
         { baseDir: folder, partial: false, shown },
         { context, at: ['apply'] },

@@ -32,7 +32,7 @@ function problemsOf(outcome: Refused): readonly Problem[] {
       const listed = (paths: readonly string[], reason: string, advice: string): readonly Problem[] =>
         paths.map((path) => ({ path, reason, advice, hunks: [] }))
       return [
-        ...listed(outcome.unseen, 'would be changed without having been shown', unseenAdvice),
+        ...listed(outcome.unseen, 'would be changed, deleted, moved or copied without having been shown', unseenAdvice),
         ...listed(outcome.paths, 'changed while the model answered', 'it changed after you were shown it'),
         ...listed(outcome.gone ?? [], 'was deleted while the model answered', goneAdvice),
       ]
@@ -41,7 +41,7 @@ function problemsOf(outcome: Refused): readonly Problem[] {
 }
 
 const unseenAdvice =
-  'it exists, and you were not shown what it holds. Leave it as it is, or give the new file another name.'
+  'it exists, and you were not shown what it holds. Leave it as it is and where it is, do not copy it, or give the new file another name.'
 const goneAdvice = 'it was deleted by somebody else. Make it again only if it is still needed.'
 
 /** Shown files that somebody has deleted since. */
@@ -117,7 +117,8 @@ export function notApplied(outcome: Unapplied, name: (path: string) => string): 
 
 const cures = {
   refused: 'Run it again, or set partial = true to apply what can be applied.',
-  stale: 'Only files that the model was shown are replaced, moved, deleted or added to: add them to context_globs.',
+  stale:
+    'Only files that the model was shown are replaced, moved, copied, deleted or added to: add them to context_globs.',
 } as const
 
 /** Other answers of the run may have been applied. */

@@ -391,7 +391,7 @@ describe('rights and secrets', () => {
     const { code, stderr } = await run('ask.md')
     expect([code, server.requests.length]).toEqual([1, 2])
     expect(JSON.stringify(server.requests)).not.toContain('KEY=value')
-    expect(stderr).toContain('.env would be changed without having been shown')
+    expect(stderr).toContain('.env would be changed, deleted, moved or copied without having been shown')
     expect(read('.env')).toBe('KEY=value\n')
   })
 

@@ -280,7 +280,7 @@ describe('files that the model does not know as they are', () => {
     const files = { '.env': 'KEY=hunter2\n' }
     const answers = [changes(whole('.env', 'x')), changes(whole('.env', 'x'))]
     const { error, tree } = await attempt({ files, shown: [], answers })
-    expect(error?.message).toContain('.env would be changed without having been shown')
+    expect(error?.message).toContain('.env would be changed, deleted, moved or copied without having been shown')
     expect(error?.hint).toContain('Nothing of this answer was applied.')
     expect(tree).toEqual(files)
   })

@@ -9,7 +9,9 @@ const reasoningStart = new RegExp(`^\\s*(?:<(${reasoningNames})>|\\[(THINK)\\]|�
 const reasoningEnd = new RegExp(`^\\s*(?:</(?:${reasoningNames})>|\\[/THINK\\]|◁/think▷)`, 'i')
 const commentStart = /^<!--/
 /** Files as they are shown to a model, by prompt files and by packs. */
-const quotedFile = /^<(file|FILE_CONTENT|CONTEXT_FILE|KNOWLEDGE_FILE)\s+(?:file_)?path="[^"]*"(?: lines="(\d+)")?[^>]*>/
+const quotedFile =
+  /^<(file|FILE_CONTENT|CONTEXT_FILE|KNOWLEDGE_FILE)\s+(?:file_)?path="[^"]*"(?: lines="(\d+)")?(?: ends_with="(\/file \w+)")?[^>]*>/
+const markedEnd = /^<\/file \w+>/
 
 /**
  * Reads what is said beside the answer from the line on: reasoning, a comment, a file that is quoted as it was shown. Nothing
@@ -27,15 +29,26 @@ export function readAside(lines: AnswerLines, written: Piece[]): boolean {
     return pass(lines, written, lines.at)
   }
   if (commentStart.test(line)) return pass(lines, written, lines.next('end of a comment', lines.at, has(lines, '-->')))
-  const [, name = '', count] = quotedFile.exec(line) ?? []
+  const [, name = '', count, ending] = quotedFile.exec(line) ?? []
   if (name === '') return false
   const counted = lines.at + 1 + Number(count ?? 0)
+  if (ending !== undefined) return readMarked(lines, written, { ending, counted })
   const end = `</${name}>`
   return pass(
     lines,
     written,
     lines.next(`end of ${name}`, counted, (index) => lines.all[index]?.startsWith(end) === true),
   )
+}
+
+/** A quoted file with an end of its own, because its text holds the usual one. */
+function readMarked(
+  lines: AnswerLines,
+  written: Piece[],
+  { ending, counted }: { readonly ending: string; readonly counted: number },
+): boolean {
+  const end = lines.next('own end of a file', counted, (index) => markedEnd.test(lines.all[index] ?? ''))
+  return pass(lines, written, lines.all[end ?? -1]?.startsWith(`<${ending}>`) === true ? end : undefined)
 }
 
 function has({ all }: AnswerLines, end: string): (index: number) => boolean {

@@ -22,7 +22,7 @@ interface StaleOptions {
 const mostNamed = 20
 
 /**
- * Files that would be replaced, deleted, moved or added to although the model has not seen what they hold, each in one of the lists.
+ * Files that would be replaced, deleted, moved, copied or added to although the model has not seen what they hold, each in one of the lists.
  * Paths are relative to the base folder and name the files where they are on disk, also when the set moves them first.
  */
 export interface StaleFiles {
@@ -36,7 +36,7 @@ export interface StaleFiles {
 
 /**
  * Finds the files that changes would lose or change unseen: replaced by new content or by a file that is copied or moved
- * there, deleted, moved, or added to; of a folder, every file in it. Patches are not among them: they name what they
+ * there, deleted, moved, copied or added to; of a folder, every file in it. Patches are not among them: they name what they
  * replace. A file that an earlier change of the set has moved is the one that was shown; one that the set has deleted still counts
  * as the file it was; one that the set has made, a copy too, is new. Nothing is lost where a file of the same content takes the place.
  * A file that was shown and that somebody has deleted since is not made again unseen either.
@@ -63,6 +63,11 @@ export function staleFiles(
       for (const origin of taken) if (!isOwn(origin) && found.unseen.size < mostNamed) note(origin, madeHere)
     }
     if (action.op === 'delete') continue
+    if (action.op === 'copy') {
+      // what is copied could be read where it comes to stand
+      const origin = origins.textAt(action.from)
+      if (!isOwn(origin) && !seen.has(realPath(origin))) found.unseen.add(relative(baseDir, origin))
+    }
     const kind = origins.kindAt(action.path)
     const isThere = kind === 'file'
     const isWhole = directive.kind === 'New'

@@ -58,7 +58,7 @@ function workerFile(): string | undefined {
 /** Texts of this length are read in some hundredths of a second, whatever they hold. */
 const mostCharacters = 64 * 1024
 /** The same for hunks, each of which may be looked for in all lines of the file. */
-const mostLookups = 2_000_000
+const mostLookups = 4_000_000
 /** A file that takes longer to be taken apart than a thread to start. */
 const mostOfFile = 8 * 1024 * 1024
 

@@ -196,7 +196,7 @@ export const pathSets: readonly ChangeSet[] = [
   {
     name: 'a copy of the same content, and files that the set has made or moved away, are no loss',
     before: { a: 'same\n', b: 'same\n', c: 'c\n', d: 'd\n' },
-    shown: { c: 'c\n', d: 'd\n' },
+    shown: { a: 'same\n', c: 'c\n', d: 'd\n' },
     answer: changes(
       copy('a', 'b'),
       create('n', 'n\n'),
@@ -245,10 +245,26 @@ export const pathSets: readonly ChangeSet[] = [
     after: { 'lib/code/deep/a': '1\n', 'lib/code/b': 'b' },
   },
   {
-    name: 'copy over a file, rename over a file, and bytes stay bytes',
-    before: { a: new Uint8Array([0xff, 0x00]), b: 'b', c: 'c', d: 'd' },
+    name: 'copy over a file, and rename over a file',
+    before: { a: 'a', b: 'b', c: 'c', d: 'd' },
     answer: changes(copy('a', 'b'), rename('c', 'd')),
-    after: { a: new Uint8Array([0xff, 0x00]), b: new Uint8Array([0xff, 0x00]), d: 'c' },
+    after: { a: 'a', b: 'a', d: 'c' },
+  },
+  {
+    name: 'a copy reads only what was shown, whatever leads to it',
+    before: { a: 'a', secret: 'key', 'dir/b': 'b', bytes: new Uint8Array([0xff, 0x00]), link: { link: 'secret' } },
+    shown: { a: 'a', 'dir/b': 'b' },
+    answer: changes(
+      copy('secret', 'c1'),
+      copy('./dir/../secret', 'c2'),
+      copy('link', 'c3'),
+      copy('bytes', 'c4'),
+      rename('dir', 'other'),
+      copy('other/b', 'c5'),
+    ),
+    after: 'as before',
+    kind: 'stale',
+    unseen: ['secret', 'link', 'bytes'],
   },
   {
     name: 'two files swap their names',
