@@ -16,7 +16,7 @@ export interface GitCommand {
   readonly settings?: GitSettings
 }
 
-export type GitSettings = readonly (readonly [name: string, value: string])[]
+type GitSettings = readonly (readonly [name: string, value: string])[]
 
 /** Of what config can name, what git would start by itself. */
 const careful: GitSettings = [

@@ -98,7 +98,7 @@ interface References {
 }
 
 /** How long and how much the Lua code of a state has run. */
-export interface Meter {
+interface Meter {
   usedMs: number
   /** When the code that runs now was entered, or continued after a host function, in milliseconds. */
   startedAt: number
@@ -108,12 +108,12 @@ export interface Meter {
   thousands: number
 }
 
-export function startClock(meter: Meter): void {
+function startClock(meter: Meter): void {
   meter.startedAt = performance.now()
 }
 
 /** Time from here on does not count: the engine or a host function is at work. */
-export function stopClock(meter: Meter): void {
+function stopClock(meter: Meter): void {
   meter.usedMs += performance.now() - meter.startedAt
 }
 
