@@ -1,4 +1,5 @@
 import { BatonError } from './error.ts'
+import { cutEnd } from './width.ts'
 
 /** One folder or file name of a glob: fixed text, `**` for any number of names, or a name with wildcards. */
 export type GlobSegment =
@@ -18,11 +19,13 @@ export interface GlobPattern {
 const mostAlternatives = 1024
 /** Twice the longest path of Linux. */
 const mostCharacters = 8192
+/** Characters in all alternatives: a pattern takes many times their memory. */
+const mostExpanded = 128 * 1024
 
 /**
  * Parses a glob: `*`, `?`, `[a-z]`, `[!a-z]` within one name, `**` across names, `{a,b}`, `\` to escape a character, a
  * leading `!` to exclude (docs/aipack.md "Globs"). Parentheses are ordinary characters.
- * @throws BatonError USAGE for an unclosed `[` or `{`, more than 1024 brace alternatives or 8192 characters
+ * @throws BatonError USAGE for an unclosed `[` or `{`, more than 8192 characters, 1024 brace alternatives or 128 kB of them
  */
 export function parseGlob(text: string): GlobPattern {
   refuseLong(text)
@@ -118,9 +121,21 @@ function refuseLong(glob: string): void {
 function expandBraces(text: string, glob: string): string[] {
   const group = firstBraces(text, glob)
   if (group === undefined) return [text]
-  const results = group.options.flatMap((option) => expandBraces(group.before + option + group.after, glob))
-  if (results.length <= mostAlternatives) return results
-  throw new BatonError('USAGE', `the glob "${glob}" has more than ${mostAlternatives} alternatives`, {
+  const results: string[] = []
+  let size = 0
+  for (const option of group.options) {
+    for (const result of expandBraces(group.before + option + group.after, glob)) {
+      results.push(result)
+      size += result.length
+    }
+    if (results.length > mostAlternatives) throw tooMany(glob, `more than ${mostAlternatives} alternatives`)
+    if (size > mostExpanded) throw tooMany(glob, `alternatives of more than ${mostExpanded} characters`)
+  }
+  return results
+}
+
+function tooMany(glob: string, what: string): BatonError {
+  return new BatonError('USAGE', `the glob "${cutEnd(glob, 200)}" has ${what}`, {
     hint: 'Write it as several globs.',
   })
 }

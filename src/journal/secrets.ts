@@ -1,9 +1,15 @@
-/** Environment variables by name. */
-export type Environment = Readonly<Record<string, string | undefined>>
+import { formsOf, inForm, type SecretForm, secretForms } from './secret-forms.ts'
+import { createTextSearch, type TextSearch } from './secret-search.ts'
+import { type Environment, type MaskOptions, secretValues } from './secret-values.ts'
+
+export type { Environment, MaskOptions } from './secret-values.ts'
 
 /** Hides secret values in text and puts them back. */
 export interface SecretMask {
-  /** Each secret value becomes `«secret:NAME»`, also inside longer text. For records, error texts and rendering. */
+  /**
+   * Each secret value becomes `«secret:NAME»`, also inside longer text, and `«secret:NAME:FORM»` where it is in base64,
+   * URL-encoded or escaped for JSON. For records, error texts and rendering.
+   */
   readonly mask: (text: string) => string
   /** As `mask`, for people: nothing but the values is replaced, so it cannot be undone. */
   readonly hide: (text: string) => string
@@ -17,101 +23,73 @@ export interface LiveMask extends SecretMask {
   readonly begun: (text: string) => number
 }
 
-export interface MaskOptions {
-  /** Variables of `[secrets]`; their values are masked whatever their length. */
-  readonly names?: readonly string[]
-  /** Variables of keys that config files name. */
-  readonly keys?: readonly string[]
-  /** Secrets that are in no variable of their own, by the name they are masked with. */
-  readonly values?: Readonly<Record<string, string>>
-}
-
-/** Variables in which hosts and their own tools look for keys, and the gateway's. */
-const keyVariables: readonly string[] = [
-  'OPENAI_API_KEY',
-  'ANTHROPIC_API_KEY',
-  'GEMINI_API_KEY',
-  'GOOGLE_API_KEY',
-  'OPENROUTER_API_KEY',
-  'GROQ_API_KEY',
-  'XAI_API_KEY',
-  'DEEPSEEK_API_KEY',
-  'MISTRAL_API_KEY',
-  'FIREWORKS_API_KEY',
-  'TOGETHER_API_KEY',
-  'BATON_GATEWAY_KEY',
-]
-const keyVariablePattern = /(?:_API_KEY|_TOKEN|_SECRET)$/i
-/** Shorter values of key variables are placeholders like `none` or `test`, which ordinary text is full of. */
-const shortestKey = 8
 const opening = '«secret:'
 /** Stands for the opening itself where text holds it; no environment variable can have this name. */
 const literalName = '='
+const written = new RegExp(`${opening}([^»]*)»`, 'g')
+const formEnd = new RegExp(`:(${secretForms.map((form) => form.replace('.', '\\.')).join('|')})$`)
 
 /**
- * A mask for the values of known key variables, of those in `keys` and of variables ending in `_API_KEY`, `_TOKEN` or
- * `_SECRET`, for `values` (all from 8 characters on), and for the variables in `names` (any length). Blanks and line
- * breaks around a value are no part of the secret: keys are sent without them.
+ * A mask for the secrets of an environment (`secretValues`), as they are and in other forms. One pass over a text finds
+ * them all; the table for it is made when it is first needed.
  */
 export function createMask(environment: Environment, options: MaskOptions = {}): LiveMask {
   const secrets = secretValues(environment, options)
-  const nameOf = new Map([...secrets].map(([name, value]) => [value, name]).toReversed() as [string, string][])
-  const values = [...nameOf.keys()].toSorted((left, right) => right.length - left.length)
-  const pattern = new RegExp([...values, opening].map(escapePattern).join('|'), 'g')
-  const shown = values.length === 0 ? undefined : new RegExp(values.map(escapePattern).join('|'), 'g')
-  const written = new RegExp(`${opening}([^»]*)»`, 'g')
+  const search = once(() => prepared(secrets))
+
+  function unmasked(found: string, label: string): string {
+    if (label === literalName) return opening
+    const value = secrets.get(label)
+    if (value !== undefined) return value
+    const form = formEnd.exec(label)
+    const inner = form === null ? undefined : secrets.get(label.slice(0, form.index))
+    return inner === undefined ? found : (inForm(inner, form?.[1] as SecretForm) ?? found)
+  }
+
   return {
-    mask: (text) => text.replace(pattern, (found) => `${opening}${nameOf.get(found) ?? literalName}»`),
-    hide: (text) => (shown === undefined ? text : text.replace(shown, (found) => `${opening}${nameOf.get(found)}»`)),
-    unmask: (text) =>
-      text.replace(written, (found, name: string) => (name === literalName ? opening : (secrets.get(name) ?? found))),
-    begun: beginningOf(values, shown),
+    mask: (text) => search().all.replace(text, (found) => `${opening}${search().labels.get(found) ?? literalName}»`),
+    hide: (text) => search().shown.replace(text, (found) => `${opening}${search().labels.get(found)}»`),
+    unmask: (text) => (text.includes(opening) ? text.replace(written, unmasked) : text),
+    begun: (text) => search().shown.begun(text),
   }
 }
 
-/**
- * Looks only where a secret could begin, and never further back than the longest one is long. Inside a secret that is
- * there as a whole none begins: it would be cut.
- */
-function beginningOf(values: readonly string[], whole: RegExp | undefined): (text: string) => number {
-  const longest = values[0]?.length ?? 0
-  const firsts = new Set(values.map((value) => value.charAt(0)))
-  return (text) => {
-    for (let start = Math.max(0, text.length - longest + 1); start < text.length; start += 1) {
-      if (!firsts.has(text.charAt(start))) continue
-      const tail = text.slice(start)
-      const isBegun = values.some((value) => value.length > tail.length && value.startsWith(tail))
-      if (isBegun && !isInside(start, text, whole)) return tail.length
-    }
-    return 0
+interface Prepared {
+  /** What each text that is found is called. */
+  readonly labels: ReadonlyMap<string, string>
+  readonly shown: TextSearch
+  /** Also the opening of a mask itself. */
+  readonly all: TextSearch
+}
+
+/** A value that several variables have is called by the first; a value as it is goes before the form of another one. */
+function prepared(secrets: ReadonlyMap<string, string>): Prepared {
+  const labels = new Map<string, string>()
+  for (const [name, value] of secrets) if (!labels.has(value)) labels.set(value, name)
+  for (const [name, value] of secrets) {
+    for (const [text, form] of formsOf(value)) if (!labels.has(text)) labels.set(text, `${name}:${form}`)
+  }
+  return {
+    labels,
+    shown: createTextSearch(labels.keys()),
+    all: createTextSearch([...labels.keys(), opening]),
   }
 }
 
-function isInside(position: number, text: string, whole: RegExp | undefined): boolean {
-  const found = whole === undefined ? [] : [...text.matchAll(whole)]
-  return found.some(({ index, 0: { length } }) => index < position && position < index + length)
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
 }
 
-/** The names of the secrets in masked text; `mask` writes nothing else that looks like one. */
+/** The variables of the secrets in masked text; `mask` writes nothing else that looks like one. */
 export function secretNames(masked: string): readonly string[] {
-  const names = [...masked.matchAll(new RegExp(`${opening}([^»]*)»`, 'g'))].map(([, name = '']) => name)
+  const labels = [...masked.matchAll(written)].map(([, label = '']) => label)
+  const names = labels.map((label) => label.replace(formEnd, '').replace(/#\d+$/, ''))
   return [...new Set(names)].filter((name) => name !== literalName)
 }
 
 /** Hides nothing. */
 export const noMask: SecretMask = createMask({})
-
-function secretValues(
-  environment: Environment,
-  { names = [], keys = [], values = {} }: MaskOptions,
-): ReadonlyMap<string, string> {
-  const valueOf = (name: string): string => (environment[name] ?? '').trim()
-  const guessed = Object.keys(environment).filter((name) => keyVariablePattern.test(name))
-  const entries = [...keyVariables, ...keys, ...guessed].map((name) => [name, valueOf(name)] as const)
-  const long = [...entries, ...Object.entries(values)].filter(([, value]) => value.length >= shortestKey)
-  const wanted = names.map((name) => [name, valueOf(name)] as const).filter(([, value]) => value !== '')
-  return new Map([...wanted, ...long])
-}
 
 /** The pattern that matches a text and nothing else. */
 export function escapePattern(text: string): string {

@@ -1,3 +1,4 @@
+import { formsOf } from '../journal/secret-forms.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 
@@ -124,8 +125,8 @@ const keyShapes = [
   /(?<=\bBearer\s+)[\w.~+/*=-]{6,}/gi,
 ]
 
-/** Characters that could steer a terminal or turn the direction of text. */
-const unsafeCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu
+/** Characters that could steer a terminal, turn the direction of text or hide. */
+const unsafeCharacters = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\u{e0000}-\u{e007f}]+/gu
 
 /** Longest text of a server that is repeated in a message, in UTF-16 units. */
 const maxLength = 300
@@ -139,7 +140,7 @@ export function safeText(text: string, secrets: readonly string[]): string {
   return line.length > maxLength ? `${line.slice(0, maxLength - 1).trimEnd()}…` : line
 }
 
-/** Replaces every secret, also when it is URL-encoded, escaped for JSON or repeated by its beginning only. */
+/** Replaces every secret, also in other forms, and when it is repeated by its beginning only. */
 function maskSecrets(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret.length > 3).toSorted((left, right) => right.length - left.length)
   const masked = known.reduce(maskOne, text)
@@ -147,9 +148,8 @@ function maskSecrets(text: string, secrets: readonly string[]): string {
 }
 
 function maskOne(text: string, secret: string): string {
-  const forms = new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
-  let result = text
-  for (const form of forms) result = result.replaceAll(form, mark)
+  let result = text.replaceAll(secret, mark)
+  for (const form of formsOf(secret).keys()) result = result.replaceAll(form, mark)
   if (secret.length < 16) return result
   const beginning = secret.slice(0, 8).replaceAll(/[^\w]/g, String.raw`\$&`)
   return result.replaceAll(new RegExp(String.raw`${beginning}[\w.*~+/=…-]*`, 'g'), mark)

@@ -113,6 +113,8 @@ describe('compileGlobs', () => {
 
   it('refuses braces that explode', () => {
     expect(errorOf(() => matchGlob('a', ['{a,b}'.repeat(40)])).message).toContain('more than 1024 alternatives')
+    const long = `{${'a,'.repeat(900)}a}${'b'.repeat(1000)}`
+    expect(errorOf(() => matchGlob('a', [long])).message).toContain('alternatives of more than 131072 characters')
   })
 })
 

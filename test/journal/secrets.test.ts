@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import { readValue } from '../../src/journal/cassette.ts'
-import { createMask } from '../../src/journal/secrets.ts'
+import { createMask, secretNames } from '../../src/journal/secrets.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { everythingBelow, newRunFolder, recordsIn } from './fixtures/run-folder.ts'
 import { effectOf, openGate, placeAt } from '../helpers/effects.ts'
+import { createRandom, oneOf } from '../helpers/random.ts'
 import { item } from '../../src/event/place.ts'
 
 const environment = {
@@ -84,6 +85,106 @@ describe('createMask', () => {
   it('leaves the name where the environment has the variable no more', () => {
     expect(createMask({}).unmask(mask('47-11'))).toBe('«secret:PIN»')
   })
+})
+
+describe('other forms of a secret', () => {
+  const key = 'p"ä/ss+wörd\\0123456789'
+  const { mask, hide, unmask, begun } = createMask({ A_TOKEN: key })
+  const prefixes = ['', 'x', 'xy', 'xyz', 'user:']
+
+  it.each(['base64', 'base64url'] as const)('are %s after any number of bytes', (encoding) => {
+    for (const prefix of prefixes) {
+      const text = `Basic ${Buffer.from(`${prefix}${key}!`).toString(encoding)} end`
+      expect(mask(text)).toMatch(/^Basic .{0,10}«secret:A_TOKEN:base64(?:url)?\.[012]».{0,4} end$/)
+      expect(unmask(mask(text))).toBe(text)
+    }
+  })
+
+  it('are URL-encoded text and text in JSON, each put back as it was', () => {
+    const text = `?k=${encodeURIComponent(key)} ${JSON.stringify({ key })} ${key}`
+    expect(hide(text)).toBe('?k=«secret:A_TOKEN:url» {"key":"«secret:A_TOKEN:json»"} «secret:A_TOKEN»')
+    expect(unmask(mask(text))).toBe(text)
+    expect(secretNames(mask(text))).toEqual(['A_TOKEN'])
+  })
+
+  it('are found in pieces: what may be the beginning of one is known', () => {
+    const whole = Buffer.from(`xy${key}`).toString('base64').slice(3, -4)
+    for (let end = 1; end < whole.length - 1; end += 1) expect(begun(`- ${whole.slice(0, end)}`)).toBe(end)
+  })
+
+  it('are not made of values so short that they are in ordinary text', () => {
+    const short = createMask({ PIN: '47' }, { names: ['PIN'] })
+    expect(short.hide(`47 and ${Buffer.from('47').toString('base64')}`)).toBe('«secret:PIN» and NDc=')
+  })
+})
+
+describe('what is a secret', () => {
+  const long = 'a-value-of-16-ch'
+
+  it.each([
+    'DB_PASSWORD',
+    'MYSQL_PWD',
+    'PGPASSWORD',
+    'ADMIN_PASSWD',
+    'SSH_KEY_PASSPHRASE',
+    'AWS_SECRET_ACCESS_KEY',
+    'SECRET_KEY_BASE',
+    'CLIENT_SECRET_V2',
+    'STRIPE_KEY',
+    'npm_config__authToken',
+    'SERVICE_CREDENTIALS',
+    'API_KEY',
+  ])('is the value of %s', (name) => {
+    expect(createMask({ [name]: long }).hide(long)).toBe(`«secret:${name}»`)
+  })
+
+  it.each([
+    ['PWD', '/somewhere/that/is/long'],
+    ['OLDPWD', '/somewhere/that/is/long'],
+    ['GOOGLE_APPLICATION_CREDENTIALS', '/home/me/key-file.json'],
+    ['SSH_KEY', '~/.ssh/id_ed25519'],
+    ['MONKEY', long],
+    ['MAX_TOKENS', '100000000'],
+    ['DB_PASSWORD', 'password'],
+    ['DB_PASSWORD', 'hunter2'],
+  ])('is not the value of %s=%s', (name, value) => {
+    expect(createMask({ [name]: value }).hide(value)).toBe(value)
+  })
+
+  it.each([
+    ['postgres://app:s3cr3t-pw-0@db:5432/x', 's3cr3t-pw-0'],
+    ['https://me:p%40ss-word-1@host/x', 'p@ss-word-1'],
+    ['Server=db;User=me;Password=s3cr3t-pw-0;', 's3cr3t-pw-0'],
+    ['AccountName=a;AccountKey=bG9uZy1rZXktMDEyMw==;', 'bG9uZy1rZXktMDEyMw=='],
+  ])('is what is secret in the address %s', (value, password) => {
+    const { hide, mask, unmask } = createMask({ DATABASE: value })
+    expect(hide(value)).not.toContain(password)
+    expect(hide(`it is ${password}.`)).toMatch(/^it is «secret:DATABASE#\d».$/)
+    expect(unmask(mask(`${value} ${password}`))).toBe(`${value} ${password}`)
+    expect(secretNames(mask(password))).toEqual(['DATABASE'])
+  })
+
+  it('is not the password that is the name of its user', () => {
+    const url = 'postgres://postgres:postgres@localhost/x'
+    expect(createMask({ DATABASE_URL: url }).hide(url)).toBe(url)
+  })
+})
+
+it('finds what a search one by one would find, and gives back every text', () => {
+  const random = createRandom(7)
+  const letters = ['a', 'b', 'ab', 'ba', 'aab', 'YWE', '«secret:', '%', '»', 'ä']
+  const word = (most: number): string =>
+    Array.from({ length: 1 + Math.floor(random() * most) }, () => oneOf(random, letters)).join('')
+  for (let round = 0; round < 300; round += 1) {
+    const values = Array.from({ length: 1 + Math.floor(random() * 5) }, () => word(4))
+    const environment = Object.fromEntries(values.map((value, index) => [`V${index}`, value]))
+    const { mask, unmask, hide, begun } = createMask(environment, { names: Object.keys(environment) })
+    const text = word(40)
+    expect(unmask(mask(text))).toBe(text)
+    const cut = Math.floor(random() * text.length)
+    const ready = cut - begun(text.slice(0, cut))
+    expect(hide(text.slice(0, ready)) + hide(text.slice(ready))).toBe(hide(text))
+  }
 })
 
 it('writes no secret to any file, whatever it stands in, and gives values back with it', async () => {
