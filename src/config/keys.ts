@@ -115,7 +115,7 @@ const entries = {
   },
   timeouts: {
     ...frameTable,
-    initial: { connect: '10s', headers: '30s', stream_idle: '5m' },
+    initial: { connect: '10s', headers: '30s', stream_idle: '5m', request: '1h' },
     text: 'How long a model may take. Durations are texts such as "30s" or "10m".',
   },
   budget: { ...frameTable, initial: { unpriced: 'deny' }, text: 'Limits of the whole run.' },

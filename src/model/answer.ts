@@ -77,7 +77,7 @@ function readWhole({ body, empty }: Body, { format, call, timeouts }: Answering)
 // no generator: in one that hands on every read, the handing on costs more than the reading
 function readStream({ body, empty }: Body, { format, call, timeouts }: Answering): AnswerReader {
   const idle = createIdleLimit(timeouts.streamIdleMs)
-  const tail = Math.min(tailMs, timeouts.streamIdleMs)
+  const tail = createTail(Math.min(tailMs, timeouts.streamIdleMs))
   const decoder = createSseDecoder()
   const answer = readBatches(format)
   const { found } = answer
@@ -88,11 +88,11 @@ function readStream({ body, empty }: Body, { format, call, timeouts }: Answering
   async function nextBatch(): Promise<readonly ModelEvent[]> {
     const bytes = await (found.finish === undefined
       ? call.read(body, idle.next())
-      : call.read(body, idle.next(tail)).catch(() => undefined))
+      : call.read(body, tail()).catch(() => undefined))
     received ||= bytes !== undefined && bytes.length > 0
     const batch = answer.read(bytes === undefined ? decoder.end() : decoder.push(bytes))
-    idle.came(decoder.isQuiet() ? 'keep-alive' : 'content')
-    fault = batch.fault ?? (decoder.pending() > maxEventBytes ? tooLong : undefined)
+    idle.came(bytes?.length ?? 0, { hasContent: batch.events.some(isContent), pending: decoder.pending() })
+    fault = batch.fault ?? (decoder.pending() > maxEventBytes ? tooLong : idle.isFlooded() ? flooded : undefined)
     if (bytes === undefined || found.done) phase = 'ended'
     return batch.events
   }
@@ -118,19 +118,53 @@ function readStream({ body, empty }: Body, { format, call, timeouts }: Answering
   }
 }
 
-/** What limits each read, so that bytes without content do not count as an answer. */
-function createIdleLimit(limitMs: number) {
+/** Bytes of an event or a body that is not finished yet which are as good as content: a long one may take its time. */
+const progressBytes = 1024
+
+/** What limits each read, so that bytes without content do not count as an answer, however many come. */
+function createIdleLimit(ms: number) {
   let since = performance.now()
-  let isKeptAlive = false
+  let empty = 0
+  let seen = 0
   return {
-    next(ms = limitMs): TimeLimit {
-      if (!isKeptAlive) return { ms, fault: idleTimeout }
+    next(): TimeLimit {
+      if (empty === 0) return { ms, fault: idleTimeout }
       return { ms: Math.max(1, since + ms - performance.now()), fault: () => keepAliveTimeout(ms) }
     },
-    came(what: 'content' | 'keep-alive'): void {
-      isKeptAlive = what === 'keep-alive'
-      if (!isKeptAlive) since = performance.now()
+    /** `hasContent`: something of the answer was in them. `pending`: bytes of what is not finished yet. */
+    came(bytes: number, { hasContent, pending }: { readonly hasContent: boolean; readonly pending: number }): void {
+      empty = hasContent ? 0 : empty + bytes
+      if (pending < seen) seen = 0
+      if (!hasContent && pending < seen + progressBytes) return
+      since = performance.now()
+      seen = pending
     },
+    isFlooded: () => empty > maxEventBytes,
+  }
+}
+
+/** From the finish reason on, however much more comes. */
+function createTail(ms: number): () => TimeLimit {
+  let until: number | undefined
+  return () => {
+    until ??= performance.now() + ms
+    return { ms: Math.max(1, until - performance.now()), fault: idleTimeout }
+  }
+}
+
+/** Whether a piece is something of the answer, and not only says that there is one. */
+function isContent(event: ModelEvent): boolean {
+  switch (event.type) {
+    case 'text':
+    case 'reasoning':
+      return event.text !== ''
+    case 'tool_call':
+      return event.input !== '' || event.name !== undefined
+    case 'start':
+    case 'provider':
+    case 'usage':
+    case 'finish':
+      return false
   }
 }
 
@@ -152,6 +186,7 @@ const dropped = {
   what: 'closed the connection right after the headers of its answer',
 } as const
 const tooLong = { ...wrongType, what: 'sent an event of more than 64 MB' } as const
+const flooded = { ...wrongType, what: 'sent more than 64 MB without anything of an answer' } as const
 
 /** What several events gave. `fault` is what they ended with; `events` came before it. */
 export interface Batch {
@@ -228,13 +263,15 @@ async function readText(reader: BodyReader, call: Call, idleMs: number): Promise
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
+  let written = 0
   for (;;) {
     const bytes = await call.read(reader, idle.next())
     if (bytes === undefined) return text + decoder.decode()
     size += bytes.length
     if (size > maxEventBytes) call.fail({ class: 'garbled', retryable: false, what: 'sent more than 64 MB at once' })
     const piece = decoder.decode(bytes, { stream: true })
-    idle.came(piece.trim() === '' ? 'keep-alive' : 'content')
+    if (piece.trim() !== '') written += bytes.length
+    idle.came(bytes.length, { hasContent: false, pending: written })
     text += piece
   }
 }

@@ -8,13 +8,18 @@ export interface ModelTimeouts {
   readonly connectMs: number
   /** From there to the first line of the response. Above 5 min it needs that dispatcher too. */
   readonly headersMs: number
-  /** Longest silence inside the answer. Above 5 min as well. */
+  /** Longest time without anything of the answer. Above 5 min as well. */
   readonly streamIdleMs: number
-  /** The whole call; no limit when left out. */
+  /** The whole call; no limit when left out. A server that sends a little all the time is ended by nothing else. */
   readonly requestMs?: number
 }
 
-export const defaultTimeouts: ModelTimeouts = { connectMs: 10_000, headersMs: 30_000, streamIdleMs: 300_000 }
+export const defaultTimeouts: ModelTimeouts = {
+  connectMs: 10_000,
+  headersMs: 30_000,
+  streamIdleMs: 300_000,
+  requestMs: 3_600_000,
+}
 
 export type BodyReader = ReadableStreamDefaultReader<Uint8Array>
 
@@ -123,7 +128,10 @@ export interface TimeLimit {
 export const connectTimeout = timeout('connect', (time) => `allowed no connection within ${time}`)
 export const headersTimeout = timeout('headers', (time) => `did not begin to answer within ${time}`)
 export const idleTimeout = timeout('stream_idle', (time) => `sent nothing for ${time} in the middle of the answer`)
-export const keepAliveTimeout = timeout('stream_idle', (time) => `sent nothing but keep-alive messages for ${time}`)
+export const keepAliveTimeout = timeout(
+  'stream_idle',
+  (time) => `sent nothing but keep-alive messages and empty or unfinished events for ${time}`,
+)
 const requestTimeout = timeout('request', (time) => `did not finish the answer within ${time}`)
 
 function timeout(key: string, what: (time: string) => string): TimeLimit['fault'] {

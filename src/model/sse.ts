@@ -12,10 +12,8 @@ export interface SseDecoder {
   push(bytes: Uint8Array): readonly SseEvent[]
   /** The end of the body: the last event when its blank line is missing. */
   end(): readonly SseEvent[]
-  /** Bytes of the event that is not finished yet; what a limit is put on. */
+  /** Characters of the event that is not finished yet, without comments and empty lines; what a limit is put on. */
   pending(): number
-  /** Whether the last bytes only kept the connection alive: comments, empty lines, pings, events that came before. */
-  isQuiet(): boolean
 }
 
 /**
@@ -25,11 +23,9 @@ export interface SseDecoder {
 export function createSseDecoder(): SseDecoder {
   const decoder = new TextDecoder()
   const isRepeated = createRepeatFinder()
-  const comments = createCommentFinder()
+  const pending = createPendingCount()
   let events: SseEvent[] = []
   let complete = true
-  let pending = 0
-  let isQuiet = false
   let endsInReturn = false
   const parser = createParser({
     onEvent({ id, event: name = '', data }) {
@@ -51,14 +47,7 @@ export function createSseDecoder(): SseDecoder {
     push(bytes) {
       const text = decoder.decode(bytes, { stream: true })
       const taken = take(text)
-      if (taken.length > 0) {
-        comments.passOver(text)
-        isQuiet = taken.every(isPing)
-        pending = 0
-      } else {
-        isQuiet = !comments.hasFields(text)
-        pending += isQuiet ? 0 : bytes.length
-      }
+      pending.add(text)
       return taken
     },
     end() {
@@ -67,40 +56,32 @@ export function createSseDecoder(): SseDecoder {
       complete = false
       return [...rest, ...take('\n\n')]
     },
-    pending: () => pending,
-    isQuiet: () => isQuiet,
+    pending: pending.bytes,
   }
 }
 
-/** What some hosts send while nothing else is there to be sent. */
-function isPing({ name, data }: SseEvent): boolean {
-  return name === 'ping' || data === '' || (data.length < 40 && /^\{\s*"type"\s*:\s*"ping"\s*\}$/.test(data))
-}
-
-/** Finds out whether text that finishes no event has anything besides comments and empty lines, which may be cut anywhere. */
-function createCommentFinder(): { hasFields(text: string): boolean; passOver(text: string): void } {
+/** Counts what has come of the event that is not finished yet: without comments and empty lines, which may be cut anywhere. */
+function createPendingCount(): { add(text: string): void; bytes(): number } {
   let line: 'start' | 'comment' | 'field' = 'start'
+  let bytes = 0
 
-  function read(piece: string): boolean {
+  function read(piece: string): void {
     if (line === 'start' && piece !== '') line = piece.startsWith(':') ? 'comment' : 'field'
-    return line === 'field' && piece !== ''
+    if (line === 'field') bytes += piece.length
   }
 
   return {
-    hasFields(text) {
-      const [first = '', ...others] = text.split(/[\r\n]/)
-      let found = read(first)
+    add(text) {
+      const [first = '', ...others] = text.split(/\r\n|[\r\n]/)
+      read(first)
       for (const piece of others) {
+        // an empty line ends an event, also one without data; after a CR that came before it may be half of a line end
+        if (line === 'start') bytes = 0
         line = 'start'
-        found = read(piece) || found
+        read(piece)
       }
-      return found
     },
-    passOver(text) {
-      const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'))
-      if (end !== -1) line = 'start'
-      read(text.slice(end + 1))
-    },
+    bytes: () => bytes,
   }
 }
 

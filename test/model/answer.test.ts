@@ -73,7 +73,15 @@ describe('a connection that is closed right behind the headers', () => {
 })
 
 describe('a server that only keeps the connection alive', () => {
-  const pings = [': keep-alive\n\n', 'event: ping\ndata: {"type": "ping"}\n\n', '\n', 'data: \n\n']
+  const pings = [
+    'data: {}\n\n',
+    'data: {"choices":[{"delta":{"content":""}}]}\n\n',
+    'd',
+    ': keep-alive\n\n',
+    'event: ping\ndata: {"type": "ping"}\n\n',
+    '\n',
+    'data: \n\n',
+  ]
 
   it.each(pings)('is silent: %j', async (ping) => {
     const url = await openSocketServer(async (socket) => {
@@ -86,7 +94,7 @@ describe('a server that only keeps the connection alive', () => {
     const { error, events } = await failing(url, { timeouts: { ...defaultTimeouts, streamIdleMs: 120 } })
     expect(textOf(events)).toBe('half ')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
-    expect(error.message).toContain('sent nothing but keep-alive messages for 0.12 s')
+    expect(error.message).toContain('sent nothing but keep-alive messages and empty or unfinished events for 0.12 s')
   })
 
   it('is silent as well when its JSON does not begin', async () => {
@@ -98,7 +106,7 @@ describe('a server that only keeps the connection alive', () => {
       }
     })
     const { error } = await failing(url, { timeouts: { ...defaultTimeouts, streamIdleMs: 120 } })
-    expect(error.message).toContain('sent nothing but keep-alive messages for 0.12 s')
+    expect(error.message).toContain('sent nothing but keep-alive messages and empty or unfinished events for 0.12 s')
   })
 
   it('has its whole time again with each event, and with each piece of a long one', async () => {
