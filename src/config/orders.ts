@@ -15,9 +15,10 @@ export interface Order {
   readonly rule: Rule
   /**
    * The front matter of the file that is run is held to what its user has written, but not to defaults: to run it is to
-   * agree to it. `free`: not even to that. `default`: to defaults as well.
+   * agree to it. `free`: not even to that. `default`: to defaults as well. `defaultWith`: to defaults where the user has set
+   * that key, which the looser value would get around.
    */
-  readonly prompt?: 'free' | 'default'
+  readonly prompt?: 'free' | 'default' | { readonly defaultWith: string }
   /** It holds only for a text that is no file of the workspace: for those that are, a folder may say anything. */
   readonly isForOthers?: true
   /** What counts where nobody has set it; left out: then anything is tighter. */
@@ -87,7 +88,12 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   timeouts: { keys: { connect: down, headers: down, stream_idle: down, request: down } },
   timeout: down,
   budget: {
-    keys: { usd: down, tokens: down, calls: down, unpriced: { rule: ['deny', 'allow'], prompt: 'default' } },
+    keys: {
+      usd: down,
+      tokens: down,
+      calls: down,
+      unpriced: { rule: ['deny', 'allow'], prompt: { defaultWith: 'budget.usd' } },
+    },
   },
   lua: {
     keys: {
@@ -182,10 +188,17 @@ function compared(order: Order | undefined, path: readonly string[], value: Json
   if (held.overridden?.includes(path.join('.')) === true) return []
   if (order.isForOthers === true && held.isForeign !== true) return []
   const found = ownValue(path, held)
-  const counts = found !== undefined && (held.by === 'config' || order.prompt === 'default' || isWritten(found))
+  const counts = found !== undefined && (isHeldToDefaults(order, held) || isWritten(found))
   const own = counts ? found.value : held.by === 'config' ? order.unset : undefined
   if (!isLooser(order.rule, value, own)) return []
   return [{ path, value, own, origin: counts ? found.layer.origin : undefined }]
+}
+
+function isHeldToDefaults({ prompt }: Order, held: HeldTo): boolean {
+  if (held.by === 'config' || prompt === 'default') return true
+  if (typeof prompt !== 'object') return false
+  const setter = ownValue(prompt.defaultWith.split('.'), held)
+  return held.overridden?.includes(prompt.defaultWith) === true || (setter !== undefined && isWritten(setter))
 }
 
 function ownValue(path: readonly string[], { own }: HeldTo): OwnValue | undefined {

@@ -26,7 +26,7 @@ const keyBytes = 32
 const crypto = () => process.getBuiltinModule('node:crypto')
 
 /** Where the key of this installation is kept. */
-export function signingKeyFile(around: { readonly env: Environment; readonly home: string }): string {
+function signingKeyFile(around: { readonly env: Environment; readonly home: string }): string {
   return join(stateFolder(around), 'run-key')
 }
 
@@ -114,7 +114,7 @@ function keyError(file: string, why: string, cause?: unknown): BatonError {
 export const sealKind = 'seal'
 
 /** Which line of which file of which run signs. */
-export interface SealPlace {
+interface SealPlace {
   /** The run folder: its name is the id of the run. */
   readonly folder: string
   readonly epoch: number

@@ -56,7 +56,7 @@ export function createSseDecoder(): SseDecoder {
       complete = false
       return [...rest, ...take('\n\n')]
     },
-    pending: pending.bytes,
+    pending: () => pending.bytes(),
   }
 }
 

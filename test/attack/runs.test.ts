@@ -22,7 +22,7 @@ function idIn(world: World): string {
 /** A workspace with a run that has failed, as this user has recorded it. */
 async function recorded(): Promise<World> {
   const world = createWorld({ work })
-  await world.run(['trust', '-y'])
+  await world.run(['trust', 'baton.toml'])
   const end = await world.run(['write.lua', '-q'])
   expect([end.code, readFileSync(join(world.work, 'out.txt'), 'utf8')]).toEqual([1, 'written'])
   return world
@@ -51,7 +51,7 @@ attack('a run that comes with a folder is not', { core: commands }, async (argsO
   const other = await recorded()
   // the folder is given to somebody else, with its runs
   const world = createWorld({ work })
-  await world.run(['trust', '-y'])
+  await world.run(['trust', 'baton.toml'])
   // so that this installation has a key, and the workspace a folder of runs
   await world.run(['write.lua', '-q'])
   const id = idIn(world)

@@ -81,6 +81,16 @@ describe('what a folder loosens', () => {
     expect(paths({ model_aliases: { fast: 'x' }, write_mode: true }, 'prompt', true)).toEqual([])
   })
 
+  it('what would get around a limit in dollars, where the user has set one', () => {
+    const values = { budget: { unpriced: 'allow' } } as const
+    const deny = own(['budget', 'unpriced'], 'deny', 'default')
+    const usd = own(['budget', 'usd'], 5, 'user')
+    expect(loosened(values, { by: 'prompt', own: [deny] })).toEqual([])
+    expect(loosened(values, { by: 'prompt', own: [deny, usd] })).toHaveLength(1)
+    expect(loosened(values, { by: 'prompt', own: [deny], overridden: ['budget.usd'] })).toHaveLength(1)
+    expect(loosened(values, { by: 'config', own: [deny] })).toHaveLength(1)
+  })
+
   it('for a text that is no file of it: the right to write', () => {
     expect(paths({ write_mode: true }, 'config', true)).toEqual(['write_mode'])
     expect(paths({ write_mode: 'ask' }, 'config', true)).toEqual(['write_mode'])

@@ -86,6 +86,7 @@ async function runOnce(): Promise<Run> {
     const [id = ''] = readdirSync(join(runs, workspace))
     const records: Record<string, unknown>[] = []
     for await (const reading of readRun(join(runs, workspace, id))) {
+      if (reading.type === 'unknown' && reading.record.k === 'seal') continue
       expect(reading.type).toBe('record')
       if (reading.type === 'record') records.push({ ...reading.record })
     }

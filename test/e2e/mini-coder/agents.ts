@@ -72,7 +72,12 @@ export function agentScenarios(engine: WorldOptions['engine']): void {
   })
 
   it('finds agents from the folder of their caller and packs in the order of their places', async () => {
-    const run = await createWorld(files, { engine, userFiles }).run(['driver'])
+    const world = createWorld(files, { engine, userFiles })
+    const refused = await world.run(['driver'])
+    expect(refused.code).toBe(6)
+    expect(refused.stderr).toContain('"own@both" means two things')
+    await world.trust('.aipack/pack/custom/own/both')
+    const run = await world.run(['driver'])
     expect(run.stderr).toBe('')
     expect(run.stdout.split('\n')).toEqual([
       "nested: Hello 'me' from hello.aip with gpt-x-low",

@@ -34,6 +34,7 @@ export interface World {
   readonly folder: string
   readonly read: (path: string) => string
   readonly run: (args: readonly string[], answers?: Answers) => Promise<Ran>
+  readonly trust: (path: string) => Promise<BatonResult>
 }
 
 export interface WorldOptions {
@@ -46,6 +47,7 @@ export interface WorldOptions {
 export function createWorld(files: { readonly [path: string]: string | Uint8Array }, options: WorldOptions): World {
   const folder = tempTree({ '.aipack/config.toml': '[options]\nmodel = "mini-default"\n', ...files })
   const userHome = tempTree(options.userFiles)
+  const env = { HOME: userHome, BATON_HOME: join(userHome, 'baton') }
   cpSync(pack, join(folder, '.aipack/pack/custom/mini/coder'), { recursive: true })
 
   async function run(args: readonly string[], answers: Answers = {}): Promise<Ran> {
@@ -53,7 +55,7 @@ export function createWorld(files: { readonly [path: string]: string | Uint8Arra
     try {
       const result = await baton(['run', ...args, '-c', `lua.engine=${options.engine}`], {
         cwd: folder,
-        env: { HOME: userHome, BATON_GATEWAY_URL: server.url, BATON_GATEWAY_KEY: 'a-key' },
+        env: { ...env, BATON_GATEWAY_URL: server.url, BATON_GATEWAY_KEY: 'a-key' },
       })
       const asked = server.requests.map(({ body }) => askedOf(body))
       return { ...result, asked, said: `${result.stdout}\n${result.stderr}` }
@@ -62,7 +64,12 @@ export function createWorld(files: { readonly [path: string]: string | Uint8Arra
     }
   }
 
-  return { folder, run, read: (path) => readFileSync(join(folder, path), 'utf8') }
+  return {
+    folder,
+    run,
+    trust: (path) => baton(['trust', path], { cwd: folder, env }),
+    read: (path) => readFileSync(join(folder, path), 'utf8'),
+  }
 }
 
 function askedOf(body: { readonly [key: string]: unknown } | null): Asked {

@@ -126,7 +126,6 @@ model = "gpt-5-mini"
 input_concurrency = 2
 write_mode = true
 working_globs = ["src/*.txt"]
-context_globs = ["notes/*.txt", "old/*.txt"]
 sub_agents = [
   { name = "agents/each.lua", stage = "pre_task" },
   { name = "agents/tidy.lua", stage = "post" },
@@ -134,7 +133,13 @@ sub_agents = [
 +++
 Edit the files.
 `,
-  'agents/each.lua': `return { coder_prompts_append = "Edit set " .. input.task.label .. "." }`,
+  // each task is shown its own files alone: what it asks does not depend on how far the others are
+  'agents/each.lua': `
+local name = input.task.label:match("e%d%d")
+return {
+  coder_prompts_append = "Edit set " .. input.task.label .. ".",
+  coder_params_patch = { context_globs = { "notes/" .. name .. ".txt", "old/" .. name .. ".txt" } },
+}`,
   'agents/tidy.lua': `
 aip.file.move("todo.txt", "done/todo.txt")
 aip.file.delete("draft")
