@@ -9,6 +9,7 @@ import { type AttackEnd, createWorld, expectHeld, type Files, type World } from 
 const prompt = `+++
 write_mode = true
 context_globs = ["src/a.js"]
+max_files_size_kb = 4000
 [changes]
 repair = 0
 +++
@@ -61,6 +62,23 @@ attack(
     const { world, end } = await answered({ text, chunks: [text] }, { 'src/a.js': 'old\n' })
     expectHeld(world, end, [0, 1])
     expect(source(world)).toBe('old\n')
+  },
+)
+
+const lines = Array.from({ length: 50_000 }, (_, index) => `const name${index} = value(${index})\n`)
+
+/** Several pieces of work for one thread: reading hunks, then looking for the nearest places of those that do not fit. */
+attack(
+  'what is wrong with a very large answer is told',
+  { core: { 'thousands of hunks that fit nowhere': lines.map((line) => `@@\n-old ${line}+x\n`).join('') } },
+  async (hunks) => {
+    const file = lines.join('')
+    const text = `<FILE_PATCH file_path="src/a.js">\n${hunks}</FILE_PATCH>\n`
+    const { world, end } = await answered({ text, chunks: [text] }, { 'src/a.js': file })
+    expectHeld(world, end, [1])
+    expect(end.stderr).toContain('50000 of 50000 hunks failed')
+    expect(end.stderr).toContain('nearest place: src/a.js:')
+    expect(source(world)).toBe(file)
   },
 )
 

@@ -96,22 +96,21 @@ function linesOf(text: string): number {
 function answerOf(worker: Worker, request: WorkRequest, signal: AbortSignal): Promise<WorkAnswer> {
   return new Promise((resolve, reject) => {
     const stop = (): void => void worker.terminate()
+    // only what was added: a worker has listeners of its own, without which it does not hear the next answer
     const leave = (): void => {
       signal.removeEventListener('abort', stop)
-      worker.removeAllListeners()
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit)
     }
-    worker.on('message', (answer: WorkAnswer) => {
+    const onMessage = (answer: WorkAnswer): void => {
       leave()
       resolve(answer)
-    })
-    worker.on('error', (error) => {
+    }
+    const onError = (error: unknown): void => {
       leave()
       reject(signal.aborted ? (signal.reason as Error) : threadError(error))
-    })
-    worker.on('exit', (code) => {
-      leave()
-      reject(signal.aborted ? (signal.reason as Error) : new Error(`the thread for file changes ended with ${code}`))
-    })
+    }
+    const onExit = (code: number): void => onError(new Error(`the thread for file changes ended with ${code}`))
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit)
     manyListeners(signal).addEventListener('abort', stop)
     if (signal.aborted) stop()
     worker.postMessage(request)
