@@ -218,7 +218,7 @@ const hiding: Readonly<Record<string, Hiding>> = {
 
 attack(
   'a name of a folder hides none of its user',
-  { core: hiding },
+  { core: hiding, every: 2 },
   async ({ work, home = {}, args, trust, named }) => {
     const world = createWorld({ work, home })
     const end = await world.run(args)
@@ -297,22 +297,26 @@ const variables: Readonly<Record<string, string>> = {
   'after a key, exported, quoted': 'OPENAI_API_KEY=x\n export NODE_OPTIONS = "--require ./evil.cjs"',
 }
 
-attack('variables from a file of the workspace lead nowhere without trust', { core: variables }, async (line) => {
-  const evil = `require('node:fs').writeFileSync({{marker}}, '')`
-  const world = createWorld({
-    work: { '.env': `${line}\n`, 'ask.md': ask, 'evil.cjs': evil, 'evil.sh': '#!/bin/sh\ntouch {{marker}}\n' },
-  })
-  const name = /(\w+) *=[^=]*$/.exec(line)?.[1] ?? ''
-  for (const file of ['.env', './.env', join(world.work, '.env')]) {
-    for (const flag of [['--env', file], [`--env=${file}`]]) {
-      const end = await world.run(['ask.md', ...flag])
-      expectHeld(world, end, [6])
-      expect(end.stderr).toContain(`"${name}"`)
-      expect(end.stderr).toMatch(/at .*\.env:\d/)
-      expect(end.stderr).toContain('baton trust')
+attack(
+  'variables from a file of the workspace lead nowhere without trust',
+  { core: variables, every: 4 },
+  async (line) => {
+    const evil = `require('node:fs').writeFileSync({{marker}}, '')`
+    const world = createWorld({
+      work: { '.env': `${line}\n`, 'ask.md': ask, 'evil.cjs': evil, 'evil.sh': '#!/bin/sh\ntouch {{marker}}\n' },
+    })
+    const name = /(\w+) *=[^=]*$/.exec(line)?.[1] ?? ''
+    for (const file of ['.env', './.env', join(world.work, '.env')]) {
+      for (const flag of [['--env', file], [`--env=${file}`]]) {
+        const end = await world.run(['ask.md', ...flag])
+        expectHeld(world, end, [6])
+        expect(end.stderr).toContain(`"${name}"`)
+        expect(end.stderr).toMatch(/at .*\.env:\d/)
+        expect(end.stderr).toContain('baton trust')
+      }
     }
-  }
-})
+  },
+)
 
 it('keys, plain values, and files elsewhere may set variables; trust covers the programs that are named', async () => {
   const server = await startModelServer(() => ({ text: 'fine' }))
@@ -397,7 +401,7 @@ const homes: Readonly<Record<string, HomeCase>> = {
   unpack: { home: 'plain', args: ['unpack', 'baton@core'], code: 2 },
 }
 
-attack('the home folder is no workspace to write to', { core: homes }, async ({ home, args, code }) => {
+attack('the home folder is no workspace to write to', { core: homes, every: 2 }, async ({ home, args, code }) => {
   const world = createWorld({
     work: { 'w.aip': write, 'read.lua': 'return aip.file.load("w.aip").content' },
   })

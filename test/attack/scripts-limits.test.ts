@@ -14,7 +14,7 @@ const calls: Readonly<Record<string, string>> = {
   'rows of CSV': 'aip.csv.value_lists_to_rows({ aip.csv.parse_row(("a,"):rep(2000000)) })',
 }
 
-attack('a host function that takes long ends at the limit of the script', { core: calls }, async (call) => {
+attack('a host function that takes long ends at the limit of the script', { core: calls, every: 3 }, async (call) => {
   const both = ['true', 'false'].map(async (isolated) => {
     const world = createWorld({ work: { 'a.lua': `while true do pcall(function() ${call} end) end\n` } })
     const end = await world.run(['a.lua', '-c', 'lua.timeout=1s', '-c', `lua.isolated=${isolated}`])
@@ -51,7 +51,7 @@ const waits: Readonly<Record<string, Files>> = {
   },
 }
 
-attack('Ctrl-C stops a script that is busy with', { core: waits }, async (work) => {
+attack('Ctrl-C stops a script that is busy with', { core: waits, every: 3 }, async (work) => {
   const world = createWorld({ work })
   const end = await world.run(['a.lua', '-c', 'lua.timeout=10m', '-c', 'lua.isolated=true'], {
     interruptAfterMs: 2000,
