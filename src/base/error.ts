@@ -25,6 +25,7 @@ export const exitCodes = {
   KEY_REFUSED: 3,
   LIMIT: 4,
   BUDGET: 4,
+  RUN_TOO_LARGE: 4,
   NEEDS_INPUT: 5,
   SUSPENDED: 5,
   DIVERGED: 5,
@@ -88,7 +89,10 @@ export function isBatonError(value: unknown): value is BatonError {
 
 /** Whether an error ends the run even where others are handled: continuing would make the record wrong. */
 export function stopsRun(error: unknown): boolean {
-  return isBatonError(error) && ['JOURNAL_FAILED', 'DIVERGED', 'UNCERTAIN', 'SUSPENDED'].includes(error.code)
+  return (
+    isBatonError(error) &&
+    ['JOURNAL_FAILED', 'RUN_TOO_LARGE', 'DIVERGED', 'UNCERTAIN', 'SUSPENDED'].includes(error.code)
+  )
 }
 
 /** Whether work waits for a person or another day: it is neither done nor failed, and can be resumed. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseSize } from '../base/size.ts'
 import { parseDuration } from './settings.ts'
 
 // The text of each schema's error completes the sentence `"key" must be …`.
@@ -15,6 +16,10 @@ export const duration = z
 export const timeLimit = z
   .string({ error: 'a duration above zero such as "30s" or "10m"' })
   .refine((value) => (parseDuration(value) ?? 0) > 0, 'a duration above zero such as "30s" or "10m"')
+
+export const size = z
+  .string({ error: 'a size above zero such as "500mb" or "2gb"' })
+  .refine((value) => (parseSize(value) ?? 0) > 0, 'a size above zero such as "500mb" or "2gb"')
 
 export const variableName = z
   .string({ error: 'the name of an environment variable' })

@@ -190,6 +190,7 @@ const texts: { readonly [path: string]: string } = {
   'lua.instructions': 'Steps of the Lua machine.',
   'runs.dir': 'The folder, relative to the workspace; ~/ is your home folder.',
   'runs.keep': 'How long a run that is not in progress is kept, for example 30d. Default: forever.',
+  'runs.max_size': 'How large the record of one run may get, for example 500mb.',
   'providers.*.base_url': 'What comes before the path of the format, for example https://host/v1.',
   'providers.*.format': 'The wire format it speaks.',
   'providers.*.api_key_env': 'The environment variable that contains the key.',

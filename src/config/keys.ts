@@ -132,7 +132,7 @@ const entries = {
   },
   mode: { ...frame, available: ['classic'], text: 'How a prompt is executed.' },
   instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
-  runs: { ...frameTable, text: 'Where runs are recorded.' },
+  runs: { ...frameTable, initial: { max_size: '2gb' }, text: 'Where runs are recorded, and how large one may get.' },
   timeout: {
     ...frame,
     text: 'How long the run may take, such as "30m". It can be resumed, and has the whole time again.',

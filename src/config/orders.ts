@@ -1,12 +1,13 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { parseSize } from '../base/size.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 import type { Origin } from './layers.ts'
 import { parseDuration } from './settings.ts'
 
 /**
  * How a value that comes with a folder may differ from what its user has: a folder only tightens.
- * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers and durations
- * may be smaller. `added`: a list that is only added to. `names`: a table whose names that the user has keep their values.
+ * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers, durations
+ * and sizes may be smaller. `added`: a list that is only added to. `names`: a table whose names that the user has keep their values.
  * A list: its values from the strictest to the loosest.
  */
 export type Rule = 'free' | 'user' | 'down' | 'added' | 'names' | readonly Json[]
@@ -105,7 +106,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
     },
   },
   secrets: { rule: 'added' },
-  runs: { keys: { dir: user, keep: user } },
+  runs: { keys: { dir: user, keep: user, max_size: down } },
 
   mode: free,
   instructions: free,
@@ -222,5 +223,5 @@ function isLooser(rule: Rule, value: Json, own: Json | undefined): boolean {
 
 function sizeOf(value: Json): number | undefined {
   if (typeof value === 'number') return value
-  return typeof value === 'string' ? parseDuration(value) : undefined
+  return typeof value === 'string' ? (parseDuration(value) ?? parseSize(value)) : undefined
 }

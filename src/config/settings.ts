@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
+import { parseSize } from '../base/size.ts'
 import { type Defaults, defaults } from './keys.ts'
 import type { Layer } from './layers.ts'
 import type { SettingValues } from './schema.ts'
@@ -67,8 +68,8 @@ export interface Settings extends Pick<Values, Exclude<OptionalKey, 'reasoning_e
   /** US dollars for a million tokens, by the name of a model or a glob. */
   readonly prices: NonNullable<Values['prices']>
   readonly secrets: readonly string[]
-  /** `dir` is absolute; runs are kept for `keep_ms`, forever when it is undefined. */
-  readonly runs: { readonly dir?: string; readonly keep_ms?: number }
+  /** `dir` is absolute; runs are kept for `keep_ms`, forever when it is undefined; each takes at most `max_bytes`. */
+  readonly runs: { readonly dir?: string; readonly keep_ms?: number; readonly max_bytes: number }
   /** Of the whole run; undefined: no limit. */
   readonly timeout_ms?: number
 }
@@ -83,7 +84,7 @@ export const defaultLayer: Layer = { origin: { kind: 'default' }, values: defaul
 export function settingsOf(merged: JsonObject, { workspace }: { readonly workspace: string }): Settings {
   // every layer went through schema.ts, or contains only text by construction (flags and environment)
   const values = merged as unknown as Values
-  const { output, runs = {}, budget, allow_run_on_task_fail } = values
+  const { output, runs, budget, allow_run_on_task_fail } = values
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request } = values.timeouts
@@ -123,6 +124,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     runs: {
       ...(runs.dir === undefined ? {} : { dir: resolve(workspace, runs.dir) }),
       ...(runs.keep === undefined ? {} : { keep_ms: durationMs(runs.keep) }),
+      max_bytes: parseSize(runs.max_size) ?? 0,
     },
     ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
     changes: values.changes,

@@ -41,6 +41,7 @@ const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'KEY_REFUSED',
   'LIMIT',
   'BUDGET',
+  'RUN_TOO_LARGE',
   'NEEDS_INPUT',
   'SUSPENDED',
   'UNTRUSTED',

@@ -27,8 +27,11 @@ export function blobFolder(runFolder: string): string {
   return join(runFolder, 'blobs')
 }
 
-/** Writes the JSON of a large value, whose text is never made as a whole. Throws the system error when the disk refuses. */
-export type BlobWriter = (value: Json) => BlobReference
+/**
+ * Writes the JSON of a large value, whose text is never made as a whole. `admit` is asked before bytes are written, and throws
+ * when there may not be more. Throws the system error when the disk refuses.
+ */
+export type BlobWriter = (value: Json, admit: (bytes: number) => void) => BlobReference
 
 /**
  * Each distinct value is written once per writer: temporary file, rename; the syncs of both are due before the next
@@ -38,12 +41,13 @@ export type BlobWriter = (value: Json) => BlobReference
 export function createBlobWriter(runFolder: string, files: FilePort, pending: PendingSyncs): BlobWriter {
   const folder = blobFolder(runFolder)
   const written = new Set<string>()
-  return (value) => {
+  return (value, admit) => {
     const reference = referenceTo(value)
-    const { $blob: hash } = reference
+    const { $blob: hash, bytes } = reference
     if (written.has(hash)) return reference
     if (written.size === 0) pending.makeFolder(folder)
     const file = join(folder, hash)
+    admit(growth(files, file, bytes))
     putInPlace(files, file, (write) => jsonChunks(value, 'as written', write))
     pending.file(file)
     pending.folder(folder)
@@ -61,6 +65,11 @@ function referenceTo(value: Json): BlobReference {
     bytes += chunk.length
   })
   return { $blob: hash.digest('hex'), bytes }
+}
+
+/** How many bytes more there are once a file has so many: one of an earlier writer is replaced. */
+export function growth(files: FilePort, file: string, bytes: number): number {
+  return Math.max(0, bytes - (files.size(file) ?? 0))
 }
 
 /** Puts a whole file in place. */

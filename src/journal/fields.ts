@@ -1,4 +1,5 @@
-import { maxInlineBytes, type BlobWriter } from './blobs.ts'
+import { maxInlineBytes, type BlobReference } from './blobs.ts'
+import type { Json } from '../base/json.ts'
 import { isLongJson } from '../base/json-pieces.ts'
 import type { Entry, RecordHead } from './record.ts'
 import { encodeValue, type TextMap } from './value.ts'
@@ -32,7 +33,7 @@ export type Fields = readonly (readonly [name: string, json: string])[]
 export interface FieldOptions {
   readonly mask: TextMap
   /** Takes values over 64 KB; without it they stay in the record. */
-  readonly writeBlob?: BlobWriter
+  readonly writeBlob?: (value: Json) => BlobReference
 }
 
 /** The fields of an entry in their order, masked; those that are undefined are left out. */

@@ -1,3 +1,4 @@
+import type { BatonError } from '../base/error.ts'
 import type { KeptContent } from '../event/effects.ts'
 import type { Entry } from './record.ts'
 import type { SecretMask } from './secrets.ts'
@@ -22,6 +23,12 @@ export interface RunJournal {
    * and durable before the next durable record. Undefined: nothing is kept by this journal.
    */
   readonly keep: ((content: KeptContent) => void) | undefined
+  /**
+   * Limits the bytes that the run takes on the disk, from here on; undefined: this journal takes none. Then what begins or is
+   * read is refused beyond them with `BatonError` RUN_TOO_LARGE, and what is the end of something is recorded all the same.
+   * The function gives that error, once something was refused.
+   */
+  readonly limitSize: ((bytes: number) => () => BatonError | undefined) | undefined
   /** Hands over what was noted, so that it survives the end of this process. Call before anything irrevocable. */
   push(): void
   /** Resolves once everything recorded so far is durable. */

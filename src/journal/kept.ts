@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { createHash, sha256 } from '../base/hash.ts'
 import { randomName } from '../base/random-name.ts'
+import { attempt, passOn } from './attempt.ts'
 import type { KeptContent } from '../event/effects.ts'
-import { blobFolder, writeBlob } from './blobs.ts'
+import { blobFolder, growth, writeBlob } from './blobs.ts'
 import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import type { SecretMask } from './secrets.ts'
@@ -18,12 +19,16 @@ const overlapBytes = 16 * 1024
 /**
  * Keeps contents of files beside the blobs of a run: raw bytes under their SHA-256. A content that holds the value of a
  * secret has the secret's name in its place and `.masked` behind its own hash, by which it is known whether it could be put
- * back; of a large file such a content is not kept.
+ * back; of a large file such a content is not kept. `admit` throws when there may not be so many bytes more.
  */
 export function createKeeper(
   runFolder: string,
   { mask }: SecretMask,
-  { files, pending }: { readonly files: FilePort; readonly pending: PendingSyncs },
+  {
+    files,
+    pending,
+    admit,
+  }: { readonly files: FilePort; readonly pending: PendingSyncs; readonly admit: (bytes: number) => void },
 ): (content: KeptContent) => void {
   const folder = blobFolder(runFolder)
   const written = new Set<string>()
@@ -45,6 +50,7 @@ export function createKeeper(
     if (!isNew(hash)) return
     const masked = maskedBytes(bytes, mask)
     const file = join(folder, masked === bytes ? hash : `${hash}${maskedEnd}`)
+    admit(growth(files, file, masked.length))
     writeBlob(files, file, masked)
     noteWritten(file)
   }
@@ -55,8 +61,12 @@ export function createKeeper(
     files.copy(path, temporary)
     const hash = hashUnlessSecret(temporary, mask, files)
     if (hash === undefined || !isNew(hash)) return files.remove(temporary)
-    files.rename(temporary, join(folder, hash))
-    noteWritten(join(folder, hash))
+    const file = join(folder, hash)
+    const admitted = attempt(() => admit(growth(files, file, files.size(temporary) ?? 0)))
+    if (admitted.status === 'failed') files.remove(temporary)
+    passOn(admitted)
+    files.rename(temporary, file)
+    noteWritten(file)
   }
 
   /** A file of the user that cannot be read is no failure of the journal: it is not kept. */

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import type { Json } from '../base/json.ts'
 import { attempt } from './attempt.ts'
-import { type BlobReference, createBlobWriter } from './blobs.ts'
+import { createBlobWriter } from './blobs.ts'
 import { edgesOf } from './edges.ts'
 import { createKeeper } from './kept.ts'
 import { journalFailure } from './failure.ts'
@@ -18,6 +17,7 @@ import { encodeLine, type Entry, formatVersion } from './record.ts'
 import { noMask, type SecretMask } from './secrets.ts'
 import { createSeal, type Seal, sealKind, type SigningKey } from './signing.ts'
 import { claimEpoch, epochsIn, segmentFile } from './segment.ts'
+import { createSizeLimit, sizeOnDisk } from './size-limit.ts'
 import type { LineFile } from './tail.ts'
 import { createLineWriter } from './writer.ts'
 
@@ -105,32 +105,38 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
   const heart = createHeart(folder, { epoch, files, onDeleted: (error) => void writer.fail(error) })
   const writer = createLineWriter({ folder, files, pending, file: heart.around(file), sign: seal && sign })
   const writeBlob = createBlobWriter(folder, files, pending)
-  const keep = createKeeper(folder, mask, { files, pending })
+  const size = createSizeLimit(folder, epoch === 1 ? 0 : sizeOnDisk(folder, files))
+  const keep = createKeeper(folder, mask, { files, pending, admit: size.admit })
   let next = 1
 
   /** The number is taken only once nothing can fail any more: numbers have no gaps. */
   function take(entry: Entry): { readonly number: number; readonly line: string } {
-    const fields = encodeFields(entry, { mask: mask.mask, writeBlob: blobOrFailure })
-    const number = next++
-    return { number, line: encodeLine(recordJson({ e: epoch, n: number, t: now().getTime() }, fields)) }
+    const admit = size.forKind(entry.k)
+    const fields = encodeFields(entry, {
+      mask: mask.mask,
+      writeBlob: (value) => orFailure(() => writeBlob(value, admit)),
+    })
+    const line = encodeLine(recordJson({ e: epoch, n: next, t: now().getTime() }, fields))
+    admit(Buffer.byteLength(line))
+    return { number: next++, line }
   }
 
   function sign(lines: Buffer): string {
     seal?.add(lines)
     const number = next++
     const fields = { k: sealKind, mac: seal?.take({ folder, epoch, number }) ?? '' }
-    return encodeLine(JSON.stringify({ e: epoch, n: number, t: now().getTime(), ...fields }))
+    const line = encodeLine(JSON.stringify({ e: epoch, n: number, t: now().getTime(), ...fields }))
+    size.count(line.length)
+    return line
   }
 
-  const blobOrFailure = (value: Json): BlobReference => orFailure(() => writeBlob(value))
-
-  /** What cannot be kept ends the run as what cannot be recorded does. */
+  /** What cannot be kept ends the run as what cannot be recorded does; what may not be leaves the journal as it is. */
   function orFailure<T>(write: () => T): T {
     writer.failure.throwIfAborted()
     try {
       return write()
     } catch (error) {
-      throw writer.fail(error)
+      throw error === size.reached() ? error : writer.fail(error)
     }
   }
 
@@ -149,6 +155,10 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
       return number
     },
     keep: (content) => orFailure(() => keep(content)),
+    limitSize(bytes) {
+      size.limitTo(bytes)
+      return size.reached
+    },
     push: writer.push,
     flush: writer.flush,
     fenced() {

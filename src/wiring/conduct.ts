@@ -192,6 +192,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
   const { budget, retry, timeout_ms: timeoutMs } = target.settings
   const { journal, folder, past, replay } = await plan.open(target, { mask, bus })
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
+  const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
   const deadline = openDeadline(signal, timeoutMs)
   try {
     for (const { place, spent } of past?.index.modelCalls() ?? []) {
@@ -223,6 +224,8 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
       finished,
       hide: (text) => mask.hide(text),
     })
+    const refused = tooLarge()
+    if (refused !== undefined) throw refused
     const ending = run.leftOut.judge(ended)
     replay?.settle()
     const { toTokens } = createPathTokens(runFolders({ workspace: target.workspace, home }))
@@ -230,7 +233,9 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     return ending
   } catch (error) {
     // a run that its journal stopped failed for that reason, whatever noticed it first
-    const reason: unknown = journal.failure.aborted ? journal.failure.reason : (deadline.passed() ?? error)
+    const reason: unknown = journal.failure.aborted
+      ? journal.failure.reason
+      : (tooLarge() ?? deadline.passed() ?? error)
     recordEnd(journal, failedEnding(reason, signal))
     replay?.settle(reason)
     throw reason

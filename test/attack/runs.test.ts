@@ -120,3 +120,37 @@ describe('the key of an installation', () => {
     expect(await world.run(['resume', id])).toMatchObject({ code: 1, stderr: expect.stringContaining('run-key') })
   })
 })
+
+const endless = {
+  'saves a file': 'aip.file.save("out.txt", "round " .. i)',
+  'saves a file, and holds on to errors': 'pcall(function() aip.file.save("out.txt", "round " .. i) end)',
+  'makes ids': 'aip.uuid.new()',
+  pins: 'aip.run.pin("name", 0, "round " .. i)',
+  'reads a large file': 'aip.file.load("large.txt")',
+}
+
+attack('a script does not fill the disk with its record when it', { core: endless }, async (step) => {
+  const loop = `aip.cmd.exec("sh", {"-c", "echo once >> ran.txt"})\nfor i = 1, 1000 do ${step} end\nreturn "ended"\n`
+  const world = createWorld({
+    work: { 'baton.toml': work['baton.toml'], 'loop.lua': loop, 'large.txt': 'x'.repeat(5000) },
+  })
+  await world.run(['trust', 'baton.toml'])
+  const end = await world.run(['loop.lua', '-c', 'runs.max_size=100kb', '--json'])
+  const id = idIn(world)
+  const last: unknown = JSON.parse(end.stdout.trimEnd().split('\n').at(-1) ?? '')
+  expect(last).toMatchObject({
+    type: 'run.failed',
+    stop_reason: 'limit',
+    exit_code: 4,
+    error: { code: 'RUN_TOO_LARGE', hint: expect.stringContaining(`baton resume ${id} -c runs.max_size=`) },
+  })
+  expectHeld(world, end, [4])
+  const folder = join(runsIn(world), id)
+  const size = (): number =>
+    readdirSync(folder, { recursive: true }).reduce((sum, name) => sum + statSync(join(folder, String(name))).size, 0)
+  // the ends of what had begun come on top
+  expect(size()).toBeLessThan(150 * 1024)
+  expect(await world.run(['resume', id, '-q'])).toMatchObject({ code: 4 })
+  expect(await world.run(['resume', id, '-c', 'runs.max_size=1gb'])).toMatchObject({ code: 0, stdout: 'ended\n' })
+  expect(readFileSync(join(world.work, 'ran.txt'), 'utf8')).toBe('once\n')
+})

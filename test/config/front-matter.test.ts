@@ -104,7 +104,7 @@ describe('keys of reserved tables', () => {
 
   it('that resemble nothing are errors with the known keys', async () => {
     expect(await issues('runs = { zzz = 1 }')).toEqual([
-      '2:10 CONFIG_INVALID unknown key "zzz" in runs | Known keys of runs: dir, keep.',
+      '2:10 CONFIG_INVALID unknown key "zzz" in runs | Known keys of runs: dir, keep, max_size.',
     ])
   })
 })

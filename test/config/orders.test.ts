@@ -56,6 +56,7 @@ describe('what a folder loosens', () => {
     own(['timeouts', 'connect'], '10s', 'user'),
     own(['model_aliases', 'fast'], 'mine', 'user'),
     own(['write_mode'], false, 'default'),
+    own(['runs', 'max_size'], '2gb', 'default'),
   ]
   const paths = (...[values, by, isForeign = false]: [object, 'config' | 'prompt', boolean?]): readonly string[] =>
     loosened(values as never, { by, own: held, isForeign }).map(({ path }) => path.join('.'))
@@ -68,6 +69,8 @@ describe('what a folder loosens', () => {
     [{ timeouts: { connect: '1h', request: '1h' } }, ['timeouts.connect']],
     [{ retry: { patience: '11m' } }, ['retry.patience']],
     [{ runs: { dir: 'x' } }, ['runs.dir']],
+    [{ runs: { max_size: '500mb' } }, []],
+    [{ runs: { max_size: '3gb' } }, ['runs.max_size']],
     [{ model_aliases: { fast: 'mine', other: 'x' } }, []],
     [{ model_aliases: { fast: 'x' } }, ['model_aliases.fast']],
     [{ write_mode: true, secrets: [] }, []],

@@ -86,7 +86,7 @@ describe('a run spec', () => {
       prices: {},
       providers: {},
       secrets: [],
-      runs: {},
+      runs: { max_bytes: 2 * 1024 ** 3 },
     })
   })
 
@@ -201,6 +201,7 @@ describe('layers', () => {
       'retry.jitter_factor = 0.5 (default)',
       'retry.max_attempts = 3 (default)',
       'retry.max_backoff_ms = 10000 (default)',
+      'runs.max_size = "2gb" (default)',
       'seed = 2 (-c seed)',
       'timeouts.connect = "10s" (default)',
       'timeouts.headers = "30s" (default)',
