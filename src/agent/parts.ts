@@ -2,6 +2,7 @@ import type { Pool } from '../base/concurrency.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { PromptRequest, PromptResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
+import type { PackInRoot } from '../pack/pack-status.ts'
 import type { AgentFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
@@ -59,6 +60,8 @@ export interface AgentParts {
   readonly findAgent: (name: string, baseDir: string) => AgentFile
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog
+  /** Whether a pack is not what was installed; true once for each. Left out: nobody is told. */
+  readonly isChangedPack?: (pack: PackInRoot) => Promise<boolean>
   /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
   readonly runPromptFile: (request: PromptRequest, context: RunContext) => Promise<PromptResult>
 }

@@ -97,7 +97,10 @@ export function isWider(next: Capabilities | undefined, granted: Capabilities | 
   return kindNames.some((name) => next[name].some((item) => !granted[name].includes(item)))
 }
 
-/** One line for each kind, for people; `new` marks what `granted` does not name. */
+/** What can do most harm comes last, where a long list does not push it off the screen before the question. */
+const shownOrder = ['models', 'env', 'read', 'hosts', 'write', 'commands'] as const satisfies typeof kindNames
+
+/** One line for each kind, for people, nothing left out; `new` marks what `granted` does not name, which comes first. */
 export function describeCapabilities(
   capabilities: Capabilities | undefined,
   granted?: { readonly capabilities: Capabilities | undefined },
@@ -106,10 +109,10 @@ export function describeCapabilities(
     return ['has no [capabilities]: its agents may do what any agent may, and run every program as you']
   }
   const before = granted?.capabilities
-  return kindNames.map((name) => {
-    const items = capabilities[name].map((item) =>
-      before === undefined || before[name].includes(item) ? item : `${item} (new)`,
-    )
+  return shownOrder.map((name) => {
+    const isNew = (item: string): boolean => before !== undefined && !before[name].includes(item)
+    const added = capabilities[name].filter(isNew).map((item) => `${item} (new)`)
+    const items = [...added, ...capabilities[name].filter((item) => !isNew(item))]
     return `${name.padEnd(9)} ${items.length === 0 ? 'nothing' : items.join(', ')}`
   })
 }

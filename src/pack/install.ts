@@ -7,11 +7,20 @@ import { orderVersions, parseVersion } from '../base/semver.ts'
 import { type Capabilities, isWider } from './capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from './fetch-pack.ts'
 import type { FetchContext } from './git.ts'
-import { isAgreed, type LockedPack, lockFileOf, noteAgreed, readLock, writeLocked } from './lock-file.ts'
+import {
+  isAgreed,
+  isAgreedAddress,
+  type LockedPack,
+  lockFileOf,
+  noteAgreed,
+  type PackFrom,
+  readLock,
+  writeLocked,
+} from './lock-file.ts'
 import { manifestName, withInstalled } from './pack-manifest.ts'
 import { type PresentPack, presentPack } from './pack-status.ts'
 import { putInPlace } from './put-in-place.ts'
-import { isSameOrigin, originText, type PackOrigin, queryHint } from './source.ts'
+import { isRemote, isSameOrigin, originText, type PackOrigin, queryHint } from './source.ts'
 
 /** Where packs are installed. */
 export interface InstallPlace {
@@ -126,7 +135,7 @@ export function install(pack: FetchedPack, place: InstallPlace, { now }: { reado
     installed: time,
   }
   writeLocked(place.lockFile, manifest.identity, locked)
-  noteAgreed(place.agreedFile, { identity: manifest.identity, digest })
+  noteAgreed(place.agreedFile, { identity: manifest.identity, digest, origin })
   return locked
 }
 
@@ -153,6 +162,15 @@ export function isInstallable(version: string): boolean {
   return !version.includes('-') || /-.*\.\d+$/.test(version)
 }
 
+/** Packs that the lock of a workspace has at addresses which the user of this machine has not installed them from. */
+export function unknownAddresses(
+  packs: readonly PackFrom[],
+  { workspace, agreedFile }: InstallPlace,
+): readonly PackFrom[] {
+  if (workspace === undefined) return []
+  return packs.filter((pack) => isRemote(pack.origin) && !isAgreedAddress(agreedFile, pack))
+}
+
 /** The outcome for one pack that a lock names. */
 export interface Verified {
   readonly identity: string
@@ -163,17 +181,17 @@ export interface Verified {
 /**
  * Makes a folder of packs what its lock says: present packs are compared, missing ones are fetched at the commit of the
  * lock, compared, and put in place once all are there. `force` also fetches changed ones. Others may have written the
- * lock, so a person is asked unless the same content was agreed to on this machine; undefined, and nothing is
- * installed, when the answer is no.
+ * lock, so a person is asked before an address is, and before content is put in place, unless the same was agreed to on
+ * this machine; undefined, and nothing is installed, when the answer is no.
  * @throws BatonError UNTRUSTED for content that is not the locked one, and what fetching throws
  */
 export async function installLocked(
   place: InstallPlace,
-  { force, now, agree }: LockedInstall,
+  { force, now, mayFetch, agree }: LockedInstall,
   context: FetchContext,
 ): Promise<readonly Verified[] | undefined> {
   const done: Verified[] = []
-  const fetched: FetchedPack[] = []
+  const missing: (readonly [string, LockedPack])[] = []
   for (const [identity, locked] of readLock(place.lockFile)) {
     context.signal.throwIfAborted()
     const { state, folder } = await presentPack(identity, place)
@@ -186,10 +204,20 @@ export async function installLocked(
         hint: 'baton install --force restores the locked content; baton install SOURCE --force locks something else.',
       })
     }
+    missing.push([identity, locked])
+    done.push({ identity, version: locked.version, outcome: 'installed' })
+  }
+  const unknown = unknownAddresses(
+    missing.map(([identity, { origin }]) => ({ identity, origin })),
+    place,
+  )
+  if (unknown.length > 0 && !(await mayFetch(unknown))) return undefined
+  const fetched: FetchedPack[] = []
+  for (const [identity, locked] of missing) {
+    context.signal.throwIfAborted()
     const pack = await fetchPack(sourceOfOrigin(locked.origin, place.workspace ?? '/'), context)
     refuseOther(pack, locked, { identity, lockFile: place.lockFile })
     fetched.push(pack)
-    done.push({ identity, version: locked.version, outcome: 'installed' })
   }
   const asked = fetched.filter(
     ({ manifest: { identity }, digest }) => !isAgreed(place.agreedFile, { identity, digest }),
@@ -203,6 +231,8 @@ export async function installLocked(
 interface LockedInstall {
   readonly force: boolean
   readonly now: () => Date
+  /** Asks a person whether other machines may be asked for packs; none is before the answer. */
+  readonly mayFetch: (packs: readonly PackFrom[]) => Promise<boolean>
   /** Asks a person about packs that nobody has agreed to on this machine. */
   readonly agree: (packs: readonly FetchedPack[]) => Promise<boolean>
 }

@@ -4,7 +4,7 @@ import type { ReadLog } from '../base/reads.ts'
 import { type DataFile, readDataFile, writeDataFile } from '../config/data-file.ts'
 import { type Surroundings, userDataFolder } from '../config/locate.ts'
 import { type Capabilities, readCapabilities } from './capabilities.ts'
-import { originOf, type PackOrigin } from './source.ts'
+import { isRemote, originOf, originText, type PackOrigin } from './source.ts'
 
 /** An installed pack: enough to get the same one again, and to see that it is the same. */
 export interface LockedPack {
@@ -73,7 +73,8 @@ const agreements: DataFile<readonly string[]> = {
 }
 
 /**
- * The list of packs that the user of this machine has agreed to install; need not exist. The lock of a workspace cannot
+ * The list of packs that the user of this machine has agreed to install, and of the addresses they came from; need not
+ * exist. The lock of a workspace cannot
  * say that: it comes with the workspace, and others may have written it.
  */
 export function agreedFile(around: Pick<Surroundings, 'env' | 'home'>): string {
@@ -86,9 +87,25 @@ export function isAgreed(file: string, { identity, digest }: AgreedPack): boolea
 }
 
 /** The file is read right before, so that concurrent installations keep both. */
-export function noteAgreed(file: string, { identity, digest }: AgreedPack): void {
+export function noteAgreed(file: string, { identity, digest, origin }: AgreedPack & PackFrom): void {
   const packs = readDataFile(file, agreements)
   const known = packs.get(identity) ?? []
-  if (known.includes(digest)) return
-  writeDataFile(file, agreements.key, new Map([...packs, [identity, [...known, digest]] as const]))
+  const next = [...new Set([...known, digest, ...(isRemote(origin) ? [addressEntry(origin)] : [])])]
+  if (next.length === known.length) return
+  writeDataFile(file, agreements.key, new Map([...packs, [identity, next] as const]))
+}
+
+/** A pack and where a lock says that it is. */
+export interface PackFrom {
+  readonly identity: string
+  readonly origin: PackOrigin
+}
+
+/** Whether the user of this machine has installed this pack from this address before. */
+export function isAgreedAddress(file: string, { identity, origin }: PackFrom): boolean {
+  return readDataFile(file, agreements).get(identity)?.includes(addressEntry(origin)) ?? false
+}
+
+function addressEntry(origin: PackOrigin): string {
+  return `from ${originText(origin)}`
 }

@@ -47,8 +47,7 @@ export async function packStatus(
 ): Promise<PackStatus> {
   // most packs that were written by hand have none
   const manifest = await manifestIn(dir).catch(() => undefined)
-  const lockFile = lockFileOf(root)
-  const locked = lockFile === undefined ? undefined : ifReadable(() => readLock(lockFile))?.get(identity)
+  const locked = lockedIn(root, identity)
   if (locked === undefined) {
     const { source, commit } = manifest?.installed ?? {}
     return { version: manifest?.version, source, commit, integrity: undefined }
@@ -60,6 +59,33 @@ export async function packStatus(
     commit: origin.kind === 'git' ? origin.commit : undefined,
     integrity: integrityOf(dir, locked),
   }
+}
+
+/**
+ * Finds packs whose files are not those that their lock names, each once, at its first use. It reads all files of the
+ * pack. Packs that no lock names, and locks that cannot be read, are none of its business.
+ */
+export function createChangeFinder(): (pack: PackInRoot) => boolean {
+  const seen = new Set<string>()
+  return ({ identity, dir, root }) => {
+    if (seen.has(dir)) return false
+    seen.add(dir)
+    const locked = lockedIn(root, identity)
+    return locked !== undefined && integrityOf(dir, locked) === 'changed'
+  }
+}
+
+/** A pack with the folder of packs that it is in. */
+export interface PackInRoot {
+  readonly identity: string
+  readonly dir: string
+  /** The folder of packs that contains it. */
+  readonly root: string
+}
+
+function lockedIn(root: string, identity: string): LockedPack | undefined {
+  const lockFile = lockFileOf(root)
+  return lockFile === undefined ? undefined : ifReadable(() => readLock(lockFile))?.get(identity)
 }
 
 /** A link, or a folder that is no pack as one can be installed, is a change. */

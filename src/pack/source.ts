@@ -108,6 +108,11 @@ export function originText(origin: PackOrigin): string {
   }
 }
 
+/** Whether fetching asks another machine. */
+export function isRemote(origin: PackOrigin): boolean {
+  return origin.kind === 'url' || (origin.kind === 'git' && !origin.url.startsWith('file:'))
+}
+
 /** Whether both are the same place, at whatever commit. */
 export function isSameOrigin(left: PackOrigin, right: PackOrigin): boolean {
   const where = (origin: PackOrigin): string =>

@@ -26,6 +26,7 @@ import type { ModelTimeouts } from '../model/call.ts'
 import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
 import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/choice.ts'
+import type { createChangeFinder } from '../pack/pack-status.ts'
 import { possibleAgentFiles, resolveAgent } from '../pack/resolve.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
@@ -182,6 +183,7 @@ function agentParts(
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
   let prices: Promise<PriceList> | undefined
+  let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   const choose = createModelChooser({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
@@ -193,6 +195,11 @@ function agentParts(
     onNotice: (message) => bus.send([], { type: 'warning', message }),
   })
   return {
+    async isChangedPack(pack) {
+      // runs without packs do not load it
+      changed ??= import('../pack/pack-status.ts').then((packs) => packs.createChangeFinder())
+      return (await changed)(pack)
+    },
     agentRunsBefore: past?.agentRuns ?? 0,
     scripts: createScriptLoader(settings.lua),
     chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),

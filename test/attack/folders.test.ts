@@ -1,4 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startModelServer } from '../helpers/model-server.ts'
@@ -446,4 +448,111 @@ it('an answer changes no file of the home folder, and is still shown', async () 
   } finally {
     await server.close()
   }
+})
+
+const lockWith = (source: object): string => {
+  const digest = `sha256:${'0'.repeat(64)}`
+  return JSON.stringify({ version: 1, packs: { 'demo@notes': { version: '1.0.0', source, digest, installed: '' } } })
+}
+
+attack(
+  'the lock of a folder leads to no address that was not shown and agreed to',
+  {
+    core: {
+      'an archive': { kind: 'url', path: 'x.aipack', args: [] },
+      'a repository': { kind: 'git', path: 'x.git', args: [] },
+      'an archive, by the name of the pack': { kind: 'url', path: 'x.aipack', args: ['demo@notes'] },
+      'a repository, by the name of the pack': { kind: 'git', path: 'x.git', args: ['demo@notes', '--workspace'] },
+    },
+  },
+  async ({ kind, path, args }) => {
+    const asked: (string | undefined)[] = []
+    const server = createServer(({ url }, response) => {
+      asked.push(url)
+      response.writeHead(404).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${path}`
+      const lock = lockWith({ kind, url, ...(kind === 'git' ? { commit: 'a'.repeat(40) } : {}) })
+      const world = createWorld({ work: { '.git/HEAD': '', '.baton/packs.lock': lock } })
+      const end = await world.run(['install', ...args])
+      expectHeld(world, end, [5])
+      expect(end.stderr).toContain(`confirmation is needed to fetch demo@notes from ${url}`)
+      expect(asked).toEqual([])
+      const agreed = await world.run(['install', ...args, '-y'])
+      expect(agreed.stderr).toMatch(/^fetches demo@notes from http.*\nerror: /)
+      expect(agreed.stderr).toContain(url)
+      expect(asked).not.toEqual([])
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  },
+)
+
+it('a question about a pack leaves out nothing, and what can do most harm stands right above it', async () => {
+  const many = (name: string): string => JSON.stringify(Array.from({ length: 3000 }, (_, at) => `${name}${at}`))
+  const kinds = ['read', 'write', 'hosts', 'commands', 'env', 'models'].map((kind) => `${kind} = ${many(kind)}`)
+  const pack = '[pack]\nnamespace = "demo"\nname = "many"\nversion = "1.0.0"\n\n[capabilities]\n'
+  const world = createWorld({
+    work: { 'many/pack.toml': `${pack}${kinds.join('\n')}\n`, 'many/main.aip': saying('x') },
+  })
+  const { code, stderr } = await world.run(['install', './many'])
+  expect(code).toBe(5)
+  const lines = stderr.split('\n').filter((line) => line.startsWith('  '))
+  expect(lines.map((line) => line.trim().split(/\s/)[0])).toEqual([
+    'models',
+    'env',
+    'read',
+    'hosts',
+    'write',
+    'commands',
+  ])
+  for (const line of lines) expect(line.split(', ')).toHaveLength(3000)
+})
+
+it('what a new version of a pack wants more comes first among its like', async () => {
+  const manifest = (version: string, commands: string): string =>
+    `[pack]\nnamespace = "demo"\nname = "more"\nversion = "${version}"\n\n[capabilities]\ncommands = ${commands}\n`
+  const world = createWorld({
+    work: { 'more/pack.toml': manifest('1.0.0', '["a", "b"]'), 'more/main.aip': saying('x') },
+  })
+  expect((await world.run(['install', './more', '-y'])).code).toBe(0)
+  writeFileSync(join(world.work, 'more/pack.toml'), manifest('1.1.0', '["a", "b", "sh"]'))
+  const { code, stderr } = await world.run(['install', './more'])
+  expect([code, stderr]).toEqual([5, expect.stringMatching(/commands +sh \(new\), a, b\n/)])
+})
+
+it('an installed pack that was changed is told before it runs, once, until it is put back', async () => {
+  const run =
+    '# Output\n\n```lua\nprint("a script speaks")\naip.agent.run("demo@notes/part") aip.agent.run("demo@notes/part")\nreturn "ran"\n```\n'
+  const world = createWorld({
+    work: {
+      'notes/pack.toml': '[pack]\nnamespace = "demo"\nname = "notes"\nversion = "1.0.0"\n',
+      'notes/main.aip': run,
+      'notes/part.aip': saying('part'),
+      'notes/hello.md': ask,
+      'notes/lua/help.lua': 'return {}\n',
+    },
+  })
+  expect((await world.run(['install', './notes', '-y'])).code).toBe(0)
+  const before = await world.run(['demo@notes'])
+  expect([before.code, before.stdout]).toEqual([0, 'a script speaks\nran\n'])
+  expect(before.stderr).not.toContain('warning')
+
+  const installed = join(world.state, 'data/packs/demo/notes')
+  writeFileSync(join(installed, 'lua/help.lua'), 'return { 1 }\n')
+  for (const args of [['demo@notes'], ['demo@notes', '-q'], [join(installed, 'hello.md')]]) {
+    const { code, stderr } = await world.run(args)
+    expect(code).toBe(0)
+    expect(stderr.split('demo@notes is not what was installed')).toHaveLength(2)
+    expect(stderr).toContain('baton install demo@notes --force')
+  }
+  const events = (await world.run(['demo@notes', '--json'])).stdout
+  expect(events).toContain('a script speaks')
+  expect(events.indexOf('is not what was installed')).toBeLessThan(events.indexOf('a script speaks'))
+
+  expect((await world.run(['install', 'demo@notes', '--force', '-y'])).code).toBe(0)
+  expect((await world.run(['demo@notes'])).stderr).not.toContain('is not what was installed')
 })

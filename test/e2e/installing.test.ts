@@ -38,7 +38,7 @@ describe('installing on the command line', () => {
     const elsewhere = await baton(['install'], { cwd })
     expect(elsewhere).toMatchObject({ code: 5, stdout: '' })
     expect(elsewhere.stderr).toMatch(
-      /its agents may use:\n {2}read +docs\/\*\*\n.*confirmation is needed to install demo@notes 1\.0\.0/s,
+      /its agents may use:\n.* {2}read +docs\/\*\*\n.*confirmation is needed to install demo@notes 1\.0\.0/s,
     )
     expect(existsSync(join(cwd, '.baton/packs'))).toBe(false)
     const here = await baton(['install'], { cwd, env: { BATON_HOME: installed.home } })

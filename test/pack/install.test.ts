@@ -19,12 +19,14 @@ import { writeZip } from '../../src/base/zip-write.ts'
 import { contentDigest, makeArchive, readPackFiles, secretPackFiles } from '../../src/pack/pack-files.ts'
 import { type FetchedPack, fetchPack } from '../../src/pack/fetch-pack.ts'
 import { install, installLocked, type InstallPlace, installPlace, planInstall } from '../../src/pack/install.ts'
-import { readLock } from '../../src/pack/lock-file.ts'
+import { type PackFrom, readLock } from '../../src/pack/lock-file.ts'
 import { packStatus, presentPack } from '../../src/pack/pack-status.ts'
-import { parseSource } from '../../src/pack/source.ts'
+import { originText, parseSource } from '../../src/pack/source.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const context = { env: { PATH: process.env['PATH'], HOME: tempTree() }, signal: new AbortController().signal }
+
+const yes = async (): Promise<boolean> => true
 
 function manifest(version = '1.0.0', more = ''): string {
   return `# a comment\n[pack]\nnamespace = "demo"\nname = "notes"\nversion = "${version}"\n${more}`
@@ -137,7 +139,7 @@ describe('installing packs', () => {
       integrity: 'changed',
     })
     await expect(
-      installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context),
+      installLocked(to, { force: false, now: () => new Date(), mayFetch: yes, agree: yes }, context),
     ).rejects.toMatchObject({
       code: 'UNTRUSTED',
     })
@@ -296,7 +298,7 @@ describe('packs over the network', () => {
             expect(readFileSync(file, 'utf8')).not.toContain('geheim')
           }
           rmSync(to.root, { recursive: true })
-          const again = installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context)
+          const again = installLocked(to, { force: false, now: () => new Date(), mayFetch: yes, agree: yes }, context)
           await expect(again).rejects.toMatchObject({
             code,
             hint: expect.stringContaining(`baton install '${url}${path}?…'`),
@@ -388,7 +390,7 @@ describe('packs in git', () => {
     commitMore(folder, { 'packs/notes/main.aip': 'two\n' })
     rmSync(to.root, { recursive: true })
     const again = (): Promise<unknown> =>
-      installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context)
+      installLocked(to, { force: false, now: () => new Date(), mayFetch: yes, agree: yes }, context)
     expect(await again()).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'installed' }])
     expect(readFileSync(join(to.root, 'demo/notes/main.aip'), 'utf8')).toBe('one\n')
     expect(await again()).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'verified' }])
@@ -413,12 +415,45 @@ describe('packs in git', () => {
         asked.push(packs.map(({ manifest: { identity } }) => identity).join())
         return answer
       }
-      return installLocked(here, { force: false, now: () => new Date(), agree }, context)
+      return installLocked(here, { force: false, now: () => new Date(), mayFetch: yes, agree }, context)
     }
     expect([await again(false), existsSync(to.root)]).toEqual([undefined, false])
     expect(await again(true)).toEqual([{ identity: 'demo@notes', version: '1.0.0', outcome: 'installed' }])
     expect(await again(false)).toMatchObject([{ outcome: 'installed' }])
     expect(asked).toEqual(['demo@notes', 'demo@notes'])
+  })
+
+  it('asks before an address of the lock of a workspace is asked, unless the pack was installed from there', async () => {
+    const to = { ...place(), workspace: tempTree() }
+    const archive = await makeArchive(readPackFiles(packTree()))
+    let requests = 0
+    const answer: RequestListener = (_, response) => {
+      requests += 1
+      response.end(archive)
+    }
+    await serve(answer, async (url) => {
+      await put(`${url}/notes.aipack`, to)
+      const again = async (where: InstallPlace, answered: boolean): Promise<unknown> => {
+        rmSync(to.root, { recursive: true, force: true })
+        const asked: string[] = []
+        requests = 0
+        const mayFetch = async (packs: readonly PackFrom[]): Promise<boolean> => {
+          asked.push(...packs.map(({ identity, origin }) => `${identity} ${originText(origin)}`))
+          return answered
+        }
+        const done = await installLocked(where, { force: false, now: () => new Date(), mayFetch, agree: yes }, context)
+        return [done?.length, requests, asked]
+      }
+      const named = [`demo@notes ${url}/notes.aipack`]
+      expect(await again(to, false)).toEqual([1, 1, []])
+      const stranger = { ...to, agreedFile: join(tempTree(), 'agreed.json') }
+      expect(await again(stranger, false)).toEqual([undefined, 0, named])
+      expect(await again(stranger, true)).toEqual([1, 1, named])
+      expect(await again(stranger, false)).toEqual([1, 1, []])
+      // the content is known, the address is another one
+      writeFileSync(to.lockFile, readFileSync(to.lockFile, 'utf8').replace('/notes.aipack', '/other.aipack'))
+      expect(await again(stranger, false)).toEqual([undefined, 0, [`demo@notes ${url}/other.aipack`]])
+    })
   })
 
   it('takes the lock of a workspace for an agreement only when it was agreed to here', async () => {
@@ -440,7 +475,7 @@ describe('packs in git', () => {
     rmSync(to.root, { recursive: true })
     writeFileSync(to.lockFile, readFileSync(to.lockFile, 'utf8').replace('"git"', '"git", "sh"'))
     await expect(
-      installLocked(to, { force: false, now: () => new Date(), agree: async () => true }, context),
+      installLocked(to, { force: false, now: () => new Date(), mayFetch: yes, agree: yes }, context),
     ).rejects.toThrow('other capabilities')
   })
 

@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { findWorkspace, refuseHome } from '../../config/locate.ts'
 import { trustFile } from '../../config/trust.ts'
-import { agreedFile, readLock } from '../../pack/lock-file.ts'
+import { agreedFile, type PackFrom, readLock } from '../../pack/lock-file.ts'
 import { describeCapabilities } from '../../pack/capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from '../../pack/fetch-pack.ts'
 import { trustName } from '../../pack/name-guard.ts'
@@ -15,6 +15,7 @@ import {
   installPlace,
   type InstallPlan,
   planInstall,
+  unknownAddresses,
 } from '../../pack/install.ts'
 import { originText, parseSource } from '../../pack/source.ts'
 import { leftOutText, secretPackFiles } from '../../pack/pack-files.ts'
@@ -38,7 +39,12 @@ export async function installCommand(flags: Flags<'install'>, io: CommandIo): Pr
     own: installPlace(workspacePacks(workspace), { agreedFile: agreed, workspace }),
   }
   if (flags.source === undefined) return installAll(flags, around, io)
-  const { source, place } = sourceAndPlace(flags.source, flags, around)
+  const { source, place, named = [] } = sourceAndPlace(flags.source, flags, around)
+  const unknown = unknownAddresses(named, place)
+  if (unknown.length > 0 && !(await mayFetch(unknown, flags, io))) {
+    io.err('nothing was installed\n')
+    return 1
+  }
   const pack = await fetchPack(source, { env, signal: io.signal })
   refuseOther(flags.source, pack)
   const plan = await planInstall(pack, place, flags)
@@ -72,12 +78,19 @@ interface Around extends Workplace {
   readonly own: InstallPlace
 }
 
+interface SourceAndPlace {
+  readonly source: Parameters<typeof fetchPack>[0]
+  readonly place: InstallPlace
+  /** The pack, when a lock says where it is. */
+  readonly named?: readonly PackFrom[]
+}
+
 /** An installed pack is fetched again from its origin, at its branch or tag as it is now, into the same place. */
 function sourceAndPlace(
   text: string,
   flags: Flags<'install'>,
   { cwd, home, user, own, workspace }: Around,
-): { readonly source: Parameters<typeof fetchPack>[0]; readonly place: InstallPlace } {
+): SourceAndPlace {
   const source = parseSource(text, { cwd, home })
   if (source.kind !== 'identity') return { source, place: flags.workspace ? own : user }
   const places = flags.workspace ? [own] : [own, user]
@@ -85,9 +98,10 @@ function sourceAndPlace(
     const locked = readLock(place.lockFile).get(source.identity)
     if (locked === undefined) continue
     const known = sourceOfOrigin(locked.origin, workspace)
-    if (known.kind !== 'git') return { source: known, place }
+    const named = [{ identity: source.identity, origin: locked.origin }]
+    if (known.kind !== 'git') return { source: known, place, named }
     const { commit: _, ...latest } = known
-    return { source: latest, place }
+    return { source: latest, place, named }
   }
   throw new BatonError('AGENT_NOT_FOUND', `${source.identity} was not installed by Baton, so its source is unknown`, {
     hint: `Name its folder, .aipack file or URL. A file of this name is ./${source.identity}.`,
@@ -114,7 +128,11 @@ async function installAll(flags: Flags<'install'>, { own, env, print }: Around, 
     const asked = packs.map((pack) => ({ pack, asks: 'new', granted: undefined }) as const)
     return agrees(asked, flags, io)
   }
-  const done = await installLocked(own, { force: flags.force, now, agree }, { env, signal: io.signal })
+  const done = await installLocked(
+    own,
+    { force: flags.force, now, mayFetch: (packs) => mayFetch(packs, flags, io), agree },
+    { env, signal: io.signal },
+  )
   if (done === undefined) {
     io.err('nothing was installed\n')
     return 1
@@ -124,6 +142,13 @@ async function installAll(flags: Flags<'install'>, { own, env, print }: Around, 
     print({ pack, version, outcome }, () => text)
   }
   return 0
+}
+
+/** Shows all addresses, with -y too, but for --json, where only a refusal names them. */
+function mayFetch(packs: readonly PackFrom[], flags: Flags<'install'>, io: CommandIo): Promise<boolean> {
+  const named = packs.map(({ identity, origin }) => harmlessName(`${identity} from ${originText(origin)}`))
+  if (flags.yes && !flags.json) io.err(named.map((name) => `fetches ${name}\n`).join(''))
+  return confirm(`fetch ${named.join(', ')}`, flags, io)
 }
 
 interface Asked extends Pick<Extract<InstallPlan, { readonly kind: 'install' }>, 'granted'> {
