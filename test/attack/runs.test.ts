@@ -47,7 +47,7 @@ const commands: Readonly<Record<string, (id: string) => readonly string[]>> = {
   replayed: (id) => ['run', '--replay', id],
 }
 
-attack('a run that comes with a folder is not', { core: commands }, async (argsOf) => {
+attack('a run that comes with a folder is not', { core: commands, every: 2 }, async (argsOf) => {
   const other = await recorded()
   // the folder is given to somebody else, with its runs
   const world = createWorld({ work })
@@ -72,24 +72,28 @@ const changes: Readonly<Record<string, (json: string) => string>> = {
   'where a file is': (json) => json.replaceAll('out.txt', 'baton.toml'),
 }
 
-attack('a run of one’s own whose record was changed is not carried out', { core: changes }, async (change) => {
-  const world = await recorded()
-  const id = idIn(world)
-  rewrite(world, change)
-  writeFileSync(join(world.work, 'need.txt'), '')
-  const settings = readFileSync(join(world.work, 'baton.toml'), 'utf8')
-  for (const args of [
-    ['resume', id],
-    ['undo', id],
-    ['run', '--replay', id],
-    ['resume', id, '--repair'],
-  ]) {
-    const end = await world.run(args)
-    expect([args, end.code === 0, end.stderr]).toEqual([args, false, expect.stringContaining('error')])
-  }
-  expect(readFileSync(join(world.work, 'out.txt'), 'utf8')).toBe('written')
-  expect(readFileSync(join(world.work, 'baton.toml'), 'utf8')).toBe(settings)
-})
+attack(
+  'a run of one’s own whose record was changed is not carried out',
+  { core: changes, every: 2 },
+  async (change) => {
+    const world = await recorded()
+    const id = idIn(world)
+    rewrite(world, change)
+    writeFileSync(join(world.work, 'need.txt'), '')
+    const settings = readFileSync(join(world.work, 'baton.toml'), 'utf8')
+    for (const args of [
+      ['resume', id],
+      ['undo', id],
+      ['run', '--replay', id],
+      ['resume', id, '--repair'],
+    ]) {
+      const end = await world.run(args)
+      expect([args, end.code === 0, end.stderr]).toEqual([args, false, expect.stringContaining('error')])
+    }
+    expect(readFileSync(join(world.work, 'out.txt'), 'utf8')).toBe('written')
+    expect(readFileSync(join(world.work, 'baton.toml'), 'utf8')).toBe(settings)
+  },
+)
 
 describe('the key of an installation', () => {
   const mode = (path: string): number => statSync(path).mode & 0o777
@@ -129,7 +133,7 @@ const endless = {
   'reads a large file': 'aip.file.load("large.txt")',
 }
 
-attack('a script does not fill the disk with its record when it', { core: endless }, async (step) => {
+attack('a script does not fill the disk with its record when it', { core: endless, every: 3 }, async (step) => {
   const loop = `aip.cmd.exec("sh", {"-c", "echo once >> ran.txt"})\nfor i = 1, 1000 do ${step} end\nreturn "ended"\n`
   const world = createWorld({
     work: { 'baton.toml': work['baton.toml'], 'loop.lua': loop, 'large.txt': 'x'.repeat(5000) },

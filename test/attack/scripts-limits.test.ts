@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect } from 'vitest'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files } from './harness.ts'
 
@@ -64,7 +64,7 @@ attack('Ctrl-C stops a script that is busy with', { core: waits, every: 3 }, asy
 const pattern = '^(a+)+$'
 const text = `${'a'.repeat(60)}b`
 
-it('a pattern of [output] that takes for ever makes an answer that does not fit', async () => {
+async function patternOfSchema(): Promise<void> {
   const schema = JSON.stringify({ type: 'object', properties: { a: { type: 'string', pattern } } })
   const world = createWorld({
     work: {
@@ -76,9 +76,9 @@ it('a pattern of [output] that takes for ever makes an answer that does not fit'
   const end = await world.run(['run.md'])
   expectHeld(world, end, [1])
   expect(end.stderr).toContain('cannot be checked: with the patterns of the schema it took longer than 5000 ms')
-})
+}
 
-it('a pattern of a test that takes for ever fails the test', async () => {
+async function patternOfTest(): Promise<void> {
   const tests = `[[test]]\nname = "slow"\nexpect = [{ answer_matches = "${pattern}" }]\n`
   const world = createWorld({
     work: { 'answer.lua': `return "${text}"\n`, 'ask.md': `+++\nagent = "./answer.lua"\n${tests}+++\nSay.\n` },
@@ -86,4 +86,13 @@ it('a pattern of a test that takes for ever fails the test', async () => {
   const end = await world.run(['test', 'ask.md'])
   expectHeld(world, end, [100])
   expect(end.stdout + end.stderr).toContain('it took longer than 5000 ms')
-})
+}
+
+attack(
+  'a pattern that takes for ever ends',
+  {
+    core: { 'of a test: it fails': patternOfTest },
+    more: () => ({ 'of [output]: the answer does not fit': patternOfSchema }),
+  },
+  (attempt) => attempt(),
+)

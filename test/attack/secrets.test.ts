@@ -47,7 +47,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-attack('a secret reaches no event, record or message', { core: forms }, async (form) => {
+attack('a secret reaches no event, record or message', { core: forms, every: 3 }, async (form) => {
   told = form
   const lua = JSON.stringify(form)
   const world = createWorld({
