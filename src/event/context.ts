@@ -5,7 +5,7 @@ import type { BudgetLimits, Effects } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
-import type { HeldPack, Permission, Protection, Rights } from './permission.ts'
+import { allRights, type HeldPack, type Permission, type Protection, type Rights } from './permission.ts'
 import type { Place, Segment } from './place.ts'
 import type { RunSources } from './sources.ts'
 
@@ -70,6 +70,20 @@ export interface RunScope {
   readonly dry?: 'req' | 'res' | 'changes'
   /** The agent run that this is part of; undefined outside script agents. */
   readonly facts?: AgentRunFacts
+}
+
+/** The scope a run begins with: at its root, with all rights and no options; what is given replaces these. */
+export function rootScope(given: Pick<RunScope, 'runId' | 'version' | 'folders'> & Partial<RunScope>): RunScope {
+  return {
+    at: [],
+    rights: allRights,
+    isInstalled: false,
+    ancestors: [],
+    options: {},
+    configOptions: {},
+    redoCount: 0,
+    ...given,
+  }
 }
 
 /** What a piece of a run works with. */

@@ -1,5 +1,5 @@
 import type { AgentExecutor, AgentRequest, ModelResult, PromptResult, ScriptResult } from '../event/agent.ts'
-import type { RunContext } from '../event/context.ts'
+import { rootScope, type RunContext } from '../event/context.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
 import { createMeter, nothingSpent } from '../event/meter.ts'
 import { allRights, type Permission } from '../event/permission.ts'
@@ -31,20 +31,8 @@ export function createLooking({ workspace, signal, onNote }: LookingOptions): Lo
   const folders = { workspace, cwd: workspace, packRoots: [] }
   const permissionOf = (rights: typeof allRights) => createPermission(rights, folders)
   const context: RunContext = {
-    scope: {
-      runId: 'plan',
-      version: '',
-      at: [],
-      folders,
-      rights: allRights,
-      isInstalled: false,
-      ancestors: [],
-      options: {},
-      configOptions: {},
-      redoCount: 0,
-      // answers are neither read nor applied
-      dry: 'res',
-    },
+    // answers are neither read nor applied
+    scope: rootScope({ runId: 'plan', version: '', folders, dry: 'res' }),
     services: {
       effects: lookingEffects(permissionOf(allRights)),
       agents: lookingAgents((request) => asked.push(request)),

@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside } from '../base/files.ts'
 import { createBus, type Listener } from '../event/bus.ts'
-import type { RunContext } from '../event/context.ts'
+import { rootScope, type RunContext } from '../event/context.ts'
 import { createMeter } from '../event/meter.ts'
 import { allRights, type Rights } from '../event/permission.ts'
 import { part } from '../event/place.ts'
@@ -156,18 +156,7 @@ function undoContext(id: string, journal: RunJournal, { workspace, env, signal, 
   const permission = permissionOf(allRights)
   const nobody = (): Promise<never> => Promise.reject(new Error('undoing runs no agents'))
   return {
-    scope: {
-      runId: id,
-      version,
-      at: [],
-      folders,
-      rights: allRights,
-      isInstalled: false,
-      ancestors: [],
-      options: {},
-      configOptions: {},
-      redoCount: 0,
-    },
+    scope: rootScope({ runId: id, version, folders }),
     services: {
       effects: createEffects({ journal, signal, permission, onSpent: () => undefined }),
       agents: { run: nobody, open: nobody },

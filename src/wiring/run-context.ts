@@ -11,7 +11,7 @@ import { inheritedOptions } from '../config/agent-options.ts'
 import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
-import type { RunContext, RunFolders, RunScope } from '../event/context.ts'
+import { rootScope, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
 import { makesFile } from '../event/effects.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
@@ -107,22 +107,18 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     createRunEffects({ ...run, permission, budget: budgets, signal, events: bus.send, hooks })
   const effects = dry === 'changes' ? withoutChanges(recorded, bus.send) : recorded
   const context: RunContext = {
-    scope: {
+    scope: rootScope({
       runId: run.id,
       version,
-      at: [],
       folders,
       rights,
-      isInstalled: false,
-      ancestors: [],
       options: inheritedOptions(target.agentSettings, target.configSettings),
       configOptions: {
         ...defined({ model: target.settings.model }),
         ...inheritedOptions(target.configSettings, target.configSettings),
       },
-      redoCount: 0,
       ...defined({ dry }),
-    },
+    }),
     services: {
       effects,
       agents: createAgentExecutor(parts),

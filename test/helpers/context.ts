@@ -1,6 +1,6 @@
 import type { AgentExecutor } from '../../src/event/agent.ts'
 import { createBus } from '../../src/event/bus.ts'
-import type { RunContext, RunScope, RunServices } from '../../src/event/context.ts'
+import { rootScope, type RunContext, type RunScope, type RunServices } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { createMeter } from '../../src/event/meter.ts'
 import { allRights, type Rights } from '../../src/event/permission.ts'
@@ -49,19 +49,7 @@ export function testContext({
   const meter = createMeter()
   const effects = createMemoryEffects({ signal, permission, hooks, onSpent: countUsage(meter, bus.send) })
   return {
-    scope: {
-      runId: 'test',
-      version: '0.0.0',
-      at: [],
-      folders,
-      rights: allRights,
-      isInstalled: false,
-      ancestors: [],
-      options: {},
-      configOptions: {},
-      redoCount: 0,
-      ...scope,
-    },
+    scope: rootScope({ runId: 'test', version: '0.0.0', folders, ...scope }),
     services: {
       effects,
       agents,

@@ -100,15 +100,18 @@ function readOpening(lines: AnswerLines, policy: ReadingPolicy) {
 function readDirectives(lines: AnswerLines, open: Tag, policy: ReadingPolicy) {
   const directives: Directive[] = []
   let used = lines.at
+  let hasProse = false
   while (!lines.isOver) {
     const tag = lines.tagAt(lines.at)
     if (tag !== undefined && isContainer(tag.name) && (policy === 'pack' || tag.style === open.style)) {
       if (tag.form === 'open') break
       lines.pass(tag.rest)
-      return { directives, isClosed: true }
+      const isNone = policy === 'answer' && directives.length === 0 && hasProse
+      return { directives: isNone ? [proseOnly(open)] : directives, isClosed: true }
     }
     const directive = readEntry(lines, { open, tag, policy, previous: directives.at(-1) })
     if (directive === undefined) {
+      hasProse ||= lines.line.trim() !== ''
       lines.pass()
       continue
     }
@@ -118,6 +121,11 @@ function readDirectives(lines: AnswerLines, open: Tag, policy: ReadingPolicy) {
   lines.goTo(used)
   directives.push(failDirective('malformed', `${open.name} is never closed with ${closingText(open)}`))
   return { directives, isClosed: false }
+}
+
+/** The text of such a container would be lost, and may be a change in a form that nobody knows. */
+function proseOnly({ name }: Tag): Directive {
+  return failDirective('malformed', `${name} holds text and no file change; leave it out if nothing is to be changed`)
 }
 
 interface Entry {
