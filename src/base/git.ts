@@ -14,6 +14,10 @@ export interface GitCommand {
   readonly transports?: readonly string[]
   /** More settings; they win over those of all config files. */
   readonly settings?: GitSettings
+  /** Hooks, filters and other programs that the repository names are run, as when its user types the command. */
+  readonly asUser?: true
+  /** Absolute path of the index to use in place of the repository's own. */
+  readonly indexFile?: string
 }
 
 type GitSettings = readonly (readonly [name: string, value: string])[]
@@ -36,16 +40,24 @@ const careful: GitSettings = [
  * caller, see `repositoryFilters`. Settings of the user's own config stay in force. Ends and errors as of `runProcess`.
  */
 export function runGit(command: GitCommand, signal: AbortSignal): Promise<ProcessResult> {
-  const { args, cwd, env, timeLimitMs, maxOutputBytes, transports = [], settings = [] } = command
-  const given = [...careful, ...settings].flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const { args, cwd, env, timeLimitMs, maxOutputBytes, transports = [], settings = [], asUser, indexFile } = command
+  const given = [...(asUser ? [] : careful), ...settings].flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const environment = {
     ...commandEnvironment(env),
+    ...(asUser && authors(env)),
     ...quiet,
+    ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
     // wins over all `protocol.*` settings, also for transports that are programs, such as `ext::`
     GIT_ALLOW_PROTOCOL: transports.length === 0 ? 'none' : transports.join(':'),
   }
   const all = ['--no-pager', '--literal-pathspecs', ...given, ...args]
   return runProcess({ command: 'git', args: all, cwd, environment, timeLimitMs, maxOutputBytes }, signal)
+}
+
+/** Whom commits are by, where the environment says it. */
+function authors(env: GitCommand['env']): Readonly<Record<string, string>> {
+  const given = Object.entries(env).filter(([name]) => /^GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)$/.test(name))
+  return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
 }
 
 /** No questions, on a terminal or in a window, and no programs that config names for them. */

@@ -10,6 +10,8 @@ const requestFlags = {
   model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
   'output-schema': { kind: 'text', describe: 'require JSON that matches the JSON Schema in this file' },
   'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
+  iter: { kind: 'text', describe: 'work on it again and again: a count (5) or a time (10m)' },
+  until: { kind: 'text', describe: 'work on it until this command ends with 0, for example "npm test"' },
 } as const satisfies FlagSpecs
 
 const timeout = { kind: 'text', describe: 'stop when the run takes longer than this, for example 30m' } as const

@@ -17,6 +17,7 @@ import { createStepRenderer } from '../render/steps.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
 import { isUnusable } from '../run/answer.ts'
 import { faultyScript } from '../run/ending.ts'
+import { conditionForms, parseCondition } from '../config/iteration.ts'
 import { parseDuration } from '../config/settings.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { type GlobalFlags, usageError } from './command.ts'
@@ -127,11 +128,24 @@ function withPlace(words: string, { chdir, env, config }: GlobalFlags): string {
 interface LimitFlags extends Pick<GlobalFlags, 'config'> {
   readonly maxCost: string | undefined
   readonly timeout?: string | undefined
+  readonly iter?: string | undefined
+  readonly until?: string | undefined
 }
 
-/** The settings of `-c`, `--max-cost` and `--timeout`. @throws BatonError USAGE for an invalid amount or time */
-export function overridesOf({ config, maxCost, timeout }: LimitFlags): readonly string[] {
-  return [...config, ...costLimit(maxCost), ...timeLimit(timeout)]
+/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter` and `--until`. @throws BatonError USAGE for an invalid value */
+export function overridesOf({ config, maxCost, timeout, iter, until }: LimitFlags): readonly string[] {
+  return [...config, ...costLimit(maxCost), ...timeLimit(timeout), ...iteration(iter, until)]
+}
+
+function iteration(iter: string | undefined, until: string | undefined): readonly string[] {
+  if (iter !== undefined && parseCondition(iter) === undefined) {
+    throw usageError(`--iter ${JSON.stringify(iter)} is neither a count nor a duration`, `Write ${conditionForms}.`)
+  }
+  if (until?.trim() === '') throw usageError('--until is empty', 'Give it a command, for example --until "npm test".')
+  return [
+    ...(iter === undefined ? [] : [`iterate.condition=${JSON.stringify(iter.trim())}`]),
+    ...(until === undefined ? [] : [`iterate.until=${JSON.stringify(until)}`]),
+  ]
 }
 
 function timeLimit(timeout: string | undefined): readonly string[] {

@@ -1,6 +1,23 @@
 import { z } from 'zod'
-import { duration, flag, integer, listOf, name, number, oneOf, table, tableOf, text, texts } from './expect.ts'
+import {
+  duration,
+  flag,
+  integer,
+  listOf,
+  name,
+  number,
+  oneOf,
+  table,
+  tableOf,
+  text,
+  texts,
+  timeLimit,
+} from './expect.ts'
+import { conditionForms, parseCondition } from './iteration.ts'
 
+const condition = z
+  .string({ error: conditionForms })
+  .refine((value) => parseCondition(value) !== undefined, conditionForms)
 const toolNames = listOf(name, 'a list of tool names')
 const sandboxMode = oneOf('read-only', 'workspace-write', 'danger-full-access')
 const seconds = number(0, 1_000_000)
@@ -12,22 +29,27 @@ const permission = z.union([oneOf('allow', 'ask', 'deny'), tableOf(oneOf('allow'
   error: '"allow", "ask", "deny", or a table of them',
 })
 
+/** `[iterate]`. */
+export const iterateSchema = table({
+  condition,
+  context: flag,
+  assessment: z.union([flag, name], { error: 'true, false or the name of a file' }),
+  commits: z.union([flag, z.literal('auto')], { error: 'true, false or "auto"' }),
+  summarizer: name,
+  continuation: text,
+  plan: name,
+  on_dirty: oneOf('abort', 'allow'),
+  max_iterations: integer(1),
+  until: name,
+  score: name,
+  score_goal: number(-1e9, 1e9),
+  score_best: oneOf('highest', 'lowest'),
+  stall: integer(0),
+  command_timeout: timeLimit,
+})
+
 /** Tables of strategies, agents and limits, which this version does not act on. */
 export const strategySchemas = {
-  iterate: table({
-    condition: name,
-    context: flag,
-    assessment: flag,
-    commits: z.union([flag, z.literal('auto')], { error: 'true, false or "auto"' }),
-    summarizer: name,
-    continuation: text,
-    plan: name,
-    on_dirty: oneOf('abort', 'allow'),
-    max_iterations: integer(1),
-    until: name,
-    score: name,
-    score_goal: number(-1e9, 1e9),
-  }),
   collab: table({
     max_agents: integer(1),
     max_depth: integer(1),

@@ -17,7 +17,7 @@ import {
   variableName,
 } from './expect.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
-import { strategySchemas } from './schema-strategies.ts'
+import { iterateSchema, strategySchemas } from './schema-strategies.ts'
 
 const anything = z.unknown()
 const globs = listOf(name, 'a list of globs')
@@ -71,6 +71,7 @@ const settingShape = {
   output: table({
     schema: z.union([name, tableOf(anything)], { error: 'a table or the name of a file' }),
   }),
+  iterate: iterateSchema,
   retry: table({
     max_attempts: integer(1, 100),
     initial_backoff_ms: integer(0),

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
+import { type IterationCondition, parseCondition } from './iteration.ts'
 import { type Defaults, defaults } from './keys.ts'
 import type { Layer } from './layers.ts'
 import type { SettingValues } from './schema.ts'
@@ -72,6 +73,16 @@ export interface Settings extends Pick<Values, Exclude<OptionalKey, 'reasoning_e
   readonly runs: { readonly dir?: string; readonly keep_ms?: number; readonly max_bytes: number }
   /** Of the whole run; undefined: no limit. */
   readonly timeout_ms?: number
+  /** Undefined: the prompt is worked on once. */
+  readonly iterate?: IterateSettings
+}
+
+/** `[iterate]`, where it says how long. */
+export interface IterateSettings extends Omit<Values['iterate'], 'condition' | 'command_timeout'> {
+  /** Undefined: until something else ends it. */
+  readonly condition: IterationCondition | undefined
+  /** Of `until`, `score`, and a commit with its hooks. */
+  readonly command_timeout_ms: number
 }
 
 /** The lowest layer. */
@@ -128,6 +139,20 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     },
     ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
     changes: values.changes,
+    ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
+  }
+}
+
+/** Without anything that ends it the table only says how other layers would iterate. */
+function isIterated({ iterate: { condition, until, score_goal: goal } }: Values): boolean {
+  return condition !== undefined || until !== undefined || goal !== undefined
+}
+
+function iterateOf({ iterate: { condition, command_timeout: limit, ...others } }: Values): IterateSettings {
+  return {
+    ...others,
+    condition: condition === undefined ? undefined : parseCondition(condition),
+    command_timeout_ms: durationMs(limit),
   }
 }
 

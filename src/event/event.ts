@@ -93,7 +93,7 @@ const message = { id: text, type: always('agent_message') }
 const task = { index: count, label: text }
 
 const ending = {
-  stop_reason: oneOf('done', 'skipped', 'limit', 'budget', 'error', 'cancelled', 'suspended'),
+  stop_reason: oneOf('done', 'skipped', 'limit', 'budget', 'error', 'cancelled', 'suspended', 'until_not_met'),
   exit_code: exitCode,
   result: textOrNull,
   outputs: list(anything),
@@ -173,6 +173,29 @@ const events = {
   /** `urgent`: shown to those as well who only want to see errors. */
   warning: { message: text, hint: optional(text), urgent: optional(always(true)) },
   redo: { count },
+  /** A prompt is worked on again and again (R79). `max_iterations`: no more than so many. */
+  'iterate.started': { condition: text, initial_prompt: text, max_iterations: ordinal },
+  /** `iteration` counts from 0; `count`: how many there will be, where that is known (R80). */
+  'iteration.started': { iteration: count, count: optional(ordinal) },
+  /** Its commit is there when this is sent (R81). `changed_files`: from the workspace. */
+  'iteration.completed': {
+    iteration: count,
+    success: truth,
+    summary: text,
+    commit_id: optional(text),
+    tokens_used: count,
+    cost_usd: amount,
+    changed_files: list(text),
+    score: optional(number),
+  },
+  /** After each iteration: `iteration` (how many have ended), `succeeded`, `failed`, `elapsed_seconds` (R83). */
+  'iterate.progress': {
+    progress: object({ iteration: count, succeeded: count, failed: count, elapsed_seconds: count }),
+  },
+  /** The last iteration was not the best by score, so the files of that one were brought back; -1: those of the start. */
+  'iterate.restored': { iteration: number, score: number, changed_files: list(text), commit_id: optional(text) },
+  /** All iterations have ended, with the fields of docs/iterate.md (R82, R84). */
+  'iterate.completed': { result: anything },
   /** In a watch session: a `pre` step or task would do what it did in an earlier run, and gives what it gave then. */
   read_back: { label: text },
   /** In a watch session: a `pre` step or task that an earlier run has finished is done again. */

@@ -12,6 +12,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   4: 'a limit was reached',
   5: 'a decision or an input of a person is needed',
   6: 'a file is not trusted with what it sets',
+  7: 'the condition of iterate was never met',
   13: 'the command ended before its work did',
   100: 'a test of baton test failed',
   129: 'stopped by SIGHUP',

@@ -6,6 +6,7 @@ const limitKeys: ReadonlySet<string> = new Set([
   'budget',
   'changes',
   'input_concurrency',
+  'iterate',
   'prices',
   'retry',
   'runs',

@@ -7,6 +7,7 @@ type SectionName = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'
 /** One step of the way from the run down to where something happens. Indices count from 0. */
 export type Segment =
   | { readonly kind: 'redo'; readonly round: number }
+  | { readonly kind: 'iteration'; readonly index: number }
   | { readonly kind: 'task'; readonly index: number }
   | { readonly kind: 'stage'; readonly stage: Stage }
   /** A sub-agent of a chain. */
@@ -16,7 +17,7 @@ export type Segment =
   | { readonly kind: 'call'; readonly number: number }
   /** An agent that a call runs. */
   | { readonly kind: 'agent'; readonly name: string }
-  /** A conversation; `opened` is where, below the task or round it belongs to. */
+  /** A conversation; `opened` is where, below the task, iteration or round it belongs to. */
   | { readonly kind: 'conversation'; readonly opened: Place }
   | { readonly kind: 'turn'; readonly index: number }
   | { readonly kind: 'tool'; readonly index: number; readonly name: string }
@@ -37,7 +38,9 @@ const partNames = [
   'ask',
   'attachments',
   'before',
+  'best',
   'changes',
+  'commit',
   'context',
   'files',
   'inputs',
@@ -49,11 +52,14 @@ const partNames = [
   'read',
   'repair',
   'run',
+  'score',
   'seed',
   'structure',
+  'summary',
   'time',
   'transcript',
   'undo',
+  'until',
   'working',
 ] as const
 
@@ -74,6 +80,10 @@ export function task(index: number): Segment {
   return { kind: 'task', index }
 }
 
+export function iteration(index: number): Segment {
+  return { kind: 'iteration', index }
+}
+
 /** The place of the n-th call of a section or turn, counted from 0. */
 export function callPlace(section: Place, number: number): Place {
   return [...section, { kind: 'call', number }]
@@ -85,12 +95,12 @@ export function withoutCall(place: Place): Place {
 }
 
 /**
- * Where a conversation is kept that is opened at a place: below the nearest task or round, which is not over before its
+ * Where a conversation is kept that is opened at a place: below the nearest task, iteration or round, which is not over before its
  * conversations are closed. What is opened within another conversation counts as opened where that one was.
  */
 export function conversationPlace(opener: Place): Place {
   const path = originOf(opener)
-  const end = path.findLastIndex(({ kind }) => kind === 'task' || kind === 'redo') + 1
+  const end = path.findLastIndex(({ kind }) => kind === 'task' || kind === 'iteration' || kind === 'redo') + 1
   return [...path.slice(0, end), { kind: 'conversation', opened: path.slice(end) }]
 }
 
@@ -143,6 +153,7 @@ function segmentText(segment: Exclude<Segment, { kind: 'call' }>, { token }: Joi
   switch (segment.kind) {
     case 'redo':
       return `redo${token}${segment.round}`
+    case 'iteration':
     case 'task':
     case 'turn':
       return `${segment.kind}${token}${segment.index}`
@@ -200,12 +211,13 @@ function parseTokens(text: string, joints: Joints): Place {
   return place
 }
 
-const takesArgument: ReadonlySet<string> = new Set(['redo', 'task', 'turn', 'agent', 'tool'])
+const takesArgument: ReadonlySet<string> = new Set(['redo', 'iteration', 'task', 'turn', 'agent', 'tool'])
 
 function withArgument(word: string, argument: string, previous: Segment | undefined): Segment {
   switch (word) {
     case 'redo':
       return { kind: 'redo', round: Number(argument) }
+    case 'iteration':
     case 'task':
     case 'turn':
       return { kind: word, index: Number(argument) }

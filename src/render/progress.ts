@@ -8,6 +8,8 @@ export interface Progress {
   readonly target: 'prompt' | 'agent'
   /** The label a script gave the run; empty without one. */
   readonly title: string
+  /** `iteration 2/5`; empty where nothing is iterated. */
+  readonly iteration: string
   /** Tasks of a prompt file; 0 before they are known, and for agents. */
   readonly planned: number
   /** Tasks that have ended, failed and skipped ones included; outputs of an agent. */
@@ -56,6 +58,7 @@ export interface ProgressKeeper {
 const nothing = {
   target: 'prompt',
   title: '',
+  iteration: '',
   planned: 0,
   finished: 0,
   failed: 0,
@@ -144,6 +147,9 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'redo':
         if (!isNested(event)) startOver(0)
         return
+      case 'iteration.started':
+        if (!isNested(event)) counts = { ...counts, iteration: iterationText(event.iteration, event.count) }
+        return
       case 'task.started':
         if (!isNested(event)) open(place, shortLabel(event.label))
         return
@@ -206,6 +212,10 @@ export function createProgress(clock: () => number): ProgressKeeper {
   }
 
   return { add, now: () => ({ ...counts, lanes }) }
+}
+
+function iterationText(iteration: number, count: number | undefined): string {
+  return `iteration ${iteration + 1}${count === undefined ? '' : `/${count}`}`
 }
 
 function show(lane: Lane, follows: string | undefined, activity: Activity = { kind: 'none' }): void {

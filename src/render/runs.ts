@@ -30,6 +30,7 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
   failed: 'red',
   budget: 'red',
   limit: 'red',
+  until_not_met: 'red',
 }
 
 const titles = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'file'] as const

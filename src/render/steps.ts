@@ -55,6 +55,16 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     }
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
+    case 'iteration.started':
+      return `${paint('cyan', 'iteration')} ${event.iteration}${event.count === undefined ? '' : ` of ${event.count}`}`
+    case 'iteration.completed':
+      return iterationLine(event, paint)
+    case 'iterate.restored': {
+      const which = event.iteration < 0 ? 'the start' : `iteration ${event.iteration}`
+      return `${paint('cyan', 'best')} score ${event.score}: the files of ${which} are back`
+    }
+    case 'iterate.completed':
+      return reportLine(event.result as unknown as IterateResult)
     case 'redo':
       return `${paint('cyan', 'redo')} round ${event.count}`
     case 'again':
@@ -66,6 +76,45 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     default:
       return undefined
   }
+}
+
+type Completed = Extract<RunEvent, { readonly type: 'iteration.completed' }>
+
+/** `iteration 0 done: 2 files, commit 1a2b3c4d5, score 12, $0.01`. */
+function iterationLine(event: Completed, paint: Paint): string {
+  const { iteration, success, changed_files: files, commit_id: commit, score, cost_usd: cost } = event
+  const facts = [
+    files.length === 1 ? '1 file' : `${files.length} files`,
+    ...(commit === undefined ? [] : [`commit ${commit.slice(0, 9)}`]),
+    ...(score === undefined ? [] : [`score ${score}`]),
+    formatCost(cost),
+  ]
+  const how = success ? paint('green', 'done') : paint('red', 'failed')
+  return `${paint('cyan', 'iteration')} ${iteration} ${how}: ${facts.filter((text) => text !== '').join(', ')}`
+}
+
+/** What the last event of iterating says of it all. */
+interface IterateResult {
+  readonly iterations_attempted: number
+  readonly iterations_succeeded: number
+  readonly iterations_failed: number
+  readonly stop_reason: string
+}
+
+/** The final report (R90); why it ended is said where that was not the number of iterations. */
+function reportLine(result: IterateResult): string {
+  const { iterations_attempted: all, iterations_succeeded: good, iterations_failed: bad, stop_reason: reason } = result
+  const why = reason === 'completed' ? '' : `, ${endTexts[reason] ?? reason}`
+  return `Iterations: ${good}/${all} succeeded (${bad} failed)${why}`
+}
+
+const endTexts: Readonly<Record<string, string>> = {
+  duration_elapsed: 'the time is over',
+  max_iterations: 'no more are allowed (max_iterations)',
+  until_met: 'the condition is met',
+  score_reached: 'the score is reached',
+  stalled: 'nothing changes any more',
+  oscillating: 'the files are as they were before',
 }
 
 function step(event: RunEvent, paint: Paint): string | undefined {

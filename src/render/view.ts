@@ -139,6 +139,7 @@ export function totalsOf(
   return [
     { text: formatClock(now), format: 'dim' },
     { text: isStopping ? 'stopping' : '', format: 'yellow' },
+    { text: progress.iteration, format: 'cyan' },
     { text: donePart(progress), format: 'bold' },
     { text: failed > 0 ? `${formatCount(failed)} failed` : '', format: 'red' },
     { text: skipped > 0 ? `${formatCount(skipped)} skipped` : '', format: 'yellow' },
@@ -178,6 +179,7 @@ function outcomeOf({ ending }: Progress): Segment | undefined {
     case 'limit':
     case 'budget':
     case 'error':
+    case 'until_not_met':
       return { text: 'failed', format: 'red' }
   }
 }

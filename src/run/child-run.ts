@@ -9,6 +9,7 @@ import { givenWithoutLimits } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
 import type { ChildSurroundings } from './child-target.ts'
+import { neverMet } from './execute-prompt.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
@@ -103,6 +104,7 @@ async function runOnce({ agent, target: loaded, given }: Execution, context: Run
   const own = hasBudget ? narrow(context, { budget: target.settings.budget }) : context
   const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, own)
   if (outcome.status === 'suspended') throw outcome.error
+  if (outcome.status === 'done' && outcome.iterated?.until_met === false) throw neverMet(outcome.iterated)
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer
   throw new BatonError('TASK_FAILED', `every task of "${agent.name}" failed: ${answer.message}`, {

@@ -45,6 +45,8 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
     case 'done':
     case 'skipped':
       return 0
+    case 'until_not_met':
+      return 7
     case 'cancelled':
       return error instanceof StopSignal ? error.exitCode : 130
     case 'limit':

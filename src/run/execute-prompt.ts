@@ -1,6 +1,8 @@
+import { BatonError } from '../base/error.ts'
 import type { Ending } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from './inputs.ts'
+import type { IterateResult } from './iterate/record.ts'
 import { keepTranscript } from './transcript.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -42,6 +44,14 @@ export async function executePrompt(
   }
 }
 
+/** The error of a prompt whose `until` was never met. */
+export function neverMet({ iterations_attempted: count }: IterateResult): BatonError {
+  const times = count === 1 ? 'one iteration' : `${count} iterations`
+  return new BatonError('UNTIL_NOT_MET', `the command of "until" has not ended with 0 after ${times}`, {
+    hint: 'See what it printed with baton runs show; allow more with --iter.',
+  })
+}
+
 function promptEnding(outcome: PromptOutcome): Ending {
   if (outcome.status === 'skipped') {
     const { reason, hint } = outcome
@@ -50,7 +60,10 @@ function promptEnding(outcome: PromptOutcome): Ending {
   if (outcome.status === 'suspended') {
     return { stopReason: 'suspended', tasks: outcome.outcomes, outputs: [], error: outcome.error }
   }
-  const { outcomes: tasks } = outcome
+  const { outcomes: tasks, iterated } = outcome
+  if (iterated?.until_met === false) {
+    return { stopReason: 'until_not_met', tasks, outputs: [], error: neverMet(iterated), isFinal: true }
+  }
   const isFailed = tasks.some(({ status }) => status === 'failed')
   return { stopReason: isFailed ? 'error' : 'done', tasks, outputs: [] }
 }

@@ -15,6 +15,11 @@ export function createLeftOut(): LeftOut {
 
   return {
     add(event) {
+      // an iteration makes good what the one before has left out
+      if (event.type === 'iteration.started') {
+        const around = event.agent.replace(/\/?iteration\/\d+$/, '')
+        found = found.filter(({ agent }) => !isWithin(agent, around))
+      }
       if (event.type === 'redo') found = found.filter(({ agent }) => !isWithin(agent, event.agent))
       if (event.type === 'changes.left_out') found.push({ agent: event.agent, paths: event.paths })
     },

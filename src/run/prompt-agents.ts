@@ -22,6 +22,8 @@ export interface PromptAgents {
   readonly byName: ReadonlyMap<string, FoundAgent>
   /** What `agent` names: it answers in place of the built-in main agent. */
   readonly answerAgent: FoundAgent | undefined
+  /** What `summarizer` of `[iterate]` names. */
+  readonly summaryAgent: FoundAgent | undefined
   /** All of them, and those that their prompt files name. */
   readonly all: readonly AgentFile[]
   /** Each entry with its agent, and `agent`. */
@@ -78,15 +80,31 @@ export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Prom
     const child = await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)
     starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
-  const own = [...byName.values(), ...(answerAgent === undefined ? [] : [answerAgent])]
+  const summaryAgent = await findSummaryAgent(spec, lookup)
+  if (summaryAgent !== undefined) {
+    const child = await loadBelow(summaryAgent, { options: {}, path: summarizerPath }, spec, lookup)
+    starts.push({ agent: summaryAgent, options: {}, stages: [], path: summarizerPath, child })
+  }
+  const own = [...byName.values(), ...[answerAgent, summaryAgent].flatMap((agent) => agent ?? [])]
   const below = starts.flatMap(({ child }) => child?.agents ?? [])
   const all = new Map([...own, ...below].map((agent) => [`${agent.file}\n${agent.name}`, agent]))
-  return { byName, answerAgent, all: [...all.values()], starts }
+  return { byName, answerAgent, summaryAgent, all: [...all.values()], starts }
 }
 
 async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
   const { agent: name } = spec.settings
   return name === undefined ? undefined : placed(spec, ['agent'], () => find(name))
+}
+
+const summarizerPath = ['iterate', 'summarizer']
+
+/** Words in place of a name. */
+const summarizers: ReadonlySet<string> = new Set(['files', 'llm'])
+
+async function findSummaryAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
+  const name = spec.settings.iterate?.summarizer
+  if (name === undefined || summarizers.has(name)) return undefined
+  return placed(spec, summarizerPath, () => find(name))
 }
 
 async function loadBelow(

@@ -1,25 +1,17 @@
-import { isSuspension, stopsRun } from '../base/error.ts'
-import { displayPath, realPath } from '../base/files.ts'
-import { sha256 } from '../base/hash.ts'
-import { canonicalJson, equalJson, type Json, type JsonObject } from '../base/json.ts'
-import { createInOrder, type InOrder } from '../base/concurrency.ts'
-import type { Settings } from '../config/settings.ts'
+import { displayPath } from '../base/files.ts'
+import { defined, equalJson, type Json, type JsonObject } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
-import { below, emit, narrow, type RunContext, withServices } from '../event/context.ts'
-import { errorInfo } from '../event/error-info.ts'
-import { item, part, placeText, task } from '../event/place.ts'
-import { withoutLimits } from '../event/limits.ts'
-import { type Part, runPart } from '../event/part.ts'
+import { narrow, type RunContext } from '../event/context.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
-import { fileInputs, type FileSet, listFileSet, placeGlobErrors } from './files.ts'
-import { failureOf } from './answer.ts'
-import { planTasks, type TaskPlan } from './plan.ts'
+import { createDelivery } from './delivery.ts'
+import { fileInputs } from './files.ts'
+import type { IterateResult } from './iterate/record.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
-import { emptyInstruction, type Round, runTask, type TaskOutcome, valueOf } from './task.ts'
+import { emptyInstruction, type TaskOutcome, valueOf } from './task.ts'
+import { type Worked, workOnce } from './tasks.ts'
 
 export interface PromptRun {
   readonly target: PromptTarget
@@ -32,7 +24,13 @@ export interface PromptRun {
 }
 
 export type PromptOutcome =
-  | { readonly status: 'done'; readonly outcomes: readonly TaskOutcome[]; readonly agentResult: Json }
+  | {
+      readonly status: 'done'
+      readonly outcomes: readonly TaskOutcome[]
+      readonly agentResult: Json
+      /** Of a prompt that is iterated; `outcomes` are those of the last iteration. */
+      readonly iterated?: IterateResult
+    }
   | { readonly status: 'skipped'; readonly reason: string; readonly hint: string }
   /** At least one task waits, and all others have ended; `error` is the suspension of the first. */
   | { readonly status: 'suspended'; readonly outcomes: readonly TaskOutcome[]; readonly error: unknown }
@@ -60,6 +58,9 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
   }
   const call = { agents: spec.agents, promptDir: spec.promptDir, redoCount }
   const start: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
+  const { iteration } = target
+  const iterating = iteration && (await import('./iterate/prompt.ts'))
+  const keeper = iteration && (await iterating?.keeperOf(iteration, run, { redoCount, around }))
   const { state } = await runChain(
     { ...call, stage: 'pre', state: start, extra: variableInput(target) },
     services,
@@ -71,44 +72,47 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
   // a chain may lower the budget
   const isSame = equalJson(settings.budget as Json, target.settings.budget as Json)
   const context = isSame ? around : narrow(around, { budget: settings.budget })
-  const { given } = run
-  const filesOf = createFileCache(settings, spec.file, context)
-  const round: Round = { target, state, redoCount, services, given, filesOf }
-  const files = await placeGlobErrors(target, () => filesOf(settings))
-  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
-  if (plans.length === 0) return skipped('no working files', spec)
-
-  // a post agent may still ask for another round, which replaces the answers
-  const held = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
-  const deliver = createInOrder((outcome: TaskOutcome) => run.onOutcome(outcome, plans.length), { held })
+  const tasks = { run, state, redoCount, services, settings }
+  // a post agent may still ask for another round, which replaces the answers; so does a further iteration
+  const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
+  const delivery = createDelivery(run.onOutcome, { held: hasPost || iteration !== undefined })
   try {
-    const shared = sharedInputs(round, settings)
-    const tasks = { round, shared, settings, deliver, onFailure: run.onFailure, queue: createLocalQueue() }
-    const { outcomes, suspension } = await runTasks(plans, tasks, context)
+    const worked: Worked & { readonly iterated?: IterateResult } =
+      iterating === undefined || iteration === undefined || keeper === undefined
+        ? await workOnce(tasks, { delivery, context })
+        : await iterating.workAgain(tasks, { delivery, context }, { iteration, keeper })
+    if (worked.status === 'nothing') return skipped('no working files', spec)
+    const { outcomes, suspension, files, iterated } = worked
     if (suspension !== undefined) {
-      deliver.release()
+      delivery.release()
       return { outcome: { status: 'suspended', outcomes, error: suspension.error }, redo: false }
     }
+    const done = { status: 'done', outcomes, ...defined({ iterated }) } as const
     // what comes behind the changes would find files without them
     if (context.scope.dry === 'changes') {
-      deliver.release()
-      return { outcome: { status: 'done', outcomes, agentResult: null }, redo: false }
+      delivery.release()
+      return { outcome: { ...done, agentResult: null }, redo: false }
     }
     const post = await runChain(
       {
         ...call,
         stage: 'post',
         state,
-        extra: { ...variableInput(target), coder_responses: outcomes.map(responseOf), ...fileInputs(files) },
+        extra: {
+          ...variableInput(target),
+          coder_responses: outcomes.map(responseOf),
+          ...fileInputs(files),
+          ...(iterated === undefined ? {} : { iterations: iterated.records as unknown as Json }),
+        },
       },
       services,
       context,
     )
-    if (!post.redo || redoCount >= maxRedo) deliver.release()
-    return { outcome: { status: 'done', outcomes, agentResult: post.agentResult ?? null }, redo: post.redo }
+    if (!post.redo || redoCount >= maxRedo) delivery.release()
+    return { outcome: { ...done, agentResult: post.agentResult ?? null }, redo: post.redo }
   } catch (error) {
     // answers are paid for: a failure further on does not take them away
-    deliver.release()
+    delivery.release()
     throw error
   }
 }
@@ -130,152 +134,6 @@ export function skipOf(
 
 function skipped(...given: Parameters<typeof skipOf>): RoundOutcome<PromptOutcome> {
   return { outcome: { status: 'skipped', ...skipOf(...given) }, redo: false }
-}
-
-/**
- * Files are listed once per round and settings, so every task of a round sees the same list. Lists of other settings than
- * the round's own are recorded by what they are of: which task asks first differs from process to process.
- */
-function createFileCache(own: Settings, file: string, context: RunContext): Round['filesOf'] {
-  const promptFile = realPath(file)
-  const lists = new Map<string, Promise<FileSet>>()
-  const keyOf = ({ base_dir, globs }: Settings): string => canonicalJson({ base_dir, globs: globs as unknown as Json })
-  const ownKey = keyOf(own)
-  return (settings) => {
-    const key = keyOf(settings)
-    const known = lists.get(key)
-    if (known !== undefined) return known
-    const at = key === ownKey ? context : below(context, part('files'), item(sha256(key).slice(0, 12)))
-    const listed = listFileSet(settings, { context: at, promptFile })
-    lists.set(key, listed)
-    return listed
-  }
-}
-
-interface Tasks {
-  readonly round: Round
-  readonly shared: SharedInputs
-  readonly settings: Settings
-  readonly deliver: InOrder<TaskOutcome>
-  readonly onFailure: PromptRun['onFailure']
-  readonly queue: TaskQueue
-}
-
-interface TasksEnd {
-  readonly outcomes: readonly TaskOutcome[]
-  /** Of the first task that waits. */
-  readonly suspension: { readonly error: unknown } | undefined
-}
-
-/** Runs the tasks. A suspended one does not stop the others: they are paid for, or may be suspended as well. */
-async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunContext): Promise<TasksEnd> {
-  const { settings, queue } = tasks
-  const limit = settings.input_concurrency
-  emit(context, { type: 'tasks.planned', count: plans.length, concurrency: limit })
-  const placeOfTask = (index: number): RunContext => below(context, task(index))
-  const queued: QueuedWork<TaskPlan> = {
-    queue,
-    run: context.scope.runId,
-    taskOf: ({ input }, index) => ({ place: placeText(placeOfTask(index).scope.at), input }),
-    limit,
-    signal: context.services.signal,
-  }
-  let suspension: TasksEnd['suspension']
-  const outcomes = await mapQueued(plans, queued, async (plan, index, signal) => {
-    const at = withServices(placeOfTask(index), { signal })
-    try {
-      return await runOne(plan, tasks, at)
-    } catch (error) {
-      if (!isSuspension(error)) throw error
-      suspension ??= { error }
-      const { label } = plan
-      const outcome = { status: 'suspended', index, label, error: errorInfo(error), agentResult: null } as const
-      announce(outcome, at)
-      return outcome
-    }
-  })
-  return { outcomes, suspension }
-}
-
-/** @throws what ends the run: a suspension, and the failure of a task where the file does not allow it */
-async function runOne(
-  plan: TaskPlan,
-  { round, shared, settings, deliver, onFailure }: Tasks,
-  at: RunContext,
-): Promise<TaskOutcome> {
-  const { index, label, count } = plan
-  emit(at, { type: 'task.started', index, label, count })
-  let failure: { readonly error: unknown } | undefined
-  const work: Part<TaskOutcome> = {
-    label,
-    async work(inner) {
-      failure = undefined
-      try {
-        return await runTask(plan, round, inner)
-      } catch (caught) {
-        inner.services.signal.throwIfAborted()
-        failure = failureOf(caught)
-        if (stopsRun(failure.error)) throw failure.error
-        return failedTask(plan, caught)
-      }
-    },
-    inputs: taskInputs(plan, shared),
-    isFinal: ({ status }) => status !== 'failed',
-    failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
-  }
-  const outcome = await runPart(work, at)
-  announce(outcome, at)
-  if (failure !== undefined && !settings.allow_run_on_task_fail) {
-    onFailure?.(outcome)
-    throw failure.error
-  }
-  deliver.add(index, outcome)
-  return outcome
-}
-
-type SharedInputs = ReturnType<typeof sharedInputs>
-
-/** What decides the work of all tasks of a round: limits do not. Frozen values are hashed once for all of them. */
-function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
-  const { spec, vars, stdin } = target
-  return {
-    params: Object.freeze(withoutLimits(state.params)),
-    prompts: state.prompts,
-    settings: Object.freeze(withoutLimits(settings as unknown as JsonObject)),
-    agents: Object.freeze([...spec.agents]),
-    given,
-    vars,
-    stdin,
-    redoCount,
-  }
-}
-
-/**
- * What decides the work of a task: sizes of files do not, which only count for a limit. `position` is not part of what a
- * task is: a later run may have more of them.
- */
-function taskInputs({ index, count, label, input, working }: TaskPlan, shared: SharedInputs) {
-  const plan = { label, input, working: working.map(({ path }) => path) }
-  return { plan, position: { index, count }, ...shared }
-}
-
-function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {
-  const { error, ...answered } = failureOf(caught)
-  return { status: 'failed', index, label, error: errorInfo(error), agentResult: null, ...answered }
-}
-
-function announce(outcome: TaskOutcome, context: RunContext): void {
-  const { index, label } = outcome
-  switch (outcome.status) {
-    case 'done':
-      return emit(context, { type: 'task.completed', index, label, output: outcome.content })
-    case 'skipped':
-      return emit(context, { type: 'task.skipped', index, label, reason: outcome.reason })
-    case 'failed':
-      return emit(context, { type: 'task.failed', index, label, error: outcome.error })
-    case 'suspended':
-      return emit(context, { type: 'task.suspended', index, label, error: outcome.error })
-  }
 }
 
 /** What `post` agents see of a task. */

@@ -14,6 +14,7 @@ import { type AgentFile, resolveAgent } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
+import { type Iteration, loadIteration } from './iterate/load.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
 import type { TargetOptions } from './target.ts'
@@ -37,6 +38,8 @@ export interface PromptTarget {
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
   readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
   readonly answerAgent: FoundAgent | undefined
+  /** How the prompt is iterated; undefined: it is worked on once. */
+  readonly iteration: Iteration | undefined
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
   /** Standard input: context of all tasks. */
@@ -60,8 +63,9 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
   const lookup = agentLookup(spec, options, callers)
-  const { byName, answerAgent, all, starts } = await findPromptAgents(spec, lookup)
+  const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)
+  const iteration = await loadIteration(spec, options)
   if (settings.template) await checkInstruction(spec.document)
   return {
     kind: 'prompt',
@@ -80,6 +84,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     placeOf: (path, part) => placeInPrompt(spec, path, part),
     findAgent: ({ name }) => byName.get(name) ?? lookup.find(name),
     answerAgent,
+    iteration: iteration && { ...iteration, ...defined({ summarizer: summaryAgent }) },
     output,
     stdin: options.stdin,
     vars,

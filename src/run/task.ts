@@ -20,6 +20,8 @@ export type TaskOutcome = {
   readonly index: number
   readonly label: string
   readonly agentResult: Json
+  /** Of a task of an iteration: what it all did, its sub-agents included. */
+  readonly work?: TaskWork
 } &
   /** `value`: the parsed answer of a file with `[output]`. */
   (
@@ -35,6 +37,12 @@ export type TaskOutcome = {
     | { readonly status: 'suspended'; readonly error: ErrorInfo }
   )
 
+export interface TaskWork {
+  readonly spent: Spent
+  /** Files that it changed, from the workspace. */
+  readonly changed: readonly string[]
+}
+
 /** Why a run or task without an instruction does nothing (R255, TV31). */
 export const emptyInstruction = 'the instruction is empty'
 
@@ -47,6 +55,8 @@ export interface Round {
   readonly given: PromptInput | undefined
   /** Lists the files of settings; equal settings are listed once. */
   readonly filesOf: (settings: Settings) => Promise<FileSet>
+  /** What an iteration makes of the instruction of a task; undefined: nothing. */
+  readonly promptOf?: (instruction: string) => string
 }
 
 /** One task: `pre_task` chain, ask, `post_task` chain. Throws when any of them fails. */
@@ -70,7 +80,7 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
   const { template } = settings
   const state = template ? await fillTemplate(before.state, { plan, files }, round) : before.state
   const answer = await ask(
-    { plan, settings, state, files, inputText: template ? '' : (round.given?.text ?? '') },
+    { plan, settings, state: framed(state, round), files, inputText: template ? '' : (round.given?.text ?? '') },
     round.target,
     context,
   )
@@ -91,6 +101,11 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
       }
     },
   )
+}
+
+/** The prompt of an iteration is one segment: what is put around it is no part of what agents may change. */
+function framed(state: ChainState, { promptOf }: Round): ChainState {
+  return promptOf === undefined ? state : { ...state, prompts: [promptOf(instructionOf(state))] }
 }
 
 /** A person may not have wanted a change; what did not fit was asked for. */

@@ -1,0 +1,92 @@
+import type { IterationRecord } from './record.ts'
+
+/** What is told of the work around one iteration. */
+export interface IterationFacts {
+  /** From 0. */
+  readonly iteration: number
+  /** How many there will be; undefined: that is not known. */
+  readonly count: number | undefined
+  /** The full id of the commit that all began with; undefined outside of git and before the first commit. */
+  readonly baseCommit: string | undefined
+  /** Text of the plan; undefined without one. */
+  readonly plan: string | undefined
+  /** Of the iterations before it, oldest first. */
+  readonly records: readonly IterationRecord[]
+}
+
+export interface PromptFrame {
+  /** Body of the assessment block; undefined: there is none. */
+  readonly assessment: string | undefined
+  /** What follows the prompt in later iterations in place of the context block; undefined: the block is passed. */
+  readonly continuation: string | undefined
+}
+
+/**
+ * The prompt of one iteration (R62, R63, TV6 to TV8): context block, assessment block, and the original prompt. Texts are
+ * joined and never substituted, so that a prompt may hold anything.
+ */
+export function iterationPrompt(original: string, facts: IterationFacts, frame: PromptFrame): string {
+  const isLater = facts.iteration > 0
+  const parts = [
+    ...(isLater && frame.continuation === undefined ? [contextBlock(original, facts)] : []),
+    ...(frame.assessment === undefined ? [] : [assessmentBlock(frame.assessment)]),
+    original,
+    ...(isLater && frame.continuation !== undefined ? [frame.continuation] : []),
+  ]
+  return parts.join('\n\n')
+}
+
+function assessmentBlock(body: string): string {
+  return `<task_assessment>\n## Task Complexity Assessment\n${body}\n</task_assessment>`
+}
+
+function contextBlock(original: string, { iteration, count, baseCommit, plan, records }: IterationFacts): string {
+  const sections = [
+    `## Original Task\n${original}`,
+    ...(plan === undefined ? [] : [`## Plan\n${plan}`]),
+    `## Progress\nIteration: ${iteration} of ${count ?? 'ongoing'}\nBase commit: ${shortCommit(baseCommit) ?? 'unknown'}`,
+    `## Previous Iterations\n${records.map(entry).join('\n\n')}`,
+  ]
+  return `<task_context>\n${sections.join('\n\n')}\n</task_context>`
+}
+
+/** Only the last check is shown with what it printed: the others are about files that have changed since. */
+function entry(record: IterationRecord, index: number, all: readonly IterationRecord[]): string {
+  const { iteration, commit_id: commit, changed_files: files, summary, score, check } = record
+  const id = shortCommit(commit)
+  return [
+    `### Iteration ${iteration} → ${id === undefined ? 'no changes' : `commit ${id}`}`,
+    `Files: ${filesText(files)}`,
+    `Summary: ${summary}`,
+    ...(score === undefined ? [] : [`Score: ${score}`]),
+    ...(check === undefined ? [] : [`Check: ${index === all.length - 1 ? check : check.split('\n', 1)[0]}`]),
+  ].join('\n')
+}
+
+const shownNames = 5
+
+/** At most five names: `a, b` or `a, b, c, d, e, ... (2 more)`; `none` without any. */
+export function filesText(files: readonly string[]): string {
+  if (files.length === 0) return 'none'
+  const shown = files.slice(0, shownNames)
+  const more = files.length - shown.length
+  return [...shown, ...(more > 0 ? [`... (${more} more)`] : [])].join(', ')
+}
+
+/** A commit as it is shown: nine characters. */
+export function shortCommit(id: string | undefined): string | undefined {
+  return id?.slice(0, 9)
+}
+
+/** What every iteration is asked to judge first, where the file says nothing else. */
+export const defaultAssessment = `Judge the task before you begin:
+- Does it touch three or more files?
+- Does it need an understanding of how the parts of this project work together?
+- Could it break something that works now?
+
+If any answer is yes, the task is complex: work out a short plan first, name the files it concerns, and then carry it out.
+If all are no, do it directly.`
+
+/** What follows the prompt of later iterations when the context block is switched off. */
+export const defaultContinuation =
+  'Earlier iterations have worked on this task already, and the files show their result. Look at what is there, improve what is unfinished or weak, and change nothing that is good.'

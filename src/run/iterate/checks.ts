@@ -1,0 +1,94 @@
+import { BatonError } from '../../base/error.ts'
+import { commandEnvironment } from '../../base/command.ts'
+import type { ProcessResult } from '../../base/process.ts'
+import { below, type RunContext } from '../../event/context.ts'
+import { passesVariable } from '../../event/permission.ts'
+import { part, type PartName } from '../../event/place.ts'
+
+export interface ShellCommand {
+  /** A line for `sh`, as its author wrote it. */
+  readonly line: string
+  readonly timeLimitMs: number
+  /** For messages: `until`. */
+  readonly key: string
+}
+
+/** How a command ended. Plain JSON, because it is recorded. */
+export interface CommandEnd {
+  /** Undefined: it was ended by a signal, or took too long. */
+  readonly code?: number
+  /** What it printed, the end of it: both streams. */
+  readonly output: string
+  readonly stdout: string
+}
+
+const keptOutput = 1024 * 1024
+/** Characters of what a command printed that are kept in the record and shown to the next iteration. */
+const shownOutput = 4_000
+
+/**
+ * Runs a command of the prompt file's author in the workspace, as the user, without input and without keys. It may be run
+ * again when a run is resumed: its end decides, and not what it does.
+ * @throws BatonError SCRIPT_FAILED when no shell can be started
+ */
+export async function runCheck(
+  name: Extract<PartName, 'until' | 'score'>,
+  command: ShellCommand,
+  context: RunContext,
+): Promise<CommandEnd> {
+  const { scope, services } = below(context, part(name))
+  const { line, timeLimitMs } = command
+  return services.effects.perform(
+    scope.at,
+    {
+      kind: 'command',
+      request: { command: 'sh', args: ['-c', line] },
+      action: { kind: 'command', program: 'sh', caller: command.key },
+      repeat: 'safe',
+    },
+    async (stop) => {
+      const { runProcess } = await import('../../base/process.ts')
+      const environment = commandEnvironment(services.env, (variable) => passesVariable(scope.rights, variable))
+      const signal = AbortSignal.any([stop, services.signal])
+      const cwd = scope.folders.workspace
+      const options = { command: 'sh', args: ['-c', line], cwd, environment, timeLimitMs, maxOutputBytes: keptOutput }
+      return endOf(await runProcess(options, signal), command)
+    },
+  )
+}
+
+function endOf({ end, stdout, stderr }: ProcessResult, { key, timeLimitMs }: ShellCommand): CommandEnd {
+  const printed = [stdout.text, stderr.text].map((text) => text.trimEnd()).filter((text) => text !== '')
+  const given = { output: tail(printed.join('\n')), stdout: tail(stdout.text) }
+  switch (end.kind) {
+    case 'exited':
+      return { code: end.code, ...given }
+    case 'killed':
+      return { ...given, output: `${given.output}\n(ended by ${end.signal})`.trimStart() }
+    case 'timed_out':
+      return { ...given, output: `${given.output}\n(stopped after ${timeLimitMs / 1000} s)`.trimStart() }
+    case 'not_started':
+      throw new BatonError('SCRIPT_FAILED', `the command of "${key}" cannot be run: ${end.reason}`, {
+        hint: 'It is run by sh, which must be installed and found in PATH.',
+      })
+  }
+}
+
+/** The end of what was printed, from the beginning of a line where it is cut. */
+function tail(text: string): string {
+  const characters = Array.from(text)
+  if (characters.length <= shownOutput) return text
+  const end = characters.slice(-shownOutput).join('')
+  return `…${end.slice(end.indexOf('\n'))}`
+}
+
+/** The number that a command printed: the last one on its last line with one. Undefined without. */
+export function scoreIn({ code, stdout }: CommandEnd): number | undefined {
+  if (code !== 0) return undefined
+  const numbers = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/g
+  for (const line of stdout.trim().split('\n').toReversed()) {
+    const found = line.match(numbers)?.at(-1)
+    if (found !== undefined) return Number(found)
+  }
+  return undefined
+}

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path'
+import { BatonError, isBatonError, rewordError } from '../../base/error.ts'
+import { isInside, realPath } from '../../base/files.ts'
+import { readSource } from '../../base/reads.ts'
+import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
+import type { IterateSettings } from '../../config/settings.ts'
+import type { FoundAgent } from '../prompt-agents.ts'
+import type { TargetOptions } from '../target.ts'
+import { defaultAssessment } from './blocks.ts'
+
+/** How a prompt file is iterated, with the files that this names. */
+export interface Iteration {
+  readonly settings: IterateSettings
+  /** Body of the assessment block; undefined: there is none. */
+  readonly assessment: string | undefined
+  readonly plan: string | undefined
+  /** The agent that writes summaries; undefined: a model does, or none is needed. */
+  readonly summarizer?: FoundAgent
+}
+
+const strategies = ['collab', 'delegate', 'ensemble', 'workflow'] as const
+
+/**
+ * Reads what `[iterate]` names. Of a file that is run as an agent only its own front matter counts: `--iter` is for the
+ * file that is run.
+ * @throws BatonError CONFIG_INVALID beside another strategy, FILE_UNREADABLE, OUTSIDE_WORKSPACE
+ */
+export async function loadIteration(
+  spec: RunSpec,
+  options: Pick<TargetOptions, 'reads' | 'isAgent'>,
+): Promise<Iteration | undefined> {
+  const settings = spec.settings.iterate
+  const { frontMatter } = spec
+  if (settings === undefined || (options.isAgent === true && frontMatter['iterate'] === undefined)) return undefined
+  const other = strategies.find((key) => frontMatter[key] !== undefined)
+  if (other !== undefined) {
+    const isFlag = frontMatter['iterate'] === undefined
+    throw new BatonError('CONFIG_INVALID', `${isFlag ? '--iter' : '"iterate"'} and "${other}" do not go together`, {
+      place: await placeInPrompt(spec, [other], 'key'),
+      hint: isFlag
+        ? 'Leave out --iter and --until.'
+        : 'A file has one strategy: put one of them into a file of its own.',
+    })
+  }
+  const { assessment, plan } = settings
+  return {
+    settings,
+    assessment:
+      typeof assessment === 'string'
+        ? await read(assessment, 'assessment', spec, options)
+        : assessment
+          ? defaultAssessment
+          : undefined,
+    plan: plan === undefined ? undefined : await read(plan, 'plan', spec, options),
+  }
+}
+
+/** A file beside the prompt file, without white space around. */
+async function read(
+  name: string,
+  key: 'assessment' | 'plan',
+  spec: RunSpec,
+  { reads }: Pick<TargetOptions, 'reads'>,
+): Promise<string> {
+  const file = resolve(spec.promptDir, name)
+  const place = (): ReturnType<typeof placeInPrompt> => placeInPrompt(spec, ['iterate', key], 'value')
+  if (!isInside(spec.workspace, realPath(file))) {
+    throw new BatonError('OUTSIDE_WORKSPACE', `"iterate.${key}" names ${name}, which is outside the workspace`, {
+      place: await place(),
+      hint: 'Name a file inside the workspace.',
+    })
+  }
+  try {
+    return readSource(file, reads).trim()
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    throw rewordError(error, { from: await place() })
+  }
+}

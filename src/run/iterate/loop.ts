@@ -1,0 +1,266 @@
+import { sha256 } from '../../base/hash.ts'
+import { canonicalJson, defined, type Json } from '../../base/json.ts'
+import { conditionText } from '../../config/iteration.ts'
+import type { IterateSettings } from '../../config/settings.ts'
+import { below, emit, type RunContext } from '../../event/context.ts'
+import { addSpent, type Spent } from '../../event/meter.ts'
+import { iteration as iterationSegment, part } from '../../event/place.ts'
+import { defaultContinuation, type IterationFacts, type PromptFrame } from './blocks.ts'
+import { type CommandEnd, runCheck, scoreIn } from './checks.ts'
+import { bestOf, elapsedMs, endOf, type EndRules, plannedCount } from './ends.ts'
+import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
+import type { Keeper } from './keeper.ts'
+import type { Summary } from './summarize.ts'
+
+/** What one iteration has done. */
+export interface IterationWork<T> {
+  /** Plain JSON. */
+  readonly outcome: T
+  readonly success: boolean
+  readonly answers: readonly string[]
+  /** Of all that it ran. */
+  readonly spent: Spent
+  /** What it changed as far as it knows, from the workspace. */
+  readonly changed: readonly string[]
+}
+
+export interface IterateParts<T> {
+  readonly settings: IterateSettings
+  /** The prompt as it is before anything is added: for events and summaries. */
+  readonly prompt: string
+  readonly assessment: string | undefined
+  readonly plan: string | undefined
+  /** Works on all tasks once. Throws only what ends the run, and a suspension. */
+  readonly work: (
+    turn: { readonly facts: IterationFacts; readonly frame: PromptFrame },
+    context: RunContext,
+  ) => Promise<IterationWork<T>>
+  /** Whether nothing is left to work on, so that there is no further iteration. */
+  readonly isOver: (outcome: T) => boolean
+  readonly summarize: (
+    work: IterationWork<T>,
+    done: { readonly iteration: number; readonly success: boolean; readonly files: readonly string[] },
+    context: RunContext,
+  ) => Promise<Summary>
+  readonly keeper: Keeper
+}
+
+export interface Iterated<T> {
+  /** Of the last iteration. */
+  readonly outcome: T
+  readonly result: IterateResult
+}
+
+/** One finished iteration, as it is recorded. */
+interface Finished<T> {
+  readonly record: IterationRecord
+  readonly outcome: T
+}
+
+/**
+ * Works on a prompt again and again, each time with new agents, until its condition ends it (R42 to R84). An iteration is
+ * one boundary with its summary, checks and commit; a failing one does not stop the loop.
+ */
+export async function iterate<T>(parts: IterateParts<T>, context: RunContext): Promise<Iterated<T>> {
+  const { settings, keeper } = parts
+  const rules = endRules(settings)
+  const frame: PromptFrame = {
+    assessment: parts.assessment,
+    continuation: settings.context ? undefined : (settings.continuation ?? defaultContinuation),
+  }
+  const start = await keeper.start(below(context, part('before')))
+  emit(context, {
+    type: 'iterate.started',
+    condition: settings.condition === undefined ? 'until' : conditionText(settings.condition),
+    initial_prompt: parts.prompt,
+    max_iterations: plannedCount(rules) ?? rules.maxIterations,
+  })
+  const startScore =
+    settings.score === undefined ? undefined : await scoreAt(settings.score, settings, below(context, part('before')))
+  const records: IterationRecord[] = []
+  let last: Finished<T> | undefined
+  let stop: IterateStop | undefined
+  for (;;) {
+    stop = endOf(records, start.state, rules)
+    if (stop !== undefined && last !== undefined) break
+    const facts = {
+      iteration: records.length,
+      count: plannedCount(rules),
+      baseCommit: start.head,
+      plan: parts.plan,
+      records: [...records],
+    }
+    last = await oneIteration({ facts, frame }, parts, context)
+    records.push(last.record)
+    tell(last.record, records, context)
+    // a dry run changes nothing, so a further iteration would be the same
+    if (context.scope.dry !== undefined || parts.isOver(last.outcome)) {
+      stop = 'completed'
+      break
+    }
+  }
+  const best = bestOf(records, startScore, rules)
+  if (best !== undefined) await keeper.restore(best, records, below(context, part('best')))
+  const isWaited = settings.until !== undefined && context.scope.dry === undefined
+  const result = resultOf(
+    records,
+    stop,
+    defined({ best: best?.iteration, until_met: isWaited ? stop === 'until_met' : undefined }),
+  )
+  emit(context, { type: 'iterate.completed', result: result as unknown as Json })
+  return { outcome: last.outcome, result }
+}
+
+export function endRules(settings: IterateSettings): EndRules {
+  const { condition, max_iterations: maxIterations, score_goal: scoreGoal, score_best: scoreBest, stall } = settings
+  return { condition, maxIterations, scoreGoal, scoreBest, stall: stall ?? (condition?.kind === 'count' ? 0 : 3) }
+}
+
+async function oneIteration<T>(
+  turn: { readonly facts: IterationFacts; readonly frame: PromptFrame },
+  parts: IterateParts<T>,
+  context: RunContext,
+): Promise<Finished<T>> {
+  const { facts } = turn
+  const at = below(context, iterationSegment(facts.iteration))
+  const previous = facts.records.at(-1)
+  return context.services.effects.boundary<Finished<T>>(
+    at.scope.at,
+    async () => {
+      emit(at, { type: 'iteration.started', iteration: facts.iteration, ...defined({ count: facts.count }) })
+      return finish(turn, parts, at)
+    },
+    {
+      label: `iteration ${facts.iteration}`,
+      // an earlier iteration that is done again makes it another one; nothing else does
+      inputs: { previous: previous === undefined ? null : sha256(canonicalJson(previous as unknown as Json)) },
+    },
+  )
+}
+
+async function finish<T>(
+  turn: { readonly facts: IterationFacts; readonly frame: PromptFrame },
+  parts: IterateParts<T>,
+  at: RunContext,
+): Promise<Finished<T>> {
+  const { settings, keeper } = parts
+  const { iteration } = turn.facts
+  const { services } = at
+  const begun = services.now().getTime()
+  const work = await parts.work(turn, at)
+  if (at.scope.dry !== undefined) return { outcome: work.outcome, record: dryRecord(iteration, work) }
+  const files = await keeper.changed(work.changed, at)
+  const basics = { iteration, success: work.success, changed_files: files }
+  const summary = await parts.summarize(work, { iteration, success: work.success, files }, below(at, part('summary')))
+  const kept = await keeper.keep({ ...basics, subject: summary.subject }, at)
+  const until = settings.until === undefined ? undefined : await untilAt(settings.until, settings, at)
+  const score = settings.score === undefined ? undefined : await scoreAt(settings.score, settings, at)
+  const spent = addSpent(work.spent, summary.spent)
+  const { usage, costUsd } = spent
+  const clock = services.effects.observe([...at.scope.at, part('time')], { name: 'iterate.time', args: [] }, () => {
+    const now = services.now()
+    return { timestamp: now.toISOString(), elapsed: now.getTime() - begun }
+  })
+  const record: IterationRecord = {
+    ...basics,
+    ...kept,
+    summary: summary.text,
+    ...defined({ score }),
+    ...(until === undefined ? {} : { until_met: until.code === 0, check: checkText(settings.until ?? '', until) }),
+    timestamp: clock.timestamp,
+    elapsed_ms: clock.elapsed,
+    tokens_used: usage.input + usage.output,
+    usage,
+    cost_usd: costUsd,
+  }
+  return { outcome: work.outcome, record }
+}
+
+function dryRecord<T>(iteration: number, { success, spent }: IterationWork<T>): IterationRecord {
+  const { usage, costUsd } = spent
+  return {
+    iteration,
+    success,
+    changed_files: [],
+    summary: '',
+    timestamp: '',
+    elapsed_ms: 0,
+    tokens_used: usage.input + usage.output,
+    usage,
+    cost_usd: costUsd,
+  }
+}
+
+function checkText(line: string, { code, output }: CommandEnd): string {
+  const how = `${line}: ${code === undefined ? 'did not end by itself' : `exit code ${code}`}`
+  return code === 0 || output === '' ? how : `${how}\n${output}`
+}
+
+function untilAt(
+  line: string,
+  { command_timeout_ms: timeLimitMs }: IterateSettings,
+  at: RunContext,
+): Promise<CommandEnd> {
+  return runCheck('until', { line, timeLimitMs, key: 'until' }, at)
+}
+
+/** Undefined when the command failed or printed no number: a warning says so. */
+async function scoreAt(
+  line: string,
+  { command_timeout_ms: timeLimitMs }: IterateSettings,
+  at: RunContext,
+): Promise<number | undefined> {
+  const end = await runCheck('score', { line, timeLimitMs, key: 'score' }, at)
+  const score = scoreIn(end)
+  if (score !== undefined) return score
+  const why = end.code === 0 ? 'printed no number' : `ended with ${end.code ?? 'a signal or its time limit'}`
+  emit(at, {
+    type: 'warning',
+    message: `there is no score: "${line}" ${why}`,
+    hint: 'It must end with 0 and print a number.',
+  })
+  return undefined
+}
+
+function tell(record: IterationRecord, records: readonly IterationRecord[], context: RunContext): void {
+  const at = below(context, iterationSegment(record.iteration))
+  const { iteration, success, summary, commit_id, tokens_used, changed_files, score, cost_usd } = record
+  emit(at, {
+    type: 'iteration.completed',
+    iteration,
+    success,
+    summary,
+    ...defined({ commit_id, score }),
+    tokens_used,
+    cost_usd,
+    changed_files,
+  })
+  const succeeded = records.filter((one) => one.success).length
+  emit(context, {
+    type: 'iterate.progress',
+    progress: {
+      iteration: records.length,
+      succeeded,
+      failed: records.length - succeeded,
+      elapsed_seconds: Math.round(elapsedMs(records) / 1000),
+    },
+  })
+}
+
+function resultOf(
+  records: readonly IterationRecord[],
+  stop: IterateStop,
+  more: Pick<IterateResult, 'best' | 'until_met'>,
+): IterateResult {
+  const succeeded = records.filter(({ success }) => success).length
+  return {
+    iterations_attempted: records.length,
+    iterations_succeeded: succeeded,
+    iterations_failed: records.length - succeeded,
+    stop_reason: stop,
+    elapsed_seconds: Math.round(elapsedMs(records) / 1000),
+    total_tokens: records.reduce((sum, { tokens_used: tokens }) => sum + tokens, 0),
+    records,
+    ...more,
+  }
+}

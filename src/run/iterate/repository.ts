@@ -1,0 +1,288 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { isInside, realPath } from '../../base/files.ts'
+import { type GitCommand, repositoryFilters, runGit } from '../../base/git.ts'
+import type { ProcessResult } from '../../base/process.ts'
+import { isOwnCommit, type TrailerFacts } from './message.ts'
+import { parseStatus, pathsOf, type StatusEntry } from './porcelain.ts'
+
+export interface RepositoryOptions {
+  /** Absolute, links resolved. Only what is below it is looked at and committed. */
+  readonly workspace: string
+  readonly env: GitCommand['env']
+  /** Absolute paths of files and folders that are never looked at: the prompt file, folders of runs. */
+  readonly leftOut: readonly string[]
+  /** Of a commit with its hooks; other calls have less. */
+  readonly timeLimitMs: number
+}
+
+/** What a repository is like before the first iteration. Plain JSON, because it is recorded. */
+export interface StartState {
+  /** Full id; undefined before the first commit. */
+  readonly head?: string
+  /** Paths from the top that are changed already: they are never committed. */
+  readonly dirty: readonly string[]
+  /** Something is staged. */
+  readonly isStaged: boolean
+  /** What git is in the middle of: `merge`. */
+  readonly unfinished?: string
+}
+
+export interface CommitRequest extends TrailerFacts {
+  /** Paths from the top that stay out of it. */
+  readonly excluded: readonly string[]
+  /** Something of others is staged, so that only the paths of this commit may go into it. */
+  readonly isStaged: boolean
+  readonly messageFor: (files: readonly string[]) => string
+}
+
+/** What became of a commit. Plain JSON, because it is recorded. `files` are from the workspace, sorted. */
+export type CommitResult =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'committed'; readonly id: string; readonly files: readonly string[]; readonly tree: string }
+  | { readonly kind: 'refused'; readonly files: readonly string[]; readonly reason: string }
+
+/** The git repository around a workspace. Everything but a commit is done without programs that its config names. */
+export interface Repository {
+  start(signal: AbortSignal): Promise<StartState>
+  /** The tree of HEAD; undefined before the first commit. */
+  headTree(signal: AbortSignal): Promise<string | undefined>
+  /** What has changed besides these paths from the top; from the workspace, sorted. */
+  changed(excluded: readonly string[], signal: AbortSignal): Promise<readonly string[]>
+  /** The id of a tree with everything below the workspace as it is now. */
+  snapshot(signal: AbortSignal): Promise<string>
+  /** Commits what has changed, as the user would by `git add` and `git commit`; a commit of the same trailers at HEAD is adopted. */
+  commit(request: CommitRequest, signal: AbortSignal): Promise<CommitResult>
+  /** Paths in which two trees differ, from the workspace. */
+  difference(from: string, to: string, signal: AbortSignal): Promise<readonly string[]>
+  /** Writes what a tree has at these paths from the workspace into an empty folder, at the same paths from the workspace. */
+  extract(tree: string, paths: readonly string[], folder: string, signal: AbortSignal): Promise<void>
+}
+
+/** Undefined where the workspace is in no repository, and where git is not installed. */
+export async function openRepository(options: RepositoryOptions, signal: AbortSignal): Promise<Repository | undefined> {
+  const { workspace, env } = options
+  const place = { cwd: workspace, env, timeLimitMs: quickMs, maxOutputBytes }
+  const found = await runGit({ ...place, args: ['rev-parse', '--show-toplevel', '--absolute-git-dir'] }, signal)
+  if (found.end.kind !== 'exited' || found.end.code !== 0) return undefined
+  const [topText = '', folder = ''] = found.stdout.text.split('\n')
+  const top = realPath(topText)
+  // `core.worktree` of a config could name any folder
+  if (!isInside(top, workspace)) return undefined
+  const filters = await repositoryFilters(place, signal)
+  return createRepository({ ...options, top, folder, settings: filters?.settings ?? [] })
+}
+
+const quickMs = 5 * 60_000
+const maxOutputBytes = 64 * 1024 * 1024
+/** A command line has a limit. */
+const pathsAtOnce = 500
+/** How long another git may keep the index. */
+const lockMs = 30_000
+
+interface Opened extends RepositoryOptions {
+  /** Absolute path of the work tree. */
+  readonly top: string
+  /** Absolute path of git's own folder. */
+  readonly folder: string
+  /** Turn off the programs that the repository's config names. */
+  readonly settings: NonNullable<GitCommand['settings']>
+}
+
+function createRepository(opened: Opened): Repository {
+  const { workspace, top, folder, env, settings, timeLimitMs } = opened
+  const below = relative(top, workspace)
+  const scope = below === '' ? '.' : below
+  const leftOut = opened.leftOut.filter((path) => isInside(top, path)).map((path) => relative(top, path))
+
+  async function attempt(args: readonly string[], signal: AbortSignal, more: Partial<GitCommand> = {}) {
+    const own = more.asUser === true ? {} : { settings }
+    return runGit({ cwd: top, env, timeLimitMs: quickMs, maxOutputBytes, ...own, ...more, args }, signal)
+  }
+
+  async function run(args: readonly string[], signal: AbortSignal, more: Partial<GitCommand> = {}): Promise<string> {
+    const result = await attempt(args, signal, more)
+    const { end, stdout } = result
+    if (end.kind === 'exited' && end.code === 0 && stdout.lost === 0) return stdout.text
+    throw new Error(`git ${args[0]}: ${failureText(result)}`)
+  }
+
+  async function status(signal: AbortSignal): Promise<readonly StatusEntry[]> {
+    const args = ['status', '--porcelain=v1', '-z', '--untracked-files=all', '--ignore-submodules=dirty', '--', scope]
+    // a path with / behind is a repository of its own that nobody has added
+    return parseStatus(await run(args, signal)).filter(
+      ({ path }) => !path.endsWith('/') && !leftOut.some((one) => isBelow(path, one)),
+    )
+  }
+
+  async function unexcluded(excluded: readonly string[], signal: AbortSignal): Promise<readonly StatusEntry[]> {
+    const others = new Set(excluded)
+    return (await status(signal)).filter((entry) => !pathsOf(entry).some((path) => others.has(path)))
+  }
+
+  const shown = (paths: readonly string[]): readonly string[] =>
+    [...new Set(paths)].map((path) => relative(workspace, resolve(top, path))).toSorted()
+
+  async function head(signal: AbortSignal): Promise<string | undefined> {
+    const { end, stdout } = await attempt(['rev-parse', '--verify', '-q', 'HEAD^{commit}'], signal)
+    return end.kind === 'exited' && end.code === 0 ? stdout.text.trim() : undefined
+  }
+
+  async function treeOf(commit: string, signal: AbortSignal): Promise<string> {
+    return (await run(['rev-parse', `${commit}^{tree}`], signal)).trim()
+  }
+
+  async function adopted(request: CommitRequest, signal: AbortSignal): Promise<CommitResult | undefined> {
+    const id = await head(signal)
+    if (id === undefined) return undefined
+    const message = await run(['log', '-1', '--format=%B', id], signal)
+    if (!isOwnCommit(message, request)) return undefined
+    const list = await run(['diff-tree', '--root', '-r', '--no-commit-id', '--name-only', '-z', id], signal)
+    return { kind: 'committed', id, files: shown(list.split('\0').filter(Boolean)), tree: await treeOf(id, signal) }
+  }
+
+  return {
+    async headTree(signal) {
+      const id = await head(signal)
+      return id === undefined ? undefined : treeOf(id, signal)
+    },
+
+    async start(signal) {
+      const [id, entries] = [await head(signal), await status(signal)]
+      const staged = await attempt(['diff', '--cached', '--quiet', '--ignore-submodules', '--no-ext-diff'], signal)
+      const unfinished = unfinishedIn(folder)
+      return {
+        ...(id === undefined ? {} : { head: id }),
+        dirty: entries.flatMap(pathsOf),
+        isStaged: staged.end.kind === 'exited' && staged.end.code !== 0,
+        ...(unfinished === undefined ? {} : { unfinished }),
+      }
+    },
+
+    changed: async (excluded, signal) => shown((await unexcluded(excluded, signal)).map(({ path }) => path)),
+
+    snapshot: (signal) =>
+      withTemporary(async (temporary) => {
+        const indexFile = join(temporary, 'index')
+        const own = join(folder, 'index')
+        // its times of files spare reading them all
+        if (existsSync(own)) copyFileSync(own, indexFile)
+        await run(['add', '-A', '--', scope], signal, { indexFile })
+        return (await run(['write-tree'], signal, { indexFile })).trim()
+      }),
+
+    async commit(request, signal) {
+      // a git that a killed process has left behind may still be at work
+      await unlocked(join(folder, 'index.lock'), signal)
+      const own = await adopted(request, signal)
+      if (own !== undefined) return own
+      const entries = await unexcluded(request.excluded, signal)
+      if (entries.length === 0) return { kind: 'none' }
+      const files = shown(entries.map(({ path }) => path))
+      return withTemporary(async (temporary) => {
+        const list = join(temporary, 'paths')
+        const message = join(temporary, 'message')
+        writeFileSync(list, entries.flatMap(pathsOf).join('\0'))
+        writeFileSync(message, request.messageFor(files))
+        const paths = [`--pathspec-from-file=${list}`, '--pathspec-file-nul']
+        const asUser = { asUser: true, timeLimitMs, settings: neverQuestions } as const
+        const added = await attempt(['add', '-A', ...paths], signal, asUser)
+        if (failed(added)) return { kind: 'refused', files, reason: failureText(added) }
+        const differs = await attempt(['diff', '--cached', '--quiet', '--no-ext-diff', '--', scope], signal)
+        if (!failed(differs)) return { kind: 'none' }
+        const before = await head(signal)
+        const only = request.isStaged ? ['--only', ...paths] : []
+        const done = await attempt(['commit', '-q', '-F', message, ...only], signal, asUser)
+        if (failed(done)) {
+          await unstage(before, paths, signal)
+          return { kind: 'refused', files, reason: failureText(done) }
+        }
+        const id = (await head(signal)) ?? ''
+        return { kind: 'committed', id, files, tree: await treeOf(id, signal) }
+      })
+    },
+
+    async difference(from, to, signal) {
+      const list = await run(['diff-tree', '-r', '--no-renames', '--name-only', '-z', from, to], signal)
+      return shown(list.split('\0').filter(Boolean))
+    },
+
+    extract: (tree, paths, target, signal) =>
+      withTemporary(async (temporary) => {
+        const fromTop = paths.map((path) => relative(top, resolve(workspace, path)))
+        const indexFile = join(temporary, 'index')
+        const prefix = `--prefix=${join(target, relative(workspace, top))}/`
+        await run(['read-tree', tree], signal, { indexFile })
+        for (let from = 0; from < fromTop.length; from += pathsAtOnce) {
+          const some = fromTop.slice(from, from + pathsAtOnce)
+          const there = (await run(['ls-files', '-z', '--', ...some], signal, { indexFile }))
+            .split('\0')
+            .filter(Boolean)
+          if (there.length > 0) await run(['checkout-index', '-q', prefix, '--', ...there], signal, { indexFile })
+        }
+      }),
+  }
+
+  /** After a hook refused the commit the index is as it was: none of these paths was staged before. */
+  async function unstage(before: string | undefined, paths: readonly string[], signal: AbortSignal): Promise<void> {
+    const args =
+      before === undefined ? ['rm', '-q', '-r', '--cached', '--ignore-unmatch', ...paths] : ['reset', '-q', ...paths]
+    await attempt(args, signal)
+  }
+}
+
+const neverQuestions: NonNullable<GitCommand['settings']> = [
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['submodule.recurse', 'false'],
+]
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
+}
+
+function unfinishedIn(folder: string): string | undefined {
+  const marks = {
+    MERGE_HEAD: 'merge',
+    CHERRY_PICK_HEAD: 'cherry-pick',
+    REVERT_HEAD: 'revert',
+    'rebase-merge': 'rebase',
+    'rebase-apply': 'rebase',
+  }
+  return Object.entries(marks).find(([name]) => existsSync(join(folder, name)))?.[1]
+}
+
+async function unlocked(lock: string, signal: AbortSignal): Promise<void> {
+  for (let waited = 0; existsSync(lock) && waited < lockMs; waited += 100) await wait(100, undefined, { signal })
+}
+
+function failed({ end }: ProcessResult): boolean {
+  return end.kind !== 'exited' || end.code !== 0
+}
+
+function failureText({ end, stdout, stderr }: ProcessResult): string {
+  switch (end.kind) {
+    case 'not_started':
+      return `git cannot be run: ${end.reason}`
+    case 'timed_out':
+      return 'git and its hooks took too long and were stopped'
+    case 'killed':
+      return `git was ended by ${end.signal}`
+    case 'exited':
+      return (
+        [stderr.text, stdout.text].map((text) => text.trim()).find((text) => text !== '') ??
+        `git ended with ${end.code}`
+      )
+  }
+}
+
+async function withTemporary<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-git-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,232 @@
+import { isSuspension, stopsRun } from '../base/error.ts'
+import { realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
+import type { InOrder } from '../base/concurrency.ts'
+import type { Settings } from '../config/settings.ts'
+import { below, emit, type RunContext, withServices } from '../event/context.ts'
+import { errorInfo } from '../event/error-info.ts'
+import { item, part, placeText, task } from '../event/place.ts'
+import { withoutLimits } from '../event/limits.ts'
+import { type Part, runPart } from '../event/part.ts'
+import type { ChainServices } from '../stage/chain.ts'
+import type { ChainState } from '../stage/state.ts'
+import { failureOf } from './answer.ts'
+import type { Delivery } from './delivery.ts'
+import { type FileSet, listFileSet, placeGlobErrors } from './files.ts'
+import { planTasks, type TaskPlan } from './plan.ts'
+import type { PromptRun } from './prompt-run.ts'
+import { type Round, runTask, type TaskOutcome } from './task.ts'
+import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
+
+/** What the tasks of a round are made of. */
+export interface RoundTasks {
+  readonly run: PromptRun
+  /** After the `pre` chain. */
+  readonly state: ChainState
+  readonly redoCount: number
+  readonly services: ChainServices
+  readonly settings: Settings
+}
+
+/** What became of the tasks; `nothing`: there were none. */
+export type Worked =
+  | { readonly status: 'nothing' }
+  | (TasksEnd & { readonly status: 'worked'; readonly files: FileSet })
+
+export interface Working {
+  readonly delivery: Delivery
+  readonly context: RunContext
+  readonly promptOf?: Round['promptOf']
+  /** A failure is an outcome, and the other tasks are worked on. */
+  readonly isIteration?: true
+}
+
+/** Works on all tasks, with the files as they are now. */
+export async function workOnce(
+  { run, state, redoCount, services, settings }: RoundTasks,
+  { delivery, context, promptOf, isIteration }: Working,
+): Promise<Worked> {
+  const { target, given } = run
+  const { spec } = target
+  const filesOf = createFileCache(settings, spec.file, context)
+  const round: Round = { target, state, redoCount, services, given, filesOf, ...defined({ promptOf }) }
+  const files = await placeGlobErrors(target, () => filesOf(settings))
+  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
+  if (plans.length === 0) return { status: 'nothing' }
+  const shared = sharedInputs(round, settings)
+  const tasks: Tasks = {
+    round,
+    shared,
+    settings,
+    deliver: delivery.of(plans.length),
+    onFailure: run.onFailure,
+    queue: createLocalQueue(),
+    isIteration: isIteration === true,
+  }
+  return { status: 'worked', files, ...(await runTasks(plans, tasks, context)) }
+}
+
+/**
+ * Files are listed once per round and settings, so every task of a round sees the same list. Lists of other settings than
+ * the round's own are recorded by what they are of: which task asks first differs from process to process.
+ */
+export function createFileCache(own: Settings, file: string, context: RunContext): Round['filesOf'] {
+  const promptFile = realPath(file)
+  const lists = new Map<string, Promise<FileSet>>()
+  const keyOf = ({ base_dir, globs }: Settings): string => canonicalJson({ base_dir, globs: globs as unknown as Json })
+  const ownKey = keyOf(own)
+  return (settings) => {
+    const key = keyOf(settings)
+    const known = lists.get(key)
+    if (known !== undefined) return known
+    const at = key === ownKey ? context : below(context, part('files'), item(sha256(key).slice(0, 12)))
+    const listed = listFileSet(settings, { context: at, promptFile })
+    lists.set(key, listed)
+    return listed
+  }
+}
+
+interface Tasks {
+  readonly round: Round
+  readonly shared: SharedInputs
+  readonly settings: Settings
+  readonly deliver: InOrder<TaskOutcome>
+  readonly onFailure: PromptRun['onFailure']
+  readonly queue: TaskQueue
+  /** A failure is an outcome, and what each task did is kept with its outcome. */
+  readonly isIteration: boolean
+}
+
+interface TasksEnd {
+  readonly outcomes: readonly TaskOutcome[]
+  /** Of the first task that waits. */
+  readonly suspension: { readonly error: unknown } | undefined
+}
+
+/** Runs the tasks. A suspended one does not stop the others: they are paid for, or may be suspended as well. */
+async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunContext): Promise<TasksEnd> {
+  const { settings, queue } = tasks
+  const limit = settings.input_concurrency
+  emit(context, { type: 'tasks.planned', count: plans.length, concurrency: limit })
+  const placeOfTask = (index: number): RunContext => below(context, task(index))
+  const queued: QueuedWork<TaskPlan> = {
+    queue,
+    run: context.scope.runId,
+    taskOf: ({ input }, index) => ({ place: placeText(placeOfTask(index).scope.at), input }),
+    limit,
+    signal: context.services.signal,
+  }
+  let suspension: TasksEnd['suspension']
+  const outcomes = await mapQueued(plans, queued, async (plan, index, signal) => {
+    const at = withServices(placeOfTask(index), { signal })
+    try {
+      return await runOne(plan, tasks, at)
+    } catch (error) {
+      if (!isSuspension(error)) throw error
+      suspension ??= { error }
+      const { label } = plan
+      const outcome = { status: 'suspended', index, label, error: errorInfo(error), agentResult: null } as const
+      announce(outcome, at)
+      return outcome
+    }
+  })
+  return { outcomes, suspension }
+}
+
+/** @throws what ends the run: a suspension, and the failure of a task where the file does not allow it */
+async function runOne(
+  plan: TaskPlan,
+  { round, shared, settings, deliver, onFailure, isIteration }: Tasks,
+  at: RunContext,
+): Promise<TaskOutcome> {
+  const { index, label, count } = plan
+  emit(at, { type: 'task.started', index, label, count })
+  let failure: { readonly error: unknown } | undefined
+  async function attempt(inner: RunContext): Promise<TaskOutcome> {
+    failure = undefined
+    try {
+      return await runTask(plan, round, inner)
+    } catch (caught) {
+      inner.services.signal.throwIfAborted()
+      failure = failureOf(caught)
+      if (stopsRun(failure.error)) throw failure.error
+      return failedTask(plan, caught)
+    }
+  }
+  const work: Part<TaskOutcome> = {
+    label,
+    work: (inner) => (isIteration ? withWork(attempt, inner) : attempt(inner)),
+    inputs: taskInputs(plan, shared),
+    isFinal: ({ status }) => status !== 'failed',
+    failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
+  }
+  const outcome = await runPart(work, at)
+  announce(outcome, at)
+  if (failure !== undefined && !settings.allow_run_on_task_fail && !isIteration) {
+    onFailure?.(outcome)
+    throw failure.error
+  }
+  deliver.add(index, outcome)
+  return outcome
+}
+
+/** The outcome of a task with what it all did. */
+async function withWork(
+  work: (context: RunContext) => Promise<TaskOutcome>,
+  context: RunContext,
+): Promise<TaskOutcome> {
+  const { scope, services } = context
+  const changed = new Set<string>()
+  const events: typeof services.events = (place, event) => {
+    if (event.type === 'file.changed') changed.add(event.path)
+    services.events(place, event)
+  }
+  const { value, spent } = await services.meter.measure(scope.at, () => work(withServices(context, { events })))
+  return { ...value, work: { spent, changed: [...changed].toSorted() } }
+}
+
+type SharedInputs = ReturnType<typeof sharedInputs>
+
+/** What decides the work of all tasks of a round: limits do not. Frozen values are hashed once for all of them. */
+function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
+  const { spec, vars, stdin } = target
+  return {
+    params: Object.freeze(withoutLimits(state.params)),
+    prompts: state.prompts,
+    settings: Object.freeze(withoutLimits(settings as unknown as JsonObject)),
+    agents: Object.freeze([...spec.agents]),
+    given,
+    vars,
+    stdin,
+    redoCount,
+  }
+}
+
+/**
+ * What decides the work of a task: sizes of files do not, which only count for a limit. `position` is not part of what a
+ * task is: a later run may have more of them.
+ */
+function taskInputs({ index, count, label, input, working }: TaskPlan, shared: SharedInputs) {
+  const plan = { label, input, working: working.map(({ path }) => path) }
+  return { plan, position: { index, count }, ...shared }
+}
+
+function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {
+  const { error, ...answered } = failureOf(caught)
+  return { status: 'failed', index, label, error: errorInfo(error), agentResult: null, ...answered }
+}
+
+function announce(outcome: TaskOutcome, context: RunContext): void {
+  const { index, label } = outcome
+  switch (outcome.status) {
+    case 'done':
+      return emit(context, { type: 'task.completed', index, label, output: outcome.content })
+    case 'skipped':
+      return emit(context, { type: 'task.skipped', index, label, reason: outcome.reason })
+    case 'failed':
+      return emit(context, { type: 'task.failed', index, label, error: outcome.error })
+    case 'suspended':
+      return emit(context, { type: 'task.suspended', index, label, error: outcome.error })
+  }
+}
