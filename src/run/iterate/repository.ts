@@ -55,8 +55,8 @@ export interface Repository {
   snapshot(signal: AbortSignal): Promise<string>
   /** Commits what has changed, as the user would by `git add` and `git commit`; a commit of the same trailers at HEAD is adopted. */
   commit(request: CommitRequest, signal: AbortSignal): Promise<CommitResult>
-  /** Paths in which two trees differ, from the workspace. */
-  difference(from: string, to: string, signal: AbortSignal): Promise<readonly string[]>
+  /** Paths in which two trees differ besides these from the top; from the workspace, sorted. */
+  difference(from: string, to: string, excluded: readonly string[], signal: AbortSignal): Promise<readonly string[]>
   /** Writes what a tree has at these paths from the workspace into an empty folder, at the same paths from the workspace. */
   extract(tree: string, paths: readonly string[], folder: string, signal: AbortSignal): Promise<void>
 }
@@ -97,6 +97,8 @@ function createRepository(opened: Opened): Repository {
   const scope = below === '' ? '.' : below
   const leftOut = opened.leftOut.filter((path) => isInside(top, path)).map((path) => relative(top, path))
 
+  const isLeftOut = (path: string): boolean => leftOut.some((one) => isBelow(path, one))
+
   async function attempt(args: readonly string[], signal: AbortSignal, more: Partial<GitCommand> = {}) {
     const own = more.asUser === true ? {} : { settings }
     return runGit({ cwd: top, env, timeLimitMs: quickMs, maxOutputBytes, ...own, ...more, args }, signal)
@@ -112,9 +114,7 @@ function createRepository(opened: Opened): Repository {
   async function status(signal: AbortSignal): Promise<readonly StatusEntry[]> {
     const args = ['status', '--porcelain=v1', '-z', '--untracked-files=all', '--ignore-submodules=dirty', '--', scope]
     // a path with / behind is a repository of its own that nobody has added
-    return parseStatus(await run(args, signal)).filter(
-      ({ path }) => !path.endsWith('/') && !leftOut.some((one) => isBelow(path, one)),
-    )
+    return parseStatus(await run(args, signal)).filter(({ path }) => !path.endsWith('/') && !isLeftOut(path))
   }
 
   async function unexcluded(excluded: readonly string[], signal: AbortSignal): Promise<readonly StatusEntry[]> {
@@ -204,9 +204,10 @@ function createRepository(opened: Opened): Repository {
       })
     },
 
-    async difference(from, to, signal) {
-      const list = await run(['diff-tree', '-r', '--no-renames', '--name-only', '-z', from, to], signal)
-      return shown(list.split('\0').filter(Boolean))
+    async difference(from, to, excluded, signal) {
+      const list = await run(['diff-tree', '-r', '--no-renames', '--name-only', '-z', from, to, '--', scope], signal)
+      const others = new Set(excluded)
+      return shown(list.split('\0').filter((path) => path !== '' && !others.has(path) && !isLeftOut(path)))
     },
 
     extract: (tree, paths, target, signal) =>

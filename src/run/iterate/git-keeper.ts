@@ -1,0 +1,117 @@
+import { messageOf } from '../../base/error.ts'
+import { defined } from '../../base/json.ts'
+import { below, emit, type RunContext } from '../../event/context.ts'
+import { part } from '../../event/place.ts'
+import { bringBack } from './bring-back.ts'
+import type { Keeper } from './keeper.ts'
+import { bestMessage, commitMessage } from './message.ts'
+import type { CommitResult, Repository } from './repository.ts'
+
+interface GitParts {
+  readonly repository: () => Promise<Repository>
+  readonly commits: boolean
+  readonly redoCount: number
+}
+
+/** In a repository; see docs/design/iterate.md for what is committed. */
+export function createGitKeeper({ repository, commits, redoCount }: GitParts): Keeper {
+  /** What stays out of all commits: what was changed before the first iteration. */
+  let excluded: readonly string[] = []
+  let isStaged = false
+  let startTree: string | undefined
+  /** Of the iteration before. */
+  let lastTree: string | undefined
+  const keyOf = (iteration: number | 'best'): string =>
+    redoCount === 0 ? `${iteration}` : `${iteration} of redo ${redoCount}`
+
+  function commit(
+    key: string,
+    messageFor: (files: readonly string[]) => string,
+    context: RunContext,
+  ): Promise<CommitResult> {
+    const { scope, services } = below(context, part('commit'))
+    const effect = {
+      kind: 'git',
+      request: { command: 'commit', iteration: key },
+      action: { kind: 'command', program: 'git', caller: 'iterate' },
+      // it finds its own commit, so none is made twice
+      repeat: 'safe',
+    } as const
+    return services.effects.perform<CommitResult>(scope.at, effect, async (stop) => {
+      const signal = AbortSignal.any([stop, services.signal])
+      try {
+        return await (await repository()).commit({ run: scope.runId, key, excluded, isStaged, messageFor }, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        return { kind: 'refused', files: [], reason: messageOf(error) }
+      }
+    })
+  }
+
+  return {
+    async start({ scope, services }) {
+      const { signal, effects } = services
+      const begun = await effects.observeAsync(scope.at, { name: 'iterate.start', args: [] }, async () => {
+        const git = await repository()
+        const tree = commits ? await git.headTree(signal) : undefined
+        return { ...(await git.start(signal)), tree: tree ?? (await git.snapshot(signal)) }
+      })
+      ;({ dirty: excluded, isStaged, tree: startTree } = begun)
+      lastTree = startTree
+      return { ...defined({ head: begun.head }), state: begun.tree }
+    },
+
+    async changed(_known, at) {
+      const { scope, services } = below(at, part('changes'))
+      const { signal, effects } = services
+      const before = lastTree
+      const found = await effects.observeAsync(scope.at, { name: 'iterate.changes', args: [] }, async () => {
+        const git = await repository()
+        if (commits) return { files: await git.changed(excluded, signal) }
+        const tree = await git.snapshot(signal)
+        return { files: before === undefined ? [] : await git.difference(before, tree, excluded, signal), tree }
+      })
+      if (found.tree !== undefined) lastTree = found.tree
+      return found.files
+    },
+
+    async keep({ iteration, changed_files: files, subject }, at) {
+      if (!commits) return { changed_files: files, ...defined({ state: lastTree }) }
+      const run = at.scope.runId
+      const key = keyOf(iteration)
+      const message = (all: readonly string[]): string => commitMessage({ run, key, iteration, files: all, subject })
+      const result = await commit(key, message, at)
+      switch (result.kind) {
+        case 'none':
+          return { changed_files: files, ...defined({ state: lastTree }) }
+        case 'committed':
+          lastTree = result.tree
+          return { changed_files: result.files, commit_id: result.id, state: result.tree }
+        case 'refused':
+          emit(at, {
+            type: 'warning',
+            message: `iteration ${iteration} is not committed: ${result.reason}`,
+            hint: 'Its changes stay in the work tree, and the commit of the next iteration has them.',
+          })
+          return { changed_files: files }
+      }
+    },
+
+    async restore({ iteration, score }, records, context) {
+      const best = iteration < 0 ? startTree : records.find((one) => one.iteration === iteration)?.state
+      const now = records.at(-1)?.state
+      if (best === undefined || now === undefined || best === now) return
+      const files = await bringBack({ best, now, excluded }, repository, context)
+      if (files.length === 0) return
+      const run = context.scope.runId
+      const key = keyOf('best')
+      const message = (all: readonly string[]): string => bestMessage({ run, key, iteration, score }, all)
+      const result = commits ? await commit(key, message, context) : undefined
+      const id = result?.kind === 'committed' ? result.id : undefined
+      emit(context, { type: 'iterate.restored', iteration, score, changed_files: files, ...defined({ commit_id: id }) })
+      if (result?.kind !== 'refused') return
+      const hint = 'The files are those of the best iteration all the same.'
+      emit(context, { type: 'warning', message: `the best state is not committed: ${result.reason}`, hint })
+    },
+  }
+}
