@@ -34,12 +34,20 @@ function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
     ...head,
     ...stage('pre', stages.pre, options),
     `${paint('bold', length === 1 ? 'task' : 'tasks')}  ${length}${from}${atOnce}${decided}`,
+    ...iterationLines(plan, paint),
     ...taskLines(tasks.list).map(indented),
     ...stage('pre_task', stages.pre_task, options).map(indented),
     ...answerLines(plan, options).map(indented),
     ...stage('post_task', stages.post_task, options).map(indented),
     ...stage('post', stages.post, options),
   ]
+}
+
+/** `iterations  3`, `iterations  up to 100`: what is asked below is for all of them. */
+function iterationLines({ iterations }: PromptPlan, paint: Paint): readonly string[] {
+  if (iterations === undefined) return []
+  const { at_least: least, at_most: most } = iterations
+  return [`${paint('bold', 'iterations')}  ${least === most ? `${least}` : `up to ${most}`} of all tasks`]
 }
 
 function taskLines(list: readonly TaskPlanned[]): readonly string[] {
@@ -53,11 +61,11 @@ function taskLines(list: readonly TaskPlanned[]): readonly string[] {
   return more === 0 ? named : [...named, `… and ${more} more`]
 }
 
-function answerLines({ answer, tasks }: PromptPlan, options: TreeOptions): readonly string[] {
+function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOptions): readonly string[] {
   if (answer.by === 'agent') return [options.paint('bold', 'ask'), ...stepLines(answer.step, options).map(indented)]
   const [main, ...others] = answer.asks
   if (main === undefined) return [`${options.paint('bold', 'ask')}  no model`]
-  const limit = `${formatCount(answer.output_limit)} out${tasks.list.length > 1 ? ' each' : ''}`
+  const limit = `${formatCount(answer.output_limit)} out${tasks.list.length > 1 || iterations !== undefined ? ' each' : ''}`
   const fallbacks = others.length === 0 ? '' : ` · fallback ${others.map(({ model }) => shown(model)).join(', ')}`
   return [
     `${options.paint('bold', 'ask')}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,

@@ -1,4 +1,5 @@
 import { isBatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import type { AgentRequest, PromptInput } from '../event/agent.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
 import { part, placeText } from '../event/place.ts'
@@ -22,6 +23,10 @@ export interface TaskCall {
   readonly files: FileSet
   readonly given: PromptInput | undefined
   readonly drift: Drift
+  /** What an iteration makes of the instruction. */
+  readonly promptOf?: Round['promptOf']
+  /** The drift of later iterations. */
+  readonly later?: (drift: Drift) => Drift
 }
 
 export interface PlannedTask {
@@ -45,7 +50,11 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
   const chain = { target, state } as const
   const before = await planStage({ ...chain, stage: 'pre_task', extra: task, drift: call.drift }, planner, context)
   const { request, problem } = await requestOf({ ...call, drift: before.drift }, planner, context)
-  const asked = await planAnswer({ ...call, request, drift: before.drift }, planner, below(context, part('ask')))
+  const asked = await planAnswer(
+    { ...call, request, drift: call.later?.(before.drift) ?? before.drift },
+    planner,
+    below(context, part('ask')),
+  )
   const drift =
     asked.tokens === null
       ? decidedBy(before.drift, placeText([...context.scope.at, part('ask')]))
@@ -65,7 +74,7 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
 
 /** The first request of the task without its chains, as a run would send it; undefined: none is sent. */
 async function requestOf(
-  { target, plan, state, files, given, drift }: TaskCall,
+  { target, plan, state, files, given, drift, promptOf }: TaskCall,
   planner: Planner,
   context: RunContext,
 ) {
@@ -78,6 +87,7 @@ async function requestOf(
     services: { findAgent: target.findAgent, checkParams: target.settingsFor },
     given,
     filesOf: async () => files,
+    ...defined({ promptOf }),
   }
   try {
     const alike = withServices(looking.context, { effects: context.services.effects })

@@ -64,6 +64,8 @@ export interface PromptPlan {
   /** Places that may still change files, tasks, model and instruction. */
   readonly decided_by: readonly string[]
   readonly tasks: TasksPlan
+  /** How often the tasks are worked on; left out: once. `asks` are those of all iterations. */
+  readonly iterations?: Range
   readonly stages: { readonly [stage in Stage]: readonly StepPlan[] }
   /** Who answers the tasks: the built-in main agent, or the agent that `agent` names. */
   readonly answer: AnswerPlan

@@ -1,4 +1,5 @@
 import { displayPath, realPath } from '../base/files.ts'
+import { defined } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { below, type RunContext, withServices } from '../event/context.ts'
 import { item, placeText } from '../event/place.ts'
@@ -8,8 +9,9 @@ import type { PromptTarget } from '../run/prompt-target.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import { skipOf } from '../run/prompt-run.ts'
 import { answerOf, type PlannedTask, planTask } from './answer.ts'
-import { decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
-import type { FileCount, PromptPlan, TasksPlan } from './plan.ts'
+import { type Ask, decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
+import { eachTime, firstPrompt, iterationsOf, laterDrift, summaryAsks } from './iterations.ts'
+import type { AnswerPlan, FileCount, PromptPlan, StepPlan, TasksPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 import { mergeStages, planStage, type StageCall } from './stage.ts'
 
@@ -45,9 +47,14 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   // what an agent adds to an empty instruction decides whether there is anything to do
   const drift = empty && pre.drift !== call.drift ? decidedBy(pre.drift, ...pre.steps.map(({ at }) => at)) : pre.drift
   const isSkipped = (empty && !isOpen(drift)) || plans.length === 0
+  const { iteration } = target
+  const around = iteration && {
+    promptOf: firstPrompt(iteration),
+    later: (each: Drift) => laterDrift(each, iteration, instructionOf(state)),
+  }
   const tasks: PlannedTask[] = []
   for (const plan of isSkipped ? [] : plans) {
-    const one = { plan, state, files, given: call.given, drift }
+    const one = { plan, state, files, given: call.given, drift, ...around }
     tasks.push(
       await planTask({ ...one, target }, planner, below(own, item('task'), item(plans.length === 1 ? 0 : '*'))),
     )
@@ -60,14 +67,27 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
     tasks.map(({ after }) => after),
     preTask.drift,
   )
-  const answer = answerOf(tasks)
+  const answered = answerOf(tasks)
+  const times = iteration && iterationsOf(iteration)
+  const again = (asks: readonly Ask[]): readonly Ask[] => (times === undefined ? asks : eachTime(asks, times))
+  const answer: AnswerPlan =
+    answered.by === 'model'
+      ? { ...answered, asks: again(answered.asks) }
+      : { ...answered, step: { ...answered.step, asks: again(answered.step.asks) } }
+  const summaries =
+    iteration === undefined || isSkipped
+      ? []
+      : await summaryAsks(iteration, { settings, instruction: instructionOf(state), drift }, planner)
   const post = isSkipped
     ? { steps: [], drift }
     : await planStage(postCall({ ...chain, plans, files, drift: postTask.drift, tasks }), planner, own)
 
-  const steps = [...pre.steps, ...preTask.steps, ...postTask.steps, ...post.steps]
+  const repeated = ({ steps }: { readonly steps: readonly StepPlan[] }): readonly StepPlan[] =>
+    steps.map((step) => ({ ...step, asks: again(step.asks) }))
+  const stages = { pre: pre.steps, pre_task: repeated(preTask), post_task: repeated(postTask), post: post.steps }
   const asks = joinAsks([
-    ...steps.flatMap((step) => step.asks),
+    ...Object.values(stages).flatMap((steps) => steps.flatMap((step) => step.asks)),
+    ...again(summaries),
     ...(answer.by === 'model' ? answer.asks : answer.step.asks),
   ])
   return {
@@ -84,7 +104,8 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
       },
       decided_by: drift.by,
       tasks: tasksOf(plans, tasks, call),
-      stages: { pre: pre.steps, pre_task: preTask.steps, post_task: postTask.steps, post: post.steps },
+      ...defined({ iterations: times }),
+      stages,
       answer,
       write_mode: settings.write_mode !== false,
       asks,

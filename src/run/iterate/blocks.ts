@@ -1,3 +1,4 @@
+import type { Iteration } from './load.ts'
 import type { IterationRecord } from './record.ts'
 
 /** What is told of the work around one iteration. */
@@ -19,6 +20,11 @@ export interface PromptFrame {
   readonly assessment: string | undefined
   /** What follows the prompt in later iterations in place of the context block; undefined: the block is passed. */
   readonly continuation: string | undefined
+}
+
+/** What is put around the prompts of all iterations. */
+export function frameOf({ settings, assessment }: Pick<Iteration, 'settings' | 'assessment'>): PromptFrame {
+  return { assessment, continuation: settings.context ? undefined : (settings.continuation ?? defaultContinuation) }
 }
 
 /**

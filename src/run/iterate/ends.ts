@@ -1,4 +1,5 @@
 import type { IterationCondition } from '../../config/iteration.ts'
+import type { IterateSettings } from '../../config/settings.ts'
 import type { IterateStop, IterationRecord } from './record.ts'
 
 /** What decides when iterating ends. */
@@ -10,6 +11,16 @@ export interface EndRules {
   readonly scoreBest: 'highest' | 'lowest'
   /** So many iterations without a change in a row end it; 0: they do not, and neither does a state that was there before. */
   readonly stall: number
+}
+
+/** How often nothing may change in a row where only time or a command ends the work. */
+const usualStall = 3
+
+export function endRules(settings: IterateSettings): EndRules {
+  const { condition, max_iterations: maxIterations, score_goal: scoreGoal, score_best: scoreBest } = settings
+  // a count is a count (R44)
+  const { stall = condition?.kind === 'count' ? 0 : usualStall } = settings
+  return { condition, maxIterations, scoreGoal, scoreBest, stall }
 }
 
 /**

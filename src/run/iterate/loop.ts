@@ -5,9 +5,9 @@ import type { IterateSettings } from '../../config/settings.ts'
 import { below, emit, type RunContext } from '../../event/context.ts'
 import { addSpent, type Spent } from '../../event/meter.ts'
 import { iteration as iterationSegment, part } from '../../event/place.ts'
-import { defaultContinuation, type IterationFacts, type PromptFrame } from './blocks.ts'
+import { frameOf, type IterationFacts, type PromptFrame } from './blocks.ts'
 import { type CommandEnd, runCheck, scoreIn } from './checks.ts'
-import { bestOf, elapsedMs, endOf, type EndRules, plannedCount } from './ends.ts'
+import { bestOf, elapsedMs, endOf, endRules, plannedCount } from './ends.ts'
 import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
 import type { Keeper } from './keeper.ts'
 import type { Summary } from './summarize.ts'
@@ -64,10 +64,7 @@ interface Finished<T> {
 export async function iterate<T>(parts: IterateParts<T>, context: RunContext): Promise<Iterated<T>> {
   const { settings, keeper } = parts
   const rules = endRules(settings)
-  const frame: PromptFrame = {
-    assessment: parts.assessment,
-    continuation: settings.context ? undefined : (settings.continuation ?? defaultContinuation),
-  }
+  const frame = frameOf(parts)
   const start = await keeper.start(below(context, part('before')))
   emit(context, {
     type: 'iterate.started',
@@ -109,11 +106,6 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
   )
   emit(context, { type: 'iterate.completed', result: result as unknown as Json })
   return { outcome: last.outcome, result }
-}
-
-export function endRules(settings: IterateSettings): EndRules {
-  const { condition, max_iterations: maxIterations, score_goal: scoreGoal, score_best: scoreBest, stall } = settings
-  return { condition, maxIterations, scoreGoal, scoreBest, stall: stall ?? (condition?.kind === 'count' ? 0 : 3) }
 }
 
 async function oneIteration<T>(

@@ -1,0 +1,85 @@
+import { textMessage } from '../event/message.ts'
+import { estimateTokens } from '../model/estimate.ts'
+import { frameOf, iterationPrompt } from '../run/iterate/blocks.ts'
+import { endRules, plannedCount } from '../run/iterate/ends.ts'
+import type { Iteration } from '../run/iterate/load.ts'
+import { summaryQuestion } from '../run/iterate/summary.ts'
+import type { Settings } from '../config/settings.ts'
+import { type Ask, type Drift, grown, planAsk, type Range } from './ask.ts'
+import type { Planner } from './planner.ts'
+
+/** How often the tasks of a prompt file are worked on. */
+export type Iterations = Range & { readonly at_most: number }
+
+/** Characters of what may be told of one earlier iteration, and of the last check. */
+const told = { byFiles: 600, byModel: 2_600, check: 4_200 } as const
+
+export function iterationsOf({ settings }: Iteration): Iterations {
+  const rules = endRules(settings)
+  const count = plannedCount(rules)
+  const most = count ?? rules.maxIterations
+  const mayEnd = settings.until !== undefined || settings.score_goal !== undefined || rules.stall > 0
+  return { at_least: count === undefined || mayEnd ? 1 : count, as_written: most, at_most: most }
+}
+
+/** What the first iteration asks in place of the instruction. */
+export function firstPrompt(iteration: Iteration): (instruction: string) => string {
+  const facts = { iteration: 0, count: undefined, baseCommit: undefined, plan: undefined, records: [] }
+  return (instruction) => iterationPrompt(instruction, facts, frameOf(iteration))
+}
+
+/** A later iteration is told of those before it as well. */
+export function laterDrift(drift: Drift, { settings, plan = '' }: Iteration, instruction: string): Drift {
+  if (!settings.context) return grown(drift, tokensOf(settings.continuation ?? '') + 100)
+  const { at_most: most } = iterationsOf({ settings, plan, assessment: undefined })
+  const each = settings.summarizer === 'files' ? told.byFiles : told.byModel
+  const characters = (most - 1) * each + (settings.until === undefined ? 0 : told.check) + 200
+  return grown(drift, tokensOf(instruction) + tokensOf(plan) + tokensOf('x'.repeat(characters)))
+}
+
+/** What summaries ask; an agent that writes them is not counted, and a note says so. */
+export async function summaryAsks(
+  { settings: { summarizer: kind }, summarizer }: Iteration,
+  {
+    settings,
+    instruction,
+    drift,
+  }: { readonly settings: Settings; readonly instruction: string; readonly drift: Drift },
+  planner: Planner,
+): Promise<readonly Ask[]> {
+  if (kind === 'files') return []
+  if (summarizer !== undefined) {
+    planner.onNote(`${summarizer.name} summarizes each iteration; what it asks is not counted`)
+    return []
+  }
+  const done = { iteration: 0, success: true, files: [], task: instruction, answers: [] }
+  const request = {
+    kind: 'model',
+    agent: { kind: 'llm', name: 'summarizer', settings: settings.model === undefined ? {} : { model: settings.model } },
+    messages: [textMessage('user', summaryQuestion(done, done))],
+  } as const
+  return planAsk(request, { drift: grown(drift, 4_000), tries: planner.tries, followUps: () => [] }, planner.models)
+}
+
+function tokensOf(text: string): number {
+  return text === '' ? 0 : estimateTokens([textMessage('user', text)])
+}
+
+/** Asks of one iteration, made in each. */
+export function eachTime(asks: readonly Ask[], times: Iterations): readonly Ask[] {
+  return asks.map((ask) => ({
+    ...ask,
+    requests: repeated(ask.requests, times),
+    input_tokens: repeated(ask.input_tokens, times),
+    output_tokens: repeated(ask.output_tokens, times),
+    usd: ask.usd === null ? null : repeated(ask.usd, times),
+  }))
+}
+
+function repeated({ at_least, as_written, at_most }: Range, times: Iterations): Range {
+  return {
+    at_least: at_least * times.at_least,
+    as_written: as_written * times.as_written,
+    at_most: at_most === null ? null : at_most * times.at_most,
+  }
+}
