@@ -1,5 +1,5 @@
 /** Up to this length the search of the engine is fast whatever the texts hold. */
-const shortLength = 64
+const shortLength = 8
 
 /** As `text.indexOf(wanted)`, in time that grows with the sum of both lengths, not with their product. */
 export function firstIndexOf(text: string, wanted: string): number {

@@ -72,6 +72,29 @@ attack('Ctrl-C stops a script that loops over', { core: loops, every: 2 }, async
   await interrupted(world, [])
 })
 
+const loopsInLoops = `${'{{#each @root.data.a}}'.repeat(30)}x${'{{/each}}'.repeat(30)}\n`
+const templates: Readonly<Record<string, Files>> = {
+  'a prompt section': { 'a.aip': `# Data\n\n\`\`\`lua\nreturn { a = {1,2,3,4} }\n\`\`\`\n\n# User\n\n${loopsInLoops}` },
+  'a prompt file': {
+    'a.md': `+++\ntemplate = true\n+++\n${loopsInLoops.replaceAll('data.a', 'data.files')}`,
+  },
+}
+
+attack('Ctrl-C stops a template that multiplies', { core: templates, every: 2 }, async (work) => {
+  const world = createWorld({ work })
+  const [file = ''] = Object.keys(work)
+  const end = await world.run([file, '-i', 'x', '-m', 'offline::extractive'], { interruptAfterMs: 2000 })
+  expectHeld(world, end, [130])
+})
+
+attack('a template that multiplies ends', { core: {}, more: () => templates }, async (work) => {
+  const world = createWorld({ work })
+  const [file = ''] = Object.keys(work)
+  const end = await world.run([file, '-i', 'x', '-m', 'offline::extractive'])
+  expectHeld(world, end, [4])
+  expect(end.stderr).toContain('the template cannot be filled in: it took longer than 20000 ms')
+})
+
 async function interrupted(world: World, args: readonly string[]): Promise<void> {
   const end = await world.run(['a.lua', '-c', 'lua.timeout=10m', ...args], { interruptAfterMs: 2000 })
   expectHeld(world, end)

@@ -25,7 +25,7 @@ describe('a text in a text', () => {
       expect(firstIndexOf(text, wanted)).toBe(text.indexOf(wanted))
       expect(lastIndexOf(text, wanted)).toBe(text.lastIndexOf(wanted))
     }
-    for (const wanted of ['', 'a', 'a'.repeat(70)]) {
+    for (const wanted of ['', 'a', 'a'.repeat(10)]) {
       expect(firstIndexOf('', wanted)).toBe(''.indexOf(wanted))
       expect(lastIndexOf('aaa', wanted)).toBe('aaa'.lastIndexOf(wanted))
     }

@@ -52,7 +52,9 @@ export function applySearchReplace(content: string, changes: string): SearchRepl
   if (blocks.length * content.length > mostLookedAt) throw tooMany(blocks.length, content.length)
   const end = mainEnd(content)
   for (const block of blocks) {
-    const replaced = replaceFirst(current, withEnds(block, end)) ?? replaceFirst(current, block)
+    const fitted = withEnds(block, end)
+    const isSame = fitted.search === block.search
+    const replaced = replaceFirst(current, fitted) ?? (isSame ? undefined : replaceFirst(current, block))
     if (replaced === undefined) failures.push({ ...block, reason: 'Search block not found in content' })
     current = replaced ?? current
   }
@@ -60,7 +62,7 @@ export function applySearchReplace(content: string, changes: string): SearchRepl
 }
 
 /** Characters: each block is looked for in the whole content, as the block before has left it. */
-const mostLookedAt = 4e9
+const mostLookedAt = 2e9
 
 function tooMany(blocks: number, characters: number): BatonError {
   const most = Math.floor(mostLookedAt / characters)
