@@ -163,11 +163,11 @@ export async function applyText(
 ): Promise<Applied> {
   const { base_dir: baseDir } = settings
   const { directives, text } = await createTextThread(context.services.signal).work('readFileChanges', answer.text)
-  const { allow = [] } = settings.changes
+  const { allow = [], max_bytes: maxBytes } = settings.changes
   const protect: Protection = { paths: context.services.sources.executed(), kind: 'answer', allow, whom: 'a model' }
   const held = narrow(context, { protect })
   const { made: isMade, inTurn } = context.services.sources
-  const options = { baseDir, partial: isPartial, shown, isMade, allow, inTurn }
+  const options = { baseDir, partial: isPartial, shown, isMade, allow, inTurn, maxBytes }
   const { dry, rights } = context.scope
   const carryOut =
     dry === 'changes'

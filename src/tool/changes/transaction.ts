@@ -71,6 +71,7 @@ function noted(present: Files): { readonly files: Files; readonly hasChanged: ()
   const read = new Map<string, string>()
   const files: Files = {
     kindAt: present.kindAt,
+    bytesAt: present.bytesAt,
     textAt(path) {
       const text = present.textAt(path)
       read.set(path, text)
@@ -101,6 +102,8 @@ export interface TransactionOptions {
   readonly isMade?: (path: string) => boolean
   /** Globs from the workspace of files that may be changed although they decide what is run, or other programs run them. */
   readonly allow?: readonly string[]
+  /** All changes together write no more. Undefined: as much as they like. */
+  readonly maxBytes?: number
   /** What a person agreed to, as diffs in order: anything else is refused. */
   readonly approved?: readonly string[]
   /** Where the sets of a run wait for each other. */
@@ -235,13 +238,13 @@ function planTransaction(
   options: TransactionOptions,
   planning: Planning,
 ): Promise<TransactionPlan> {
-  const { baseDir, shown, allow = [], isMade } = options
+  const { baseDir, shown, allow = [], isMade, maxBytes } = options
   const { workspace } = planning.context.scope.folders
   const known = shown === undefined ? undefined : new Set([...shown.keys()].map(realPath))
   const isKnown = (path: string): boolean =>
     known === undefined || known.has(realPath(path)) || isMade?.(realPath(path)) === true
   const judge = createJudge({ workspace, allow, isKnown })
-  const space: ChangeSpace = { ...diskSpace(baseDir, planning.context), tolerance: 'marks', judge }
+  const space: ChangeSpace = { ...diskSpace(baseDir, planning.context), tolerance: 'marks', judge, maxBytes }
   return whileUnchanged(space, (present) => planIn(present, directives, { ...options, ...planning }))
 }
 

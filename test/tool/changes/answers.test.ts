@@ -12,6 +12,7 @@ function spaceOf(before: Readonly<Record<string, string>>): ChangeSpace {
   const paths = Object.keys(before)
   return {
     files: {
+      bytesAt: (path) => Buffer.byteLength(before[path.slice(1)] ?? ''),
       kindAt: (path) => {
         if (before[path.slice(1)] !== undefined) return 'file'
         return path === '/' || paths.some((known) => `/${known}`.startsWith(`${path}/`)) ? 'folder' : undefined
