@@ -101,7 +101,6 @@ await build({
   entryPoints: {
     worker: join(root, 'src/script/isolated/worker.ts'),
     apart: join(root, 'src/apart-worker.ts'),
-    changes: join(root, 'src/tool/changes/worker.ts'),
   },
   outdir: join(out, 'bin/worker'),
   outExtension: { '.js': '.mjs' },

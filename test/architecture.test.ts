@@ -25,7 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'build-id.ts': [],
   'code-cache.ts': ['base'],
   'version.ts': [],
-  'apart-worker.ts': ['base', 'script'],
+  'apart-worker.ts': ['base', 'prompt', 'script', 'tool'],
   'package-root.ts': [],
   check: ['base', 'config', 'pack', 'prompt', 'journal', 'model', 'script', 'agent', 'run'],
   plan: [

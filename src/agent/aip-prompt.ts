@@ -4,7 +4,7 @@ import { part } from '../event/place.ts'
 import { type RunContext, below } from '../event/context.ts'
 import { type Message, textMessage, textOf } from '../event/message.ts'
 import { type AipDocument, type AipPart, placeOfOption, readCacheOption } from '../prompt/aip.ts'
-import { type RenderTemplate, loadTemplates } from '../prompt/template.ts'
+import { renderTemplate } from '../prompt/render-template.ts'
 import { type AttachmentSource, loadAttachments } from './attachments.ts'
 import { trimEnd, trimStart } from '../script/host/text-lines.ts'
 import { fallbackModels, modelOf } from './options.ts'
@@ -64,18 +64,18 @@ async function renderParts(
   task: PromptData,
 ): Promise<readonly Message[]> {
   if (parts.length === 0) return []
-  const { render } = await loadTemplates()
+  const { signal } = task.context.services
   const data = defined({ input: task.input, data: task.data, before_all: task.beforeAll }) as JsonObject
   const messages: Message[] = []
   for (const part of parts) {
-    const message = await renderPart(part, { render, data, file: request.agent.file, text: request.agent.text })
+    const message = await renderPart(part, { signal, data, file: request.agent.file, text: request.agent.text })
     if (textOf(message).trim() !== '') messages.push(message)
   }
   return messages
 }
 
 interface Rendering {
-  readonly render: RenderTemplate
+  readonly signal: AbortSignal
   readonly data: JsonObject
   readonly file: string
   readonly text: string
@@ -84,12 +84,15 @@ interface Rendering {
 /** The option string is rendered together with the body, as its first line. */
 async function renderPart(
   { role, optionText, content, line }: AipPart,
-  { render, data, file, text }: Rendering,
+  { signal, data, file, text }: Rendering,
 ): Promise<Message> {
   const place = { file, line, text }
-  if (optionText === undefined) return textMessage(role, render(content, data, { ...place, line: line + 1 }))
+  if (optionText === undefined) {
+    const body = { ...place, line: line + 1 }
+    return textMessage(role, await renderTemplate(content, data, { place: body, signal }))
+  }
   const option = placeOfOption(place)
-  const rendered = render(`${optionText}\n${content}`, data, option)
+  const rendered = await renderTemplate(`${optionText}\n${content}`, data, { place: option, signal })
   const end = rendered.indexOf('\n')
   const cache = await readCacheOption(rendered.slice(0, end), option)
   return { ...textMessage(role, rendered.slice(end + 1)), ...(cache ? { cache: true } : {}) }

@@ -12,8 +12,8 @@ export interface ApartTask {
 }
 
 export interface ApartLimits {
-  /** From the start of the task in its thread to its end. */
-  readonly timeMs: number
+  /** From the start of the task in its thread to its end; left out: as long as it takes. */
+  readonly timeMs?: number
   /** Memory of the thread for what the task makes. */
   readonly memoryMb: number
   readonly signal: AbortSignal
@@ -65,7 +65,7 @@ async function runInThread(task: ApartTask, limits: ApartLimits): Promise<unknow
     return await new Promise((resolve, reject) => {
       const onMessage = (message: FromApart): void => {
         if (message.kind === 'begun') {
-          timer = setTimeout(() => reject(new ApartLimit('time', limits)), timeMs)
+          if (timeMs !== undefined) timer = setTimeout(() => reject(new ApartLimit('time', limits)), timeMs)
           return
         }
         isWhole = true

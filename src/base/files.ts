@@ -12,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
 import { inFolder } from './held-folder.ts'
 import { readRegularFile } from './regular-file.ts'
@@ -220,19 +220,32 @@ export function realPath(path: string): string {
     return realpathSync(absolute)
   } catch (error) {
     if (!hasSystemCode(error, 'ENOENT', 'ENOTDIR')) throw error
-    const target = danglingTarget(absolute)
-    if (target !== undefined) return realPath(target)
-    const parent = dirname(absolute)
-    return parent === absolute ? absolute : join(realPath(parent), basename(absolute))
+    return presentPart(absolute)
   }
 }
 
-/** The target of a dangling link: writing through the link would create a file there. */
-function danglingTarget(path: string): string | undefined {
+/** From the top, so that a path of many thousand folders that do not exist costs no more than its text. */
+function presentPart(absolute: string): string {
+  const { root } = parse(absolute)
+  const names = absolute.slice(root.length).split(sep)
+  let real = root
+  for (const [index, name] of names.entries()) {
+    const entry = join(real, name)
+    const kind = kindOf(entry)
+    if (kind === 'nothing') return join(real, names.slice(index).join(sep))
+    // writing through a dangling link would create a file at its target
+    real = kind === 'link' ? realPath(resolve(real, readlinkSync(entry))) : entry
+  }
+  return real
+}
+
+function kindOf(path: string): 'link' | 'entry' | 'nothing' {
   try {
-    return resolve(dirname(path), readlinkSync(path))
-  } catch {
-    return undefined
+    return lstatSync(path).isSymbolicLink() ? 'link' : 'entry'
+  } catch (error) {
+    // also below a file
+    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return 'nothing'
+    throw error
   }
 }
 
@@ -259,7 +272,7 @@ export function displayPath(folder: string, path: string): string {
  */
 export function leavingLink(path: string, allows: (real: string) => boolean): string | undefined {
   for (const step of stepsFromRoot(path)) {
-    if (isLink(step) && allows(realPath(dirname(step))) && !allows(realPath(step))) return step
+    if (kindOf(step) === 'link' && allows(realPath(dirname(step))) && !allows(realPath(step))) return step
   }
   return undefined
 }
@@ -268,14 +281,4 @@ export function leavingLink(path: string, allows: (real: string) => boolean): st
 function stepsFromRoot(path: string): string[] {
   const parent = dirname(path)
   return parent === path ? [] : [...stepsFromRoot(parent), path]
-}
-
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink()
-  } catch (error) {
-    // also below a file
-    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return false
-    throw error
-  }
 }

@@ -72,6 +72,9 @@ export interface SelectedElement {
 export function selectHtml(html: string, selectors: readonly string[]): readonly SelectedElement[] {
   const given = selectors.filter((selector) => selector.trim() !== '')
   if (given.length === 0) return []
+  const open = given.find((selector) => /[>+~]\s*$/.test(selector))
+  // the library takes it for one that matches nothing
+  if (open !== undefined) throw new Error(`nothing stands behind the ${open.trim().at(-1) ?? ''} at its end`)
   const found = selectAll<HtmlNode, HtmlElement>(given.join(', '), [...parseHtml(html)])
   return found.map((element) => ({
     tag: element.name,

@@ -15,6 +15,7 @@ import {
   userConfigFile,
   workspaceConfigFile,
 } from './locate.ts'
+import { secureOwnPlaces } from './own-places.ts'
 import { defaultLayer } from './settings.ts'
 
 export interface ConfigFiles {
@@ -44,10 +45,12 @@ interface ConfigFile extends AipackConfigFile {
 
 /**
  * Finds the workspace and reads the config files.
- * @throws BatonError CONFIG_INVALID for TOML that cannot be parsed, FILE_UNREADABLE
+ * @throws BatonError CONFIG_INVALID for TOML that cannot be parsed, FILE_UNREADABLE, UNTRUSTED where others may have
+ * written what is the user's
  */
 export async function readConfigFiles(context: ConfigContext): Promise<ConfigFiles> {
   const { reads } = context
+  secureOwnPlaces(context)
   const workspace = findWorkspace(context, reads)
   const userFile = userConfigFile(context)
   const workspaceFile = workspaceConfigFile(workspace, reads)

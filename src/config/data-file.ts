@@ -1,20 +1,12 @@
-import {
-  chmodSync,
-  closeSync,
-  fchmodSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, fchmodSync, lstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { newTemporaryName, writeFileAtomic } from '../base/files.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
+import { closeOwnFile } from '../base/own-folder.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
+import { secureDataFolder } from './own-places.ts'
 
 /** A JSON file that Baton writes itself: `{ "version": 1, "KEY": { "NAME": entry, … } }`. */
 export interface DataFile<T> {
@@ -62,6 +54,16 @@ export function readDataFile<T>(
   }
 }
 
+/**
+ * The same for what `writePrivateDataFile` writes: it decides what is trusted.
+ * @throws BatonError UNTRUSTED besides, where another user may have written it
+ */
+export function readPrivateDataFile<T>(file: string, kind: DataFile<T>, reads?: ReadLog): ReadonlyMap<string, T> {
+  secureDataFolder(dirname(file))
+  closeOwnFile(file, { what: kind.what, hint: kind.hint })
+  return readDataFile(file, kind, reads)
+}
+
 /** Replaces the whole file; entries are sorted by name. */
 export function writeDataFile(file: string, key: string, entries: ReadonlyMap<string, unknown>): void {
   writeFileAtomic(file, dataText(key, entries))
@@ -69,7 +71,7 @@ export function writeDataFile(file: string, key: string, entries: ReadonlyMap<st
 
 /**
  * The same for what nobody else may read or write, whatever the umask is: its folder gets mode 0700, it 0600.
- * @throws BatonError FILE_FAILED for a link, which would decide where it is written
+ * @throws BatonError FILE_FAILED for a link, which would decide where it is written; UNTRUSTED for a folder of another user
  */
 export function writePrivateDataFile(file: string, key: string, entries: ReadonlyMap<string, unknown>): void {
   const folder = dirname(file)
@@ -78,7 +80,7 @@ export function writePrivateDataFile(file: string, key: string, entries: Readonl
     const hint = 'Remove the link, or put the file itself there.'
     throw new BatonError('FILE_FAILED', `${file} is a link, and is not written through it`, { place: { file }, hint })
   }
-  chmodSync(folder, 0o700)
+  secureDataFolder(folder)
   const temporary = join(folder, newTemporaryName())
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {

@@ -178,6 +178,7 @@ const texts: { readonly [path: string]: string } = {
   'budget.tokens': 'Tokens, in and out.',
   'budget.calls': 'Calls of models.',
   'changes.repair': 'How often a model is asked to correct file changes of an answer, 0 to 5.',
+  'changes.max_size': 'How much the file changes of one answer may write, for example 500mb.',
   'changes.allow':
     'Globs of files that answers may change although they decide what is run. Only in your own config file.',
   'changes.partial_is_success': 'Exit 0 although partial = true left changes out.',

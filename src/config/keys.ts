@@ -97,8 +97,8 @@ const entries = {
   partial: { ...frame, initial: false, text: 'Apply the changes that fit when others do not.' },
   changes: {
     ...frameTable,
-    initial: { repair: 1, partial_is_success: false },
-    text: 'What happens to file changes that do not fit.',
+    initial: { repair: 1, max_size: '256mb', partial_is_success: false },
+    text: 'What happens to file changes that do not fit, and how much they may write.',
   },
   fallback_models: { ...frameForModels, initial: [], text: 'Asked in this order when the model fails for good.' },
   reasoning_summary: { ...frameForModels, text: 'What the model reports of its reasoning, where it has a choice.' },

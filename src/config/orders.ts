@@ -75,7 +75,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   write_mode: { rule: [false, 'ask', true], prompt: 'free', isForOthers: true },
   partial: free,
   allow_run_on_task_fail: free,
-  changes: { keys: { repair: down, partial_is_success: { rule: [false, true] }, allow: user } },
+  changes: { keys: { repair: down, max_size: down, partial_is_success: { rule: [false, true] }, allow: user } },
   retry: {
     keys: {
       max_attempts: down,

@@ -63,7 +63,7 @@ const settingShape = {
   write_mode: z.union([z.boolean(), z.literal('ask')], { error: 'true, false or "ask"' }),
   partial: flag,
   file_content_mode: oneOf('udiffx', 'whole', 'search_replace_auto'),
-  changes: table({ repair: integer(0, 5), partial_is_success: flag, allow: globs }),
+  changes: table({ repair: integer(0, 5), max_size: size, partial_is_success: flag, allow: globs }),
   fallback_models: listOf(name, 'a list of models'),
   reasoning_summary: oneOf('none', 'auto', 'concise', 'detailed'),
   agent: name,

@@ -33,7 +33,7 @@ const optionalKeys = [
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]
-type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'changes' | 'allow_run_on_task_fail'
+type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'allow_run_on_task_fail'
 type LimitKey = 'fallback_models' | 'budget' | 'input_concurrency' | 'max_files_size_kb'
 
 /** What is in force for one agent, with defaults. Keys that are those of the file keep their names. */
@@ -69,6 +69,8 @@ export interface Settings extends Pick<Values, Exclude<OptionalKey, 'reasoning_e
   /** US dollars for a million tokens, by the name of a model or a glob. */
   readonly prices: NonNullable<Values['prices']>
   readonly secrets: readonly string[]
+  /** What the changes of one answer may write is given in bytes. */
+  readonly changes: Omit<Values['changes'], 'max_size'> & { readonly max_bytes: number }
   /** `dir` is absolute; runs are kept for `keep_ms`, forever when it is undefined; each takes at most `max_bytes`. */
   readonly runs: { readonly dir?: string; readonly keep_ms?: number; readonly max_bytes: number }
   /** Of the whole run; undefined: no limit. */
@@ -95,6 +97,7 @@ export const defaultLayer: Layer = { origin: { kind: 'default' }, values: defaul
 export function settingsOf(merged: JsonObject, { workspace }: { readonly workspace: string }): Settings {
   // every layer went through schema.ts, or contains only text by construction (flags and environment)
   const values = merged as unknown as Values
+  const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
@@ -138,7 +141,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
       max_bytes: parseSize(runs.max_size) ?? 0,
     },
     ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
-    changes: values.changes,
+    changes: { ...changes, max_bytes: parseSize(max_size) ?? 0 },
     ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
   }
 }

@@ -6,7 +6,7 @@ import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
-import { type DataFile, readDataFile, writePrivateDataFile } from './data-file.ts'
+import { type DataFile, readPrivateDataFile, writePrivateDataFile } from './data-file.ts'
 import type { Finding } from './issue.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
@@ -142,7 +142,7 @@ const trustList: DataFile<TrustedFile> = {
 
 /** @throws BatonError CONFIG_INVALID when it was not written by Baton, FILE_UNREADABLE */
 export function readTrusted(store: string, reads?: ReadLog): TrustedFiles {
-  return readDataFile(store, trustList, reads)
+  return readPrivateDataFile(store, trustList, reads)
 }
 
 export function writeTrusted(store: string, files: TrustedFiles): void {

@@ -190,7 +190,7 @@ export interface Effects {
    * with `allow`, which throws when that is refused. `read` is not asked when a record answers.
    */
   observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T>
-  /** True when an observation at this place is answered from a record: nothing need be prepared for it. */
+  /** True when an observation or a change that was done at this place is answered from a record: nothing need be prepared. */
   readonly answers: (at: Place) => boolean
   /** Asks a person where the permission says `ask`. @throws BatonError when it is refused, or nobody can be asked */
   permit(at: Place, action: Action): Promise<Permit>

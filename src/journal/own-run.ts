@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { closeOwnFolder } from '../base/own-folder.ts'
 import { glance } from './glance.ts'
 import type { SigningKey } from './signing.ts'
 import { isSignedRun } from './source.ts'
@@ -11,12 +12,15 @@ export async function isOwnRun(folder: string, key: SigningKey): Promise<boolean
   return (await glance(folder))?.start === undefined
 }
 
+const ownRun = { what: 'the folder of the run', hint: 'Run the file again.' }
+
 /**
- * Refuses a run that somebody else has recorded: what it holds would be carried out. `what`: what is not done with it.
+ * Refuses a run that somebody else has recorded: what it holds would be carried out. The folder of
+ * one's own is closed to others. `what`: what is not done with it.
  * @throws BatonError UNTRUSTED
  */
 export async function refuseForeign(folder: string, key: SigningKey, what: string): Promise<void> {
-  if (await isOwnRun(folder, key)) return
+  if (await isOwnRun(folder, key)) return closeOwnFolder(folder, ownRun)
   throw new BatonError(
     'UNTRUSTED',
     `run ${basename(folder)} was not recorded by this installation: it is not ${what}`,

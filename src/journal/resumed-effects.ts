@@ -210,7 +210,12 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         return answer === undefined ? live.observeAsync(at, call, read) : answer.value
       },
 
-      answers: (at) => tree.find(placeText(at))?.answer !== undefined,
+      answers(at) {
+        const node = tree.find(placeText(at))
+        if (node?.answer !== undefined) return true
+        const ended = node?.ended === undefined ? undefined : source.at(node.ended)
+        return ended?.k === 'ended' && ended.status === 'ok'
+      },
 
       async permit(at, action) {
         const p = placeText([...at, part('approval')])

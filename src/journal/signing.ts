@@ -7,12 +7,12 @@ import {
   openSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { createSigner } from '../base/hash.ts'
+import { closeOwnFolder } from '../base/own-folder.ts'
 import { nodeFiles } from './file-port.ts'
 import { stateFolder } from './run-id.ts'
 import type { Environment } from './secrets.ts'
@@ -24,6 +24,11 @@ const keyBytes = 32
 
 /** Loaded where a key is made or a record is read: it takes a short run longer than all that it signs. */
 const crypto = () => process.getBuiltinModule('node:crypto')
+
+const ownState = {
+  what: 'the state folder',
+  hint: 'Set BATON_HOME or XDG_STATE_HOME to a folder of your own.',
+}
 
 /** Where the key of this installation is kept. */
 function signingKeyFile(around: { readonly env: Environment; readonly home: string }): string {
@@ -37,7 +42,7 @@ function signingKeyFile(around: { readonly env: Environment; readonly home: stri
 export function openSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
   const file = signingKeyFile(around)
   try {
-    secureFolder(dirname(file))
+    closeOwnFolder(dirname(file), ownState)
     return readKey(file) ?? makeKey(file)
   } catch (error) {
     if (error instanceof BatonError) throw error
@@ -48,18 +53,6 @@ export function openSigningKey(around: { readonly env: Environment; readonly hom
 /** The same where nothing is to be made: without a key one that has signed nothing. */
 export function presentSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
   return readKey(signingKeyFile(around)) ?? crypto().randomBytes(keyBytes)
-}
-
-/** Closes a state folder of one's own to everybody else, whatever it was made with. */
-function secureFolder(folder: string): void {
-  const status = statSync(folder, { throwIfNoEntry: false })
-  if (status === undefined || process.getuid === undefined) return
-  if (status.uid !== process.getuid()) {
-    throw new BatonError('JOURNAL_FAILED', `the state folder ${folder} belongs to another user`, {
-      hint: 'Set BATON_HOME or XDG_STATE_HOME to a folder of your own.',
-    })
-  }
-  if ((status.mode & 0o077) !== 0) chmodSync(folder, 0o700)
 }
 
 function readKey(file: string): SigningKey | undefined {

@@ -1,7 +1,13 @@
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject, type Json } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
-import { type DataFile, readDataFile, writeDataFile } from '../config/data-file.ts'
+import {
+  type DataFile,
+  readDataFile,
+  readPrivateDataFile,
+  writeDataFile,
+  writePrivateDataFile,
+} from '../config/data-file.ts'
 import { type Surroundings, userDataFolder } from '../config/locate.ts'
 import { type Capabilities, readCapabilities } from './capabilities.ts'
 import { isRemote, originOf, originText, type PackOrigin } from './source.ts'
@@ -83,16 +89,16 @@ export function agreedFile(around: Pick<Surroundings, 'env' | 'home'>): string {
 
 /** @throws BatonError CONFIG_INVALID for a file that was not written by Baton, FILE_UNREADABLE */
 export function isAgreed(file: string, { identity, digest }: AgreedPack): boolean {
-  return readDataFile(file, agreements).get(identity)?.includes(digest) ?? false
+  return readPrivateDataFile(file, agreements).get(identity)?.includes(digest) ?? false
 }
 
 /** The file is read right before, so that concurrent installations keep both. */
 export function noteAgreed(file: string, { identity, digest, origin }: AgreedPack & PackFrom): void {
-  const packs = readDataFile(file, agreements)
+  const packs = readPrivateDataFile(file, agreements)
   const known = packs.get(identity) ?? []
   const next = [...new Set([...known, digest, ...(isRemote(origin) ? [addressEntry(origin)] : [])])]
   if (next.length === known.length) return
-  writeDataFile(file, agreements.key, new Map([...packs, [identity, next] as const]))
+  writePrivateDataFile(file, agreements.key, new Map([...packs, [identity, next] as const]))
 }
 
 /** A pack and where a lock says that it is. */
@@ -103,7 +109,7 @@ export interface PackFrom {
 
 /** Whether the user of this machine has installed this pack from this address before. */
 export function isAgreedAddress(file: string, { identity, origin }: PackFrom): boolean {
-  return readDataFile(file, agreements).get(identity)?.includes(addressEntry(origin)) ?? false
+  return readPrivateDataFile(file, agreements).get(identity)?.includes(addressEntry(origin)) ?? false
 }
 
 function addressEntry(origin: PackOrigin): string {

@@ -103,9 +103,51 @@ interface Expression extends TemplateTag {
   readonly name: string
 }
 
+/** Far more than anybody writes: the parser takes a second for so many, and much longer for deeper blocks. */
+const mostTags = 5_000
+const mostDepth = 100
+/** One problem has many others as its consequence. */
+const mostProblems = 50
+
+/** Blocks that do what is in them once. */
+const choices: ReadonlySet<string> = new Set('if unless with eq ne gt gte lt lte and or not raw'.split(' '))
+
+/** How many tags a template has, and how many of its blocks that may be loops stand in each other. */
+export function shapeOf(template: string): { readonly tags: number; readonly loops: number } {
+  let [tags, loops] = [0, 0]
+  const open: boolean[] = []
+  let depth = 0
+  for (const tag of templateTags(template)) {
+    tags += 1
+    if (tag.kind !== 'expression' || tags > mostTags) continue
+    const { sign, name } = readExpression(template, tag)
+    if (sign === 'open') open.push(!choices.has(name))
+    if (sign === 'open' && open.at(-1) === true) depth += 1
+    if (sign === 'close' && open.pop() === true) depth -= 1
+    loops = Math.max(loops, depth)
+  }
+  return { tags, loops }
+}
+
+/** What the parser would take very long for: too many expressions, or blocks that are nested too deep. */
+export function sizeProblem(template: string): TemplateProblem | undefined {
+  const hint = 'Prepare the text in a script, and insert it as one value.'
+  let [count, depth] = [0, 0]
+  for (const tag of templateTags(template)) {
+    const at = { hint, start: tag.start, end: tag.end }
+    count += 1
+    if (count > mostTags) return { message: `it has more than ${mostTags} expressions`, ...at }
+    if (tag.kind !== 'expression') continue
+    const { sign } = readExpression(template, tag)
+    depth += sign === 'open' ? 1 : sign === 'close' ? -1 : 0
+    if (depth > mostDepth) return { message: `its blocks are nested deeper than ${mostDepth} levels`, ...at }
+  }
+  return undefined
+}
+
 /**
- * What is wrong with how the tags of a template fit together, in their order: braces and blocks that are not closed,
- * and ends of blocks that were not opened. The parser reports such things without a place.
+ * What is wrong with how the tags of a template fit together, in their order, 50 problems at most: braces and blocks that
+ * are not closed, and ends of blocks that were not opened. The parser reports such things without a place.
  */
 export function tagProblems(template: string): readonly TemplateProblem[] {
   const problems: TemplateProblem[] = []
@@ -126,19 +168,23 @@ export function tagProblems(template: string): readonly TemplateProblem[] {
     if (expression.sign === 'close') problems.push(...closeProblems(expression, open.pop()))
   }
   const unclosed = open.map(({ name, start, end }) => {
-    return { message: `{{#${name}}} is not closed`, hint: `End the block with {{/${name}}}.`, start, end }
+    const shown = shortened(name)
+    return { message: `{{#${shown}}} is not closed`, hint: `End the block with {{/${shown}}}.`, start, end }
   })
-  return [...problems, ...unclosed].toSorted((left, right) => (left.start ?? 0) - (right.start ?? 0))
+  return [...problems, ...unclosed]
+    .toSorted((left, right) => (left.start ?? 0) - (right.start ?? 0))
+    .slice(0, mostProblems)
 }
 
 function closeProblems({ name, start, end }: Expression, opened: Expression | undefined): readonly TemplateProblem[] {
+  const shown = shortened(name)
   if (opened === undefined) {
-    const hint = `Begin the block with {{#${name} …}}, or remove it.`
-    return [{ message: `{{/${name}}} closes nothing`, hint, start, end }]
+    const hint = `Begin the block with {{#${shown} …}}, or remove it.`
+    return [{ message: `{{/${shown}}} closes nothing`, hint, start, end }]
   }
   if (opened.name === name) return []
-  const hint = `Write {{/${opened.name}}} here, or close the inner block first.`
-  return [{ message: `{{/${name}}} closes {{#${opened.name}}}`, hint, start, end }]
+  const hint = `Write {{/${shortened(opened.name)}}} here, or close the inner block first.`
+  return [{ message: `{{/${shown}}} closes {{#${shortened(opened.name)}}}`, hint, start, end }]
 }
 
 function readExpression(template: string, tag: TemplateTag): Expression {
@@ -158,6 +204,9 @@ function signOf(mark: string, name: string): Expression['sign'] {
   return name === 'else' ? 'inverse' : 'value'
 }
 
+/** Expressions that are parsed alone to find the one at fault. */
+const mostTried = 500
+
 /** Adds to a problem that the parser or renderer reports by line only the tag it is about, if that is certain. */
 export function atTag(
   template: string,
@@ -165,15 +214,16 @@ export function atTag(
   fails: (text: string) => boolean,
 ): TemplateProblem {
   const expressions = [...templateTags(template)].filter((tag) => tag.kind === 'expression')
-  const alone = expressions.filter((tag) => {
+  const alone = expressions.slice(0, mostTried).find((tag) => {
     const { sign, name } = readExpression(template, tag)
     if (sign === 'value') return fails(tag.adapted)
     return sign === 'open' && fails(`${tag.adapted}{{/${name}}}`)
   })
-  const onLine = expressions.filter(({ start }) => template.slice(0, start).split('\n').length === line)
-  const culprit = alone[0] ?? (onLine.length === 1 ? onLine[0] : undefined)
+  const range = line === undefined ? undefined : lineRange(template, line)
+  const onLine = expressions.filter(({ start }) => range !== undefined && start >= range.start && start < range.end)
+  const culprit = alone ?? (onLine.length === 1 ? onLine[0] : undefined)
   if (culprit !== undefined) return { message, start: culprit.start, end: culprit.end }
-  return line === undefined ? { message } : { message, ...lineRange(template, line) }
+  return { message, ...range }
 }
 
 function lineRange(text: string, line: number): { readonly start: number; readonly end: number } {
@@ -187,25 +237,35 @@ const needValue: ReadonlySet<string> = new Set(['if', 'unless', 'each', 'with'])
 
 /**
  * Unknown helpers in a template, and blocks without the value they need. An expression with values after its name is a
- * call, everywhere; others are values of the data.
+ * call, everywhere; others are values of the data. The first 50.
  */
 export function helperProblems(template: string, helpers: readonly string[]): readonly TemplateProblem[] {
-  return [...templateTags(template)].flatMap((tag): readonly TemplateProblem[] => {
-    if (tag.kind !== 'expression') return []
+  const problems: TemplateProblem[] = []
+  for (const tag of templateTags(template)) {
+    if (tag.kind !== 'expression') continue
     const { sign, body, start, end } = readExpression(template, tag)
     const words = sign === 'inverse' ? wordsOf(body).slice(1) : wordsOf(body)
     const problem = sign === 'close' ? undefined : (callProblem(words, helpers) ?? valueProblem(sign, words))
-    return problem === undefined ? [] : [{ ...problem, start, end }]
-  })
+    if (problem !== undefined) problems.push({ ...problem, start, end })
+    if (problems.length === mostProblems) break
+  }
+  return problems
+}
+
+/** Of a name that somebody has mistyped. */
+const mostOfName = 80
+
+function shortened(name: string): string {
+  return name.length > mostOfName ? `${name.slice(0, mostOfName)}…` : name
 }
 
 function callProblem(words: readonly string[], helpers: readonly string[]): TemplateProblem | undefined {
   const unknown = calledIn(words).find((called) => !helpers.includes(called))
   if (unknown === undefined) return undefined
-  const similar = nearest(unknown, helpers)
+  const similar = unknown.length > mostOfName ? undefined : nearest(unknown, helpers)
   const shown = helpers.filter((helper) => !helper.startsWith('__')).toSorted()
   const hint = similar === undefined ? `Helpers: ${shown.join(', ')}.` : `Did you mean "${similar}"?`
-  return { message: `unknown helper "${unknown}"`, hint }
+  return { message: `unknown helper "${shortened(unknown)}"`, hint }
 }
 
 function valueProblem(sign: Expression['sign'], [name = '', ...given]: readonly string[]): TemplateProblem | undefined {

@@ -7,6 +7,7 @@ import {
   atTag,
   closingBrace,
   helperProblems,
+  sizeProblem,
   tagProblems,
   type TemplateProblem,
 } from './template-tags.ts'
@@ -37,7 +38,8 @@ export async function loadTemplates(): Promise<Templates> {
   const compile = (adapted: string): void => void handlebars.precompile(adapted)
 
   function problems(template: string, place?: SourcePlace): readonly BatonError[] {
-    const found = tagProblems(template)
+    const tooLarge = sizeProblem(template)
+    const found = tooLarge === undefined ? tagProblems(template) : [tooLarge]
     if (found.length > 0) return found.map((problem) => templateError(template, problem, { place }))
     const unparsable = failureOf(() => compile(adaptTemplate(template)))
     if (unparsable !== undefined) {
@@ -52,6 +54,8 @@ export async function loadTemplates(): Promise<Templates> {
   }
 
   function render(template: string, data: Json, place?: SourcePlace): string {
+    const tooLarge = sizeProblem(template)
+    if (tooLarge !== undefined) throw templateError(template, tooLarge, { place })
     try {
       return handlebars.compile(adaptTemplate(template), { strict: false, noEscape: false })(data)
     } catch (error) {
@@ -111,7 +115,8 @@ function placed(template: string, error: unknown, compile: (adapted: string) => 
 /** `Expecting 'ID', 'STRING', …, got 'CLOSE'` names tokens of a grammar that no author knows. */
 function readable(message: string): string {
   const got = /, got '(\w+)'$/.exec(message)?.[1]
-  if (got === undefined) return message
+  // else it points with a caret
+  if (got === undefined) return /^-*\^$/.test(message) ? 'the expression cannot be read' : message
   return tokens[got] ?? 'the expression cannot be read'
 }
 

@@ -9,7 +9,7 @@ import type { Spent } from '../event/meter.ts'
 import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
-import { withTextThread } from '../tool/changes/text-thread.ts'
+import { createTextThread } from '../tool/changes/text-thread.ts'
 import {
   applyTransaction,
   type PlannedChanges,
@@ -162,14 +162,12 @@ export async function applyText(
   context: RunContext,
 ): Promise<Applied> {
   const { base_dir: baseDir } = settings
-  const { directives, text } = await withTextThread(context.services.signal, async ({ work }) =>
-    work('readFileChanges', answer.text),
-  )
-  const { allow = [] } = settings.changes
+  const { directives, text } = await createTextThread(context.services.signal).work('readFileChanges', answer.text)
+  const { allow = [], max_bytes: maxBytes } = settings.changes
   const protect: Protection = { paths: context.services.sources.executed(), kind: 'answer', allow, whom: 'a model' }
   const held = narrow(context, { protect })
   const { made: isMade, inTurn } = context.services.sources
-  const options = { baseDir, partial: isPartial, shown, isMade, allow, inTurn }
+  const options = { baseDir, partial: isPartial, shown, isMade, allow, inTurn, maxBytes }
   const { dry, rights } = context.scope
   const carryOut =
     dry === 'changes'

@@ -1,22 +1,23 @@
 import type { JsonObject } from '../base/json.ts'
 import type { BatonError, SourcePlace } from '../base/error.ts'
 import type { PromptDocument } from '../prompt/document.ts'
+import { renderTemplate } from '../prompt/render-template.ts'
 import { loadTemplates } from '../prompt/template.ts'
 import type { ChainState } from '../stage/state.ts'
 
 /**
  * Substitutes the author's own instruction once: a segment that is byte for byte what the file says. What agents
  * inserted or changed stays literal. `data` is `{ input, data: { files, task }, params }`.
- * @throws BatonError PROMPT_SYNTAX at the line of the file
+ * @throws BatonError PROMPT_SYNTAX at the line of the file, or LIMIT; the reason of the signal
  */
 export async function renderInstruction(
   state: ChainState,
   document: PromptDocument,
   data: JsonObject,
+  signal: AbortSignal,
 ): Promise<ChainState> {
   if (!state.prompts.includes(document.instruction)) return state
-  const { render } = await loadTemplates()
-  const rendered = render(document.instruction, data, placeOf(document))
+  const rendered = await renderTemplate(document.instruction, data, { place: placeOf(document), signal })
   return { ...state, prompts: state.prompts.map((segment) => (segment === document.instruction ? rendered : segment)) }
 }
 

@@ -161,7 +161,16 @@ function createPathFinder() {
 }
 
 /** Changes of single files; others may be of whole folders. */
-const ofOneFile: ReadonlySet<string> = new Set(['write', 'append', 'copy', 'mkdir', 'pack', 'unpack', 'split'])
+const ofOneFile: ReadonlySet<string> = new Set([
+  'write',
+  'append',
+  'copy',
+  'mkdir',
+  'pack',
+  'unpack',
+  'split',
+  'restore',
+])
 
 function changedPaths({ op, path, from, before, after }: FileChangeRecord): readonly string[] {
   if (op !== 'append' && op !== 'mkdir' && before === after) return []

@@ -78,7 +78,9 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
   const settings = round.target.settingsFor(before.state.params)
   const files = await round.filesOf(settings)
   const { template } = settings
-  const state = template ? await fillTemplate(before.state, { plan, files }, round) : before.state
+  const state = template
+    ? await fillTemplate(before.state, { plan, files }, round, context.services.signal)
+    : before.state
   const answer = await ask(
     { plan, settings, state: framed(state, round), files, inputText: template ? '' : (round.given?.text ?? '') },
     round.target,
@@ -144,19 +146,25 @@ function inputOf(plan: TaskPlan, { given }: Pick<Round, 'given'>): Json {
  * What templates see: `{ input, data: { files, task }, params }`. `input` is the table of variables where `[input]`
  * declares them, else the input of the task, which is always `data.task.input` as well.
  */
-function fillTemplate(state: ChainState, { plan, files }: TemplateFacts, round: Round): Promise<ChainState> {
+function fillTemplate(
+  state: ChainState,
+  { plan, files }: TemplateFacts,
+  round: Round,
+  signal: AbortSignal,
+): Promise<ChainState> {
   const { target } = round
   const { index, count, label, working } = plan
   const { context, knowledge, structure } = files
   const paths = (refs: FileSet['context']): Json => refs.map(({ path }) => path)
-  return renderInstruction(state, target.spec.document, {
+  const data = {
     input: target.vars ?? inputOf(plan, round),
     data: {
       files: { context: paths(context), knowledge: paths(knowledge), structure, working: paths(working) },
       task: { index, count, label, input: inputOf(plan, round) },
     },
     params: state.params,
-  })
+  }
+  return renderInstruction(state, target.spec.document, data, signal)
 }
 
 /** The parsed answer of a file with `[output]`, when there is one. */

@@ -164,7 +164,19 @@ function setMode(entry: string, mode: number): void {
   }
 }
 
-/** Makes a link. Nothing may stand at the path. */
-export function makeLink(path: string, to: string): void {
-  atEntry(path, (entry) => symlinkSync(to, entry))
+/** Makes a link in place of what stands at the path, unless that is a folder, and the folders above it. */
+export function makeLink(path: string, to: string, temporaryName: string): void {
+  inFolder(
+    dirname(path),
+    ({ at }) => {
+      symlinkSync(to, at(temporaryName))
+      try {
+        renameSync(at(temporaryName), at(basename(path)))
+      } catch (error) {
+        unlinkSync(at(temporaryName))
+        throw error
+      }
+    },
+    { make: true },
+  )
 }

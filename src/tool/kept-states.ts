@@ -108,12 +108,13 @@ export function keptMode(path: string, mode: number, show: ShowPath): Kept {
   return { before: present, after: present.map((state) => ({ ...state, mode })), contents: contentsAt(path, 'itself') }
 }
 
-/** Of a link that is made where nothing stands. */
+/** Of a link that is made, in place of a file or link if need be. */
 export function keptLink(path: string, to: string, show: ShowPath): Kept {
+  const folders = missingFolders(path, show)
   return {
-    before: [{ path: show(path), kind: 'absent' }],
-    after: [{ path: show(path), kind: 'link', to }],
-    contents: [],
+    before: [...folders.map(absentOf), ...presentStates(path, show)],
+    after: [...folders, { path: show(path), kind: 'link', to }],
+    contents: contentsAt(path),
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath, type FilePart, isInside, newTemporaryName, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
@@ -6,7 +6,7 @@ import { emit, type RunContext } from '../event/context.ts'
 import type { Disk, FileChangeRecord, PlannedChange } from '../event/effects.ts'
 import type { Place } from '../event/place.ts'
 import * as entries from './entries.ts'
-import { entryHash } from './file-hash.ts'
+import { entryHash, entryStatus, startHash } from './file-hash.ts'
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
 import {
   keptAppend,
@@ -39,47 +39,65 @@ export interface Transfer {
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function saveFile(path: string, content: string | Uint8Array, call: FileCall): void {
-  change({ op: 'write', path }, call, (asking) => planWrite(path, content, { call, asking }))
+  change({ op: 'write', path }, call, (asking) => {
+    const target = writtenPath(path, call, asking)
+    return wholeWrite(target, inMemory(content), { call })
+  })
 }
 
 /** A content that was kept: bytes, or a file, with its SHA-256. */
 export type KnownContent = { readonly bytes: Uint8Array } | (FilePart & { readonly hash: string })
 
-/** Writes a whole file as `saveFile` does, with a content that may be in another file and need not fit into memory. */
+/**
+ * Writes a whole file with a content that may be in another file and need not fit into memory. What stands at the path
+ * itself is replaced, also a link, which `saveFile` writes through.
+ */
 export function restoreFile(path: string, content: KnownContent, call: FileCall): void {
-  if (!('file' in content)) return saveFile(path, content.bytes, call)
   change({ op: 'write', path }, call, (asking) => {
-    const target = allowedPath('write', path, asking)
-    refuseOther(target, call)
-    return wholeWrite(target, { kind: 'file', ...content }, { call })
+    const target = replacedEntry(path, call, asking)
+    return wholeWrite(target, 'file' in content ? { kind: 'file', ...content } : inMemory(content.bytes), { call })
   })
 }
 
 /** A file whose content is made of other files. */
 export interface Making {
-  readonly op: 'pack' | 'unpack' | 'split'
+  readonly op: 'pack' | 'unpack' | 'split' | 'restore'
   /** Absolute path of the file or folder it is made of. */
   readonly source: string
-  /** Asked only when the file is written. */
-  readonly make: () => Uint8Array
+  /** Asked only when the file is written: bytes, or all that another file (absolute path) holds. */
+  readonly make: () => Uint8Array | { readonly file: string }
 }
 
 /**
- * The same for content that is made of other files: a replay, which need not have them, compares only the paths, as it
- * does for copies.
+ * Writes a whole file whose content is made of other files: a replay, which need not have them, compares only the paths, as it
+ * does for copies. One that is restored takes the place of what stands at the path itself; others go where links lead.
  */
 export function saveMadeFile(path: string, { op, source, make }: Making, call: FileCall): void {
-  change({ op, path, source: shown(source, call) }, call, (asking) => planWrite(path, make(), { call, asking }))
+  change({ op, path, source: shown(source, call) }, call, (asking) => {
+    const target = op === 'restore' ? replacedEntry(path, call, asking) : writtenPath(path, call, asking)
+    const content = make()
+    return wholeWrite(target, content instanceof Uint8Array ? inMemory(content) : onDisk(content.file), { call })
+  })
 }
 
-function planWrite(
-  path: string,
-  content: string | Uint8Array,
-  { call, asking }: { readonly call: FileCall; readonly asking: Asking },
-): Planned {
+/** Where a file is written: where links lead. */
+function writtenPath(path: string, call: FileCall, asking: Asking): string {
   const target = allowedPath('write', path, asking)
   refuseOther(target, call)
-  return wholeWrite(target, inMemory(content), { call })
+  return target
+}
+
+/** The path of a file or link that is replaced itself. */
+function replacedEntry(path: string, call: FileCall, asking: Asking): string {
+  const target = allowedEntry(path, asking)
+  asking.allow({ kind: 'write', path: target, named: path })
+  const status = entryStatus(target)
+  if (status === undefined || status.isFile() || status.isSymbolicLink()) return target
+  throw notAFile(shown(target, call), status.isDirectory() ? 'folder' : 'other')
+}
+
+function onDisk(file: string): NewContent {
+  return { kind: 'file', file, bytes: statSync(file).size, hash: startHash(file) }
 }
 
 function inMemory(bytes: string | Uint8Array): NewContent {
@@ -207,13 +225,14 @@ export function setMode(path: string, mode: number, call: FileCall): void {
   })
 }
 
-/** Makes a link to `to`, which is kept as it is written. Nothing may stand at the path. */
+/** Makes a link to `to`, which is kept as it is written; it takes the place of a file or link. Missing folders are made. */
 export function makeLink(path: string, to: string, call: FileCall): void {
   change({ op: 'link', path }, call, (asking) => {
-    const target = allowedPath('write', path, asking)
+    const target = replacedEntry(path, call, asking)
+    const temporaryName = newTemporaryName()
     return {
-      record: { path: target, before: null, after: sha256(to) },
-      act: (disk) => entries.makeLink(disk(target), to),
+      record: { path: target, before: hashOf(target, call), after: sha256(to), temp: temporaryName },
+      act: (disk) => entries.makeLink(disk(target), to, temporaryName),
       keep: () => keptLink(target, to, showIn(call)),
     }
   })

@@ -97,7 +97,6 @@ function putBack(plan: PathPlan, next: () => FileCall): void {
       restoreFile(target, known(verdict.content), next())
       break
     case 'link':
-      if (verdict.replaces === 'file' || verdict.replaces === 'link') deleteEntry(target, next())
       makeLink(target, verdict.to, next())
       break
     case 'merge':

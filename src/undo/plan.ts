@@ -156,7 +156,8 @@ function wayBack(first: EntryState, { left, target }: Leaving, { contents, donor
       return { kind: 'link', to: first.to, replaces: left.kind }
     case 'file': {
       const donor = first.hash === undefined ? undefined : donors.take(first.hash, target)
-      if (donor?.kind === 'move') return { kind: 'move', from: donor.from, ...before }
+      // a move would go where a link leads
+      if (donor?.kind === 'move' && left.kind !== 'link') return { kind: 'move', from: donor.from, ...before }
       const kept = contents.contentOf(first)
       if (kept.kind !== 'none') return { kind: 'file', content: kept, ...before }
       const content = beginningOf(first, left, target) ?? donor?.content
@@ -173,7 +174,11 @@ function beginningOf(first: FileState, left: EntryState, target: string): Conten
   return isBeginning ? { kind: 'file', file: target, bytes: first.bytes } : undefined
 }
 
-type Donor = { readonly kind: 'move'; readonly from: string } | { readonly kind: 'copy'; readonly content: Content }
+/** `from` is absolute: the file may be moved from there. */
+type Donor = { readonly content: Content } & (
+  | { readonly kind: 'move'; readonly from: string }
+  | { readonly kind: 'copy' }
+)
 
 /** Files that hold now what another path held before the run: the run has moved them. */
 interface Donors {
@@ -209,11 +214,10 @@ function createDonors(all: readonly Target[], wanted: readonly Target[]): Donors
       const found = list[index]
       if (found === undefined) return undefined
       // one that is not undone stays where it is
-      if (!mine.has(found.target)) {
-        return { kind: 'copy', content: { kind: 'file', file: found.target, bytes: found.left.bytes } }
-      }
+      const content: Content = { kind: 'file', file: found.target, bytes: found.left.bytes }
+      if (!mine.has(found.target)) return { kind: 'copy', content }
       list.splice(index, 1)
-      return { kind: 'move', from: found.target }
+      return { kind: 'move', from: found.target, content }
     },
   }
 }

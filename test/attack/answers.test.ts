@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, it } from 'vitest'
 import { type ModelReply, startModelServer } from '../helpers/model-server.ts'
 import { hostileShapes } from '../tool/changes/hostile-shapes.ts'
 import { attack } from './attempts.ts'
@@ -51,6 +51,7 @@ const slowOnce = [
   'a diff with empty lines of Windows',
   'a tag with many names of paths',
   'containers in one line',
+  'a diff of a name that goes on and on',
 ]
 const shapes = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, hostileShapes[name]]))
 
@@ -141,4 +142,53 @@ attack('a file that is shown to a model does not end its own frame', { core: fra
   expect(body.slice(at)).toBe(`<${mark}>`)
   expect(body.slice(0, at)).toBe(`${Object.values(files)[0]?.toString().replace(/\n$/, '')}\n`)
   expect(attributes).toMatch(/^path="src\/[^"\p{C}<>]*" lines="\d+"/u)
+})
+
+const container = (changes: string): string => `Done.\n\n<FILE_CHANGES>\n${changes}</FILE_CHANGES>\n`
+const many = Array.from({ length: 40 }, (_, at) => at)
+const text100kb = 'x'.repeat(100 * 1024)
+
+/** Each writes 4 MB. */
+const large: Readonly<Record<string, string>> = {
+  'copies of a file': container(
+    many.map((at) => `<FILE_COPY from_path="src/a.js" to_path="out/${at}.js" />\n`).join(''),
+  ),
+  'copies of copies': container(
+    many
+      .map((at) => `<FILE_COPY from_path="${at === 0 ? 'src/a.js' : `out/${at - 1}.js`}" to_path="out/${at}.js" />\n`)
+      .join(''),
+  ),
+  'copies of a new file': container(
+    `<FILE_NEW file_path="new.js">\n${text100kb}\n</FILE_NEW>\n${many
+      .map((at) => `<FILE_COPY from_path="new.js" to_path="out/${at}.js" />\n`)
+      .join('')}`,
+  ),
+  'new files': container(many.map((at) => `<FILE_NEW file_path="out/${at}.js">\n${text100kb}\n</FILE_NEW>\n`).join('')),
+  'a file that is written over and over': container(
+    many.map((at) => `<FILE_NEW file_path="out/same.js">\n${text100kb}${at}\n</FILE_NEW>\n`).join(''),
+  ),
+  'what is added to a file': container(
+    many.map((at) => `<FILE_APPEND file_path="src/a.js">\n${at}${text100kb}\n</FILE_APPEND>\n`).join(''),
+  ),
+}
+
+attack('the changes of an answer write no more than their limit', { core: large, every: 3 }, async (text) => {
+  const begin = `${text100kb}\n`
+  const front = prompt.replace('[changes]', '[changes]\nmax_size = "1mb"')
+  const { world, end } = await answered({ text, chunks: [text] }, { 'src/a.js': begin, 'ask.md': front })
+  expectHeld(world, end, [1])
+  expect(end.stderr).toContain('would write more than 1mb, the limit of [changes] max_size')
+  expect([source(world), readdirSync(world.work).toSorted()]).toEqual([begin, ['.git', '.keep', 'ask.md', 'src']])
+  // the same within its limit
+  const more = await answered({ text, chunks: [text] }, { 'src/a.js': begin, 'ask.md': prompt })
+  expectHeld(more.world, more.end, [0])
+})
+
+it('with partial, the changes of an answer are made up to their limit', async () => {
+  const text = large['new files'] ?? ''
+  const front = prompt.replace('[changes]', 'partial = true\n[changes]\nmax_size = "1mb"')
+  const { world, end } = await answered({ text, chunks: [text] }, { 'src/a.js': 'x\n', 'ask.md': front })
+  expectHeld(world, end, [1])
+  expect(end.stderr).toContain('the limit of [changes] max_size')
+  expect(readdirSync(join(world.work, 'out'))).toHaveLength(10)
 })

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { describe, it } from 'vitest'
 
 /** Larger tables run only where `BATON_ATTACK` is `whole`, as `npm run soak -- attack` sets it. */
-const isWhole = process.env['BATON_ATTACK'] === 'whole'
+export const isWhole = process.env['BATON_ATTACK'] === 'whole'
 const countsFile = process.env['BATON_ATTACK_COUNTS']
 
 export interface Attempts<T> {

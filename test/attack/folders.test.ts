@@ -47,6 +47,7 @@ const looseInConfig: readonly Setting[] = [
   { key: 'retry.max_attempts', toml: '[retry]\nmax_attempts = 100', yours: 'yours is 3 (default)' },
   { key: 'retry.patience', toml: '[retry]\npatience = "30d"', yours: 'yours is "10m" (default)' },
   { key: 'changes.repair', toml: '[changes]\nrepair = 5', yours: 'yours is 1 (default)' },
+  { key: 'changes.max_size', toml: '[changes]\nmax_size = "9gb"', yours: 'yours is "256mb" (default)' },
   { key: 'changes.partial_is_success', toml: '[changes]\npartial_is_success = true', yours: 'yours is false' },
   { key: 'model_aliases.fast', toml: '[model_aliases]\nfast = "x"', yours: 'yours is "offline::extractive"' },
 ]

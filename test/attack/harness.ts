@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { root } from '../helpers/baton.ts'
+import { root, runShared } from '../helpers/baton.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
+import type { CommandEnd } from '../helpers/warm-command.ts'
+import { isWhole } from './attempts.ts'
 
 const command = join(root, 'dist/bin/baton.js')
 /** How long a command may take before it counts as one that never ends: far above what any needs on a loaded machine. */
@@ -34,6 +36,8 @@ interface AttackOptions {
   readonly interruptAfterMs?: number
   /** When it is killed as one that does not end; 45 seconds when left out. */
   readonly patienceMs?: number
+  /** Left out: `npm test` runs what is no more than a command in the process of the runs before it. */
+  readonly process?: 'own'
 }
 
 export interface AttackEnd {
@@ -116,17 +120,28 @@ export function expectHeld(world: World, end: AttackEnd, codes?: readonly number
   expect(end.stderr).not.toMatch(/^ {4}at .+:\d+:\d+\)?$|internal error|RangeError|TypeError/m)
 }
 
-function execute(
+type Execution = AttackOptions & { readonly work: string; readonly env: Readonly<Record<string, string>> }
+
+function execute(args: readonly string[], options: Execution): Promise<AttackEnd> {
+  const { env, work, cwd, input, program, interruptAfterMs, patienceMs, process: own } = options
+  const isPlain = [input, program, interruptAfterMs, patienceMs, own].every((option) => option === undefined)
+  const shared =
+    isPlain && !isWhole ? runShared({ args, cwd: cwd === undefined ? work : join(work, cwd), env }) : undefined
+  return shared === undefined ? executeAlone(args, options) : patiently(shared)
+}
+
+/** A process that hangs is ended with the test file, which fails then. */
+async function patiently(shared: Promise<CommandEnd>): Promise<AttackEnd> {
+  let timer: NodeJS.Timeout | undefined
+  const hung = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), usualPatienceMs)))
+  const end = await Promise.race([shared, hung])
+  clearTimeout(timer)
+  return { ...(end ?? { code: null, stdout: '', stderr: '' }), signal: null, isHung: end === undefined }
+}
+
+function executeAlone(
   args: readonly string[],
-  {
-    env,
-    work,
-    input,
-    cwd,
-    program,
-    interruptAfterMs,
-    patienceMs = usualPatienceMs,
-  }: AttackOptions & { readonly work: string },
+  { env, work, input, cwd, program, interruptAfterMs, patienceMs = usualPatienceMs }: Execution,
 ): Promise<AttackEnd> {
   const [file, ...rest] = program === undefined ? [process.execPath, command, ...args] : [program, ...args]
   const options = { cwd: cwd === undefined ? work : join(work, cwd), env, detached: true } as const

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { attack } from './attempts.ts'
-import { createWorld, expectHeld, type Files } from './harness.ts'
+import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
 /** Calls of host functions that would take minutes or for ever: each reads nothing but what the script gives. */
 const calls: Readonly<Record<string, string>> = {
@@ -10,7 +10,10 @@ const calls: Readonly<Record<string, string>> = {
   'loops in loops of a short template':
     'aip.hbs.render(("{{#each ../a}}"):rep(30) .. ("{{/each}}"):rep(30), { a = { 1, 2, 3, 4 } })',
   'blocks in blocks of a template': 'aip.hbs.render(("{{#a}}"):rep(80000) .. ("{{/a}}"):rep(80000), { a = true })',
-  'a text in a text from its end': 'aip.text.split_last(("a"):rep(1000000), "b" .. ("a"):rep(500000))',
+  'hunks that stand nowhere': `aip.file.save("a.txt", ("a\\n"):rep(500000)); aip.udiffx.apply_file_changes(
+    '<FILE_CHANGES>\\n<FILE_PATCH file_path="a.txt">\\n' .. ("@@\\n-a\\n-b\\n+c\\n"):rep(60000) .. '</FILE_PATCH>\\n</FILE_CHANGES>')`,
+  'blocks that stand nowhere': `aip.file.save("a.txt", ("a"):rep(1000000)); aip.file.save_changes("a.txt",
+    ("<<<<<<< SEARCH\\n" .. ("a"):rep(60) .. "b\\n=======\\nx\\n>>>>>>> REPLACE\\n"):rep(3900))`,
   'rows of CSV': 'aip.csv.value_lists_to_rows({ aip.csv.parse_row(("a,"):rep(2000000)) })',
 }
 
@@ -51,15 +54,59 @@ const waits: Readonly<Record<string, Files>> = {
   },
 }
 
-attack('Ctrl-C stops a script that is busy with', { core: waits, every: 3 }, async (work) => {
+attack('Ctrl-C stops an isolated script that is busy with', { core: waits, every: 3 }, async (work) => {
   const world = createWorld({ work })
-  const end = await world.run(['a.lua', '-c', 'lua.timeout=10m', '-c', 'lua.isolated=true'], {
-    interruptAfterMs: 2000,
+  await interrupted(world, ['-c', 'lua.isolated=true'])
+})
+
+const change = '\'<FILE_CHANGES>\\n<FILE_APPEND file_path="out.txt">\\nx\\n</FILE_APPEND>\\n</FILE_CHANGES>\''
+const loops: Readonly<Record<string, string>> = {
+  'file changes': `aip.udiffx.apply_file_changes(${change})`,
+  'short templates': 'aip.hbs.render("{{#each a}}{{this}}{{/each}}", { a = { 1, 2 } })',
+  'short HTML': 'aip.html.to_md(("<b><p>"):rep(300))',
+  'files that are saved': 'aip.file.save("out.txt", "x")',
+}
+
+attack('Ctrl-C stops a script that loops over', { core: loops, every: 2 }, async (call) => {
+  const world = createWorld({ work: { 'a.lua': `while true do pcall(function() ${call} end) end\n` } })
+  await interrupted(world, [])
+})
+
+const loopsInLoops = `${'{{#each @root.data.a}}'.repeat(30)}x${'{{/each}}'.repeat(30)}\n`
+const templates: Readonly<Record<string, Files>> = {
+  'a prompt section': { 'a.aip': `# Data\n\n\`\`\`lua\nreturn { a = {1,2,3,4} }\n\`\`\`\n\n# User\n\n${loopsInLoops}` },
+  'a prompt file': {
+    'a.md': `+++\ntemplate = true\n+++\n${loopsInLoops.replaceAll('data.a', 'data.files')}`,
+  },
+}
+
+attack(
+  'a template that multiplies is stopped',
+  {
+    core: { 'by Ctrl-C': { isPatient: false } },
+    more: () => ({ 'by its clock': { isPatient: true } }),
+  },
+  async (how) => {
+    await Promise.all(Object.values(templates).map((work) => multiplies(work, how)))
+  },
+)
+
+async function multiplies(work: Files, { isPatient }: { readonly isPatient: boolean }): Promise<void> {
+  const world = createWorld({ work })
+  const [file = ''] = Object.keys(work)
+  const end = await world.run([file, '-i', 'x', '-m', 'offline::extractive'], {
+    ...(isPatient ? {} : { interruptAfterMs: 2000 }),
   })
+  expectHeld(world, end, [isPatient ? 4 : 130])
+  if (isPatient) expect(end.stderr).toContain('the template cannot be filled in: it took longer than 20000 ms')
+}
+
+async function interrupted(world: World, args: readonly string[]): Promise<void> {
+  const end = await world.run(['a.lua', '-c', 'lua.timeout=10m', ...args], { interruptAfterMs: 2000 })
   expectHeld(world, end)
   // a loop without end may meet another limit first
   expect([4, 130]).toContain(end.code)
-})
+}
 
 const pattern = '^(a+)+$'
 const text = `${'a'.repeat(60)}b`

@@ -42,6 +42,11 @@ export function useWarmCommand(): () => Promise<void> {
   return warm.end
 }
 
+/** A run in the process of the runs before it; undefined when there is none that is free. */
+export function runShared(call: CommandCall): Promise<CommandEnd> | undefined {
+  return shared.warm?.run(call)
+}
+
 /** Runs the built command with an environment that holds nothing of the machine it runs on. */
 export async function baton(args: readonly string[], options: BatonOptions): Promise<BatonResult> {
   const home = tempTree()
@@ -56,7 +61,7 @@ export async function baton(args: readonly string[], options: BatonOptions): Pro
   }
   const { cwd, input, onOutput, onError } = options
   const isPlain = input === undefined && onOutput === undefined && onError === undefined && options.process !== 'own'
-  const warm = isPlain ? shared.warm?.run({ args, cwd, env }) : undefined
+  const warm = isPlain ? runShared({ args, cwd, env }) : undefined
   const { code, stdout, stderr } = await (warm ?? runInOwnProcess(args, { ...options, env }))
   return { code, stdout, stderr, home: env.BATON_HOME }
 }

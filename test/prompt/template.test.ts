@@ -1,6 +1,7 @@
 import Handlebars from 'handlebars'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
+import { isSlowTemplate } from '../../src/prompt/slow-template.ts'
 import { loadTemplates, type RenderTemplate, type Templates } from '../../src/prompt/template.ts'
 
 let render: RenderTemplate
@@ -210,5 +211,34 @@ describe('beside a program that uses the same Handlebars', () => {
     expect(() => render('{{> part}}', {})).toThrow('partials are not supported')
     expect(() => Handlebars.compile('{{len x}}')(html)).toThrow('Missing helper: "len"')
     expect(Handlebars.compile('{{#if x}}some{{else}}none{{/if}}')({ x: {} })).toBe('some')
+  })
+})
+
+describe('a template that would take long', () => {
+  it('is refused where the parser would: too many expressions, too deep blocks', async () => {
+    const { render, problems } = await loadTemplates()
+    const many = '{{a}}'.repeat(5001)
+    const deep = '{{#a}}'.repeat(101)
+    expect(() => render(many, {})).toThrow('it has more than 5000 expressions')
+    expect(() => render(deep, {})).toThrow('its blocks are nested deeper than 100 levels')
+    expect(problems(many).map(({ message }) => message)).toHaveLength(1)
+    expect(render(`${'{{#if a}}'.repeat(100)}x${'{{/if}}'.repeat(100)}`, { a: 1 })).toBe('x')
+  })
+
+  it('has its first 50 problems told', async () => {
+    const { problems } = await loadTemplates()
+    expect(problems('{{foo a}}\n'.repeat(200))).toHaveLength(50)
+    expect(problems('{{/a}}\n'.repeat(200))).toHaveLength(50)
+    expect(problems('{{~}}\n'.repeat(200))).toHaveLength(1)
+  })
+
+  it('is known by loops in loops, and by what they look at', () => {
+    const loop = '{{#each a}}{{this}}{{/each}}'
+    const list = Array.from({ length: 200 }, () => 'text')
+    expect(isSlowTemplate(loop, { a: list })).toBe(false)
+    expect(isSlowTemplate(`{{#each @root.a}}${loop}{{/each}}`, { a: list })).toBe(true)
+    expect(isSlowTemplate(`{{#if a}}{{#if b}}${loop}{{/if}}{{/if}}`, { a: list })).toBe(false)
+    expect(isSlowTemplate('x'.repeat(100_000), { text: 'x'.repeat(1_000_000) })).toBe(false)
+    expect(isSlowTemplate('{{a}}'.repeat(501), {})).toBe(true)
   })
 })

@@ -125,7 +125,11 @@ describe('changes that do not fit', () => {
     expect(shown.answer?.text).toBe('It was an example.')
     expect(shown.tree).toEqual({ 'a.js': source })
     for (const answers of [[fenced], ['*** Begin Patch\n*** Update File: a.js\n*** End Patch\n']]) {
-      const { error } = await attempt({ files: { 'a.js': source }, answers, settings: { changes: { repair: 0 } } })
+      const { error } = await attempt({
+        files: { 'a.js': source },
+        answers,
+        settings: { changes: { ...defaults.changes, repair: 0 } },
+      })
       expect(error?.code).toBe('CHANGES_FAILED')
     }
   })

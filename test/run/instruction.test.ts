@@ -10,17 +10,19 @@ const data = {
   params: { tone: 'calm' },
 }
 
+const { signal } = new AbortController()
+
 describe('an instruction that is a template', () => {
   it('is substituted once', async () => {
     const document = await parsePrompt('ask.md', text)
-    const { prompts } = await renderInstruction({ params: {}, prompts: [document.instruction] }, document, data)
+    const { prompts } = await renderInstruction({ params: {}, prompts: [document.instruction] }, document, data, signal)
     expect(prompts).toEqual(['Tone calm, the {{parser}}:\n- a.ts\n'])
   })
 
   it('leaves what agents inserted literal', async () => {
     const document = await parsePrompt('ask.md', text)
     const state = { params: {}, prompts: [document.instruction, 'Use {{params.tone}}.', `${document.instruction} `] }
-    const { prompts } = await renderInstruction(state, document, data)
+    const { prompts } = await renderInstruction(state, document, data, signal)
     expect(prompts.slice(1)).toEqual(state.prompts.slice(1))
     expect(prompts[0]).toContain('Tone calm')
   })
@@ -30,7 +32,7 @@ describe('an instruction that is a template', () => {
     const error = { code: 'PROMPT_SYNTAX', place: { file: 'ask.md', line: 6 } }
     await expect(checkInstruction(broken)).rejects.toMatchObject(error)
     const state = { params: {}, prompts: [broken.instruction] }
-    await expect(renderInstruction(state, broken, data)).rejects.toMatchObject(error)
+    await expect(renderInstruction(state, broken, data, signal)).rejects.toMatchObject(error)
     await expect(checkInstruction(await parsePrompt('ask.md', text))).resolves.toBeUndefined()
   })
 })

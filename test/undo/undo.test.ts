@@ -108,6 +108,22 @@ const kinds: readonly (readonly [string, Change])[] = [
   ],
   ['permission bits', (at, call) => setMode(at('run.sh'), 0o700, call())],
   ['a link', (at, call) => makeLink(at('link'), 'a.txt', call())],
+  ['a link in the place of a file', (at, call) => makeLink(at('a.txt'), 'b.txt', call())],
+  ['a link that leads elsewhere', (at, call) => makeLink(at('alias'), 'run.sh', call())],
+  [
+    'a file in the place of a link',
+    (at, call) => {
+      deleteEntry(at('alias'), call())
+      saveFile(at('alias'), 'a file now', call())
+    },
+  ],
+  [
+    'a link in the place of a file that was moved',
+    (at, call) => {
+      moveEntry({ source: at('a.txt'), destination: at('z.txt'), overwrite: false }, call())
+      makeLink(at('a.txt'), 'b.txt', call())
+    },
+  ],
   ['a deleted link', (at, call) => void deleteEntry(at('alias'), call())],
   [
     'a folder in the place of a file',

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { BatonError, isBatonError, rewordError } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
 import { readSource } from '../../base/reads.ts'
+import { conditionForms } from '../../config/iteration.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import type { FoundAgent } from '../prompt-agents.ts'
@@ -31,6 +32,12 @@ export async function loadIteration(
 ): Promise<Iteration | undefined> {
   const settings = spec.settings.iterate
   const { frontMatter } = spec
+  if (settings === undefined && frontMatter['iterate'] !== undefined) {
+    throw new BatonError('CONFIG_INVALID', '"iterate" does not say how long', {
+      place: await placeInPrompt(spec, ['iterate'], 'key'),
+      hint: `Add condition: ${conditionForms}; or until = "npm test", or score_goal.`,
+    })
+  }
   if (settings === undefined || (options.isAgent === true && frontMatter['iterate'] === undefined)) return undefined
   const other = strategies.find((key) => frontMatter[key] !== undefined)
   if (other !== undefined) {

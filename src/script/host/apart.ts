@@ -1,4 +1,5 @@
-import { ApartLimit, runApart } from '../../base/apart.ts'
+import { ApartLimit, type ApartTask, runApart } from '../../base/apart.ts'
+import type { TextThread } from '../../tool/changes/text-thread.ts'
 import { LuaError, type LuaLimits, type LuaValue, limitMessage } from '../engine.ts'
 import { HostCall } from './call.ts'
 import { readToml, readYaml, type TextSource } from './data.ts'
@@ -20,7 +21,7 @@ export interface Computing {
  * @throws its own error, or LuaError for a limit of the script
  */
 export function callApart(name: string, args: readonly LuaValue[], section: Section): Promise<readonly LuaValue[]> {
-  return inThread('host.call', [name, args], section) as Promise<readonly LuaValue[]>
+  return inThread({ name: 'host.call', args: [name, args] }, section) as Promise<readonly LuaValue[]>
 }
 
 /** In the thread: pure functions know nothing of the section that calls. */
@@ -62,25 +63,30 @@ export async function converted<K extends Conversion>(
   section: Section,
 ): Promise<Awaited<ReturnType<Conversions[K]>>> {
   const most = kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
-  const result = isLarge(args, most) ? inThread('host.convert', [kind, ...args], section) : convert(kind, ...args)
+  const result = isLarge(args, most)
+    ? inThread({ name: 'host.convert', args: [kind, ...args] }, section)
+    : convert(kind, ...args)
   return (await result) as Awaited<ReturnType<Conversions[K]>>
+}
+
+/** Where work on texts is done for a section: its limits are those of the script. */
+export async function textThread(section: Section): Promise<TextThread> {
+  const { createTextThread } = await import('../../tool/changes/text-thread.ts')
+  return createTextThread(section.context.services.signal, (task) => inThread(task, section))
 }
 
 /** Limits where nobody has set them: those of a run without settings. */
 const usual: LuaLimits = { timeMs: 60_000, instructions: 1e12, memoryBytes: 256 * 2 ** 20 }
 
-async function inThread(name: string, args: readonly unknown[], { computing, context }: Section): Promise<unknown> {
+async function inThread(task: ApartTask, { computing, context }: Section): Promise<unknown> {
   const limits = computing?.limits ?? usual
   const began = performance.now()
   try {
-    return await runApart(
-      { name, args },
-      {
-        timeMs: Math.max(1, Math.ceil(limits.timeMs - (computing?.usedMs ?? 0))),
-        memoryMb: Math.ceil(limits.memoryBytes / 2 ** 20),
-        signal: context.services.signal,
-      },
-    )
+    return await runApart(task, {
+      timeMs: Math.max(1, Math.ceil(limits.timeMs - (computing?.usedMs ?? 0))),
+      memoryMb: Math.ceil(limits.memoryBytes / 2 ** 20),
+      signal: context.services.signal,
+    })
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
     throw new LuaError(limitMessage(error.limit, limits), { limit: error.limit })

@@ -18,9 +18,10 @@ export function luaTypeName(value: LuaValue): string {
   return typeof value
 }
 
-/** A text that may be nil. Bytes that are not UTF-8 are replaced by U+FFFD, as AIPack does. */
+/** A text that may be nil or null. Bytes that are not UTF-8 are replaced by U+FFFD, as AIPack does. */
 export function optionalText(value: LuaValue, name: string, what: string): string | undefined {
-  if (value === undefined || typeof value === 'string') return value
+  if (typeof value === 'string') return value
+  if (value === undefined || value === null) return undefined
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8')
   throw argumentError(name, `${what} must be a string or nil, but was ${luaTypeName(value)}`)
 }

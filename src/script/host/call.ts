@@ -70,7 +70,7 @@ export class HostCall {
 
   /** The same where AIPack takes numbers, too. */
   optionalTextOrNumber(index: number, what?: string): string | undefined {
-    return this.args[index] === undefined ? undefined : this.text(index, what)
+    return this.has(index) ? this.text(index, what) : undefined
   }
 
   /** A path as it was given. */

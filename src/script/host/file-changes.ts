@@ -2,6 +2,7 @@ import { BatonError } from '../../base/error.ts'
 import { part } from '../../event/place.ts'
 import { appendToFile, copyFile, deleteEntry, makeFolder, moveEntry, saveFile } from '../../tool/workspace-files.ts'
 import { fileStatus, readText } from '../../tool/workspace-reads.ts'
+import { textThread } from './apart.ts'
 import type { ActCall, Options } from './call.ts'
 import type { LuaTable } from './arguments.ts'
 import { infoOf } from './file-info.ts'
@@ -74,12 +75,12 @@ export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
     const path = call.path(0)
     const changes = call.text(1, 'the changes')
     const target = call.resolve(path)
-    const { applySearchReplace } = await import('../../tool/changes/search-replace.ts')
+    const thread = await textThread(call.section)
     const { effects } = call.context.services
     const present = effects.observe([...call.at, part('read')], { name: call.name, args: [path] }, () =>
       fileStatus(target, call.context) === undefined ? undefined : readText(target, call.context),
     )
-    const { content, changedCount, failures } = applySearchReplace(present ?? '', changes)
+    const { content, changedCount, failures } = await thread.work('applySearchReplace', present ?? '', changes)
     if (present === undefined && changedCount === 0) {
       throw new BatonError('FILE_FAILED', `there is no file ${call.shown(target)} to change`)
     }

@@ -1,53 +1,68 @@
-import { resolve } from 'node:path'
-import { BatonError } from '../../base/error.ts'
-import { isInside, realPath } from '../../base/files.ts'
-import type { ProcessResult } from '../../base/process.ts'
-import { emit } from '../../event/context.ts'
-import { allowedEntry, allowedPath, allowOf } from '../../tool/guard.ts'
+import { lstatSync, readlinkSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve, sep } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { defined } from '../../base/json.ts'
+import { item, part } from '../../event/place.ts'
+import { attemptAsync, type Attempt, passOn } from '../../journal/attempt.ts'
+import { entryStatus } from '../../tool/file-hash.ts'
+import { allowedEntry, allowedPath, allowOf, type Asking } from '../../tool/guard.ts'
+import { deleteEntry, makeLink, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
+import { argumentsToJson } from '../values.ts'
 import type { ActCall, HostCall } from './call.ts'
 import { acting, type HostModule } from './module.ts'
-
-const timeLimitMs = 5 * 60_000
-const maxOutputBytes = 16 * 1024 * 1024
+import { openGit, pathsAtOnce, type WorkspaceGit } from './workspace-git.ts'
 
 /**
- * `aip.git`. Git runs without a shell and without input, and takes a path as it is written, not as
- * a pattern. Since it throws edits away, every file it would change is asked for first, and it is never repeated unasked.
+ * `aip.git`. Git runs without a shell and without input, and takes a path as it is written, not as a pattern. It says what
+ * is to be restored and gives the contents; each file is then changed as any other file is that a script changes, so that
+ * it is asked for, recorded, kept for undoing, and written whole or not at all.
  */
 export const gitModule: HostModule = {
   name: 'aip.git',
   functions: {
     /**
-     * `aip.git.restore(path) → string` Runs `git restore` for a file or a folder of the workspace: edits that are not
-     * staged are lost. Gives what git prints. It is an error when git fails or prints an error or warning, and nothing
-     * is restored when one of the files lies outside the workspace or is protected. Programs that the config of the
-     * repository names (hooks, filters and others) are not run; a file that needs such a filter is an error.
+     * `aip.git.restore(path) → string` Restores a file or a folder of the workspace as `git restore` does: edits that
+     * are not staged are taken back; `baton undo` brings them again. Gives an empty text, since git prints nothing. It is
+     * an error when git fails or prints an error or warning, and nothing is restored when one of the files lies outside
+     * the workspace or is protected. Programs that the config of the repository names (hooks, filters and others) are
+     * not run; a file that needs such a filter is an error.
      */
     restore: acting(restore),
   },
 }
 
 async function restore(call: ActCall): Promise<string> {
-  const { context, name } = call
-  const { workspace } = context.scope.folders
+  const { context, name, args } = call
+  const { effects, signal } = context.services
   const target = restorable(call)
   allowOf(context)({ kind: 'command', program: 'git', caller: name })
-  const path = resolve(workspace, target)
-  const request = { command: 'restore', path: target }
-  const action = { kind: path === workspace ? 'read' : 'delete', path, named: path } as const
-  const { files, stdout } = await context.services.effects.perform(
-    call.at,
-    { kind: 'git', request, action, repeat: 'unsafe', assumed: noOutput },
-    async (stop, { allow }) => {
-      const git = await openGit(call, AbortSignal.any([stop, context.services.signal]))
-      const paths = pathsOf(await git.run([...listChanged, target]))
-      for (const changed of paths) allowedEntry(resolve(workspace, changed), { context, allow })
-      await refuseFiltered(git, paths, call)
-      return { files: paths, stdout: await git.run(['restore', '--', target]) }
-    },
+  let opened: Promise<WorkspaceGit> | undefined
+  const open = (): Promise<WorkspaceGit> => (opened ??= openGit(call, signal))
+
+  const asked = { name, args: argumentsToJson(args) }
+  const found = await effects.observeAsync([...call.at, part('read')], asked, async (allow) =>
+    findChanged(await open(), target, { call, asking: { context, allow } }),
   )
-  for (const file of files) emit(context, { type: 'file.changed', op: 'restore', path: file })
-  return stdout
+  for (let from = 0; from < found.length; from += pathsAtOnce) {
+    const some = found.slice(from, from + pathsAtOnce).map((one, index) => ({ ...one, number: from + index }))
+    const missing = some.filter(
+      ({ to, number }) => to === undefined && !effects.answers(stepOf(call, number, 'put').at),
+    )
+    const taken = await attemptAsync(() => takeOut(missing, open))
+    signal.throwIfAborted()
+    try {
+      for (const one of some) {
+        await nextTurn(undefined, { signal })
+        putBack(one, taken, call)
+      }
+    } finally {
+      if (taken.status === 'ok') await taken.value.remove()
+    }
+  }
+  if (opened !== undefined && found.length > 0) await refreshIndex(await opened)
+  return ''
 }
 
 /**
@@ -62,9 +77,26 @@ function restorable(call: HostCall): string {
     : call.shown(allowedEntry(file, asking))
 }
 
+/** A file or link that differs from what git has staged. Paths are relative to the workspace. */
+interface Changed {
+  readonly path: string
+  /** Of a link: where it leads. */
+  readonly to?: string
+  /** Whether it may be executed, where that has to be changed. */
+  readonly isExecutable?: boolean
+  /** What stands in its way and is removed: a folder at its path, or a file or link where its folder should be. */
+  readonly inWay?: string
+}
+
+interface Looking {
+  readonly call: HostCall
+  readonly asking: Asking
+}
+
 const listChanged = [
   'diff',
-  '--name-only',
+  '--raw',
+  '--no-renames',
   '--no-ext-diff',
   '--no-textconv',
   '--ignore-submodules',
@@ -72,74 +104,141 @@ const listChanged = [
   '-z',
   '--',
 ]
-const noOutput: { readonly files: readonly string[]; readonly stdout: string } = { files: [], stdout: '' }
 
-const pathsOf = (list: string): readonly string[] => list.split('\0').filter((path) => path !== '')
-
-interface Git {
-  /** Gives what it prints. @throws BatonError SCRIPT_FAILED, LIMIT; Error for what git says */
-  run(args: readonly string[]): Promise<string>
-  /** The filters that the repository defines itself, which are turned off. */
-  readonly filters: readonly string[]
+/** All that is to be restored; it is allowed. @throws BatonError when a part of it cannot be, and then none is */
+async function findChanged(git: WorkspaceGit, target: string, { call, asking }: Looking): Promise<readonly Changed[]> {
+  const { workspace } = call.context.scope.folders
+  const rows = rowsOf(await git.run([...listChanged, target]))
+  // says so where git knows of nothing at the path
+  if (rows.length === 0) await git.run(['ls-files', '--error-unmatch', '-z', '--', target], 'cut')
+  const unmerged = rows.find(({ status }) => status === 'U')
+  if (unmerged !== undefined) throw call.error(`${call.path(0)} cannot be restored: ${unmerged.path} is unmerged`)
+  const links = await linksTo(rows, git)
+  const cleared = new Set<string>()
+  const found = rows.map(({ path, was, is }): Changed => {
+    const to = links.get(path)
+    const isExecutable = to === undefined && canRun(was) !== canRun(is) ? canRun(was) : undefined
+    const entry = entryInWay(workspace, resolve(workspace, path))
+    // more files may lack the same folder
+    const inWay = entry === undefined || cleared.has(entry) ? undefined : call.shown(entry)
+    if (entry !== undefined) cleared.add(entry)
+    return { path, ...defined({ to, isExecutable, inWay }) }
+  })
+  for (const { path, inWay } of found) {
+    const absolute = resolve(workspace, path)
+    if (inWay !== undefined) allowedEntry(resolve(workspace, inWay), asking)
+    allowedEntry(absolute, asking)
+    asking.allow({ kind: 'write', path: absolute, named: absolute })
+  }
+  await git.refuseFiltered(found.map(({ path }) => path))
+  return found
 }
 
-/** Git in the workspace, with nothing of what the config of its repository names. */
-async function openGit(call: ActCall, signal: AbortSignal): Promise<Git> {
-  const { scope, services } = call.context
-  const { repositoryFilters, runGit } = await import('../../base/git.ts')
-  const place = { cwd: scope.folders.workspace, env: services.env, timeLimitMs, maxOutputBytes }
-  const folder = outputOf(await runGit({ ...place, args: ['rev-parse', '--show-toplevel'] }, signal), call)
-  // `core.worktree` of a repository could name any folder, and git would restore there
-  if (!isInside(realPath(folder.replace(/\n$/, '')), realPath(scope.folders.workspace))) {
-    throw call.error('the repository of the workspace keeps its files elsewhere')
-  }
-  const filters = await repositoryFilters(place, signal)
-  if (filters === undefined) {
-    throw call.error('the filters that the config of the repository names cannot be turned off')
-  }
-  const settings = [...filters.settings, ['core.safecrlf', 'false']] as const
-  return {
-    filters: filters.names,
-    run: async (args) => outputOf(await runGit({ ...place, settings, args }, signal), call),
-  }
+/** A row of `git diff --raw`: the modes as they are staged and as they are in the workspace, 0 for nothing. */
+interface Row {
+  readonly path: string
+  readonly was: number
+  readonly is: number
+  readonly status: string
 }
 
-const atOnce = 500
-
-/** Without its filter a file would get other contents than it should have: better none. */
-async function refuseFiltered(git: Git, paths: readonly string[], call: ActCall): Promise<void> {
-  if (git.filters.length === 0 || paths.length === 0) return
-  const own = new Set(git.filters)
-  for (let from = 0; from < paths.length; from += atOnce) {
-    // file, "filter" and its value for each; not all at once, because a command line has a limit
-    const listed = await git.run(['check-attr', '-z', 'filter', '--', ...paths.slice(from, from + atOnce)])
-    const fields = listed.split('\0')
-    const at = fields.findIndex((value, index) => index % 3 === 2 && own.has(value))
-    if (at === -1) continue
-    const filter = `the filter "${fields[at]}" of the repository's own config`
-    throw new BatonError('SCRIPT_FAILED', `${call.name}: ${fields[at - 2]} goes through ${filter}, which is not run`, {
-      hint: 'If you trust the filter, set it in your own config: git config --global.',
-    })
-  }
+function rowsOf(list: string): readonly Row[] {
+  const fields = list.split('\0')
+  return fields.flatMap((field, index) => {
+    const [, was = '', is = '', status = ''] = /^:(\d+) (\d+) \S+ \S+ (\w)/.exec(index % 2 === 0 ? field : '') ?? []
+    const path = fields[index + 1]
+    const isSubmodule = was === '160000'
+    return path === undefined || status === '' || isSubmodule
+      ? []
+      : [{ path, was: parseInt(was, 8), is: parseInt(is, 8), status }]
+  })
 }
 
-function outputOf({ end, stdout, stderr }: ProcessResult, call: HostCall): string {
-  const { name } = call
-  const shown = call.path(0)
-  switch (end.kind) {
-    case 'not_started':
-      throw new BatonError('SCRIPT_FAILED', `${name}: git cannot be run: ${end.reason}`, { hint: 'Install git.' })
-    case 'timed_out':
-      throw new BatonError('LIMIT', `${name}: git was stopped, because it took longer than ${timeLimitMs / 1000} s`)
-    case 'killed':
-      throw call.error(`git was ended by ${end.signal}`)
-    case 'exited':
-      if (stdout.lost > 0) throw call.error(`too many files below ${shown} have changed`)
-      if (end.code === 0 && stderr.text === '') return stdout.text
-      // outside of one git takes the call for another, and explains itself on a hundred lines
-      if (/^(?:fatal|warning): not a git repository/im.test(stderr.text)) {
-        throw call.error(`${shown} cannot be restored: the workspace is not a git repository`)
-      }
-      throw call.error(`${shown} cannot be restored: ${stderr.text.trim() || `git ended with ${end.code}`}`)
+const canRun = (mode: number): boolean => (mode & 0o100) !== 0
+const isLink = (mode: number): boolean => (mode & 0o170000) === 0o120000
+
+/** Where the links lead that are staged, by path; where links are not used git makes files of them. */
+async function linksTo(rows: readonly Row[], git: WorkspaceGit): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  const links = rows.filter(({ was }) => isLink(was))
+  for (let from = 0; from < links.length; from += pathsAtOnce) {
+    const some = links.slice(from, from + pathsAtOnce)
+    const { at, remove } = await takeOut(some, () => Promise.resolve(git))
+    try {
+      for (const { path } of some) if (lstatSync(at(path)).isSymbolicLink()) found.set(path, readlinkSync(at(path)))
+    } finally {
+      await remove()
+    }
   }
+  return found
+}
+
+/** What has to be removed before a file or link can be at a path (absolute); undefined: nothing. */
+function entryInWay(workspace: string, path: string): string | undefined {
+  const names = relative(workspace, path).split(sep)
+  for (const count of names.keys()) {
+    if (count === 0) continue
+    const folder = join(workspace, ...names.slice(0, count))
+    const status = entryStatus(folder)
+    if (status === undefined) return undefined
+    if (!status.isDirectory()) return folder
+  }
+  const status = entryStatus(path)
+  return status === undefined || status.isFile() || status.isSymbolicLink() ? undefined : path
+}
+
+/** Files as git would write them, in a folder of their own. */
+interface Taken {
+  /** Where one is, by its path. */
+  at(path: string): string
+  remove(): Promise<void>
+}
+
+async function takeOut(files: readonly { readonly path: string }[], open: () => Promise<WorkspaceGit>): Promise<Taken> {
+  if (files.length === 0) return { at: (path) => path, remove: () => Promise.resolve() }
+  const git = await open()
+  const paths = files.map(({ path }) => path)
+  await git.refuseFiltered(paths)
+  const folder = await mkdtemp(join(tmpdir(), 'baton-restore-'))
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  try {
+    await git.run(['checkout-index', `--prefix=${folder}/`, '--', ...paths])
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  return { at: (path) => join(folder, git.prefix, path), remove }
+}
+
+const steps = ['clear', 'put', 'mode'] as const
+
+/** The call at the place of one step of one file. */
+function stepOf(call: ActCall, number: number, step: (typeof steps)[number]): ActCall {
+  return call.below(item(number * steps.length + steps.indexOf(step)))
+}
+
+function putBack(
+  { path, to, isExecutable, inWay, number }: Changed & { readonly number: number },
+  taken: Attempt<Taken>,
+  call: ActCall,
+): void {
+  const { workspace } = call.context.scope.folders
+  const absolute = resolve(workspace, path)
+  const step = (name: (typeof steps)[number]): ActCall => stepOf(call, number, name)
+  if (inWay !== undefined) deleteEntry(resolve(workspace, inWay), step('clear'))
+  if (to !== undefined) return makeLink(absolute, to, step('put'))
+  saveMadeFile(
+    absolute,
+    { op: 'restore', source: workspace, make: () => ({ file: passOn(taken).at(path) }) },
+    step('put'),
+  )
+  if (isExecutable === undefined) return
+  const mode = (entryStatus(absolute)?.mode ?? 0o644) & 0o7777
+  // who may read it may run it
+  setMode(absolute, isExecutable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111, step('mode'))
+}
+
+/** Git compares times and sizes first: without this its plumbing would take restored files for changed ones. */
+async function refreshIndex(git: WorkspaceGit): Promise<void> {
+  await attemptAsync(() => git.run(['update-index', '-q', '--refresh'], 'cut'))
 }

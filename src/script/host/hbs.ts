@@ -1,8 +1,8 @@
 import { BatonError, messageOf, type SourcePlace } from '../../base/error.ts'
+import { isSlowTemplate } from '../../prompt/slow-template.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaToJson } from '../values.ts'
 import type { HostCall } from './call.ts'
-import { isLarge } from './large.ts'
 import { type HostModule, slow } from './module.ts'
 
 /** `aip.hbs`. Its code is loaded at the first call. */
@@ -18,10 +18,8 @@ export const hbsModule: HostModule = {
   },
 }
 
-/** Loops in loops multiply, however short they are. */
-function isSlow(args: readonly LuaValue[]): boolean {
-  const [template] = args
-  return isLarge(args, 4096) || (typeof template === 'string' && template.split(/\{\{\{?~?[#^]/).length > 3)
+function isSlow([template, data]: readonly LuaValue[]): boolean {
+  return typeof template === 'string' && isSlowTemplate(template, data)
 }
 
 async function render(call: HostCall): Promise<LuaValue> {

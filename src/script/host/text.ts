@@ -1,8 +1,7 @@
-import type { LuaValue } from '../engine.ts'
+import { firstIndexOf, lastIndexOf } from '../../base/find-text.ts'
 import { keyedTable, luaTypeName, text } from './arguments.ts'
 import { type HostCall, Options } from './call.ts'
-import { isLarge } from './large.ts'
-import { type HostModule, type ModuleFunction, pure, several, slow } from './module.ts'
+import { type HostModule, type ModuleFunction, pure, several } from './module.ts'
 import {
   ensureSingleTrailingNewline,
   extractLineBlocks,
@@ -39,9 +38,9 @@ export const textModule: HostModule = {
      * `aip.text.split_first(text?, separator) → string?, string?`
      * The text before and behind the first separator. Without one: the text and nil.
      */
-    split_first: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'first'), { isSlow }),
+    split_first: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'first')),
     /** `aip.text.split_last(text?, separator) → string?, string?` The same at the last separator. */
-    split_last: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'last'), { isSlow }),
+    split_last: onText((subject, call) => splitAt(subject, call.text(1, 'the separator'), 'last')),
     /**
      * `aip.text.split_first_line(text?, line) → string?, string?` Splits at the first line that is equal to `line`; the
      * line breaks around it are dropped. Without one: the text and nil.
@@ -109,20 +108,11 @@ export const textModule: HostModule = {
 }
 
 /** A function of a text and more arguments. nil as text gives nil. */
-function onText(
-  work: (subject: string, call: HostCall) => ReturnType<Parameters<typeof pure>[0]>,
-  how: Parameters<typeof slow>[1] = { isSlow: () => false },
-): ModuleFunction {
-  return slow((call) => {
+function onText(work: (subject: string, call: HostCall) => ReturnType<Parameters<typeof pure>[0]>): ModuleFunction {
+  return pure((call) => {
     const subject = call.optionalText(0)
     return subject === undefined ? undefined : work(subject, call)
-  }, how)
-}
-
-/** To look for a long text in a long one, from its end, takes the product of both. */
-function isSlow(args: readonly LuaValue[]): boolean {
-  const separator = args[1]
-  return typeof separator === 'string' && separator.length > 256 && isLarge(args)
+  })
 }
 
 /** All names of HTML are many: they are loaded for the first text that may hold one. */
@@ -132,7 +122,7 @@ async function decoded(subject: string): Promise<string> {
 }
 
 function splitAt(subject: string, separator: string, which: 'first' | 'last') {
-  const at = which === 'first' ? subject.indexOf(separator) : subject.lastIndexOf(separator)
+  const at = (which === 'first' ? firstIndexOf : lastIndexOf)(subject, separator)
   return at === -1 ? several(subject, undefined) : several(subject.slice(0, at), subject.slice(at + separator.length))
 }
 

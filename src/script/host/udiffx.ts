@@ -1,6 +1,7 @@
 import type { Steps } from '../../base/concurrency.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { LuaValue } from '../engine.ts'
+import { textThread } from './apart.ts'
 import { type LuaTable, text } from './arguments.ts'
 import type { ActCall, HostCall } from './call.ts'
 import { loadRecords } from './file-lists.ts'
@@ -41,10 +42,9 @@ async function applyFileChanges(call: ActCall) {
   const baseDir = call.resolve(call.has(1) ? call.path(1, 'the base folder') : '')
   const wantsRest = call.options(2).extrude()
   const { applyChanges, fileChangeReport } = await import('../../tool/changes/transaction.ts')
-  const { withTextThread } = await import('../../tool/changes/text-thread.ts')
-  const { signal } = call.context.services
-  const { directives, rest } = await withTextThread(signal, async ({ work }) => work('parseChanges', answer))
-  const status = statusTable((await applyChanges(directives, baseDir, call)).map(fileChangeReport))
+  const thread = await textThread(call.section)
+  const { directives, rest } = await thread.work('parseChanges', answer)
+  const status = statusTable((await applyChanges(directives, { baseDir, thread }, call)).map(fileChangeReport))
   return wantsRest ? several(status, rest) : status
 }
 

@@ -106,16 +106,17 @@ function checkedHeader(header: string, value: string, call: HostCall): readonly 
   }
 }
 
-/** The option wins over a header; `true` is the name of AIPack, `false` sends an empty one. */
+/** The option wins over a header; `true` is the name of AIPack, `false` sends none. */
 function withUserAgent(headers: Headers, option: LuaValue, call: HostCall): Headers {
   const isAgent = ([header]: Headers[number]): boolean => header.toLowerCase() === 'user-agent'
+  const others = headers.filter((header) => !isAgent(header))
   const given = userAgentOption(option, call) ?? headers.find(isAgent)?.[1] ?? userAgents.aipack
-  return [...headers.filter((header) => !isAgent(header)), checkedHeader('user-agent', given, call)]
+  return given === false ? others : [...others, checkedHeader('user-agent', given, call)]
 }
 
-function userAgentOption(value: LuaValue, call: HostCall): string | undefined {
-  if (value === undefined || typeof value === 'string') return value
-  if (typeof value === 'boolean') return value ? userAgents.aipack : ''
+function userAgentOption(value: LuaValue, call: HostCall): string | false | undefined {
+  if (value === undefined || value === false || typeof value === 'string') return value
+  if (value === true) return userAgents.aipack
   throw call.error(`the option user_agent must be a string, true or false, but was ${luaTypeName(value)}`)
 }
 

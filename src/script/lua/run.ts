@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../../base/error.ts'
-import { manyListeners } from '../../base/concurrency.ts'
+import { createTurns, manyListeners } from '../../base/concurrency.ts'
 import { closedError, type LuaChunk, LuaError, type LuaValue } from '../engine.ts'
 import { luaStatus, luaType, registry, registryGlobals, type Thread } from './api.ts'
 import { assertUsable, enter, type LuaCore } from './core.ts'
@@ -22,9 +22,9 @@ export async function runChunk(core: LuaCore, chunk: LuaChunk, options: RunOptio
   assertUsable(core)
   core.canPause = true
   // Before the try: what fails in takeTurns is caught in a later turn with all of the stack, what fails here is not.
-  const turns = createTurns(core, signal)
+  const waiting = createWaiting(core, signal)
   try {
-    return await takeTurns({ core, turns }, chunk, options)
+    return await takeTurns({ core, waiting }, chunk, options)
   } catch (error) {
     const { health } = core.runtime
     // Noted before anything is called: there may be no stack left for a call.
@@ -32,24 +32,28 @@ export async function runChunk(core: LuaCore, chunk: LuaChunk, options: RunOptio
     signal.throwIfAborted()
     throw faultOf(core, error)
   } finally {
-    turns.end()
+    waiting.end()
   }
 }
 
 /** Results are read and the thread ends in the same turn as the last step: nothing comes between. */
 async function takeTurns(
-  { core, turns }: { readonly core: LuaCore; readonly turns: Turns },
+  { core, waiting }: { readonly core: LuaCore; readonly waiting: Waiting },
   chunk: LuaChunk,
   { variables, signal }: RunOptions,
 ): Promise<readonly LuaValue[]> {
   const thread = openThread(core, chunk, loadScript)
+  const turns = createTurns()
   try {
     setEnvironment(core, thread, variables)
     for (;;) {
       signal.throwIfAborted()
       const step = resume(core, thread)
       if (step.kind === 'done') return readResults(core, thread)
-      await turns.take(step.kind === 'pause' ? nextTurn() : step.until)
+      await waiting.take(step.kind === 'pause' ? nextTurn() : step.until)
+      // a host function may wait for nothing that takes a turn of the event loop, again and again
+      const turn = step.kind === 'pause' ? undefined : turns.pass()
+      if (turn !== undefined) await waiting.take(turn)
     }
   } finally {
     closeThread(core, thread)
@@ -81,9 +85,9 @@ function isTrap(error: unknown): boolean {
   return error instanceof Error && error.name === 'RuntimeError'
 }
 
-type Turns = ReturnType<typeof createTurns>
+type Waiting = ReturnType<typeof createWaiting>
 
-function createTurns({ interrupts }: LuaCore, signal: AbortSignal) {
+function createWaiting({ interrupts }: LuaCore, signal: AbortSignal) {
   let reject: (reason: unknown) => void = () => undefined
   const interrupt = (reason: unknown): void => reject(reason)
   const onAbort = (): void => interrupt(signal.reason)

@@ -1,11 +1,12 @@
 import { dirname, resolve } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
+import { sizeText } from '../../base/size.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { notAFile } from '../workspace-reads.ts'
 import type { ContentDirective, DeleteDirective, Directive, HunkFailure, TransferDirective } from './directive.ts'
 import { failureText } from './plan-content.ts'
-import { type ChangeAction, type ChangeSpace, type Files, filesAfter } from './space.ts'
+import { bytesWritten, type ChangeAction, type ChangeSpace, type Files, filesAfter } from './space.ts'
 import type { TextThread } from './text-thread.ts'
 
 /** What became of one directive. */
@@ -44,16 +45,26 @@ export async function planChanges(
   thread: TextThread,
 ): Promise<readonly ChangeStep[]> {
   let files: Files = space.files
+  let written = 0
   const steps: ChangeStep[] = []
   for (const directive of directives) {
     await thread.pause()
     const planned = await planStep(directive, { ...space, files }, thread)
-    const problem = planned.action === undefined ? undefined : space.judge?.(planned.action, files)
+    const bytes = planned.action === undefined ? 0 : bytesWritten(planned.action, files)
+    const problem = planned.action && (space.judge?.(planned.action, files) ?? tooMuch(written + bytes, space))
     const step = problem === undefined ? planned : { item: { ...planned.item, isSuccess: false, error: problem } }
-    if (step.action !== undefined) files = filesAfter(files, step.action)
+    if (step.action !== undefined) {
+      files = filesAfter(files, step.action)
+      written += bytes
+    }
     steps.push(step)
   }
   return steps
+}
+
+function tooMuch(bytes: number, { maxBytes = Infinity }: ChangeSpace): string | undefined {
+  if (bytes <= maxBytes) return undefined
+  return `the changes of the answer would write more than ${sizeText(maxBytes)}, the limit of [changes] max_size: write less at once`
 }
 
 /** Says what a person should look at of a change that was carried out. */

@@ -1,4 +1,5 @@
 import { BatonError } from '../../base/error.ts'
+import { firstIndexOf } from '../../base/find-text.ts'
 import { mainEnd } from './document.ts'
 
 const searchLine = '<<<<<<< SEARCH'
@@ -39,7 +40,7 @@ export function searchedText(block: string): string {
  * `<<<<<<< SEARCH` takes the place of the whole content and counts as one change. A text that is not found is a failure
  * among the results. Blocks are looked for and put in with the line breaks that most lines of the content have, else as
  * they are written. A block without a search text puts its text at the start.
- * @throws BatonError SCRIPT_FAILED for text between blocks and for missing marker lines
+ * @throws BatonError SCRIPT_FAILED for text between blocks, for missing marker lines, and for too many blocks
  */
 export function applySearchReplace(content: string, changes: string): SearchReplaceResult {
   if (!hasBlocks(changes)) {
@@ -48,13 +49,27 @@ export function applySearchReplace(content: string, changes: string): SearchRepl
   let current = content
   const failures: SearchReplaceFailure[] = []
   const blocks = readBlocks(changes)
+  if (blocks.length * content.length > mostLookedAt) throw tooMany(blocks.length, content.length)
   const end = mainEnd(content)
   for (const block of blocks) {
-    const replaced = replaceFirst(current, withEnds(block, end)) ?? replaceFirst(current, block)
+    const fitted = withEnds(block, end)
+    const isSame = fitted.search === block.search
+    const replaced = replaceFirst(current, fitted) ?? (isSame ? undefined : replaceFirst(current, block))
     if (replaced === undefined) failures.push({ ...block, reason: 'Search block not found in content' })
     current = replaced ?? current
   }
   return { content: current, changedCount: blocks.length - failures.length, failures }
+}
+
+/** Characters: each block is looked for in the whole content, as the block before has left it. */
+const mostLookedAt = 2e9
+
+function tooMany(blocks: number, characters: number): BatonError {
+  const most = Math.floor(mostLookedAt / characters)
+  const message = `the changes are too many: ${blocks} blocks for a text of ${characters} characters, at most ${most} can be`
+  return new BatonError('SCRIPT_FAILED', message, {
+    hint: 'Save the file whole, or make the changes in several calls.',
+  })
 }
 
 /** A block as it is read. */
@@ -103,7 +118,7 @@ function textBetween(lines: readonly string[], before: number, behind: number): 
 }
 
 function replaceFirst(content: string, { search, replace }: Block): string | undefined {
-  const start = content.indexOf(search)
+  const start = firstIndexOf(content, search)
   if (start === -1) return undefined
   const end = start + search.length
   if (search === '' || replace !== '') return content.slice(0, start) + replace + content.slice(end)

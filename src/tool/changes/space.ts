@@ -24,6 +24,8 @@ export interface Files {
   readonly kindAt: (path: string) => FileStatus['kind'] | undefined
   /** @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
   readonly textAt: (path: string) => string
+  /** Of a file; 0 where there is none. */
+  readonly bytesAt: (path: string) => number
 }
 
 /** Why a change that could be carried out is not to be; asked once for each, in order, with the files before it. */
@@ -37,6 +39,8 @@ export interface ChangeSpace {
   /** How far the lines that patches remove may differ from the files; as in AIPack when left out. */
   readonly tolerance?: Tolerance
   readonly judge?: Judge
+  /** What all changes together may write. */
+  readonly maxBytes?: number | undefined
   /**
    * The absolute path of what a directive names, when it may be used so.
    * @throws BatonError OUTSIDE_WORKSPACE when it leaves the base folder or the workspace, FILE_FAILED when it is
@@ -57,6 +61,7 @@ export function diskSpace(baseDir: string, context: RunContext): ChangeSpace {
     files: {
       kindAt: (path) => fileStatus(path, context)?.kind,
       textAt: (path) => readText(path, context),
+      bytesAt: (path) => fileStatus(path, context)?.size ?? 0,
     },
     resolve(path, use) {
       const absolute = resolve(baseDir, path)
@@ -111,6 +116,21 @@ export function performStep(step: ChangeAction | UndoStep, call: FileCall): void
   }
 }
 
+/** What an action writes, in bytes. */
+export function bytesWritten(action: ChangeAction, files: Files): number {
+  switch (action.op) {
+    case 'write':
+      return Buffer.byteLength(action.content)
+    case 'append':
+      return Buffer.byteLength(action.added)
+    case 'copy':
+      return files.bytesAt(action.from)
+    case 'move':
+    case 'delete':
+      return 0
+  }
+}
+
 /** The files as they will be after the action, without touching any. */
 export function filesAfter(files: Files, action: ChangeAction): Files {
   return (files instanceof PlannedFiles && files.isLatest ? files : new PlannedFiles(files, new Map(), 0)).after(action)
@@ -159,6 +179,12 @@ class PlannedFiles implements Files {
   readonly textAt = (path: string): string => {
     const found = this.#find(path)
     return found.left?.kind === 'file' && found.at === found.path ? found.left.text : this.#base.textAt(found.path)
+  }
+
+  readonly bytesAt = (path: string): number => {
+    const found = this.#find(path)
+    if (found.left === undefined) return this.#base.bytesAt(found.path)
+    return found.left.kind === 'file' && found.at === found.path ? Buffer.byteLength(found.left.text) : 0
   }
 
   after(action: ChangeAction): Files {

@@ -49,7 +49,7 @@ export function staleFiles(
   const seen = new Map([...shown].map(([path, hash]) => [realPath(path), hash]))
   const found = { paths: new Set<string>(), unseen: new Set<string>(), gone: new Set<string>() }
 
-  let origins: Files = { kindAt: files.kindAt, textAt: (path) => path }
+  let origins: Files = { kindAt: files.kindAt, textAt: (path) => path, bytesAt: () => 0 }
   const note = (origin: string, source: string): void => {
     const list = origin === madeHere ? undefined : listOf(origin, { seen, files, source })
     if (list !== undefined) found[list].add(relative(baseDir, origin))

@@ -14,37 +14,35 @@ import { type ShownChange, showSteps } from './preview.ts'
 import { type ChangeSpace, diskSpace, type Files, performStep } from './space.ts'
 import { createJudge } from '../protected/answers.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
-import { type TextThread, withTextThread } from './text-thread.ts'
+import { createTextThread, type TextThread } from './text-thread.ts'
 import { type Before, beforeAction, type Begun, measureSnapshot, type SnapshotSize, undoAction } from './undo.ts'
 
 /**
  * Carries out directives one after the other below a base folder (absolute), each against the files as they then are.
  * One that fails leaves the others standing. What the n-th makes of the files it finds is an observation,
  * carrying it out an effect, both below the place of the call.
- * @throws the reason of the context's signal; what was done until then stays
+ * @throws the reason of the context's signal, or what the thread throws; what was done until then stays
  */
-export function applyChanges(
+export async function applyChanges(
   directives: readonly Directive[],
-  baseDir: string,
+  { baseDir, thread }: { readonly baseDir: string; readonly thread: TextThread },
   { context, at }: FileCall,
 ): Promise<readonly ChangeItem[]> {
   const { effects, signal } = context.services
   const space = diskSpace(baseDir, context)
-  return withTextThread(signal, async (thread) => {
-    const items: ChangeItem[] = []
-    for (const [index, directive] of relativeTo(baseDir, directives).entries()) {
-      signal.throwIfAborted()
-      await thread.pause()
-      const place = [...at, item(index)]
-      const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }
-      const step = await effects.observeAsync([...place, part('plan')], observation, () =>
-        whileUnchanged(space, (present) => planStep(directive, present, thread)),
-      )
-      items.push(doneStep(step, directive, { context, at: place }) ?? step.item)
-      if (step.action !== undefined && items.at(-1) === step.item) warnOf(step, context, baseDir)
-    }
-    return items
-  })
+  const items: ChangeItem[] = []
+  for (const [index, directive] of relativeTo(baseDir, directives).entries()) {
+    signal.throwIfAborted()
+    await thread.pause()
+    const place = [...at, item(index)]
+    const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }
+    const step = await effects.observeAsync([...place, part('plan')], observation, () =>
+      whileUnchanged(space, (present) => planStep(directive, present, thread)),
+    )
+    items.push(doneStep(step, directive, { context, at: place }) ?? step.item)
+    if (step.action !== undefined && items.at(-1) === step.item) warnOf(step, context, baseDir)
+  }
+  return items
 }
 
 /** Carries out one step. What keeps it from being done, or undefined. */
@@ -73,6 +71,7 @@ function noted(present: Files): { readonly files: Files; readonly hasChanged: ()
   const read = new Map<string, string>()
   const files: Files = {
     kindAt: present.kindAt,
+    bytesAt: present.bytesAt,
     textAt(path) {
       const text = present.textAt(path)
       read.set(path, text)
@@ -103,6 +102,8 @@ export interface TransactionOptions {
   readonly isMade?: (path: string) => boolean
   /** Globs from the workspace of files that may be changed although they decide what is run, or other programs run them. */
   readonly allow?: readonly string[]
+  /** All changes together write no more. Undefined: as much as they like. */
+  readonly maxBytes?: number
   /** What a person agreed to, as diffs in order: anything else is refused. */
   readonly approved?: readonly string[]
   /** Where the sets of a run wait for each other. */
@@ -186,7 +187,9 @@ function observedPlan<T>(
 ): Promise<T> {
   const args = directives.map(({ kind, filePath }) => [kind, filePath])
   const { effects, signal } = context.services
-  return effects.observeAsync([...at, part('plan')], { name: 'file_changes', args }, () => withTextThread(signal, plan))
+  return effects.observeAsync([...at, part('plan')], { name: 'file_changes', args }, () =>
+    plan(createTextThread(signal)),
+  )
 }
 
 /** A set of changes that could be carried out, of which nothing is done. */
@@ -235,13 +238,13 @@ function planTransaction(
   options: TransactionOptions,
   planning: Planning,
 ): Promise<TransactionPlan> {
-  const { baseDir, shown, allow = [], isMade } = options
+  const { baseDir, shown, allow = [], isMade, maxBytes } = options
   const { workspace } = planning.context.scope.folders
   const known = shown === undefined ? undefined : new Set([...shown.keys()].map(realPath))
   const isKnown = (path: string): boolean =>
     known === undefined || known.has(realPath(path)) || isMade?.(realPath(path)) === true
   const judge = createJudge({ workspace, allow, isKnown })
-  const space: ChangeSpace = { ...diskSpace(baseDir, planning.context), tolerance: 'marks', judge }
+  const space: ChangeSpace = { ...diskSpace(baseDir, planning.context), tolerance: 'marks', judge, maxBytes }
   return whileUnchanged(space, (present) => planIn(present, directives, { ...options, ...planning }))
 }
 

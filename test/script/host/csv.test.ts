@@ -81,7 +81,7 @@ describe('aip.csv.parse', () => {
 
   it('says what is wrong', async () => {
     await expect(csv('parse', undefined)).rejects.toThrow('aip.csv.parse: the content must be a string, but was nil')
-    await expect(csv('parse', null)).rejects.toThrow('the content must be a string or nil, but was userdata')
+    await expect(csv('parse', null)).rejects.toThrow('the content must be a string, but was nil')
     await expect(csv('parse', 'a\n"b')).rejects.toThrow('aip.csv.parse: the content: a quote is not closed (line 2)')
     await expect(csv('parse', 'a', { header_labels: { id: 1 } })).rejects.toThrow(
       'the option header_labels.id must be a string, but was number',

@@ -58,16 +58,43 @@ describe('aip.git.restore', () => {
     expect(contents()).toEqual(['a', 'b', 'changed'])
   })
 
-  it('says which files came back, and is recorded as an effect that is never repeated unasked', async () => {
+  it('says which files came back, and each is recorded as a change that is kept', async () => {
     const folder = repository({ 'a.txt': 'a', 'b.txt': 'b' })
     writeFileSync(join(folder, 'b.txt'), 'changed')
     const host = hostSection(folder, { surroundings: { cwd: folder, env } })
     await host.wait(gitModule, 'restore', '.')
     expect(host.events).toEqual([{ type: 'file.changed', op: 'restore', path: 'b.txt' }])
     expect(host.records).toMatchObject([
-      { k: 'started', kind: 'git', repeat: 'unsafe', request: { command: 'restore', path: '.' } },
-      { k: 'ended', kind: 'git', status: 'ok' },
+      { k: 'obs', name: 'aip.git.restore', value: [{ path: 'b.txt' }] },
+      { k: 'started', kind: 'file', repeat: 'safe', request: { op: 'restore', path: 'b.txt' } },
+      { k: 'ended', kind: 'file', status: 'ok' },
     ])
+  })
+
+  it('leaves nothing that git takes for a change, also where it does not look into files', async () => {
+    const folder = repository({ 'a.txt': 'a', 'b.txt': 'b' })
+    for (const path of ['a.txt', 'b.txt']) writeFileSync(join(folder, path), 'changed')
+    await restore(folder, '.')
+    expect(spawnSync('git', ['diff-files', '--quiet'], { cwd: folder, env }).status).toBe(0)
+  })
+
+  it('refuses a file that is not merged, and restores nothing beside it', async () => {
+    const folder = repository({ 'a.txt': 'a', 'b.txt': 'b' })
+    const git = (...args: readonly string[]): unknown =>
+      spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], { cwd: folder, env })
+    git('branch', 'other')
+    const commit = (text: string): void => {
+      writeFileSync(join(folder, 'a.txt'), text)
+      git('commit', '-qam', text)
+    }
+    commit('mine')
+    git('checkout', '-q', 'other')
+    commit('theirs')
+    git('merge', '-q', '@{-1}')
+    expect(spawnSync('git', ['status', '-s'], { cwd: folder, env, encoding: 'utf8' }).stdout).toBe('UU a.txt\n')
+    writeFileSync(join(folder, 'b.txt'), 'changed')
+    await expect(restore(folder, '.')).rejects.toThrow('a.txt is unmerged')
+    expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('changed')
   })
 
   it('says that the workspace is no repository, and not how git is used', async () => {

@@ -20,9 +20,9 @@ describe('aip.text', () => {
     expect(() => text(name, { a: 1 }, 'x', 'y')).toThrow(/^aip\.text\.\w+: .*but was table/)
   })
 
-  it('refuses null, booleans and numbers as text, and names the argument', () => {
-    expect(() => text('trim', null)).toThrow('aip.text.trim: argument 1 must be a string or nil, but was userdata')
-    expect(() => text('trim', true)).toThrow('but was boolean')
+  it('takes null for nil, refuses booleans and numbers as text, and names the argument', () => {
+    expect(text('trim', null)).toEqual([undefined])
+    expect(() => text('trim', true)).toThrow('aip.text.trim: argument 1 must be a string or nil, but was boolean')
     expect(() => text('trim', 5)).toThrow('but was number')
     expect(() => text('split_first', 'a', undefined)).toThrow('the separator must be a string, but was nil')
   })

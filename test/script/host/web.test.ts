@@ -142,7 +142,7 @@ describe('aip.web.get', () => {
       (await echo('/echo', options)).headers['user-agent']
     expect(await agentOf({})).toBe('aipack')
     expect(await agentOf({ user_agent: true })).toBe('aipack')
-    expect(await agentOf({ user_agent: false })).toBe('')
+    expect(await agentOf({ user_agent: false })).toBeUndefined()
     expect(await agentOf({ user_agent: 'me', headers: { 'User-Agent': 'other' } })).toBe('me')
     expect(await agentOf({ headers: { 'User-Agent': 'other' } })).toBe('other')
     expect(await agentOf({ user_agent: await runLua(host, 'return aip.web.UA_BROWSER') })).toContain('Chrome/')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readFileChanges } from '../../../src/tool/changes/answer-changes.ts'
 import { planChanges } from '../../../src/tool/changes/plan.ts'
-import { withTextThread } from '../../../src/tool/changes/text-thread.ts'
+import { createTextThread } from '../../../src/tool/changes/text-thread.ts'
 import { type ChangeSpace, filesAfter } from '../../../src/tool/changes/space.ts'
 import { type AnswerCase, builtCases, readCases } from './answers/cases.ts'
 
@@ -12,6 +12,7 @@ function spaceOf(before: Readonly<Record<string, string>>): ChangeSpace {
   const paths = Object.keys(before)
   return {
     files: {
+      bytesAt: (path) => Buffer.byteLength(before[path.slice(1)] ?? ''),
       kindAt: (path) => {
         if (before[path.slice(1)] !== undefined) return 'file'
         return path === '/' || paths.some((known) => `/${known}`.startsWith(`${path}/`)) ? 'folder' : undefined
@@ -30,7 +31,7 @@ async function outcomeOf({ before, answer, after }: AnswerCase): Promise<{
 }> {
   const { directives } = readFileChanges(answer)
   const space = spaceOf(before)
-  const steps = await withTextThread(new AbortController().signal, (thread) => planChanges(directives, space, thread))
+  const steps = await planChanges(directives, space, createTextThread(new AbortController().signal))
   const faults = directives.flatMap((directive, index) => {
     if (directive.kind === 'Fail') return [directive.fault]
     return steps[index]?.item.isSuccess === false ? ['refused'] : []

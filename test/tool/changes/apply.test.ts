@@ -2,6 +2,7 @@ import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { applyChanges } from '../../../src/tool/changes/transaction.ts'
+import { createTextThread } from '../../../src/tool/changes/text-thread.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
 import type { ChangeItem } from '../../../src/tool/changes/plan.ts'
 import { testContext, type TestContext } from '../../helpers/context.ts'
@@ -21,7 +22,12 @@ function workspace(files: { readonly [path: string]: string | Uint8Array }, base
   return {
     root,
     context,
-    apply: (...directives) => applyChanges(directives, join(root, base), { context, at: placeAt('call#0') }),
+    apply: (...directives) =>
+      applyChanges(
+        directives,
+        { baseDir: join(root, base), thread: createTextThread(context.services.signal) },
+        { context, at: placeAt('call#0') },
+      ),
     read: (path) => readFileSync(join(root, path), 'utf8'),
   }
 }
@@ -168,7 +174,11 @@ describe('applyChanges', () => {
     const root = tempTree({})
     const context = testContext({ workspace: root, signal: AbortSignal.abort(new Error('stop')) })
     await expect(
-      applyChanges([{ kind: 'New', filePath: 'x', content: 'y' }], root, { context, at: placeAt('call') }),
+      applyChanges(
+        [{ kind: 'New', filePath: 'x', content: 'y' }],
+        { baseDir: root, thread: createTextThread(context.services.signal) },
+        { context, at: placeAt('call') },
+      ),
     ).rejects.toThrow('stop')
     expect(existsSync(join(root, 'x'))).toBe(false)
   })

@@ -6,7 +6,7 @@ import { blockText } from '../../../src/tool/changes/search-replace.ts'
 import { planChanges } from '../../../src/tool/changes/plan.ts'
 import { planChange } from '../../../src/tool/changes/plan-content.ts'
 import { type ChangeSpace, diskSpace, performStep } from '../../../src/tool/changes/space.ts'
-import { withTextThread } from '../../../src/tool/changes/text-thread.ts'
+import { createTextThread } from '../../../src/tool/changes/text-thread.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { placeAt } from '../../helpers/effects.ts'
@@ -81,7 +81,7 @@ describe('planChange', () => {
 const patch = '@@\n-old\n+new\n'
 
 const planned = (...given: readonly [readonly Directive[], ChangeSpace]) =>
-  withTextThread(new AbortController().signal, (thread) => planChanges(...given, thread))
+  planChanges(...given, createTextThread(new AbortController().signal))
 
 describe('planChanges', () => {
   it('touches nothing, and sees what earlier changes of the set will have done', async () => {

@@ -48,6 +48,14 @@ describe('applySearchReplace', () => {
     })
   })
 
+  it('refuses more blocks than can be looked for in a text of such a length', () => {
+    const content = 'a'.repeat(2_000_000)
+    const changes = block('b', 'c').repeat(1001)
+    expect(() => applySearchReplace(content, changes)).toThrow(
+      '1001 blocks for a text of 2000000 characters, at most 1000',
+    )
+  })
+
   it('refuses text around blocks and missing markers (vector 59)', () => {
     const good = block('a', 'b')
     const refused = (text: string): void =>
