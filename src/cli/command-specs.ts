@@ -60,7 +60,8 @@ export const commandSpecs = {
     words: [{ name: 'run', count: 'optional', describe: 'run id, or a prefix of it; last is the same as --last' }],
     flags: {
       last: { kind: 'switch', describe: 'the newest run of this workspace that has not succeeded' },
-      from: { kind: 'text', describe: 'rerun this part; baton runs show lists the parts' },
+      from: { kind: 'text', describe: 'rerun this part, or from this iteration on; baton runs show lists the parts' },
+      force: { kind: 'switch', describe: 'with --from: continue although HEAD is not where that iteration began' },
       'use-current': {
         kind: 'switch',
         describe: 'use the prompt file, agents and config as they are now, and rerun what they affect',

@@ -20,6 +20,7 @@ import { environmentOf, type Invocation, invocationOf, recordSources, withOverri
 import { changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
+import { checkIterationHead, iterationPlace } from './iteration-head.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 
 export interface ResumeOptions extends Surroundings {
@@ -27,6 +28,8 @@ export interface ResumeOptions extends Surroundings {
   readonly folder: string
   /** A boundary to do afresh. */
   readonly from?: string
+  /** Continues although HEAD is not where the iteration of `from` began. */
+  readonly force?: boolean
   /** Runs what is on the disk now, and repeats what that affects. */
   readonly usesCurrent?: boolean
   /** `EPOCH.N=redo|done|fail` each. */
@@ -86,7 +89,8 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
 }
 
 async function planResume(source: RecordSource, options: ResumeOptions) {
-  const { folder, from, usesCurrent = false, overrides = [], repair = false, uncertain = [] } = options
+  const { folder, usesCurrent = false, overrides = [], repair = false, uncertain = [], force = false } = options
+  const from = options.from === undefined ? undefined : iterationPlace(options.from)
   const index = await indexRun(source, {
     keeps: usesCurrent ? 'everything' : 'unfinished',
     ...(repair && { repair: 'redo' as const }),
@@ -98,6 +102,7 @@ async function planResume(source: RecordSource, options: ResumeOptions) {
   const choices = chosen(index, workspace, uncertain)
   if (from !== undefined) {
     assertBoundary(index, from)
+    if (!force) await checkIterationHead(from, index, { workspace, env: options.env, signal: options.signal })
     index.tree.reopen(from)
   }
   const stored = usesCurrent ? undefined : storedSources(index.records('source'), (field) => source.value(field))

@@ -21,12 +21,20 @@ import { workspaceRuns } from '../runs-folder.ts'
 export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Promise<number> {
   const around = surroundings(given, io)
   const { env, home, cwd } = around
-  const { from, useCurrent: usesCurrent, uncertain, repair } = given
+  const { from, force, useCurrent: usesCurrent, uncertain, repair } = given
   const overrides = overridesOf(given)
   const runs = await workspaceRuns(given, around)
   const folder = await chosenRun(runs.folder, given)
   const flags = { ...given, ...(await filesOf(folder, given, around)) }
-  const choices = { isAttended: isAttended(given, io), usesCurrent, uncertain, repair, overrides, ...defined({ from }) }
+  const choices = {
+    isAttended: isAttended(given, io),
+    usesCurrent,
+    uncertain,
+    repair,
+    force,
+    overrides,
+    ...defined({ from }),
+  }
   const resume = (): Promise<RunReport> =>
     presentRun({ flags, around }, io, (listener, hold) => {
       const approver = createApprover(given, { ...io, cwd, hold })

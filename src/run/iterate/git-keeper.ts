@@ -21,6 +21,8 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
   let startTree: string | undefined
   /** Of the iteration before. */
   let lastTree: string | undefined
+  /** HEAD when the iteration began: that is none of its commits. */
+  let headBefore: string | undefined
   const keyOf = (iteration: number | 'best'): string =>
     redoCount === 0 ? `${iteration}` : `${iteration} of redo ${redoCount}`
 
@@ -40,7 +42,9 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
     return services.effects.perform<CommitResult>(scope.at, effect, async (stop) => {
       const signal = AbortSignal.any([stop, services.signal])
       try {
-        return await (await repository()).commit({ run: scope.runId, key, excluded, isStaged, messageFor }, signal)
+        return await (
+          await repository()
+        ).commit({ run: scope.runId, key, headBefore, excluded, isStaged, messageFor }, signal)
       } catch (error) {
         signal.throwIfAborted()
         return { kind: 'refused', files: [], reason: messageOf(error) }
@@ -54,11 +58,20 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
       const begun = await effects.observeAsync(scope.at, { name: 'iterate.start', args: [] }, async () => {
         const git = await repository()
         const tree = commits ? await git.headTree(signal) : undefined
-        return { ...(await git.start(signal)), tree: tree ?? (await git.snapshot(signal)) }
+        return { commits, ...(await git.start(signal)), tree: tree ?? (await git.snapshot(signal)) }
       })
       ;({ dirty: excluded, isStaged, tree: startTree } = begun)
       lastTree = startTree
       return { ...defined({ head: begun.head }), state: begun.tree }
+    },
+
+    async begin(at) {
+      const { scope, services } = below(at, part('before'))
+      const { signal, effects } = services
+      const head = await effects.observeAsync(scope.at, { name: 'iterate.head', args: [] }, async () =>
+        commits ? ((await (await repository()).head(signal)) ?? null) : null,
+      )
+      headBefore = head ?? undefined
     },
 
     async changed(_known, at) {
@@ -98,6 +111,7 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
     },
 
     async restore({ iteration, score }, records, context) {
+      headBefore = records.at(-1)?.commit_id
       const best = iteration < 0 ? startTree : records.find((one) => one.iteration === iteration)?.state
       const now = records.at(-1)?.state
       if (best === undefined || now === undefined || best === now) return

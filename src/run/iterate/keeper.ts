@@ -31,6 +31,8 @@ interface ToKeep extends Pick<IterationRecord, 'iteration' | 'changed_files'> {
 export interface Keeper {
   /** What the first iteration begins with. */
   start(at: RunContext): Promise<WorkState>
+  /** To be called before an iteration works. */
+  begin(at: RunContext): Promise<void>
   /** What an iteration has changed; `known`: as far as the run itself knows. From the workspace, sorted. */
   changed(known: readonly string[], at: RunContext): Promise<readonly string[]>
   /** Keeps the work of an iteration. */
@@ -122,6 +124,7 @@ function whyNot(
 /** A dry run keeps nothing. */
 const noKeeper: Keeper = {
   start: async () => ({}),
+  begin: async () => {},
   changed: async (known) => known,
   keep: async ({ changed_files }) => ({ changed_files }),
   restore: async () => {},

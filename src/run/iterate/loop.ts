@@ -97,7 +97,7 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
     }
   }
   const best = bestOf(records, startScore, rules)
-  if (best !== undefined) await keeper.restore(best, records, below(context, part('best')))
+  if (best !== undefined) await restore(best, records, parts, below(context, part('best')))
   const isWaited = settings.until !== undefined && context.scope.dry === undefined
   const result = resultOf(
     records,
@@ -106,6 +106,19 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
   )
   emit(context, { type: 'iterate.completed', result: result as unknown as Json })
   return { outcome: last.outcome, result }
+}
+
+/** One boundary: with other records it is done anew. */
+function restore<T>(
+  best: { readonly iteration: number; readonly score: number },
+  records: readonly IterationRecord[],
+  { keeper }: IterateParts<T>,
+  context: RunContext,
+): Promise<void> {
+  return context.services.effects.boundary(context.scope.at, () => keeper.restore(best, records, context), {
+    label: 'the best state',
+    inputs: { best, last: records.at(-1)?.state },
+  })
 }
 
 async function oneIteration<T>(
@@ -139,6 +152,7 @@ async function finish<T>(
   const { iteration } = turn.facts
   const { services } = at
   const begun = services.now().getTime()
+  await keeper.begin(at)
   const work = await parts.work(turn, at)
   if (at.scope.dry !== undefined) return { outcome: work.outcome, record: dryRecord(iteration, work) }
   const files = await keeper.changed(work.changed, at)

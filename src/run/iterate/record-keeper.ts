@@ -11,6 +11,7 @@ export function createRecordKeeper(): Keeper {
   const touched = new Set<string>()
   return {
     start: async () => ({}),
+    begin: async () => {},
     changed: async (known) => [...new Set(known)].toSorted(),
     async keep({ changed_files }, { scope, services }) {
       for (const path of changed_files) touched.add(path)

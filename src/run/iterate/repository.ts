@@ -35,6 +35,8 @@ export interface CommitRequest extends TrailerFacts {
   readonly excluded: readonly string[]
   /** Something of others is staged, so that only the paths of this commit may go into it. */
   readonly isStaged: boolean
+  /** HEAD before the work: it is not adopted, whatever its trailers say. */
+  readonly headBefore: string | undefined
   readonly messageFor: (files: readonly string[]) => string
 }
 
@@ -47,6 +49,8 @@ export type CommitResult =
 /** The git repository around a workspace. Everything but a commit is done without programs that its config names. */
 export interface Repository {
   start(signal: AbortSignal): Promise<StartState>
+  /** Full id; undefined before the first commit. */
+  head(signal: AbortSignal): Promise<string | undefined>
   /** The tree of HEAD; undefined before the first commit. */
   headTree(signal: AbortSignal): Promise<string | undefined>
   /** What has changed besides these paths from the top; from the workspace, sorted. */
@@ -136,7 +140,7 @@ function createRepository(opened: Opened): Repository {
 
   async function adopted(request: CommitRequest, signal: AbortSignal): Promise<CommitResult | undefined> {
     const id = await head(signal)
-    if (id === undefined) return undefined
+    if (id === undefined || id === request.headBefore) return undefined
     const message = await run(['log', '-1', '--format=%B', id], signal)
     if (!isOwnCommit(message, request)) return undefined
     const list = await run(['diff-tree', '--root', '-r', '--no-commit-id', '--name-only', '-z', id], signal)
@@ -144,6 +148,8 @@ function createRepository(opened: Opened): Repository {
   }
 
   return {
+    head,
+
     async headTree(signal) {
       const id = await head(signal)
       return id === undefined ? undefined : treeOf(id, signal)
