@@ -6,6 +6,7 @@ import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { type ErrorPlace, errorView, noError } from '../journal/summary.ts'
 import type { Location } from '../journal/tree.ts'
 import { begunEffects } from '../journal/uncertain.ts'
+import { isIteration, iterationFacts, iterationText } from './iteration.ts'
 import { errorOf, failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
 import type { Break, Part } from './run-tree.ts'
 
@@ -114,6 +115,7 @@ function kindOf(part: Part, source: RecordSource): string {
   const started = startedOf(part, source)
   if (started !== undefined) return started.kind
   if (isTask(place)) return 'task'
+  if (isIteration(place)) return 'iteration'
   return /(?:^|\/)(?:before_all|data|output|after_all|chunk)$/.test(place) ? 'section' : 'agent'
 }
 
@@ -121,6 +123,8 @@ function textOf(part: Part, source: RecordSource): string {
   const { begin, done, place } = part
   const started = startedOf(part, source)
   if (started !== undefined) return describeEffect(started.kind, valueOf(started.request, source))
+  const iteration = iterationFacts(part, source)
+  if (iteration !== undefined) return iterationText(iteration)
   if (!isTask(place)) return ''
   const begun = begin === undefined ? undefined : source.at(begin)
   // older versions wrote it only at the end
@@ -153,6 +157,7 @@ function statusOfPart(part: Part, source: RecordSource): PartStatus {
     const status = statusOfEffect(part)
     return status === 'unfinished' && isSuspended ? 'suspended' : status
   }
+  if (iterationFacts(part, source)?.success === false) return 'failed'
   if (done !== undefined) return taskValue(place, done, source)?.['status'] === 'skipped' ? 'skipped' : 'done'
   if (begin === undefined) return 'done'
   if (isSuspended) return 'suspended'

@@ -14,7 +14,7 @@ import {
   valueOf,
 } from './recorded.ts'
 import { startedOf } from './part-view.ts'
-import { type Part, readTree, type RunTree } from './run-tree.ts'
+import { findPart, type Part, readTree, type RunTree } from './run-tree.ts'
 
 /** Something that two runs do not have in common. `before` and `after` are null where a run lacks it. */
 export interface Difference {
@@ -42,6 +42,16 @@ type Sides<T> = readonly [before: T, after: T]
 export function* compareRuns(before: DiffSide, after: DiffSide): Generator<Difference> {
   yield* compareSources([before, after])
   yield* compareParts([before.tree.root, after.tree.root], [before.source, after.source])
+}
+
+/** The same of one part of each: two iterations of a run, for example. Undefined where one has no such part. */
+export function compareWithin(
+  before: DiffSide & { readonly within: string },
+  after: DiffSide & { readonly within: string },
+): Generator<Difference> | undefined {
+  const [one, other] = [before, after].map(({ tree, within }) => findPart(tree.root, within))
+  if (one === undefined || other === undefined) return undefined
+  return compareParts([one, other], [before.source, after.source])
 }
 
 function* compareSources(sides: Sides<DiffSide>): Generator<Difference> {

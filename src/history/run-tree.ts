@@ -143,7 +143,7 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
     const { p, name, status } = record
     const boundary = boundaryAround(tree, p)
     const known = of((boundary === undefined ? undefined : tree.find(boundary)) ?? tree.root)
-    if (!ownNames.has(name)) known.uses.set(name, (known.uses.get(name) ?? 0) + 1)
+    if (!ownNames.has(name) && !name.startsWith('iterate.')) known.uses.set(name, (known.uses.get(name) ?? 0) + 1)
     if (keepsAnswers) known.answers.set(p, location)
     if (status !== 'ok') known.failed = location
   }

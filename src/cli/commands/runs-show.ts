@@ -26,8 +26,14 @@ import type { RunsContext } from './runs.ts'
 import { usageError } from '../command.ts'
 import { openFileRecords, type RecordSource } from '../../journal/source.ts'
 
+/** `RUN:2` is iteration 2 of a run; undefined for a run. */
+export function iterationOf(word: string): { readonly run: string; readonly iteration: number } | undefined {
+  const [, run = '', number = ''] = /^(.*):(\d+)$/.exec(word) ?? []
+  return number === '' ? undefined : { run, iteration: Number(number) }
+}
+
 /** Without `--all`: parts of one part, and lines of one text, that are shown; lines of one difference. */
-const usualLines = { show: 40, diff: 60 } as const
+export const usualLines = { show: 40, diff: 60 } as const
 
 /** `baton runs show RUN`: the run as a tree; with `--place` one part with its prompts and answers. */
 export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
@@ -94,10 +100,11 @@ function textOf(lines: readonly string[]): string {
 }
 
 /** `baton runs diff A B`: exit code 1 when sources, prompts, answers, effects or host calls differ, like diff(1). */
-export async function diffRuns(
-  flags: Flags<'runs'>,
-  { io, folder, print, paint, workspace }: RunsContext,
-): Promise<number> {
+export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
+  if (flags.run.some((one) => iterationOf(one) !== undefined)) {
+    return (await import('./runs-iterations.ts')).diffIterations(flags, context)
+  }
+  const { io, folder, print, paint, workspace } = context
   const [first = '', second = ''] = flags.run
   const folders = [findRun(folder, first), findRun(folder, second)] as const
   const runs = await Promise.all(folders.map((one) => readRunSummary(one, { known: summaryIn(one) })))
