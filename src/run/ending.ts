@@ -35,7 +35,7 @@ function stopReasonOf(error: unknown): RunStopReason {
 }
 
 /** Also when it came up inside an agent. */
-function isBudget(error: unknown): boolean {
+export function isBudget(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
 }
 

@@ -25,18 +25,36 @@ export async function execute(target: Target, inputs: GivenInputs, execution: Ex
 }
 
 async function executeAgent(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
-  const result = await runAgent(target, inputs, context)
+  if (target.settings.iterate !== undefined) return executeAgain(target, inputs, context)
+  const onOutput = (output: Json): void => context.services.events([], { type: 'output', output })
+  const result = await runAgent(target, { inputs, onOutput }, context)
   if (result.end !== 'skipped') {
     const { failedInputs, outputs } = result
     return { stopReason: failedInputs > 0 ? 'error' : 'done', tasks: [], outputs }
   }
-  const reason = result.reason ?? 'the agent skipped this run'
+  const reason = result.reason ?? skippedItself
   return {
     stopReason: 'skipped',
     tasks: [],
     outputs: [],
     skipped: { reason, hint: `See ${displayPath(context.scope.folders.workspace, target.agent.file)}.` },
   }
+}
+
+const skippedItself = 'the agent skipped this run'
+
+async function executeAgain(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
+  const { iterateAgent } = await import('./iterate/agent.ts')
+  const onOutput = (): void => {}
+  return iterateAgent(
+    target,
+    async (at) => {
+      const result = await runAgent(target, { inputs, onOutput }, at)
+      if (result.end === 'skipped') return { status: 'skipped', reason: result.reason ?? skippedItself }
+      return { status: 'done', outputs: result.outputs, failedInputs: result.failedInputs }
+    },
+    context,
+  )
 }
 
 /**
@@ -46,13 +64,13 @@ async function executeAgent(target: AgentTarget, inputs: GivenInputs, context: R
  */
 async function runAgent(
   { reload, flagOptions: options }: AgentTarget,
-  inputs: GivenInputs,
+  { inputs, onOutput }: { readonly inputs: GivenInputs; readonly onOutput: (output: Json) => void },
   context: RunContext,
 ): Promise<ScriptResult> {
   return runRounds(
     async (redoCount, round) => {
       const at = withScope(below(round, part('main')), { redoCount })
-      const order = createInOrder((output: Json) => context.services.events([], { type: 'output', output }))
+      const order = createInOrder(onOutput)
       const result = await context.services.agents.run(
         {
           kind: 'script',

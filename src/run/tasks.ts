@@ -16,6 +16,7 @@ import type { Delivery } from './delivery.ts'
 import { type FileSet, listFileSet, placeGlobErrors } from './files.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptRun } from './prompt-run.ts'
+import { endsAll } from './iterate/ends.ts'
 import { type Round, runTask, type TaskOutcome } from './task.ts'
 import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
 
@@ -150,7 +151,7 @@ async function runOne(
     } catch (caught) {
       inner.services.signal.throwIfAborted()
       failure = failureOf(caught)
-      if (stopsRun(failure.error)) throw failure.error
+      if (stopsRun(failure.error) || (isIteration && endsAll(failure.error))) throw failure.error
       return failedTask(plan, caught)
     }
   }

@@ -1,5 +1,7 @@
 import type { IterationCondition } from '../../config/iteration.ts'
 import type { IterateSettings } from '../../config/settings.ts'
+import { exitCodeOf } from '../../event/exit-code.ts'
+import { isBudget } from '../ending.ts'
 import type { IterateStop, IterationRecord } from './record.ts'
 
 /** What decides when iterating ends. */
@@ -45,6 +47,11 @@ export function endOf(
   if (stall === 0) return undefined
   if (records.length >= stall && records.slice(-stall).every(isUnchanged)) return 'stalled'
   return isOscillating(records, startState) ? 'oscillating' : undefined
+}
+
+/** What fails one iteration and would fail each further one: a used up budget, and a key that is missing or refused. */
+export function endsAll(error: unknown): boolean {
+  return isBudget(error) || exitCodeOf(error) === 3
 }
 
 export function elapsedMs(records: readonly IterationRecord[]): number {

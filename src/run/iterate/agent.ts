@@ -1,0 +1,88 @@
+import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
+import type { Json } from '../../base/json.ts'
+import { emit, type RunContext } from '../../event/context.ts'
+import { neverMet } from '../execute-prompt.ts'
+import type { Ending } from '../ending.ts'
+import type { AgentTarget } from '../target.ts'
+import { endsAll } from './ends.ts'
+import { openKeeper } from './keeper.ts'
+import { iterate, type IterationWork } from './loop.ts'
+import { filesSummary } from './summary.ts'
+
+/** What one run of the agent gave. Plain JSON, because it is recorded. */
+export type AgentRun =
+  | { readonly status: 'done'; readonly outputs: readonly Json[]; readonly failedInputs: number }
+  | { readonly status: 'skipped'; readonly reason: string }
+  | { readonly status: 'failed'; readonly message: string }
+
+type Completed = Exclude<AgentRun, { readonly status: 'failed' }>
+
+/**
+ * Runs an agent file again and again. It decides itself what it looks at, so no block is put before its input; summaries are
+ * those of files. Its outputs are those of the last iteration.
+ */
+export async function iterateAgent(
+  target: AgentTarget,
+  runOnce: (context: RunContext) => Promise<Completed>,
+  context: RunContext,
+): Promise<Ending> {
+  const { settings, agent } = target
+  const iterating = settings.iterate
+  if (iterating === undefined) throw new Error('the agent is not iterated')
+  const keeper = await openKeeper(
+    { settings: iterating, promptFile: agent.file, runsFolder: settings.runs.dir, redoCount: 0 },
+    context,
+  )
+  const { outcome, result } = await iterate<AgentRun>(
+    {
+      settings: iterating,
+      prompt: agent.name,
+      assessment: undefined,
+      plan: undefined,
+      keeper,
+      work: (_turn, at) => workOf(runOnce, at),
+      isOver: ({ status }) => status === 'skipped',
+      summarize: async (_work, done) => ({ text: filesSummary(done), spent: _work.spent }),
+    },
+    context,
+  )
+  if (outcome.status === 'skipped') {
+    const { reason } = outcome
+    return { stopReason: 'skipped', tasks: [], outputs: [], skipped: { reason, hint: `See ${agent.name}.` } }
+  }
+  const outputs = outcome.status === 'done' ? outcome.outputs : []
+  for (const output of outputs) context.services.events([], { type: 'output', output })
+  if (result.until_met === false) {
+    return { stopReason: 'until_not_met', tasks: [], outputs, error: neverMet(result), isFinal: true }
+  }
+  if (outcome.status === 'failed') {
+    return { stopReason: 'error', tasks: [], outputs, error: new BatonError('AGENT_FAILED', outcome.message) }
+  }
+  return { stopReason: outcome.failedInputs > 0 ? 'error' : 'done', tasks: [], outputs }
+}
+
+async function workOf(
+  runOnce: (context: RunContext) => Promise<Completed>,
+  context: RunContext,
+): Promise<IterationWork<AgentRun>> {
+  const { scope, services } = context
+  const changed = new Set<string>()
+  const events: typeof services.events = (place, event) => {
+    if (event.type === 'file.changed') changed.add(event.path)
+    services.events(place, event)
+  }
+  const watched = { ...context, services: { ...services, events } }
+  const { value: outcome, spent } = await services.meter.measure(scope.at, async (): Promise<AgentRun> => {
+    try {
+      return await runOnce(watched)
+    } catch (error) {
+      services.signal.throwIfAborted()
+      if (!isBatonError(error) || stopsRun(error) || endsAll(error)) throw error
+      emit(context, { type: 'warning', message: messageOf(error) })
+      return { status: 'failed', message: messageOf(error) }
+    }
+  })
+  const answers = outcome.status === 'done' ? outcome.outputs.filter((output) => typeof output === 'string') : []
+  const success = outcome.status === 'skipped' || (outcome.status === 'done' && outcome.failedInputs === 0)
+  return { outcome, success, answers, spent, changed: [...changed].toSorted() }
+}
