@@ -32,7 +32,7 @@ function rankOf({ moduleId, project }: TestSpecification): number {
   return project.name === 'e2e' ? longest.length : longest.length + 1
 }
 
-// Unit tests share a process: no module may keep state. Tests that spawn the command are isolated.
+// Test files share the threads they run in: no module may keep state. What is spawned is a process of its own.
 export default defineConfig({
   test: {
     // one more than there are cores: many tests wait for processes, servers and limits of time
@@ -55,6 +55,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/content/**/*.test.ts', 'test/attack/**/*.test.ts'],
           pool: 'threads',
+          isolate: false,
           globalSetup: ['test/helpers/clean-temp.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,

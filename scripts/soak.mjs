@@ -23,6 +23,7 @@ else process.exitCode = await faults()
 
 async function faults() {
   register()
+  process.env['BATON_DURABLE'] = 'whole'
   const { soak } = await import('../test/durable/soak/soak.ts')
   const [seed, every] = [Number(values.seed ?? 1), Number(values.every ?? 1)]
   const broken = await soak({ only: positionals.join(' '), seed, every, write })

@@ -1,6 +1,7 @@
 import mammoth from 'mammoth'
 import { BatonError, messageOf } from './error.ts'
 import { checkSizes } from './archive.ts'
+import { xmlFault } from './xml-form.ts'
 import { openZip, readZipEntry } from './zip.ts'
 
 /** Headings one level below those of the document, whose title is the first, as in AIPack; at most level 6. */
@@ -13,20 +14,24 @@ const styles: readonly string[] = [
 
 /**
  * A Word document as HTML: headings, lists, tables, links and emphasis, without pictures. Files it refers to are not
- * read. Its content is checked as an archive first, because the library unpacks without limits. `name` is its name in
+ * read. Its content is checked as an archive and as XML first, because the library unpacks without limits. `name` is its name in
  * messages. Load this file at its first use.
  * @throws BatonError FILE_FAILED for anything but an intact Word document, and for one that is too large
  */
-export async function htmlFromDocx(content: Uint8Array, name: string): Promise<string> {
-  const zip = openZip(content, { archive: name })
+export async function htmlFromDocx(bytes: Uint8Array, name: string): Promise<string> {
+  const zip = openZip(bytes, { archive: name })
   checkSizes(zip.entries, zip)
-  for (const entry of zip.entries) readZipEntry(zip, entry)
+  for (const entry of zip.entries) {
+    const content = readZipEntry(zip, entry)
+    const fault = /\.(?:xml|rels)$/i.test(entry.name) ? xmlFault(Buffer.from(content).toString('latin1')) : undefined
+    if (fault !== undefined) throw docxFailed(name, `cannot be read as a Word document: ${entry.name} ${fault}`)
+  }
   if (!zip.entries.some((entry) => entry.name === '[Content_Types].xml')) {
     throw docxFailed(name, 'is a zip archive, but not a Word document')
   }
   try {
     const { value } = await mammoth.convertToHtml(
-      { buffer: Buffer.from(content.buffer, content.byteOffset, content.byteLength) },
+      { buffer: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) },
       {
         styleMap: [...styles],
         includeEmbeddedStyleMap: false,

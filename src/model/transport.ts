@@ -1,5 +1,4 @@
 import { OpenAI } from 'openai'
-import { longestTimer } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import { isLongJson, jsonChunks } from '../base/json-pieces.ts'
 import type { Quirks, WireFormat } from './wire/format.ts'
@@ -44,30 +43,20 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
     keySent: apiKey !== undefined,
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers), ...Object.values(base.query)],
   }
-  // the client hands on bytes as they are, so the body of a request tells which call it belongs to
-  const calls = new WeakMap<object, Call>()
-  const client = new OpenAI({
-    baseURL: base.url,
-    defaultQuery: base.query,
-    apiKey: apiKey ?? 'none',
-    organization: null,
-    project: null,
-    maxRetries: 0,
-    // the limits are ours: those of the SDK say nothing about what was waited for
-    timeout: longestTimer,
-    logLevel: 'off',
-    fetch: sender(calls, format, options),
-  })
+  // it makes addresses only: its own way of sending costs nearly as much again as `fetch`, and our headers, limits and
+  // faults are not its own
+  const client = new OpenAI({ baseURL: base.url, defaultQuery: base.query, apiKey: 'none', logLevel: 'off' })
+  const send = createSender(format, options)
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     signal.throwIfAborted()
-    const call = openCall(signal, timeouts)
+    const url = client.buildURL(format.path(request), undefined)
     const body = bodyBytes(format.body(request, quirks))
-    calls.set(body, call)
+    const call = openCall(signal, timeouts)
     let answering = false
     try {
       const limit = { ms: timeouts.connectMs, fault: connectTimeout }
-      const response = await call.within(limit, () => client.post(format.path(request), { body }).asResponse())
+      const response = await call.within(limit, () => send(url, body, call))
       answering = true
       const answer = readAnswer(response, { format, call, timeouts })
       for (let events = await answer.next(); events !== undefined; events = await answer.next()) {
@@ -98,12 +87,16 @@ function bodyBytes(body: JsonObject): Uint8Array<ArrayBuffer> | Blob {
   return new Blob(parts)
 }
 
+type Send = (url: string, body: Uint8Array<ArrayBuffer> | Blob, call: Call) => Promise<Response>
+
 /**
- * The `fetch` the SDK is given. It sends our headers only, because the SDK adds more from the environment; it follows
- * no redirect, because a key could go with it; and it turns every other status into a fault of the call.
+ * Sends the requests of one endpoint. It follows no redirect, because a key could go with it, and turns every status that
+ * is no success into a fault of the call.
  */
-function sender(calls: WeakMap<object, Call>, format: WireFormat, options: TransportOptions): typeof fetch {
-  const { apiKey, headers = {}, timeouts, fetch: send = fetch } = options
+function createSender(
+  format: WireFormat,
+  { apiKey, headers = {}, timeouts, fetch: ask = fetch }: TransportOptions,
+): Send {
   const connections = watchConnections()
   const sent = {
     accept: 'application/json, text/event-stream',
@@ -117,21 +110,12 @@ function sender(calls: WeakMap<object, Call>, format: WireFormat, options: Trans
   const dispatcher = patientDispatcher(timeouts)
   const shared = { method: 'POST', headers: sent, redirect: 'manual', ...(dispatcher && { dispatcher }) } as const
 
-  return async (url, init) => {
-    const body = init?.body ?? null
-    const call = typeof body === 'object' && body !== null ? calls.get(body) : undefined
-    if (call === undefined) throw new Error('a request that no call has made')
+  return async (url, body, call) => {
     const { signal } = call
-    const response = await connections
-      .send(
-        () => send(url, { ...shared, body, signal }),
-        () => call.limit(whenConnected),
-      )
-      // the SDK forgets the cause of some errors
-      .catch((error: unknown) => {
-        signal.throwIfAborted()
-        return call.fail(faultOfThrown(error, { answering: false }))
-      })
+    const response = await connections.send(
+      () => ask(url, { ...shared, body, signal }),
+      () => call.limit(whenConnected),
+    )
     if (response.ok) return response
     return call.fail(
       faultOfStatus({

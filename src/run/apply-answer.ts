@@ -10,12 +10,8 @@ import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
-import {
-  applyTransaction,
-  type PlannedChanges,
-  previewTransaction,
-  type TransactionResult,
-} from '../tool/changes/transaction.ts'
+import { type PlannedChanges, previewTransaction } from '../tool/changes/plan-transaction.ts'
+import { applyTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
 import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
 import {
   changedFiles,

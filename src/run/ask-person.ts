@@ -8,12 +8,8 @@ import type { Action, Decision, Permission } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import type { ShownChange } from '../tool/changes/preview.ts'
-import {
-  applyTransaction,
-  previewTransaction,
-  type TransactionOptions,
-  type TransactionResult,
-} from '../tool/changes/transaction.ts'
+import { previewTransaction } from '../tool/changes/plan-transaction.ts'
+import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
 
 /** A person wants other changes, and said which. Nothing was done. */

@@ -1,7 +1,8 @@
 import { BatonError } from '../base/error.ts'
 import { changeFailureText } from '../event/error-info.ts'
 import type { FileChange } from '../event/event.ts'
-import { notDone, type TransactionResult } from '../tool/changes/transaction.ts'
+import { notDone } from '../tool/changes/plan-transaction.ts'
+import type { TransactionResult } from '../tool/changes/transaction.ts'
 import { unusableAnswer } from './answer.ts'
 import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
 

@@ -110,7 +110,7 @@ const long: Readonly<Record<string, { readonly reply: ModelReply; readonly file:
 attack('a signal ends a run whatever an answer makes it do', { core: long, every: 2 }, async ({ reply, file }) => {
   const copies = Array.from({ length: 200 }, (_, index) => [`src/a${index}.js`, file] as const)
   const files = Object.fromEntries([['src/a.js', file] as const, ...(file === 'old\n' ? [] : copies)])
-  const { world, end } = await answered(reply, files, { interruptAfterMs: 5_000, patienceMs: 40_000 })
+  const { world, end } = await answered(reply, files, { interruptAfterMs: 3_000, patienceMs: 40_000 })
   expectHeld(world, end, [130])
   expect(readdirSync(join(world.work, 'src')).toSorted()).toEqual(
     Object.keys(files)

@@ -36,8 +36,6 @@ interface AttackOptions {
   readonly interruptAfterMs?: number
   /** When it is killed as one that does not end; 45 seconds when left out. */
   readonly patienceMs?: number
-  /** Left out: `npm test` runs what is no more than a command in the process of the runs before it. */
-  readonly process?: 'own'
 }
 
 export interface AttackEnd {
@@ -122,9 +120,10 @@ export function expectHeld(world: World, end: AttackEnd, codes?: readonly number
 
 type Execution = AttackOptions & { readonly work: string; readonly env: Readonly<Record<string, string>> }
 
+/** `npm test` runs what is no more than a command in the process of the runs before it; the whole suite does not. */
 function execute(args: readonly string[], options: Execution): Promise<AttackEnd> {
-  const { env, work, cwd, input, program, interruptAfterMs, patienceMs, process: own } = options
-  const isPlain = [input, program, interruptAfterMs, patienceMs, own].every((option) => option === undefined)
+  const { env, work, cwd, input, program, interruptAfterMs, patienceMs } = options
+  const isPlain = [input, program, interruptAfterMs, patienceMs].every((option) => option === undefined)
   const shared =
     isPlain && !isWhole ? runShared({ args, cwd: cwd === undefined ? work : join(work, cwd), env }) : undefined
   return shared === undefined ? executeAlone(args, options) : patiently(shared)

@@ -412,6 +412,44 @@ const targets: Readonly<Record<string, Target>> = {
     answer:
       '<FILE_CHANGES>\n<FILE_NEW file_path="a.md">\n+++\nsub_agents = ["evil"]\n</FILE_NEW>\n<FILE_APPEND file_path="a.md">\n+++\nDo it.\n</FILE_APPEND>\n</FILE_CHANGES>\n',
   },
+  'the running prompt file in another case': { path: 'ASK.MD', content: 'plain\n' },
+  'a missing agent in another case': { path: 'Agents/Lint.lua' },
+  'a file in another case': { path: 'Notes.TXT', work: { 'notes.txt': 'not shown\n' } },
+  'a file in a folder of another case': { path: 'SRC/a.txt', work: { 'src/b.txt': '' } },
+  'a file in another form of Unicode': { path: 'cafe\u0301.txt', work: { 'caf\u00e9.txt': 'not shown\n' } },
+  'a patch that makes a file in another case': {
+    path: 'Notes.TXT',
+    work: { 'notes.txt': 'not shown\n' },
+    answer: '<FILE_CHANGES>\n<FILE_PATCH file_path="Notes.TXT">\n@@\n+new\n</FILE_PATCH>\n</FILE_CHANGES>\n',
+  },
+  'what is added to a file in another case': {
+    path: 'Notes.TXT',
+    work: { 'notes.txt': 'not shown\n' },
+    answer: '<FILE_CHANGES>\n<FILE_APPEND file_path="Notes.TXT">\nnew\n</FILE_APPEND>\n</FILE_CHANGES>\n',
+  },
+  'two files that elsewhere are one': {
+    path: 'x/a.txt',
+    answer: `<FILE_CHANGES>\n<FILE_NEW file_path="x/a.txt">\n1\n</FILE_NEW>\n<FILE_NEW file_path="X/A.txt">\n2\n</FILE_NEW>\n</FILE_CHANGES>\n`,
+  },
+  'a file that is copied to another case': {
+    path: 'Notes.TXT',
+    work: { 'notes.txt': 'not shown\n' },
+    answer: `<FILE_CHANGES>\n<FILE_NEW file_path="a.txt">\n1\n</FILE_NEW>\n<FILE_COPY from_path="a.txt" to_path="Notes.TXT"/>\n</FILE_CHANGES>\n`,
+  },
+  'a hook that is copied by another case': {
+    path: 'x.txt',
+    work: { '.git/hooks/pre-commit': 'secret\n' },
+    answer: '<FILE_CHANGES>\n<FILE_COPY from_path=".GIT/hooks/pre-commit" to_path="x.txt"/>\n</FILE_CHANGES>\n',
+  },
+  'the folder of git that is moved by another case': {
+    path: 'x.txt',
+    answer: '<FILE_CHANGES>\n<FILE_RENAME from_path=".GIT" to_path="x"/>\n</FILE_CHANGES>\n',
+  },
+  'our config that is deleted by another case': {
+    path: 'x.txt',
+    work: { 'baton.toml': '' },
+    answer: '<FILE_CHANGES>\n<FILE_DELETE file_path="BATON.TOML"/>\n</FILE_CHANGES>\n',
+  },
 }
 
 /** One of each kind. */
@@ -432,6 +470,9 @@ const core: readonly string[] = [
   'what direnv runs',
   'a new manifest that runs something',
   'a folder that is moved to workflows',
+  'the running prompt file in another case',
+  'a file in another form of Unicode',
+  'two files that elsewhere are one',
 ]
 const [first, others] = [true, false].map((isCore) =>
   Object.fromEntries(Object.entries(targets).filter(([title]) => core.includes(title) === isCore)),
@@ -445,8 +486,34 @@ attack('answers change no protected place', { core: first ?? {}, more: () => oth
     before = filesIn(made.work)
   })
   expectHeld(world, end, [1])
-  expect(end.stderr).toMatch(/is protected|is refused|would be a prompt file|belongs to git|leads out of/)
+  expect(end.stderr).toMatch(
+    /is protected|is refused|would be a prompt file|belongs to git|leads out of|there is no file|without having been shown/,
+  )
   expect(filesIn(world.work)).toEqual(before)
+})
+
+it('a file is renamed to another case, and made again in another one when it is deleted', async () => {
+  const work = { 'Notes.txt': 'shown\n', 'Other.txt': 'shown\n', README: 'a\n', readme: 'b\n' }
+  const front = '+++\nwrite_mode = true\ncontext_globs = ["*.txt", "README", "readme"]\n+++\nDo it.\n'
+  const changes = [
+    '<FILE_RENAME from_path="Notes.txt" to_path="notes.txt"/>',
+    '<FILE_DELETE file_path="Other.txt"/>',
+    '<FILE_NEW file_path="other.txt">\nnew\n</FILE_NEW>',
+    // these are two here, and both were shown
+    '<FILE_NEW file_path="readme">\nc\n</FILE_NEW>',
+  ]
+  const answer = `<FILE_CHANGES>\n${changes.join('\n')}\n</FILE_CHANGES>\n`
+  const { world, end } = await answered({ work: { ...work, 'ask.md': front } }, [answer])
+  expectHeld(world, end, [0])
+  expect(readdirSync(world.work).toSorted()).toEqual([
+    '.git',
+    '.keep',
+    'README',
+    'ask.md',
+    'notes.txt',
+    'other.txt',
+    'readme',
+  ])
 })
 
 attack(

@@ -34,7 +34,7 @@ const shown: Readonly<Record<string, string>> = {
   labels: 'aip.run.set_label(("x"):rep(100000))',
 }
 
-attack('what a loop shows meets the limit of memory', { core: shown }, async (line) => {
+attack('what a loop shows meets the limit of memory', { core: shown, every: 2 }, async (line) => {
   const world = createWorld({ work: { 'a.lua': `local n = 0\nwhile true do pcall(function() ${line} end) end\n` } })
   const end = await world.run(['a.lua', '-q', '-c', 'lua.memory_mb=16'])
   expectHeld(world, end, [4])

@@ -11,7 +11,7 @@ const hour = 3_600_000
 const tries: readonly Try[] = [
   ...[
     { first: 20, second: 12 },
-    { first: 55, second: 30 },
+    { first: 50, second: 30 },
     { first: 90, second: 8 },
   ].map(({ first, second }): Try => ({
     at: `F2: a kill at ${first}, and at ${second} of the resume`,
@@ -36,9 +36,9 @@ const tries: readonly Try[] = [
   },
   ...(['SIGINT', 'SIGTERM'] as const).map((signal): Try => ({
     at: `F12: ${signal} while tasks wait for answers`,
-    starts: [{ onOutput: once('task/9/ask', ({ kill }) => kill(signal)) }],
+    starts: [{ onOutput: once('task/5/ask', ({ kill }) => kill(signal)) }],
   })),
-  { at: 'F12: nobody reads the output any more', starts: [{ onOutput: once('task/5/ask', ({ hangUp }) => hangUp()) }] },
+  { at: 'F12: nobody reads the output any more', starts: [{ onOutput: once('task/3/ask', ({ hangUp }) => hangUp()) }] },
 ]
 
 const trials = useTrials(tries)

@@ -1,16 +1,17 @@
 import { expect, it } from 'vitest'
 import type { Disturbance } from '../helpers/durable/play.ts'
+import { taskCount } from '../helpers/durable/scenario.ts'
 import type { Try } from '../helpers/durable/trial.ts'
 import { useTrials } from '../helpers/durable/use-trials.ts'
 
-// A fixed sample of what scripts/soak.mjs tries in full: a run of four stages and 20 tasks is killed by SIGKILL
+// A fixed sample of what scripts/soak.mjs tries in full: a run of four stages and some tasks is killed by SIGKILL
 // at one operation on its journal, resumed, and compared with a run that was left alone.
 
 const modes = ['before', 'half', 'after'] as const
 
 /** Spread over all operations of a run; see the test of their number. */
 const spread: readonly Disturbance[] = Array.from({ length: 10 }, (_, index) => ({
-  at: 1 + index * 29,
+  at: 1 + index * 15,
   when: modes[index % modes.length] ?? 'before',
 }))
 
@@ -19,7 +20,7 @@ const delicate: readonly Disturbance[] = [
   { match: '"k":"run.start"', at: 1, when: 'half' },
   { match: '"op":"delete"', at: 1, when: 'after' },
   { match: '"op":"append"', at: 1, when: 'after' },
-  { match: '"op":"append"', at: 21, when: 'after' },
+  { match: '"op":"append"', at: taskCount + 1, when: 'after' },
   { match: '"op":"write"', at: 7, when: 'after' },
   { match: '"kind":"command"', at: 1, when: 'before' },
   { match: '"kind":"command"', at: 1, when: 'after' },

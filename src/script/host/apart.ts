@@ -56,13 +56,13 @@ export function convert(kind: Conversion, ...args: readonly unknown[]): unknown 
   return (conversions[kind] as (...given: readonly unknown[]) => unknown)(...args)
 }
 
-/** Converts what was read, in a thread when it is large. */
+/** Converts what was read, in a thread when it is large: of a packed file nobody knows. */
 export async function converted<K extends Conversion>(
   kind: K,
   args: Parameters<Conversions[K]>,
   section: Section,
 ): Promise<Awaited<ReturnType<Conversions[K]>>> {
-  const most = kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
+  const most = kind === 'markdownOfDocx' ? 0 : kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
   const result = isLarge(args, most)
     ? inThread({ name: 'host.convert', args: [kind, ...args] }, section)
     : convert(kind, ...args)

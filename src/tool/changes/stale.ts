@@ -6,13 +6,13 @@ import { sha256 } from '../../base/hash.ts'
 import { entryStatus } from '../file-hash.ts'
 import type { Directive } from './directive.ts'
 import type { ChangeStep } from './plan.ts'
+import type { SeenFiles } from './seen.ts'
 import { type ChangeAction, type Files, filesAfter } from './space.ts'
 
 interface StaleOptions {
   /** Absolute: the paths in the result are relative to it. */
   readonly baseDir: string
-  /** Absolute paths of files that the model was shown, with the SHA-256 of the content it saw. */
-  readonly shown: ReadonlyMap<string, string>
+  readonly seen: SeenFiles
   readonly files: Files
   /** Whether the run itself has made a file (real path): it may be deleted, moved and added to unseen. */
   readonly isMade?: (path: string) => boolean
@@ -44,9 +44,8 @@ export interface StaleFiles {
 export function staleFiles(
   directives: readonly Directive[],
   steps: readonly ChangeStep[],
-  { baseDir, shown, files, isMade = () => false }: StaleOptions,
+  { baseDir, seen, files, isMade = () => false }: StaleOptions,
 ): StaleFiles {
-  const seen = new Map([...shown].map(([path, hash]) => [realPath(path), hash]))
   const found = { paths: new Set<string>(), unseen: new Set<string>(), gone: new Set<string>() }
 
   let origins: Files = { kindAt: files.kindAt, textAt: (path) => path, bytesAt: () => 0 }
@@ -66,20 +65,20 @@ export function staleFiles(
     if (action.op === 'copy') {
       // what is copied could be read where it comes to stand
       const origin = origins.textAt(action.from)
-      if (!isOwn(origin) && !seen.has(realPath(origin))) found.unseen.add(relative(baseDir, origin))
+      if (!isOwn(origin) && seen.hashOf(origin) === undefined) found.unseen.add(relative(baseDir, origin))
     }
     const kind = origins.kindAt(action.path)
     const isThere = kind === 'file'
     const isWhole = directive.kind === 'New'
     const isMissing = kind === undefined && files.kindAt(action.path) === undefined
-    if (isMissing && seen.has(realPath(action.path))) found.gone.add(relative(baseDir, action.path))
+    if (isMissing && seen.hashOf(action.path) !== undefined) found.gone.add(relative(baseDir, action.path))
     if (isThere && (isWhole || isTransfer(action))) {
       note(origins.textAt(action.path), isTransfer(action) ? origins.textAt(action.from) : madeHere)
     }
     if (isThere && action.op === 'append') {
       const origin = origins.textAt(action.path)
       // others may have added to it since it was shown: nothing of that is lost
-      if (!isOwn(origin) && !seen.has(realPath(origin))) found.unseen.add(relative(baseDir, origin))
+      if (!isOwn(origin) && seen.hashOf(origin) === undefined) found.unseen.add(relative(baseDir, origin))
     }
     if (action.op === 'move') origins = filesAfter(origins, action)
     else if (isWhole || action.op === 'copy' || !isThere) {
@@ -108,7 +107,7 @@ function isTransfer(action: ChangeAction): action is Extract<ChangeAction, { rea
 }
 
 interface Replacing {
-  readonly seen: ReadonlyMap<string, string>
+  readonly seen: SeenFiles
   readonly files: Files
   /** The file on disk that comes in its place, if one does. */
   readonly source: string
@@ -117,7 +116,7 @@ interface Replacing {
 /** The list that a file on disk belongs to when it is replaced; undefined when it may be. */
 function listOf(path: string, { seen, files, source }: Replacing): 'paths' | 'unseen' | undefined {
   const present = hashOf(path, files)
-  const known = seen.get(realPath(path))
+  const known = seen.hashOf(path)
   if (present !== undefined && present === known) return undefined
   if (present !== undefined && source !== madeHere && hashOf(source, files) === present) return undefined
   return known === undefined || present === undefined ? 'unseen' : 'paths'

@@ -1,8 +1,9 @@
 import { lstatSync, readdirSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import type { ChangeAction, Files, Judge } from '../changes/space.ts'
+import { sameName } from './names.ts'
 import { allowText } from './places.ts'
 import { isHarmlessWhenNew, runsByItself } from './programs.ts'
 import { isPromptText, mayBePrompt } from './prompt-file.ts'
@@ -18,7 +19,7 @@ export interface Judging {
 
 /**
  * Judges the changes of an answer in their order, beyond what their paths say: none may make or change a prompt file, or
- * a file that other programs run by themselves and that the model was not shown.
+ * a file that other programs run by themselves and that the model was not shown, or a file that elsewhere is another one.
  */
 export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
   const root = realPath(workspace)
@@ -26,7 +27,9 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
   /** Files as the changes so far have placed them: only the disk can list what it has itself. */
   const placed = new Set<string>()
 
-  function problemOf(path: string, text: () => string | undefined, files: Files): string | undefined {
+  const twins = createTwins()
+
+  function problemOf(path: string, text: () => string | undefined, { files, action }: Placing): string | undefined {
     const real = realPath(path)
     const steps = isInside(root, real) ? relative(root, real).split(sep) : []
     if (steps.length === 0 || opened.matches(steps.join('/'))) return undefined
@@ -39,7 +42,9 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
     if (mayBePrompt(real) && isPromptText(text() ?? '')) {
       return `${shown} would be a prompt file, which decides what is run. ${allowText(shown)}`
     }
-    return undefined
+    const twin = twins.of(path, (one) => files.kindAt(one) !== undefined && !('from' in action && action.from === one))
+    if (twin === undefined) return undefined
+    return `${shown} is refused: on other systems it is the same as ${displayPath(root, twin)}. ${allowText(shown)}`
   }
 
   /** The files that an action places, by what they hold. */
@@ -54,11 +59,69 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
   return (action, files) => {
     const targets = targetsOf(action, files)
     for (const [path, text] of targets) {
-      const problem = problemOf(path, text, files)
+      const problem = problemOf(path, text, { files, action })
       if (problem !== undefined) return problem
     }
-    for (const path of targets.keys()) placed.add(path)
+    for (const path of targets.keys()) {
+      placed.add(path)
+      twins.place(path)
+    }
     return undefined
+  }
+}
+
+interface Placing {
+  readonly files: Files
+  readonly action: ChangeAction
+}
+
+/** Names of folders, on disk and placed since, by what other systems take for the same. */
+function createTwins() {
+  const folders = new Map<string, Map<string, Set<string>>>()
+
+  function namesIn(folder: string): Map<string, Set<string>> {
+    const known = folders.get(folder)
+    if (known !== undefined) return known
+    const names = new Map<string, Set<string>>()
+    folders.set(folder, names)
+    for (const name of onDisk(folder)) add(names, name)
+    return names
+  }
+
+  return {
+    /** What is there besides, and is the same as the path, or as a folder that it is in. */
+    of(path: string, isThere: (path: string) => boolean): string | undefined {
+      let made = path
+      for (let step = path; !isThere(step) && dirname(step) !== step; step = dirname(step)) made = step
+      if (isThere(made)) return undefined
+      const folder = dirname(made)
+      const same = [...(namesIn(folder).get(sameName(basename(made))) ?? [])].map((name) => join(folder, name))
+      return same.find((one) => one !== made && isThere(one))
+    },
+    /** Something was made there, with the folders that it is in. */
+    place(path: string): void {
+      for (let step = path; dirname(step) !== step; step = dirname(step)) {
+        if (add(namesIn(dirname(step)), basename(step))) return
+      }
+    },
+  }
+}
+
+/** True when it was there already. */
+function add(names: Map<string, Set<string>>, name: string): boolean {
+  const key = sameName(name)
+  const same = names.get(key) ?? new Set()
+  const isThere = same.has(name)
+  names.set(key, same.add(name))
+  return isThere
+}
+
+function onDisk(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    // it is made, or must not be read
+    return []
   }
 }
 

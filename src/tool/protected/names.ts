@@ -1,3 +1,5 @@
+import { sep } from 'node:path'
+
 /** Characters that show nothing, change the direction of text, or that some file systems leave out of names. */
 const unseen =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
@@ -18,6 +20,16 @@ export function foldedName(name: string): string {
     .toUpperCase()
     .toLowerCase()
     .normalize('NFC')
+}
+
+/** A path, each name as `foldedName` reads it. */
+export function foldedPath(path: string): string {
+  return path.split(sep).map(foldedName).join(sep)
+}
+
+/** A name as macOS and Windows compare it with others in its folder: case and forms of the same characters do not count. */
+export function sameName(name: string): string {
+  return name.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')
 }
 
 /** Why a name is not one for a file of a model, wherever it is; undefined: it is a plain name. */

@@ -8,7 +8,7 @@ import type { RunFolders } from '../../event/context.ts'
 import type { Protection } from '../../event/permission.ts'
 import type { PathRule } from '../path-rules.ts'
 import { type GitPlaces, gitPlaces, looksLikeRepository } from './git-places.ts'
-import { foldedName, nameProblem } from './names.ts'
+import { foldedName, foldedPath, nameProblem } from './names.ts'
 import { isPromptFile } from './prompt-file.ts'
 
 /*
@@ -46,7 +46,7 @@ export function protectionRule({ paths, kind: whose, allow, whom }: Protection, 
     ...(folders.ownFolders ?? []),
     ...(isAnswer && folders.aipackBase !== undefined ? [folders.aipackBase] : []),
   ]
-  const kept = [...paths, ...placed, ...elsewhere].map(realPath)
+  const kept = [...paths, ...placed, ...elsewhere].map(realPath).map((path) => ({ path, folded: foldedPath(path) }))
   const opened = compileGlobs(allow)
   const repositories = new Map<string, GitPlaces | undefined>()
 
@@ -110,8 +110,9 @@ export function protectionRule({ paths, kind: whose, allow, whom }: Protection, 
   }
 
   function heldBy(path: string, goesAway: boolean): Held | undefined {
-    const keeping = kept.find((place) => isInside(place, path) || (goesAway && isInside(path, place)))
-    if (keeping !== undefined) return named(path) ?? decides(keeping)
+    const folded = foldedPath(path)
+    const keeping = kept.find((place) => isInside(place.folded, folded) || (goesAway && isInside(folded, place.folded)))
+    if (keeping !== undefined) return named(path) ?? decides(keeping.path)
     const isFolder = goesAway && lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
     const found = [named, atHome, ofKind, (one: string) => ofGit(one, goesAway)]
     for (const look of found) {

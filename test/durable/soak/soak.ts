@@ -9,6 +9,7 @@ import { everyFilePoint, everyPoint, pairs } from './kills.ts'
 import { conversations, suspendedRun } from './seams.ts'
 import { leases } from './leases.ts'
 import { killedRollback, rolledBack } from './rollbacks.ts'
+import { manyUndone } from './many-undone.ts'
 import { killedMerge, killedUndo, killedUndoRecord } from './undos.ts'
 import { randomKills, stopSignals } from './signals.ts'
 import { systemCalls } from './strace.ts'
@@ -36,6 +37,7 @@ const faults: readonly Fault[] = [
   killedUndo,
   killedUndoRecord,
   killedMerge,
+  manyUndone,
 ]
 
 export interface SoakOptions {

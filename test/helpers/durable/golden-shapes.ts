@@ -1,5 +1,5 @@
 import type { Disturbance } from './play.ts'
-import { scenarioFiles } from './scenario.ts'
+import { scenarioOf } from './scenario.ts'
 
 /** A run whose journal is kept for all later versions, stopped when its last model call had been answered. */
 export interface Shape {
@@ -18,7 +18,7 @@ model = "gpt-5-mini"
 export const shapes: Readonly<Record<string, Shape>> = {
   /** Four stages and 20 tasks that change files; stopped in a section that has run a command. */
   chain: {
-    files: scenarioFiles,
+    files: scenarioOf(20),
     args: ['run', 'ask.md'],
     stop: { match: '"path":"out/report.txt"', at: 1, when: 'after' },
   },

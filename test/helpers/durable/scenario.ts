@@ -2,8 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tempTree } from '../temp.ts'
 
-/** How many tasks the scenario of issue E has; each changes one file by one model call. */
-const taskCount = 20
+/** Set by `npm run soak`, which tries all points of a large run; `npm test` tries some points of a small one. */
+const isWhole = process.env['BATON_DURABLE'] === 'whole'
+
+/** How many tasks the scenario has, four at once; each changes one file by one model call. */
+export const taskCount = isWhole ? 20 : 8
 
 /** Model calls of an uninterrupted run: one before the tasks, one for each task, one after them. */
 export const callCount = taskCount + 2
@@ -15,19 +18,16 @@ export interface World {
   readonly outside: string
 }
 
-const numbers = Array.from({ length: taskCount }, (_, index) => String(index).padStart(2, '0'))
-
-const sources: Readonly<Record<string, string>> = Object.fromEntries(
-  numbers.map((number) => [`src/f${number}.txt`, `name: f${number}\nstate: raw\n`]),
-)
+const numbersTo = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => String(index).padStart(2, '0'))
 
 /**
- * Four stages and 20 tasks, four at once (issue E, "Must be shown"). `take` loads and deletes a file before it pays for
+ * Four stages and some tasks, four at once. `take` loads and deletes a file before it pays for
  * a call; `finish` appends, runs a command and pays for a call in one section; the main agent changes a file in each
  * task, and `log` appends a line for it.
  */
-export const scenarioFiles: Readonly<Record<string, string>> = {
-  ...sources,
+export const scenarioOf = (tasks: number): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(numbersTo(tasks).map((number) => [`src/f${number}.txt`, `name: f${number}\nstate: raw\n`])),
   'baton.toml': '',
   'inbox/wish.txt': 'blue paint',
   'ask.md': `+++
@@ -83,11 +83,11 @@ aip.file.save("out/report.txt", sum.outputs[1])
 print("finished")
 return { agent_result = sum.outputs[1] }
 `,
-}
+})
 
 /** A fresh copy of the scenario. */
 export function makeWorld(): World {
-  return makeWorldOf(scenarioFiles, tempTree())
+  return makeWorldOf(scenarioOf(taskCount), tempTree())
 }
 
 /** A workspace with these files below a folder. */
@@ -102,7 +102,7 @@ export function makeWorldOf(files: Readonly<Record<string, string>>, root: strin
 }
 
 const editCount = 4
-const editNumbers = numbers.slice(0, editCount)
+const editNumbers = numbersTo(editCount)
 
 /**
  * A scenario for what changes files: each answer is a set of four changes, and a script makes five more kinds. Four model

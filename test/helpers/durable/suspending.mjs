@@ -9,7 +9,7 @@ const [{ startRun }, { resumeRun }, { BatonError, isBatonError }, { exitCodeOf }
 )
 
 /** Model calls of a process that are made while nobody has approved any. */
-const free = 7
+const free = 3
 
 let calls = 0
 const hook = {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { applyChanges } from '../../../src/tool/changes/transaction.ts'
+import { applyChanges } from '../../../src/tool/changes/apply-changes.ts'
 import { createTextThread } from '../../../src/tool/changes/text-thread.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
 import type { ChangeItem } from '../../../src/tool/changes/plan.ts'
