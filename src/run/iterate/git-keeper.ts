@@ -65,7 +65,8 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
       return { ...defined({ head: begun.head }), state: begun.tree }
     },
 
-    async begin(at) {
+    async begin(records, at) {
+      lastTree = records.findLast(({ state }) => state !== undefined)?.state ?? startTree
       const { scope, services } = below(at, part('before'))
       const { signal, effects } = services
       const head = await effects.observeAsync(scope.at, { name: 'iterate.head', args: [] }, async () =>

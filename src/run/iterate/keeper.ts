@@ -31,8 +31,8 @@ interface ToKeep extends Pick<IterationRecord, 'iteration' | 'changed_files'> {
 export interface Keeper {
   /** What the first iteration begins with. */
   start(at: RunContext): Promise<WorkState>
-  /** To be called before an iteration works. */
-  begin(at: RunContext): Promise<void>
+  /** To be called before an iteration works; `records`: those before it, also of an older process. */
+  begin(records: readonly IterationRecord[], at: RunContext): Promise<void>
   /** What an iteration has changed; `known`: as far as the run itself knows. From the workspace, sorted. */
   changed(known: readonly string[], at: RunContext): Promise<readonly string[]>
   /** Keeps the work of an iteration. */

@@ -149,10 +149,10 @@ async function finish<T>(
   at: RunContext,
 ): Promise<Finished<T>> {
   const { settings, keeper } = parts
-  const { iteration } = turn.facts
+  const { iteration, records } = turn.facts
   const { services } = at
   const begun = services.now().getTime()
-  await keeper.begin(at)
+  await keeper.begin(records, at)
   const work = await parts.work(turn, at)
   if (at.scope.dry !== undefined) return { outcome: work.outcome, record: dryRecord(iteration, work) }
   const files = await keeper.changed(work.changed, at)

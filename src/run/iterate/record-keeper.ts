@@ -11,7 +11,9 @@ export function createRecordKeeper(): Keeper {
   const touched = new Set<string>()
   return {
     start: async () => ({}),
-    begin: async () => {},
+    async begin(records) {
+      for (const { changed_files: files } of records) for (const path of files) touched.add(path)
+    },
     changed: async (known) => [...new Set(known)].toSorted(),
     async keep({ changed_files }, { scope, services }) {
       for (const path of changed_files) touched.add(path)
