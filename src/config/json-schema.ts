@@ -183,6 +183,23 @@ const texts: { readonly [path: string]: string } = {
     'Globs of files that answers may change although they decide what is run. Only in your own config file.',
   'changes.partial_is_success': 'Exit 0 although partial = true left changes out.',
   'budget.unpriced': 'Whether a limit in dollars allows a model without a known price.',
+  'iterate.condition': 'How long: a count of iterations, for example 5, or a time, for example 30m.',
+  'iterate.context': 'Tell each iteration what the earlier ones have done.',
+  'iterate.assessment':
+    'Ask each iteration to judge how complex the task is first; or the name of a file with other questions, relative to the prompt file.',
+  'iterate.commits': 'Commit what each iteration has changed. auto: in a git work tree without changes.',
+  'iterate.summarizer': 'Who sums up an iteration: files, llm, or an agent.',
+  'iterate.continuation': 'What follows the prompt from the second iteration on, with context = false.',
+  'iterate.plan': 'The name of a file with a plan that each iteration is shown, relative to the prompt file.',
+  'iterate.on_dirty': 'With commits = true: whether there may be changes already. They are not committed.',
+  'iterate.max_iterations': 'No more than this many iterations, whatever else decides.',
+  'iterate.until': 'A command for sh, run after each iteration: exit code 0 ends it.',
+  'iterate.score': 'A command for sh that prints a number, run before the first and after each iteration.',
+  'iterate.score_goal': 'A score as good as this one ends it.',
+  'iterate.score_best': 'Which score is the better one.',
+  'iterate.stall':
+    'This many iterations without a change, one after the other, end it; 0: none do. Default: 3, and 0 where condition is a count.',
+  'iterate.command_timeout': 'For each run of until and score, and for a commit with its hooks.',
   'lua.engine': 'lua54 is the faster one, fengari needs no WebAssembly.',
   'lua.isolated':
     'Run scripts in threads of their own, which can be ended at any moment: all, none, or those of "installed" packs that came from an archive, git or a URL.',

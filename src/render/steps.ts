@@ -17,12 +17,14 @@ export interface StepOptions {
 export function createStepRenderer(write: Write, { paint, level }: StepOptions): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let tasks = 1
+  let isIterated = false
 
   function line(event: RunEvent): string | undefined {
     if (event.type === 'run.started') target = event.target
     if (event.type === 'tasks.planned' && !isNested(event)) tasks = event.count
-    // the only task of a run fails with the run, whose error is reported at the end
-    if (event.type === 'task.failed' && tasks === 1 && !isNested(event)) return undefined
+    if (event.type === 'iterate.started' && !isNested(event)) isIterated = true
+    // the only task of a run fails with the run, whose error is reported at the end; one of an iteration does not
+    if (event.type === 'task.failed' && tasks === 1 && !isIterated && !isNested(event)) return undefined
     if (event.type === 'changes.applied' || event.type === 'changes.planned')
       return changeLines(event, { paint, level })
     if (level === 'quiet' && !(event.type === 'warning' && event.urgent === true)) return undefined

@@ -65,5 +65,7 @@ function promptEnding(outcome: PromptOutcome): Ending {
     return { stopReason: 'until_not_met', tasks, outputs: [], error: neverMet(iterated), isFinal: true }
   }
   const isFailed = tasks.some(({ status }) => status === 'failed')
-  return { stopReason: isFailed ? 'error' : 'done', tasks, outputs: [] }
+  // a finished iteration is not worked on again, whether it failed or not
+  const isFinal = isFailed && iterated !== undefined
+  return { stopReason: isFailed ? 'error' : 'done', tasks, outputs: [], ...(isFinal ? { isFinal } : {}) }
 }

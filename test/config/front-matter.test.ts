@@ -176,12 +176,12 @@ describe('[params]', () => {
 
 describe('what is not in this version', () => {
   it('is an error that says so', async () => {
-    expect(await shown('[iterate]\ncondition = "3"')).toMatchInlineSnapshot(`
-      ""iterate" is not available in this version
+    expect(await shown('[ensemble]\nquorum = 3')).toMatchInlineSnapshot(`
+      ""ensemble" is not available in this version
         1 | +++
-      > 2 | [iterate]
+      > 2 | [ensemble]
           |  ^
-        3 | condition = "3"
+        3 | quorum = 3
       Remove it."
     `)
   })

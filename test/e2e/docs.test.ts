@@ -38,25 +38,27 @@ interface Block {
   readonly language: string
   readonly marks: readonly string[]
   readonly text: string
-  /** What the scripted model answers from here on. */
-  readonly answer: string
+  /** What the scripted model answers from here on, one after the other; the last one again and again. */
+  readonly answers: readonly string[]
 }
 
 /** The fenced blocks of a document. A fence is closed by as many backticks or more. */
 function blocksOf(document: string): readonly Block[] {
   const blocks: Block[] = []
-  let answer = 'An answer.'
+  let answers: readonly string[] = ['An answer.']
   let open:
     | { readonly fence: string; readonly info: string; readonly line: number; readonly lines: string[] }
     | undefined
   for (const [index, line] of read(document).split('\n').entries()) {
     const [, fence, info = ''] = /^(`{3,})(.*)$/.exec(line) ?? []
     if (open === undefined) {
-      answer = /^<!-- model answers: (.*) -->$/.exec(line)?.[1]?.replaceAll(String.raw`\n`, '\n') ?? answer
+      const [, word, text = ''] = /^<!-- (model|then) answers: (.*) -->$/.exec(line) ?? []
+      const answer = text.replaceAll(String.raw`\n`, '\n')
+      if (word !== undefined) answers = word === 'then' ? [...answers, answer] : [answer]
       if (fence !== undefined) open = { fence, info, line: index + 1, lines: [] }
     } else if (fence !== undefined && info === '' && fence.startsWith(open.fence)) {
       const [language = '', ...marks] = open.info.trim().split(/\s+/)
-      blocks.push({ line: open.line, language, marks, text: `${open.lines.join('\n')}\n`, answer })
+      blocks.push({ line: open.line, language, marks, text: `${open.lines.join('\n')}\n`, answers })
       open = undefined
     } else open.lines.push(line)
   }
@@ -67,21 +69,26 @@ function blocksOf(document: string): readonly Block[] {
 type Step = { readonly line: number; readonly text: string } & (
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'repository'; readonly output: string | undefined }
-  | { readonly kind: 'run'; readonly output: string | undefined; readonly exit: number; readonly answer: string }
+  | {
+      readonly kind: 'run'
+      readonly output: string | undefined
+      readonly exit: number
+      readonly answers: readonly string[]
+    }
 )
 
 const exampleLanguages = /^(?:sh|bash|shell|console|toml|yaml|lua|aip|markdown|md|js|javascript|ts|typescript)$/
 
 function stepsOf(blocks: readonly Block[]): readonly Step[] {
   return blocks.flatMap((block, index): readonly Step[] => {
-    const { line, text, marks, answer } = block
+    const { line, text, marks, answers } = block
     const next = blocks[index + 1]
     const output = next !== undefined && isOutput(next) ? next.text : undefined
     const path = valueOf(marks, 'file')
     if (path !== undefined) return [{ kind: 'file', line, text, path }]
     if (marks.includes('repository')) return [{ kind: 'repository', line, text, output }]
     if (!marks.includes('run')) return []
-    return [{ kind: 'run', line, text, output, exit: Number(valueOf(marks, 'exit') ?? 0), answer }]
+    return [{ kind: 'run', line, text, output, exit: Number(valueOf(marks, 'exit') ?? 0), answers }]
   })
 }
 
@@ -152,13 +159,13 @@ describe.each(documents)('%s', (document) => {
   const steps = stepsOf(blocks)
   const commands = steps.filter((step) => step.kind === 'run')
   let server: ModelServer
-  let answer = ''
+  let answers: string[] = []
   let folder = ''
   let home = ''
   let bin = ''
 
   beforeAll(async () => {
-    server = await startModelServer(() => ({ text: answer }))
+    server = await startModelServer(() => ({ text: (answers.length > 1 ? answers.shift() : answers[0]) ?? '' }))
     folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n' })
     home = tempTree()
     bin = tempTree()
@@ -189,7 +196,7 @@ describe.each(documents)('%s', (document) => {
 
   it.each(commands)('line $line runs as it says', async (step) => {
     writeFilesAbove(step.line)
-    answer = step.answer
+    answers = [...step.answers]
     const shell = { cwd: folder, env: environment(step.text) }
     const { output, code } = await runShell(step.text.replaceAll(exampleUrl, server.url), shell)
     const shown = output.replaceAll(server.url, exampleUrl).replaceAll(server.host, new URL(exampleUrl).host)
@@ -248,7 +255,7 @@ function expectRunnable(command: string): void {
 }
 
 it('finds examples that nothing runs, and only those', () => {
-  const block = { line: 3, marks: [], text: 'x\n', answer: '' }
+  const block = { line: 3, marks: [], text: 'x\n', answers: [] }
   const marked = [
     { ...block, language: 'sh', marks: ['run', 'exit=2'] },
     { ...block, language: 'text', marks: ['output'] },

@@ -9,7 +9,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, openWorkplace, type Surroundings } from '../io.ts'
-import { presentRun } from '../present-run.ts'
+import { overridesOf, presentRun } from '../present-run.ts'
 import { type PromptSource, promptSource } from '../prompt-source.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 
@@ -21,9 +21,10 @@ export async function replayCommand(flags: Flags<'run'>, replay: string, io: Com
   const record = await recordOf(replay, flags, workplace)
   const isGiven = flags.file !== undefined || flags.prompt !== undefined
   const { file, text, stdin }: Partial<PromptSource> = isGiven ? await promptSource(flags, io) : {}
-  const { input, onFiles, config, var: vars, model, dry, outputSchema } = flags
+  const { input, onFiles, config, iter, until, var: vars, model, dry, outputSchema } = flags
+  const overrides = overridesOf({ config, iter, until, maxCost: undefined })
   const some = (list: readonly string[]) => (list.length === 0 ? undefined : list)
-  const lists = { inputs: some(input), onFiles: some(onFiles), overrides: some(config), vars: some(vars) }
+  const lists = { inputs: some(input), onFiles: some(onFiles), overrides: some(overrides), vars: some(vars) }
   const given = defined({ ...lists, text, stdin, model, dry, outputSchema })
   const options = { record, cwd, env, home, signal: io.signal, observations: 'recorded', given } as const
   const report = await presentRun({ flags, around: workplace }, io, (listener) =>
