@@ -111,13 +111,11 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   }
 }
 
-function refusePromptFlags({ file, flags: { vars = [], outputSchema, overrides } }: TargetOptions): void {
+function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetOptions): void {
   const refuse = (flag: string, hint: string): BatonError =>
     new BatonError('USAGE', `${flag} is for prompt files, and ${file} is an agent`, { hint })
   if (vars.length > 0) throw refuse('--var', 'Give it an input by -i.')
   if (outputSchema !== undefined) throw refuse('--output-schema', 'An agent answers what its script returns.')
-  if (overrides.some((text) => text.trimStart().startsWith('iterate')))
-    throw refuse('--iter, like --until and [iterate],', `Write a prompt file with agent = ${JSON.stringify(file)}.`)
 }
 
 async function loadPrompt(options: TargetOptions): Promise<PromptTarget> {

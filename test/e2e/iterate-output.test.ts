@@ -34,10 +34,27 @@ it('replays fewer iterations than were recorded where --iter says so, and refuse
   expect(await run('ask.md', '--replay', 'two.cassette', '--iter', 'x')).toMatchObject({ code: 2 })
 })
 
-it('does not iterate an agent silently once', async () => {
-  const run = await world({ 'a.lua': 'return "once"' }, [])
-  const { code, stdout, stderr } = await run('a.lua', '--iter', '3')
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain('--iter, like --until and [iterate], is for prompt files, and a.lua is an agent')
-  expect(stderr).toContain('hint: Write a prompt file with agent = "a.lua".')
+it('iterates an agent: its outputs are those of the last iteration', async () => {
+  const script = 'local n = #aip.file.list("n*.txt")\naip.file.save("n" .. n .. ".txt", "x")\nreturn "run " .. n'
+  const run = await world({ 'a.lua': script }, [])
+  const { code, stdout, stderr } = await run(
+    'a.lua',
+    '--iter',
+    '5',
+    '--until',
+    'test -e n1.txt',
+    '-c',
+    'iterate.commits=false',
+  )
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'run 1\n' })
+  expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed), the condition is met')
+})
+
+it('goes on with an agent that failed, and exits as its last iteration', async () => {
+  const script = 'if #aip.file.list("n*.txt") == 0 then aip.file.save("n.txt", "x") error("not yet") end\nreturn "good"'
+  const run = await world({ 'a.lua': script }, [])
+  const { code, stdout, stderr } = await run('a.lua', '--iter', '2', '-c', 'iterate.commits=false')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'good\n' })
+  expect(stderr).toContain('not yet')
+  expect(stderr).toContain('Iterations: 1/2 succeeded (1 failed)')
 })

@@ -137,9 +137,6 @@ Go.
       })
     await expect(loadScript({ vars: ['a=1'] })).rejects.toThrow('--var is for prompt files, and a.lua is an agent')
     await expect(loadScript({ outputSchema: 's.json' })).rejects.toThrow('--output-schema is for prompt files')
-    for (const override of ['iterate.condition="5"', 'iterate.until="true"', 'iterate={condition="5"}']) {
-      await expect(loadScript({ overrides: [override] })).rejects.toThrow('--iter, like --until and [iterate], is for')
-    }
     await expect(loadScript({ vars: [] })).resolves.toMatchObject({ kind: 'agent' })
   })
 })
