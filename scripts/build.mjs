@@ -42,7 +42,7 @@ const layers = [
     ),
   ],
   run,
-  [...run, 'run/execute-prompt.ts', 'run/child-run.ts', 'agent/conversation.ts'],
+  [...run, 'run/execute-prompt.ts', 'run/child-run.ts', 'agent/conversation.ts', 'prompt/render-template.ts'],
 ]
 
 /** The prelude of the Lua engine and the Lua parts of host modules, compiled by the engine that was just built. */

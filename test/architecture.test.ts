@@ -7,7 +7,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   base: [],
   event: ['base'],
   prompt: ['base'],
-  config: ['base', 'prompt'],
+  config: ['base', 'prompt', 'package-root.ts'],
   pack: ['base', 'config'],
   journal: ['base', 'event'],
   model: ['base', 'event', 'journal'],

@@ -4,7 +4,6 @@ import { part } from '../event/place.ts'
 import { type RunContext, below } from '../event/context.ts'
 import { type Message, textMessage, textOf } from '../event/message.ts'
 import { type AipDocument, type AipPart, placeOfOption, readCacheOption } from '../prompt/aip.ts'
-import { renderTemplate } from '../prompt/render-template.ts'
 import { type AttachmentSource, loadAttachments } from './attachments.ts'
 import { trimEnd, trimStart } from '../script/host/text-lines.ts'
 import { fallbackModels, modelOf } from './options.ts'
@@ -86,6 +85,7 @@ async function renderPart(
   { role, optionText, content, line }: AipPart,
   { signal, data, file, text }: Rendering,
 ): Promise<Message> {
+  const { renderTemplate } = await import('../prompt/render-template.ts')
   const place = { file, line, text }
   if (optionText === undefined) {
     const body = { ...place, line: line + 1 }

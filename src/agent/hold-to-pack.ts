@@ -13,7 +13,7 @@ import type { AgentParts } from './parts.ts'
  */
 export async function holdToPack(
   agent: Pick<ScriptAgent, 'file'>,
-  { reads, isChangedPack }: Pick<AgentParts, 'reads' | 'isChangedPack'>,
+  { reads, isChangedPack, openedChanges = [] }: Pick<AgentParts, 'reads' | 'isChangedPack' | 'openedChanges'>,
   context: RunContext,
 ): Promise<RunContext> {
   const { workspace, packRoots } = context.scope.folders
@@ -36,5 +36,7 @@ export async function holdToPack(
     supportFolder(pack, 'base', around),
     temporaryFolder(context),
   ]
-  return narrow(own, { pack: { identity: pack.identity, granted, ownFolders: [pack.dir], keptFolders } })
+  const executed = context.services.sources.executed()
+  const held = { identity: pack.identity, granted, ownFolders: [pack.dir], keptFolders, executed, allow: openedChanges }
+  return narrow(own, { pack: held })
 }

@@ -62,6 +62,8 @@ export interface AgentParts {
   readonly reads?: ReadLog
   /** Whether a pack is not what was installed; true once for each. Left out: nobody is told. */
   readonly isChangedPack?: (pack: PackInRoot) => Promise<boolean>
+  /** Globs from the workspace: `[changes] allow` of the user, which opens what packs are kept from. */
+  readonly openedChanges?: readonly string[]
   /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
   readonly runPromptFile: (request: PromptRequest, context: RunContext) => Promise<PromptResult>
 }

@@ -127,7 +127,9 @@ async function checkFile(
     form === 'aipack' ? read.findings : (await import('./check-settings.ts')).checkSettings(data, { scope, userFile })
   if (kind === 'user') return { ...read, findings: await check('user') }
   const { checkTrust, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
-  const needs = needsTrust(values, { by: 'config', own, isForeign, overridden })
+  const { builtInAliases } = await import('./built-in-aliases.ts')
+  const held = [...own, ...(await builtInAliases(values, own))]
+  const needs = needsTrust(values, { by: 'config', own: held, isForeign, overridden })
   if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace') }
   const state = trustState({ path, hash: sha256(text) }, context)
   const refused = checkTrust(values, needs, { file, userFile, state })

@@ -148,6 +148,9 @@ export interface OwnValue {
   readonly layer: { readonly origin: Origin }
 }
 
+/** A word that asks for an effort behind the name of a model: who takes `opus-high` for a name hides `opus`. */
+export const effortWord = /-(?:none|zero|minimal|low|medium|high|xhigh|max)$/
+
 /** Whose settings are compared, and with what. */
 export interface HeldTo {
   /** `config`: a config file of the folder. `prompt`: the file that is run. */
@@ -178,8 +181,11 @@ export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] 
     if (order?.rule !== 'names' || !isJsonObject(value))
       return isGuarded(key) ? [] : compared(order, [key], value, held)
     const byName: Order = { ...order, rule: 'user' }
-    const known = Object.entries(value).filter(([name]) => ownValue([key, name], held) !== undefined)
-    return known.flatMap(([name, part]) => compared(byName, [key, name], part, held))
+    return Object.entries(value).flatMap(([name, part]) => {
+      const hidden = [name, name.replace(effortWord, '')].find((one) => ownValue([key, one], held) !== undefined)
+      if (hidden === undefined) return []
+      return compared(byName, [key, hidden], part, held).map((found) => ({ ...found, path: [key, name] }))
+    })
   })
 }
 

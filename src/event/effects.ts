@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ErrorInfo } from './event.ts'
 import type { Spent } from './meter.ts'
-import type { Action, Permission, Permit } from './permission.ts'
+import type { Action, NewFileContent, Permission, Permit } from './permission.ts'
 import type { Place } from './place.ts'
 
 export type EffectKind =
@@ -153,7 +153,7 @@ export interface PlannedChange {
 export type PlanChange = (allow: Allow) => PlannedChange | undefined
 
 /** Asks the permission of the gate. @throws BatonError when it refuses, or a person would have to be asked */
-export type Allow = (action: Action) => void
+export type Allow = (action: Action, content?: NewFileContent) => void
 
 /** A call as it is recorded, and compared when a record answers. */
 export interface AskedCall {

@@ -31,9 +31,12 @@ export type Verdict =
   /** The last three are what the refusal is thrown as. */
   | { readonly kind: 'deny'; readonly reason: string; readonly code: ErrorCode; readonly hint?: string }
 
-/** Decides before anything happens. Made of `Rights` in tool/permission.ts. */
+/** What a file will hold that is written, or its beginning. */
+export type NewFileContent = () => string | Uint8Array
+
+/** Decides before anything happens. Made of `Rights` in tool/permission.ts. `content`: of a file that is written. */
 export interface Permission {
-  check(action: Action): Verdict
+  check(action: Action, content?: NewFileContent): Verdict
 }
 
 /** What a person says. `remark`: not so, and what should be different. */
@@ -66,6 +69,10 @@ export interface HeldPack {
   readonly ownFolders: readonly string[]
   /** Absolute folders of its own that it may always change. */
   readonly keptFolders: readonly string[]
+  /** Absolute paths of what the run executes. */
+  readonly executed: readonly string[]
+  /** Globs from the workspace that the user has opened although other programs run what is there, or it decides what is run. */
+  readonly allow: readonly string[]
 }
 
 /** Who holds these rights does not change what is protected: tool/protected/places.ts has the list. */
@@ -76,6 +83,8 @@ export interface Protection {
   readonly kind: 'answer' | 'pack'
   /** Globs from the workspace that open what is protected only because of what it is. */
   readonly allow: readonly string[]
+  /** Of packs: paths from the workspace that were agreed to by their names. They open what other programs run by themselves. */
+  readonly named?: readonly string[]
   /** Who is refused, for messages: `a model`. */
   readonly whom: string
 }

@@ -11,7 +11,7 @@ import type {
   Kept,
 } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
-import type { Action, Approver, Decision, Permission, Permit, Verdict } from '../event/permission.ts'
+import type { Action, Approver, Decision, NewFileContent, Permission, Permit, Verdict } from '../event/permission.ts'
 import { part, type Place, placeText } from '../event/place.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
 import { type Budget, noBudget } from './budget.ts'
@@ -165,7 +165,7 @@ export function createEffects(options: EffectsOptions): Effects {
       changeFile(at, asked, plan, permit) {
         const p = placeText(at)
         const planned = attempt(() => {
-          const whole = plan((action) => allow(action, permit))
+          const whole = plan((action, content) => allow(action, content, permit))
           return whole && { ...whole, kept: journal.keep && whole.keep?.(isFirst) }
         })
         if (planned.status === 'failed' || planned.value === undefined) {
@@ -191,7 +191,7 @@ export function createEffects(options: EffectsOptions): Effects {
       async perform(at, effect, act, permit) {
         signal.throwIfAborted()
         if (permit === undefined) await effects.permit(at, effect.action)
-        else allow(effect.action, permit)
+        else allow(effect.action, undefined, permit)
         return run(at, effect, act, allow)
       },
 
@@ -240,9 +240,9 @@ export function createEffects(options: EffectsOptions): Effects {
 const realDisk: Disk = (path) => path
 
 /** Throws for what is not allowed. A person's permit stands in for a verdict `ask`. */
-export function allowedBy(permission: Permission): (action: Action, permit?: Permit) => void {
-  return (action, permit) => {
-    const verdict = permission.check(action)
+export function allowedBy(permission: Permission): (action: Action, content?: NewFileContent, permit?: Permit) => void {
+  return (action, content, permit) => {
+    const verdict = permission.check(action, content)
     if (verdict.kind === 'ask' && permit === undefined) throw needsApproval(action)
     if (verdict.kind === 'deny') throw denied(verdict)
   }

@@ -176,7 +176,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     const match = matcher.effect(node, { kind: 'approval', request: { ...action } })
     const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
     if (permit !== undefined) count('approval', node)
-    allowedBy(permission)(action, permit)
+    allowedBy(permission)(action, undefined, permit)
     return { action }
   }
 
@@ -208,7 +208,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
       const node = nodeAt(at)
       signal?.throwIfAborted()
       if (permit === undefined) permitted(at, action, permission)
-      else allowedBy(permission)(action, permit)
+      else allowedBy(permission)(action, undefined, permit)
       if (node?.started === undefined && kind === 'model' && wasLeftOut(at)) throw notAsked(request)
       const match = matcher.effect(node, { kind, request })
       if (match.kind === 'none' || match.kind === 'other') return differ(at, { name: kind, request })

@@ -79,8 +79,8 @@ async function decide({ path, isDeletion, diff, index }: ShownChange, { context,
 /** What is allowed has to be agreed to. */
 function asking(permission: Permission): Permission {
   return {
-    check(action) {
-      const verdict = permission.check(action)
+    check(action, content) {
+      const verdict = permission.check(action, content)
       return verdict.kind === 'allow' ? { kind: 'ask' } : verdict
     },
   }

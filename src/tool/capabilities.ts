@@ -9,11 +9,27 @@ import type { PathAction, PathRule } from './path-rules.ts'
 /** Why an action is refused that is about no path; undefined: it is allowed. */
 export type OtherRule = (action: Exclude<Action, PathAction>) => string | undefined
 
-/** Whatever a pack was granted, it never changes what decides which programs run. In its own folders it may keep scripts. */
-export function packProtection({ identity, keptFolders }: HeldPack, workspace: string): Protection {
+/**
+ * Whatever a pack was granted, it never changes what decides which programs run. In its own folders it may keep scripts. What
+ * other programs run by themselves it changes only where the user agreed to the very file.
+ */
+export function packProtection(
+  { identity, granted, keptFolders, executed, allow }: HeldPack,
+  workspace: string,
+): Protection {
   const root = realPath(workspace)
   const own = keptFolders.map(realPath).filter((folder) => isInside(root, folder))
-  return { paths: [], kind: 'pack', allow: own.map((folder) => `${displayPath(root, folder)}/**`), whom: identity }
+  return {
+    paths: executed,
+    kind: 'pack',
+    allow: [...own.map((folder) => `${escaped(displayPath(root, folder))}/**`), ...allow],
+    named: granted.write.filter((glob) => !/[\\*?[\]{}!]/.test(glob)),
+    whom: identity,
+  }
+}
+
+function escaped(path: string): string {
+  return path.replaceAll(/[\\*?[\]{},!]/g, String.raw`\$&`)
 }
 
 /** The paths that a pack was granted, and its own folders. */

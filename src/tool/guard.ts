@@ -3,11 +3,20 @@ import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Allow } from '../event/effects.ts'
+import type { NewFileContent } from '../event/permission.ts'
 
-/** The real path of what is to be changed, once that is allowed. Nothing on disk is changed before this returns. */
-export function allowedPath(kind: 'read' | 'write' | 'delete', named: string, { context, allow }: Asking): string {
+/**
+ * The real path of what is to be changed, once that is allowed. Nothing on disk is changed before this returns. `content`: of
+ * a file that is written.
+ */
+export function allowedPath(
+  kind: 'read' | 'write' | 'delete',
+  named: string,
+  { context, allow }: Asking,
+  content?: NewFileContent,
+): string {
   const path = resolved(named, context)
-  allow({ kind, path, named })
+  allow({ kind, path, named }, content)
   return path
 }
 
@@ -54,8 +63,8 @@ export function readableFiles<File extends { readonly absolute: string }>(
 
 /** Asks the permission of a context, outside of an effect: for what only looks. */
 export function allowOf({ services }: RunContext): Allow {
-  return (action) => {
-    const verdict = services.permission.check(action)
+  return (action, content) => {
+    const verdict = services.permission.check(action, content)
     if (verdict.kind === 'allow') return
     if (verdict.kind === 'ask') throw new BatonError('NEEDS_INPUT', 'this needs an approval, and nobody can be asked')
     const { reason, code, hint } = verdict

@@ -1,7 +1,7 @@
 import { relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import type { RunFolders } from '../event/context.ts'
-import type { Action } from '../event/permission.ts'
+import type { Action, NewFileContent } from '../event/permission.ts'
 import { isOfSystem } from '../base/system-folders.ts'
 import { foldedName } from './protected/names.ts'
 
@@ -9,7 +9,7 @@ import { foldedName } from './protected/names.ts'
 export type PathAction = Extract<Action, { readonly path: string }>
 
 /** Why an action is refused; undefined: it is allowed. */
-export type PathRule = (action: PathAction) => string | undefined
+export type PathRule = (action: PathAction, content?: NewFileContent) => string | undefined
 
 /**
  * What scripts of an author may do with files: read whatever their user may, since running an agent is consent to it;

@@ -1,6 +1,6 @@
 import { displayPath, isInside, leavingLink } from '../base/files.ts'
 import type { RunFolders } from '../event/context.ts'
-import type { Permission, Rights, Verdict } from '../event/permission.ts'
+import type { NewFileContent, Permission, Rights, Verdict } from '../event/permission.ts'
 import { packPathRule, packProtection, packRule } from './capabilities.ts'
 import { type PathAction, workspaceRule } from './path-rules.ts'
 import { protectionRule } from './protected/places.ts'
@@ -21,9 +21,9 @@ export function createPermission(
   ]
   const otherRules = packs.map(packRule)
 
-  function reasonAgainst(action: PathAction): string | undefined {
+  function reasonAgainst(action: PathAction, content?: NewFileContent): string | undefined {
     for (const rule of pathRules) {
-      const reason = rule(action)
+      const reason = rule(action, content)
       if (reason !== undefined) return reason
     }
     return undefined
@@ -49,12 +49,12 @@ export function createPermission(
   }
 
   return {
-    check(action) {
+    check(action, content) {
       switch (action.kind) {
         case 'read':
         case 'write':
         case 'delete': {
-          const reason = reasonAgainst(action)
+          const reason = reasonAgainst(action, content)
           return reason === undefined ? { kind: 'allow' } : deniedPath(action, reason)
         }
         case 'command':

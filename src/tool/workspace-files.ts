@@ -1,4 +1,5 @@
 import { readdirSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath, type FilePart, isInside, newTemporaryName, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
@@ -19,6 +20,7 @@ import {
   type NewContent,
   type ShowPath,
 } from './kept-states.ts'
+import { fileHead } from './protected/prompt-file.ts'
 import { type FileStatus, notAFile, orUnreadable, readBytes, statusAt } from './workspace-reads.ts'
 
 /** A call that changes files: the context it runs in, and the place its effect is recorded at. */
@@ -40,7 +42,7 @@ export interface Transfer {
  */
 export function saveFile(path: string, content: string | Uint8Array, call: FileCall): void {
   change({ op: 'write', path }, call, (asking) => {
-    const target = writtenPath(path, call, asking)
+    const target = writtenPath(path, call, { asking, content: () => content })
     return wholeWrite(target, inMemory(content), { call })
   })
 }
@@ -54,7 +56,8 @@ export type KnownContent = { readonly bytes: Uint8Array } | (FilePart & { readon
  */
 export function restoreFile(path: string, content: KnownContent, call: FileCall): void {
   change({ op: 'write', path }, call, (asking) => {
-    const target = replacedEntry(path, call, asking)
+    const held = (): string | Uint8Array => ('file' in content ? fileHead(content.file) : content.bytes)
+    const target = replacedEntry(path, call, { asking, content: held })
     return wholeWrite(target, 'file' in content ? { kind: 'file', ...content } : inMemory(content.bytes), { call })
   })
 }
@@ -74,23 +77,36 @@ export interface Making {
  */
 export function saveMadeFile(path: string, { op, source, make }: Making, call: FileCall): void {
   change({ op, path, source: shown(source, call) }, call, (asking) => {
-    const target = op === 'restore' ? replacedEntry(path, call, asking) : writtenPath(path, call, asking)
-    const content = make()
+    let made: ReturnType<Making['make']> | undefined
+    const once = (): ReturnType<Making['make']> => (made ??= make())
+    const held = (): string | Uint8Array => {
+      const content = once()
+      return content instanceof Uint8Array ? content : fileHead(content.file)
+    }
+    const asked = { asking, content: held }
+    const target = op === 'restore' ? replacedEntry(path, call, asked) : writtenPath(path, call, asked)
+    const content = once()
     return wholeWrite(target, content instanceof Uint8Array ? inMemory(content) : onDisk(content.file), { call })
   })
 }
 
+/** Who asks for a file to be written, and what it will hold, or its beginning. */
+interface Writing {
+  readonly asking: Asking
+  readonly content: () => string | Uint8Array
+}
+
 /** Where a file is written: where links lead. */
-function writtenPath(path: string, call: FileCall, asking: Asking): string {
-  const target = allowedPath('write', path, asking)
+function writtenPath(path: string, call: FileCall, { asking, content }: Writing): string {
+  const target = allowedPath('write', path, asking, content)
   refuseOther(target, call)
   return target
 }
 
 /** The path of a file or link that is replaced itself. */
-function replacedEntry(path: string, call: FileCall, asking: Asking): string {
+function replacedEntry(path: string, call: FileCall, { asking, content }: Writing): string {
   const target = allowedEntry(path, asking)
-  asking.allow({ kind: 'write', path: target, named: path })
+  asking.allow({ kind: 'write', path: target, named: path }, content)
   const status = entryStatus(target)
   if (status === undefined || status.isFile() || status.isSymbolicLink()) return target
   throw notAFile(shown(target, call), status.isDirectory() ? 'folder' : 'other')
@@ -125,7 +141,8 @@ function wholeWrite(
  */
 export function appendToFile(path: string, content: string | Uint8Array, call: FileCall): void {
   change({ op: 'append', path }, call, (asking) => {
-    const target = allowedPath('write', path, asking)
+    const held = (): Uint8Array => Buffer.concat([fileHead(path), Buffer.from(content)])
+    const target = allowedPath('write', path, asking, held)
     const offset = refuseOther(target, call)?.size ?? 0
     const bytes = Buffer.byteLength(content)
     const act = (disk: Disk): void => entries.appendWhole(disk(target), Buffer.from(content), offset)
@@ -137,7 +154,7 @@ export function appendToFile(path: string, content: string | Uint8Array, call: F
 /** Copies the content of a file. */
 export function copyFile({ source, destination, overwrite }: Transfer, call: FileCall): void {
   change({ op: 'copy', path: destination, from: shown(source, call) }, call, (asking) => {
-    const target = allowedPath('write', destination, asking)
+    const target = allowedPath('write', destination, asking, () => readBytes(source, call.context))
     const from = allowedPath('read', source, asking)
     const content = readBytes(source, call.context)
     if (!overwrite) refuseExisting(target, call)
@@ -150,7 +167,8 @@ export function copyFile({ source, destination, overwrite }: Transfer, call: Fil
 export function moveEntry({ source, destination, overwrite }: Transfer, call: FileCall): void {
   change({ op: 'move', path: destination, from: shown(source, call) }, call, (asking) => {
     const from = allowedEntry(source, asking)
-    const target = allowedPath('write', destination, asking)
+    const target = allowedPath('write', destination, asking, () => fileHead(from))
+    allowBelow(from, target, { destination, asking })
     const after = hashOf(from, call)
     if (after === null) throw new BatonError('FILE_FAILED', `there is no file ${shown(source, call)} to move`)
     if (!overwrite) refuseExisting(target, call)
@@ -164,6 +182,22 @@ export function moveEntry({ source, destination, overwrite }: Transfer, call: Fi
       keep: () => keptMove({ from, path: target }, showIn(call)),
     }
   })
+}
+
+/** Asks for each file of a folder that is moved by the name that it gets: who is held to a pack may not write all names. */
+function allowBelow(
+  from: string,
+  target: string,
+  { destination, asking }: { readonly destination: string; readonly asking: Asking },
+): void {
+  if (asking.context.scope.rights.packs.length === 0 || entryStatus(from)?.isDirectory() !== true) return
+  for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) continue
+    const source = join(entry.parentPath, entry.name)
+    const below = relative(from, source)
+    const [path, named] = [join(target, below), join(destination, below)]
+    asking.allow({ kind: 'write', path, named }, () => (entry.isFile() ? fileHead(source) : ''))
+  }
 }
 
 /**
@@ -228,7 +262,7 @@ export function setMode(path: string, mode: number, call: FileCall): void {
 /** Makes a link to `to`, which is kept as it is written; it takes the place of a file or link. Missing folders are made. */
 export function makeLink(path: string, to: string, call: FileCall): void {
   change({ op: 'link', path }, call, (asking) => {
-    const target = replacedEntry(path, call, asking)
+    const target = replacedEntry(path, call, { asking, content: () => to })
     const temporaryName = newTemporaryName()
     return {
       record: { path: target, before: hashOf(target, call), after: sha256(to), temp: temporaryName },

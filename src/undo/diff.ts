@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { compareBytes } from '../base/byte-order.ts'
 import { defined } from '../base/json.ts'
+import { binaryDiff, diffHead, diffNames, type DiffNames, type GitChange, plainMode } from '../base/git-diff.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
 import type { EntryState, PathChange } from './changes.ts'
 import { bytesOf, type Contents } from './contents.ts'
@@ -52,7 +53,7 @@ export function* fileDiffs(changes: readonly PathChange[], contents: Contents): 
   for (const { from, ...ends } of changedFiles(changes)) {
     const { path } = ends
     if (from === undefined) yield { path, kind: kindOf(ends), diff: diffOf(ends, contents) }
-    else yield { path, kind: 'moved', from, diff: `${title(from, path)}rename from ${from}\nrename to ${path}\n` }
+    else yield { path, kind: 'moved', from, diff: diffHead({ kind: 'moved', path, from }) }
   }
 }
 
@@ -65,49 +66,38 @@ function isShown({ kind }: EntryState): boolean {
   return kind === 'file' || kind === 'link'
 }
 
-function kindOf({ first, last }: Ends): FileDiff['kind'] {
+function kindOf({ first, last }: Ends): 'created' | 'changed' | 'deleted' {
   if (!isShown(first)) return 'created'
   return isShown(last) ? 'changed' : 'deleted'
 }
 
-function title(from: string, to: string): string {
-  return `diff --git a/${from} b/${to}\n`
+function diffOf(ends: Ends, contents: Contents): string {
+  const change = changeOf(ends)
+  return diffHead(change) + contentDiff([ends.first, ends.last], diffNames(change), contents)
 }
 
-function diffOf({ path, first, last }: Ends, contents: Contents): string {
-  const [from, to] = [isShown(first) ? `a/${path}` : '/dev/null', isShown(last) ? `b/${path}` : '/dev/null']
-  return `${title(path, path)}${modeLines(first, last)}${contentDiff([first, last], { from, to }, contents)}`
-}
-
-function modeLines(first: EntryState, last: EntryState): string {
-  if (!isShown(first)) return `new file mode ${modeOf(last)}\n`
-  if (!isShown(last)) return `deleted file mode ${modeOf(first)}\n`
-  const isChanged = 'mode' in first && 'mode' in last && first.mode !== undefined && last.mode !== undefined
-  const [before, after] = [modeOf(first), modeOf(last)]
-  return (isChanged || first.kind !== last.kind) && before !== after ? `old mode ${before}\nnew mode ${after}\n` : ''
+function changeOf({ path, first, last }: Ends): GitChange {
+  const kind = kindOf({ path, first, last })
+  if (kind !== 'changed') return { kind, path, mode: modeOf(kind === 'created' ? last : first) }
+  const isKnown = 'mode' in first && 'mode' in last && first.mode !== undefined && last.mode !== undefined
+  const modes = [modeOf(first), modeOf(last)] as const
+  return { kind, path, modes: (isKnown || first.kind !== last.kind) && modes[0] !== modes[1] ? modes : undefined }
 }
 
 /** As git has them: it knows of the permission bits only whether a file can be executed. */
 function modeOf(state: EntryState): string {
   if (state.kind === 'link') return '120000'
-  return 'mode' in state && ((state.mode ?? 0) & 0o100) !== 0 ? '100755' : '100644'
+  return 'mode' in state && ((state.mode ?? 0) & 0o100) !== 0 ? '100755' : plainMode
 }
 
 /** Larger texts are not compared. */
 const mostBytes = 16 * 1024 * 1024
 
-function contentDiff(
-  states: readonly [EntryState, EntryState],
-  names: { readonly from: string; readonly to: string },
-  contents: Contents,
-): string {
+function contentDiff(states: readonly [EntryState, EntryState], names: DiffNames, contents: Contents): string {
   const [before, after] = states.map((state) => textOf(state, contents)) as [Text, Text]
   if (before.kind === 'text' && after.kind === 'text') return unifiedDiff(before.text, after.text, names)
   const other = [before, after].find(({ kind }) => kind !== 'text') as Exclude<Text, { readonly kind: 'text' }>
-  const { from, to } = names
-  return other.kind === 'binary'
-    ? `Binary files ${from} and ${to} differ\n`
-    : `${from} and ${to} differ: ${other.why}\n`
+  return other.kind === 'binary' ? binaryDiff(names) : `${names.from} and ${names.to} differ: ${other.why}\n`
 }
 
 type Text =

@@ -205,6 +205,7 @@ function agentParts(
     coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
     prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
     limitsCost,
+    ...defined({ openedChanges: settings.changes.allow }),
     runPromptFile: async (request, context) => {
       promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) =>
         createPromptRunner({ cwd, home, env, builtInDir, reads, flags: target }),

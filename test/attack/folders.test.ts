@@ -50,6 +50,10 @@ const looseInConfig: readonly Setting[] = [
   { key: 'changes.max_size', toml: '[changes]\nmax_size = "9gb"', yours: 'yours is "256mb" (default)' },
   { key: 'changes.partial_is_success', toml: '[changes]\npartial_is_success = true', yours: 'yours is false' },
   { key: 'model_aliases.fast', toml: '[model_aliases]\nfast = "x"', yours: 'yours is "offline::extractive"' },
+  { key: 'model_aliases.fast-low', toml: '[model_aliases]\nfast-low = "x"', yours: 'yours is "offline::extractive"' },
+  { key: 'model_aliases.normal', toml: '[model_aliases]\nnormal = "x"', yours: 'yours is "the model of the provider"' },
+  { key: 'model_aliases.opus', toml: '[model_aliases]\nopus = "openrouter::x"', yours: 'yours is "claude-opus' },
+  { key: 'model_aliases.sonnet-high', toml: 'model_aliases.sonnet-high = "x"', yours: 'yours is "claude-sonnet' },
 ]
 
 const titled = (settings: readonly Setting[], where: string): Record<string, Setting> =>
@@ -87,6 +91,20 @@ attack(
     expect(end.stderr).toContain(yours)
   },
 )
+
+it('a built-in model is not hidden by the config of AIPack in a folder before that is trusted', async () => {
+  const config = '[options.model_aliases]\nflash = "offline::extractive"\nown = "offline::extractive"\n'
+  const agent = '# Options\n\n```toml\nmodel = "own"\n```\n\n# User\n\nSay something.\n'
+  const world = createWorld({ work: { '.aipack/config.toml': config, 'go.aip': agent } })
+  const end = await world.run(['go.aip'])
+  expectHeld(world, end, [6])
+  expect(end.stderr).toContain('"model_aliases.flash" may not be "offline::extractive" in .aipack/config.toml')
+  expectHeld(world, await world.run(['trust', '.aipack/config.toml']), [0])
+  expectHeld(world, await world.run(['go.aip']), [0])
+  // names of its own a folder may have
+  writeFileSync(join(world.work, '.aipack/config.toml'), config.replace('flash', 'other'))
+  expectHeld(world, await world.run(['go.aip']), [0])
+})
 
 it('what a folder tightens holds, and is told with what it is over; secrets are only added to', async () => {
   const toml = 'secrets = ["THEIRS"]\n[budget]\nusd = 1\n'

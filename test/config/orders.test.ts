@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { isReserved, reserved } from '../../src/config/keys.ts'
-import { loosened, orderOf, orders, type OwnValue, type Rule } from '../../src/config/orders.ts'
+import { effortWord, loosened, orderOf, orders, type OwnValue, type Rule } from '../../src/config/orders.ts'
+import { effortOf } from '../../src/model/alias.ts'
 import { schemas } from '../../src/config/schema.ts'
 import { root } from '../helpers/baton.ts'
 
@@ -17,6 +18,12 @@ function innerKeys(key: string): readonly string[] {
   const schema: unknown = isReserved(key) ? schemas[key] : undefined
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
+
+it('a word behind the name of a model asks for an effort', () => {
+  for (const word of ['none', 'zero', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'other']) {
+    expect(effortWord.test(`name-${word}`), word).toBe(effortOf(word) !== undefined)
+  }
+})
 
 describe('every key has an order', () => {
   it('also those inside of tables that are merged key by key', () => {

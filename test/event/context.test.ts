@@ -14,7 +14,7 @@ function sent(scope: RunScope): RunScope {
 }
 
 const granted = { read: ['src/**'], write: [], hosts: ['a.example'], commands: [], env: ['HOME'], models: ['small'] }
-const pack = { identity: 'acme@lint', granted, ownFolders: ['/packs/lint'], keptFolders: [] }
+const pack = { identity: 'acme@lint', granted, ownFolders: ['/packs/lint'], keptFolders: [], executed: [], allow: [] }
 const protect = { paths: ['/w/ask.md'], kind: 'answer', allow: ['.git'], whom: 'a model' } as const
 
 describe('the scope of a run', () => {

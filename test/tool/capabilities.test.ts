@@ -23,6 +23,8 @@ function world(granted: Partial<Capabilities>) {
     granted: { ...nothing, ...granted },
     ownFolders: [join(workspace, 'pack')],
     keptFolders: [join(workspace, 'kept')],
+    executed: [],
+    allow: [],
   }
   const held = narrow(testContext({ workspace }), { pack })
   const reason = (action: Action): string | undefined => {
@@ -159,7 +161,9 @@ describe('what a pack is held to', () => {
       hosts: ['*'],
     })
     const granted = { ...nothing, read: ['**'], commands: ['npm', 'sh'], env: ['CI', 'CC'] }
-    const inner = narrow(held, { pack: { ...pack, identity: 'b@b', ownFolders: [], keptFolders: [], granted } })
+    const inner = narrow(held, {
+      pack: { ...pack, identity: 'b@b', ownFolders: [], keptFolders: [], executed: [], allow: [], granted },
+    })
     const { permission } = inner.services
     const check = (name: string) => {
       const path = join(workspace, name)

@@ -70,16 +70,17 @@ describe('names', () => {
 describe('packs with capabilities', () => {
   const workspace = tempTree({ '.git/config': '[core]\n\thooksPath = hooks\n', 'src/a.ts': '' })
   const granted = { read: ['**'], write: ['**'], hosts: [], commands: [], env: [], models: [] }
-  const kept = join(workspace, '.aipack/support/pack/a/b')
-  const pack = { identity: 'a@b', granted, ownFolders: [], keptFolders: [kept] }
+  const aipackBase = tempTree()
+  const kept = [join(workspace, '.aipack/support/pack/a/b'), join(aipackBase, 'support/pack/a/b')]
+  const pack = { identity: 'a@b', granted, ownFolders: [], keptFolders: kept, executed: [], allow: [] }
   const permission = createPermission(
     { ...allRights, packs: [pack] },
-    { workspace, ownFolders: [join(workspace, 'own')] },
+    { workspace, aipackBase, ownFolders: [join(workspace, 'own')] },
   )
 
   it.each<readonly [string, boolean]>([
     ['src/b.ts', true],
-    ['.envrc', true],
+    ['.envrc', false],
     ['.aipack/.prompt/a@b/ask.md', true],
     ['.aipack/support/pack/a/b/cache.lua', true],
     ['.aipack/pack/custom/x/y/main.aip', false],
@@ -89,8 +90,11 @@ describe('packs with capabilities', () => {
     ['hooks/pre-commit', false],
     ['own/data/trust.json', false],
     ['.GIT/config', false],
+    ['base/support/pack/a/b/cache.lua', true],
+    ['base/support/pack/a/b/notes.md', true],
+    ['base/config.toml', false],
   ])('may write %s: %s', (path, expected) => {
-    const at = join(workspace, path)
+    const at = path.startsWith('base/') ? join(aipackBase, path.slice(5)) : join(workspace, path)
     expect(permission.check({ kind: 'write', path: at, named: at }).kind === 'allow').toBe(expected)
   })
 })

@@ -1,5 +1,4 @@
 import { lstatSync, readlinkSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -199,6 +198,8 @@ async function takeOut(files: readonly { readonly path: string }[], open: () => 
   const git = await open()
   const paths = files.map(({ path }) => path)
   await git.refuseFiltered(paths)
+  // to load it costs every start of a script more than its own code
+  const { mkdtemp, rm } = await import('node:fs/promises')
   const folder = await mkdtemp(join(tmpdir(), 'baton-restore-'))
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {

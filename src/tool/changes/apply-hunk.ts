@@ -2,7 +2,8 @@ import { type Document, indentOf, Line } from './document.ts'
 import { hasText } from './fence.ts'
 import { type Hunk } from './hunk.ts'
 import { markMap, translateMarks } from './marks.ts'
-import type { LineIndices, Placement } from './place.ts'
+import type { Placement } from './place.ts'
+import type { LineIndices } from './place-blanks.ts'
 
 /** What a hunk makes of a document. */
 export interface HunkResult {

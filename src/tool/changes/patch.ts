@@ -4,7 +4,8 @@ import { type Document, fromDocument, type Line, toDocument } from './document.t
 import { hasText } from './fence.ts'
 import { type Hunk, oldParts, parseHunks } from './hunk.ts'
 import { LineIndex } from './line-index.ts'
-import { findPlace, fullEffort, type Misplacement, type PlaceOptions, type Tolerance } from './place.ts'
+import { findPlace, type Misplacement, type PlaceOptions, type Tolerance } from './place.ts'
+import { fullEffort } from './place-starts.ts'
 
 export interface PatchResult {
   readonly content: string

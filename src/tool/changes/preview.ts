@@ -1,4 +1,5 @@
 import { isBatonError } from '../../base/error.ts'
+import { binaryDiff, diffHead, diffNames, type GitChange, plainMode } from '../../base/git-diff.ts'
 import type { ChangeStep } from './plan.ts'
 import { type ChangeAction, type Files, filesAfter } from './space.ts'
 import type { TextThread } from './text-thread.ts'
@@ -40,26 +41,23 @@ interface Sides {
 }
 
 async function diffOf(action: ChangeAction, { before, after, name }: Sides, thread: TextThread): Promise<string> {
-  const { op, path } = action
-  const from = 'from' in action ? action.from : path
-  const word = op === 'move' ? 'rename' : 'copy'
-  const isNew = before.kindAt(path) === undefined
-  const kinds = [
-    ...('from' in action ? [`${word} from ${name(from)}`, `${word} to ${name(path)}`] : []),
-    ...(op === 'write' || op === 'append' ? (isNew ? ['new file mode 100644'] : []) : []),
-    ...(op === 'delete' ? ['deleted file mode 100644'] : []),
-  ]
-  const head = [`diff --git a/${name(from)} b/${name(path)}`, ...kinds].map((line) => `${line}\n`).join('')
+  const change = changeOf(action, before.kindAt(action.path) === undefined, name)
+  const head = diffHead(change)
   // what is copied or moved stays as it is
-  if ('from' in action) return head
+  if ('from' in change) return head
+  const { op, path } = action
   if (op === 'delete' && before.kindAt(path) === 'folder') return `${head}a folder, with all that is in it\n`
   const [old, present] = [textOf(before, path), textOf(after, path)]
-  if (old === undefined || present === undefined) return `${head}Binary files differ\n`
-  const names = {
-    from: isNew ? '/dev/null' : `a/${name(path)}`,
-    to: op === 'delete' ? '/dev/null' : `b/${name(path)}`,
-  }
+  const names = diffNames(change)
+  if (old === undefined || present === undefined) return head + binaryDiff(names)
   return head + (await thread.work('unifiedDiff', old, present, names))
+}
+
+function changeOf(action: ChangeAction, isNew: boolean, name: Sides['name']): GitChange {
+  const path = name(action.path)
+  if ('from' in action) return { kind: action.op === 'move' ? 'moved' : 'copied', path, from: name(action.from) }
+  if (action.op === 'delete') return { kind: 'deleted', path, mode: plainMode }
+  return isNew ? { kind: 'created', path, mode: plainMode } : { kind: 'changed', path }
 }
 
 /** Empty for what is not there; undefined for what is no text. */

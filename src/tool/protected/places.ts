@@ -5,11 +5,12 @@ import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import { homeFolder } from '../../base/home.ts'
 import type { RunFolders } from '../../event/context.ts'
-import type { Protection } from '../../event/permission.ts'
-import type { PathRule } from '../path-rules.ts'
+import type { NewFileContent, Protection } from '../../event/permission.ts'
+import type { PathAction, PathRule } from '../path-rules.ts'
 import { type GitPlaces, gitPlaces, looksLikeRepository } from './git-places.ts'
 import { foldedName, foldedPath, nameProblem } from './names.ts'
-import { isPromptFile } from './prompt-file.ts'
+import { isHarmlessWhenNew, runsByItself } from './programs.ts'
+import { isPromptFile, isPromptText, mayBePrompt } from './prompt-file.ts'
 
 /*
  * The one list of places that decide what runs and with which rights. Answers of models never change them, and neither do
@@ -28,7 +29,7 @@ const scriptEndings = /\.(?:lua|aip)$/
 interface Held {
   /** Itself, the folder that it is in, or what it contains. Absolute. */
   readonly path: string
-  readonly why: 'decides' | { readonly problem: string }
+  readonly why: 'decides' | 'others' | { readonly problem: string }
   /** Whether `[changes] allow` opens it. */
   readonly canBeAllowed: boolean
 }
@@ -36,7 +37,10 @@ interface Held {
 type ProtectedFolders = Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders'>
 
 /** Refuses to change what is protected, and to delete or move folders that hold any of it. */
-export function protectionRule({ paths, kind: whose, allow, whom }: Protection, folders: ProtectedFolders): PathRule {
+export function protectionRule(
+  { paths, kind: whose, allow, named: agreed = [], whom }: Protection,
+  folders: ProtectedFolders,
+): PathRule {
   const root = realPath(folders.workspace)
   const home = realPath(homeFolder())
   const isAnswer = whose === 'answer'
@@ -58,7 +62,6 @@ export function protectionRule({ paths, kind: whose, allow, whom }: Protection, 
     const steps = stepsOf(path)
     const at = steps.findIndex((step) => names.has(foldedName(step)))
     if (at !== -1) return decides(join(root, ...steps.slice(0, at + 1)))
-    if (!isAnswer) return undefined
     for (const step of steps) {
       const odd = nameProblem(step)
       if (odd !== undefined) return { path, why: odd, canBeAllowed: odd.canBeAllowed }
@@ -67,7 +70,8 @@ export function protectionRule({ paths, kind: whose, allow, whom }: Protection, 
   }
 
   function atHome(path: string): Held | undefined {
-    if (!isAnswer || !isInside(home, path) || path === home) return undefined
+    // a pack may keep files of its own there
+    if (!isInside(home, path) || path === home || (!isAnswer && isOpened(path))) return undefined
     const [first = ''] = relative(home, path).split(sep)
     const entry = join(home, first)
     return first.startsWith('.') && !isInside(entry, root) ? decides(entry) : undefined
@@ -93,9 +97,21 @@ export function protectionRule({ paths, kind: whose, allow, whom }: Protection, 
   }
 
   /** What a file is by its ending or content. */
-  function ofKind(path: string): Held | undefined {
-    if (scriptEndings.test(foldedName(path)) || (isAnswer && isPromptFile(path))) return decides(path, true)
-    return undefined
+  function ofKind(path: string, content?: NewFileContent): Held | undefined {
+    if (scriptEndings.test(foldedName(path)) || isPromptFile(path)) return decides(path, true)
+    if (content !== undefined && mayBePrompt(path) && isPromptText(textOf(content()))) return decides(path, true)
+    // what an answer does to such files is judged by what the model was shown
+    return isAnswer ? undefined : runByOthers(path, content)
+  }
+
+  function runByOthers(path: string, content: NewFileContent | undefined): Held | undefined {
+    const steps = stepsOf(path)
+    const shown = steps.join('/')
+    if (!runsByItself(steps) || agreed.includes(shown)) return undefined
+    const isNew = content !== undefined && lstatSync(path, { throwIfNoEntry: false }) === undefined
+    return isNew && isHarmlessWhenNew(shown, textOf(content()))
+      ? undefined
+      : { path, why: 'others', canBeAllowed: true }
   }
 
   function below(folder: string): Held | undefined {
@@ -109,12 +125,16 @@ export function protectionRule({ paths, kind: whose, allow, whom }: Protection, 
     return undefined
   }
 
-  function heldBy(path: string, goesAway: boolean): Held | undefined {
+  function heldBy({ kind, path }: PathAction, content: NewFileContent | undefined): Held | undefined {
+    const goesAway = kind === 'delete'
     const folded = foldedPath(path)
     const keeping = kept.find((place) => isInside(place.folded, folded) || (goesAway && isInside(folded, place.folded)))
-    if (keeping !== undefined) return named(path) ?? decides(keeping.path)
+    const isHere = isInside(root, path)
+    if (keeping !== undefined) return (isHere ? named(path) : undefined) ?? decides(keeping.path)
+    // beyond the workspace nobody writes but a pack in its own folders
+    if (!isHere) return undefined
     const isFolder = goesAway && lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-    const found = [named, atHome, ofKind, (one: string) => ofGit(one, goesAway)]
+    const found = [named, atHome, () => ofKind(path, content), () => ofGit(path, goesAway)]
     for (const look of found) {
       const held = look(path)
       if (held !== undefined && !(held.canBeAllowed && isOpened(path))) return held
@@ -122,25 +142,27 @@ export function protectionRule({ paths, kind: whose, allow, whom }: Protection, 
     return isFolder ? below(path) : undefined
   }
 
-  return ({ kind, path }) => {
-    if (kind === 'read') return undefined
-    const held = heldBy(path, kind === 'delete')
+  return (action, content) => {
+    if (action.kind === 'read') return undefined
+    const held = heldBy(action, content)
     if (held === undefined) return undefined
     const shown = displayPath(root, held.path)
-    if (held.why !== 'decides') return `${shownEntry(shown)} is refused: ${held.why.problem}${wayOut(held, shown)}`
+    const wayOut = held.canBeAllowed ? `. ${allowText(shown, whom)}` : ''
+    if (held.why === 'others') return `${shown} is protected, because other programs run it by themselves${wayOut}`
+    if (held.why !== 'decides') return `${shownEntry(shown)} is refused: ${held.why.problem}${wayOut}`
     if (!held.canBeAllowed) return `${shown} is protected: ${whom} never changes it`
-    return `${shown} is protected, because it decides what is run${wayOut(held, shown)}`
+    return `${shown} is protected, because it decides what is run${wayOut}`
   }
 }
 
-function wayOut({ canBeAllowed }: Held, shown: string): string {
-  return canBeAllowed ? `. ${allowText(shown)}` : ''
+/** What the user writes to open a path, as it is shown. */
+export function allowText(shown: string, whom = 'a model'): string {
+  const glob = shown.replaceAll(/[\\*?[\]{}!]/g, String.raw`\$&`)
+  return `To let ${whom} change it, add to your own config.toml, below [changes]: allow = [${JSON.stringify(glob)}]`
 }
 
-/** What the user writes to open a path, as it is shown. */
-export function allowText(shown: string): string {
-  const glob = shown.replaceAll(/[\\*?[\]{}!]/g, String.raw`\$&`)
-  return `To let a model change it, add to your own config.toml, below [changes]: allow = [${JSON.stringify(glob)}]`
+function textOf(content: string | Uint8Array): string {
+  return typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
 }
 
 /** Empty for what is no folder, and for one that may not be read: what is in it cannot be deleted either. */

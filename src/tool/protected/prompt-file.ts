@@ -59,13 +59,17 @@ export function mayBePrompt(path: string): boolean {
 
 /** Whether the file at a path (absolute) is a prompt file by its name and content. */
 export function isPromptFile(path: string): boolean {
-  if (!mayBePrompt(path)) return false
+  return mayBePrompt(path) && isPromptText(fileHead(path).toString('utf8'))
+}
+
+/** As much of a file (absolute) as says whether it is a prompt file; empty when it cannot be read. */
+export function fileHead(path: string): Buffer {
   try {
     return readRegular(path, (descriptor) => {
       const bytes = Buffer.alloc(mostBytes)
-      return isPromptText(bytes.subarray(0, readSync(descriptor, bytes, 0, mostBytes, 0)).toString('utf8'))
+      return bytes.subarray(0, readSync(descriptor, bytes, 0, mostBytes, 0))
     })
   } catch {
-    return false
+    return Buffer.alloc(0)
   }
 }

@@ -168,7 +168,14 @@ describe('globs that lead outside', () => {
 describe('a pack with capabilities', () => {
   const host = hostSection(workspace)
   const granted = { read: ['**'], write: [], hosts: [], commands: ['pwd'], env: [], models: [] }
-  const pack = { identity: 'demo@notes', granted, ownFolders: [join(outside, 'deep')], keptFolders: [] }
+  const pack = {
+    identity: 'demo@notes',
+    granted,
+    ownFolders: [join(outside, 'deep')],
+    keptFolders: [],
+    executed: [],
+    allow: [],
+  }
   const section = { ...host.section, context: narrow(host.section.context, { pack }) }
   const held = (code: string): Promise<unknown> => runLua({ ...host, section }, code, { dir: outside })
 
