@@ -241,6 +241,33 @@ describe('baton run --watch', () => {
     expect((await watched.end()).stdout.split('\n')).toEqual(['a.txt!', 'a.txt!', 'b.txt!', 'a.txt?', 'b.txt?', ''])
   })
 
+  it('asks again where somebody has changed what the run before has recorded', async () => {
+    const forge = `const fs = require("fs")
+      for (const name of fs.readdirSync(".runs", { recursive: true })) {
+        const file = ".runs/" + name
+        if (!fs.statSync(file).isFile()) continue
+        const bytes = fs.readFileSync(file)
+        for (let at = bytes.indexOf("answer 1"); at !== -1; at = bytes.indexOf("answer 1", at + 1)) bytes.write("forged 1", at)
+        const open = fs.openSync(file, "r+")
+        fs.writeSync(open, bytes, 0, bytes.length, 0)
+      }`
+    const files = {
+      'ask.md': '+++\nmodel = "any"\nsub_agents = [{ name = "last.lua", stage = "post" }]\n+++\nSay it.\n',
+      'forge.js': forge,
+      'last.lua': `aip.cmd.exec("${process.execPath}", { "forge.js" })`,
+    }
+    const here = await world(files)
+    const watching = startWatching(['ask.md', '-c', 'runs.dir=.runs'], here)
+    await watching.says('watching ')
+    expect(here.server.requests).toHaveLength(1)
+    here.save('last.lua', '-- nothing')
+    await watching.says('watching ', 2)
+    expect(here.server.requests).toHaveLength(2)
+    const { stdout } = await watching.end()
+    expect(stdout).not.toContain('forged')
+    expect(stdout).toContain('answer 2')
+  })
+
   it('limits all runs together', async () => {
     const at = await world({ 'ask.md': prompt('One.', '[budget]\ncalls = 2\n') })
     const watched = startWatching(['ask.md'], at)
