@@ -242,14 +242,15 @@ describe('baton run --watch', () => {
   })
 
   it('asks again where somebody has changed what the run before has recorded', async () => {
-    const forge = `const fs = require("fs")
-      for (const name of fs.readdirSync(".runs", { recursive: true })) {
-        const file = ".runs/" + name
-        if (!fs.statSync(file).isFile()) continue
-        const bytes = fs.readFileSync(file)
-        for (let at = bytes.indexOf("answer 1"); at !== -1; at = bytes.indexOf("answer 1", at + 1)) bytes.write("forged 1", at)
-        const open = fs.openSync(file, "r+")
-        fs.writeSync(open, bytes, 0, bytes.length, 0)
+    // sums and lengths stay right
+    const forge = `const fs = require("fs"), { crc32 } = require("zlib")
+      for (const name of fs.readdirSync(".runs", { recursive: true }).filter((one) => one.endsWith("j-000001.jsonl"))) {
+        const forged = fs.readFileSync(".runs/" + name, "utf8").split("\\n").map((line) => {
+          const json = line.slice(9).replaceAll("answer 1", "forged 1")
+          return line === "" ? "" : crc32(json).toString(16).padStart(8, "0") + " " + json
+        })
+        const bytes = Buffer.from(forged.join("\\n"))
+        fs.writeSync(fs.openSync(".runs/" + name, "r+"), bytes, 0, bytes.length, 0)
       }`
     const files = {
       'ask.md': '+++\nmodel = "any"\nsub_agents = [{ name = "last.lua", stage = "post" }]\n+++\nSay it.\n',
