@@ -187,7 +187,8 @@ const texts: { readonly [path: string]: string } = {
   'lua.isolated':
     'Run scripts in threads of their own, which can be ended at any moment: all, none, or those of "installed" packs that came from an archive, git or a URL.',
   'lua.timeout': 'How long the Lua code of one section may run.',
-  'lua.memory_mb': 'Memory of one Lua state, in MB.',
+  'lua.memory_mb':
+    'Memory of one Lua state, in MB. The engine fengari holds it only where scripts are isolated (lua.isolated = true).',
   'lua.instructions': 'Steps of the Lua machine.',
   'runs.dir': 'The folder, relative to the workspace; ~/ is your home folder.',
   'runs.keep': 'How long a run that is not in progress is kept, for example 30d. Default: forever.',
