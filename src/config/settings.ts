@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
-import type { JsonObject } from '../base/json.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { type Defaults, defaults } from './keys.ts'
 import type { Layer } from './layers.ts'
 import type { SettingValues } from './schema.ts'
+import { readWorkflow, type Workflow } from './workflow.ts'
 
 /** Values of which all that have a default are there. */
 type Filled<Values, Initial> = Values & {
@@ -74,6 +75,8 @@ export interface Settings extends Pick<Values, Exclude<OptionalKey, 'reasoning_e
   readonly runs: { readonly dir?: string; readonly keep_ms?: number; readonly max_bytes: number }
   /** Of the whole run; undefined: no limit. */
   readonly timeout_ms?: number
+  /** Steps in place of tasks. */
+  readonly workflow?: Workflow
 }
 
 /** The lowest layer. */
@@ -88,6 +91,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
+  const { workflow } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request } = values.timeouts
@@ -131,6 +135,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     },
     ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
     changes: { ...changes, max_bytes: parseSize(max_size) ?? 0 },
+    ...(isJsonObject(workflow) ? { workflow: readWorkflow(workflow) } : {}),
   }
 }
 

@@ -11,6 +11,9 @@ export type Segment =
   | { readonly kind: 'stage'; readonly stage: Stage }
   /** A sub-agent of a chain. */
   | { readonly kind: 'step'; readonly index: number; readonly name: string }
+  /** A step of a workflow, and one of its items. */
+  | { readonly kind: 'workflow_step'; readonly id: string }
+  | { readonly kind: 'workflow_item'; readonly index: number }
   | { readonly kind: 'section'; readonly name: SectionName }
   /** The n-th call of a section that observes or acts, or the n-th model that a turn asks. */
   | { readonly kind: 'call'; readonly number: number }
@@ -39,6 +42,7 @@ const partNames = [
   'before',
   'changes',
   'context',
+  'fallback',
   'files',
   'inputs',
   'knowledge',
@@ -74,6 +78,14 @@ export function task(index: number): Segment {
   return { kind: 'task', index }
 }
 
+export function workflowStep(id: string): Segment {
+  return { kind: 'workflow_step', id }
+}
+
+export function workflowItem(index: number): Segment {
+  return { kind: 'workflow_item', index }
+}
+
 /** The place of the n-th call of a section or turn, counted from 0. */
 export function callPlace(section: Place, number: number): Place {
   return [...section, { kind: 'call', number }]
@@ -84,13 +96,15 @@ export function withoutCall(place: Place): Place {
   return place.at(-1)?.kind === 'call' ? place.slice(0, -1) : place
 }
 
+const holders: ReadonlySet<Segment['kind']> = new Set(['task', 'redo', 'workflow_step', 'workflow_item'])
+
 /**
- * Where a conversation is kept that is opened at a place: below the nearest task or round, which is not over before its
+ * Where a conversation is kept that is opened at a place: below the nearest task, workflow step or round, which is not over before its
  * conversations are closed. What is opened within another conversation counts as opened where that one was.
  */
 export function conversationPlace(opener: Place): Place {
   const path = originOf(opener)
-  const end = path.findLastIndex(({ kind }) => kind === 'task' || kind === 'redo') + 1
+  const end = path.findLastIndex(({ kind }) => holders.has(kind)) + 1
   return [...path.slice(0, end), { kind: 'conversation', opened: path.slice(end) }]
 }
 
@@ -150,6 +164,10 @@ function segmentText(segment: Exclude<Segment, { kind: 'call' }>, { token }: Joi
       return segment.stage
     case 'step':
       return `${segment.index}:${encoded(segment.name)}`
+    case 'workflow_step':
+      return `step${token}${encoded(segment.id)}`
+    case 'workflow_item':
+      return `item${token}${segment.index}`
     case 'section':
     case 'part':
       return segment.name
@@ -200,7 +218,7 @@ function parseTokens(text: string, joints: Joints): Place {
   return place
 }
 
-const takesArgument: ReadonlySet<string> = new Set(['redo', 'task', 'turn', 'agent', 'tool'])
+const takesArgument: ReadonlySet<string> = new Set(['redo', 'task', 'turn', 'agent', 'tool', 'step', 'item'])
 
 function withArgument(word: string, argument: string, previous: Segment | undefined): Segment {
   switch (word) {
@@ -209,6 +227,10 @@ function withArgument(word: string, argument: string, previous: Segment | undefi
     case 'task':
     case 'turn':
       return { kind: word, index: Number(argument) }
+    case 'step':
+      return { kind: 'workflow_step', id: decoded(argument) }
+    case 'item':
+      return { kind: 'workflow_item', index: Number(argument) }
     case 'tool':
       return { kind: 'tool', ...numbered(argument) }
     default:

@@ -114,6 +114,7 @@ function kindOf(part: Part, source: RecordSource): string {
   const started = startedOf(part, source)
   if (started !== undefined) return started.kind
   if (isTask(place)) return 'task'
+  if (isStep(place)) return 'step'
   return /(?:^|\/)(?:before_all|data|output|after_all|chunk)$/.test(place) ? 'section' : 'agent'
 }
 
@@ -121,7 +122,7 @@ function textOf(part: Part, source: RecordSource): string {
   const { begin, done, place } = part
   const started = startedOf(part, source)
   if (started !== undefined) return describeEffect(started.kind, valueOf(started.request, source))
-  if (!isTask(place)) return ''
+  if (!isTask(place) && !isStep(place)) return ''
   const begun = begin === undefined ? undefined : source.at(begin)
   // older versions wrote it only at the end
   const label =
@@ -135,12 +136,17 @@ function isTask(place: string): boolean {
   return /(?:^|\/)task\/\d+$/.test(place)
 }
 
+/** A step of a workflow, not one of its items. */
+function isStep(place: string): boolean {
+  return /(?:^|\/)step\/[^/]+$/.test(place)
+}
+
 function taskValue(
   place: string,
   done: Location | undefined,
   source: RecordSource,
 ): { readonly [key: string]: unknown } | undefined {
-  if (done === undefined || !isTask(place)) return undefined
+  if (done === undefined || (!isTask(place) && !isStep(place))) return undefined
   const record = source.at(done)
   const value = record.k === 'done' ? valueOf(record.value, source) : undefined
   return isObject(value) ? value : undefined

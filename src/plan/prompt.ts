@@ -1,13 +1,15 @@
 import { displayPath, realPath } from '../base/files.ts'
+import { defined } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { below, type RunContext, withServices } from '../event/context.ts'
 import { item, placeText } from '../event/place.ts'
 import { fileInputs, type FileRef, type FileSet, listFileSet, placeGlobErrors } from '../run/files.ts'
 import { planTasks, type TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
-import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import { type ChainState, variableInput } from '../stage/state.ts'
 import { skipOf } from '../run/prompt-run.ts'
-import { answerOf, type PlannedTask, planTask } from './answer.ts'
+import { isWithoutWork } from '../run/task.ts'
+import { answerOf, asksOf, type PlannedTask, planTask } from './answer.ts'
 import { decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
 import type { FileCount, PromptPlan, TasksPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
@@ -40,8 +42,13 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const files = await placeGlobErrors(target, () =>
     listFileSet(settings, { context: own, promptFile: realPath(spec.file) }),
   )
-  const plans = planTasks({ file: spec.file, inputs: call.inputs, groups: files.groups })
-  const empty = instructionOf(state).trim() === ''
+  const plans = planTasks({
+    file: spec.file,
+    inputs: call.inputs,
+    groups: files.groups,
+    ...defined({ workflow: settings.workflow }),
+  })
+  const empty = isWithoutWork(state, target)
   // what an agent adds to an empty instruction decides whether there is anything to do
   const drift = empty && pre.drift !== call.drift ? decidedBy(pre.drift, ...pre.steps.map(({ at }) => at)) : pre.drift
   const isSkipped = (empty && !isOpen(drift)) || plans.length === 0
@@ -66,10 +73,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
     : await planStage(postCall({ ...chain, plans, files, drift: postTask.drift, tasks }), planner, own)
 
   const steps = [...pre.steps, ...preTask.steps, ...postTask.steps, ...post.steps]
-  const asks = joinAsks([
-    ...steps.flatMap((step) => step.asks),
-    ...(answer.by === 'model' ? answer.asks : answer.step.asks),
-  ])
+  const asks = joinAsks([...steps.flatMap((step) => step.asks), ...asksOf(answer)])
   return {
     answer: total(tasks.map((task) => task.answerTokens)),
     plan: {

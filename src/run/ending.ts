@@ -34,8 +34,8 @@ function stopReasonOf(error: unknown): RunStopReason {
   return isBudget(error) ? 'budget' : 'limit'
 }
 
-/** Also when it came up inside an agent. */
-function isBudget(error: unknown): boolean {
+/** Whether a budget was used up, also inside an agent. */
+export function isBudget(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
 }
 

@@ -1,7 +1,7 @@
 import { isSuspension, stopsRun } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { canonicalJson, equalJson, type Json, type JsonObject } from '../base/json.ts'
+import { canonicalJson, defined, equalJson, type Json, type JsonObject } from '../base/json.ts'
 import { createInOrder, type InOrder } from '../base/concurrency.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PromptInput } from '../event/agent.ts'
@@ -12,14 +12,14 @@ import { withoutLimits } from '../event/limits.ts'
 import { type Part, runPart } from '../event/part.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
-import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import { type ChainState, variableInput } from '../stage/state.ts'
 import { fileInputs, type FileSet, listFileSet, placeGlobErrors } from './files.ts'
 import { failureOf } from './answer.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
-import { emptyInstruction, type Round, runTask, type TaskOutcome, valueOf } from './task.ts'
+import { emptyInstruction, isWithoutWork, type Round, runTask, type TaskOutcome, valueOf } from './task.ts'
 
 export interface PromptRun {
   readonly target: PromptTarget
@@ -28,7 +28,7 @@ export interface PromptRun {
   readonly given?: PromptInput
   /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void
-  readonly onFailure?: (outcome: TaskOutcome) => void
+  readonly onFailure?: (outcome: TaskOutcome, count: number) => void
 }
 
 export type PromptOutcome =
@@ -65,7 +65,7 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
     services,
     around,
   )
-  if (instructionOf(state).trim() === '') return skipped('no instruction', spec)
+  if (isWithoutWork(state, target)) return skipped('no instruction', spec)
 
   const settings = target.settingsFor(state.params)
   // a chain may lower the budget
@@ -75,7 +75,8 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
   const filesOf = createFileCache(settings, spec.file, context)
   const round: Round = { target, state, redoCount, services, given, filesOf }
   const files = await placeGlobErrors(target, () => filesOf(settings))
-  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
+  const { workflow } = settings
+  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups, ...defined({ workflow }) })
   if (plans.length === 0) return skipped('no working files', spec)
 
   // a post agent may still ask for another round, which replaces the answers
@@ -220,13 +221,14 @@ async function runOne(
       }
     },
     inputs: taskInputs(plan, shared),
+    partInputs: ['workflow'],
     isFinal: ({ status }) => status !== 'failed',
     failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
   }
   const outcome = await runPart(work, at)
   announce(outcome, at)
   if (failure !== undefined && !settings.allow_run_on_task_fail) {
-    onFailure?.(outcome)
+    onFailure?.(outcome, count)
     throw failure.error
   }
   deliver.add(index, outcome)
@@ -239,15 +241,22 @@ type SharedInputs = ReturnType<typeof sharedInputs>
 function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
   const { spec, vars, stdin } = target
   return {
-    params: Object.freeze(withoutLimits(state.params)),
+    params: Object.freeze(withoutWorkflow(withoutLimits(state.params))),
     prompts: state.prompts,
-    settings: Object.freeze(withoutLimits(settings as unknown as JsonObject)),
+    settings: Object.freeze(withoutWorkflow(withoutLimits(settings as unknown as JsonObject))),
+    workflow: settings.workflow && Object.freeze(settings.workflow),
     agents: Object.freeze([...spec.agents]),
     given,
     vars,
     stdin,
     redoCount,
   }
+}
+
+/** Its steps decide only themselves. */
+function withoutWorkflow(values: JsonObject): JsonObject {
+  const { workflow: _, ...others } = values
+  return others
 }
 
 /**

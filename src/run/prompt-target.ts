@@ -6,6 +6,7 @@ import type { AgentConfig } from '../config/agent-config.ts'
 import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import { type Settings, settingsOf } from '../config/settings.ts'
+import type { Workflow } from '../config/workflow.ts'
 import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
@@ -14,6 +15,7 @@ import { type AgentFile, resolveAgent } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
+import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
 import type { TargetOptions } from './target.ts'
@@ -35,7 +37,7 @@ export interface PromptTarget {
   /** Settings with changed params; throws when they are not valid. */
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
-  readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
+  readonly findAgent: (named: Pick<AgentConfig, 'name'>) => ChainAgent | Promise<ChainAgent>
   readonly answerAgent: FoundAgent | undefined
   /** What `[output]` says the answer must be. */
   readonly output: OutputSchema | undefined
@@ -63,6 +65,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const { byName, answerAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)
   if (settings.template) await checkInstruction(spec.document)
+  if (settings.workflow !== undefined) await checkSteps(settings.workflow, spec)
   return {
     kind: 'prompt',
     spec,
@@ -85,6 +88,17 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     vars,
     agents: all,
     starts,
+  }
+}
+
+/** @throws BatonError for a template or expression of a step that cannot be used, at its place */
+async function checkSteps(workflow: Workflow, { document, settings: { lua } }: RunSpec): Promise<void> {
+  const { checkWorkflowTexts } = await import('./workflow/check.ts')
+  const compiler = createOneCompiler(lua)
+  try {
+    await checkWorkflowTexts(workflow, { document, compiler: compiler.open })
+  } finally {
+    await compiler.close()
   }
 }
 
