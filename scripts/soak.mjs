@@ -5,6 +5,7 @@
 //   npm run soak -- --every 4    each fourth point
 //   npm run soak -- attack       every attempt of test/attack/, with their count by class
 //   npm run soak -- fuzz         a million inputs for each parser; --count 5000 --seed 7, and part of a parser's name behind it
+//   npm run soak -- slow         how long host functions take for hostile texts of 1 MB, on both engines; part of a call behind it
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +20,7 @@ const [kind, ...rest] = positionals
 
 if (kind === 'attack') process.exitCode = await attack(rest)
 else if (kind === 'fuzz') process.exitCode = await fuzz(rest)
+else if (kind === 'slow') process.exitCode = await slow(rest)
 else process.exitCode = await faults()
 
 async function faults() {
@@ -49,6 +51,13 @@ async function attack(names) {
   for (const [name, number] of held) write(`${String(number).padStart(9)}  ${name}\n`)
   write(`${String([...held.values()].reduce((sum, number) => sum + number, 0)).padStart(9)}  attempts that held\n`)
   return code ?? 1
+}
+
+/** Exits 1 when a call takes more than 20 seconds, or more than two and Ctrl-C does not end it. */
+async function slow(only) {
+  register()
+  const { slowInputs } = await import('./slow-inputs.mjs')
+  return (await slowInputs({ only, write })) === 0 ? 0 : 1
 }
 
 /** Each parser in a process of its own. */

@@ -78,7 +78,9 @@ function nameParts(step: string, glob: string): NameParts {
   return { parts, literal }
 }
 
+/** Letters and digits as they are: patterns are kept by the engine, and six characters for one are six times the memory. */
 function exactly(character: string): string {
+  if (/\w/.test(character)) return character
   return `\\u{${character.codePointAt(0)?.toString(16)}}`
 }
 

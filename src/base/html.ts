@@ -15,19 +15,41 @@ const maxDepth = 514
  * @throws BatonError SCRIPT_FAILED when elements are nested deeper than 512 levels
  */
 export function parseHtml(html: string): readonly HtmlNode[] {
-  return shallow(parse(html, { treeAdapter: adapter }).children)
+  return shallow(parse(html, { treeAdapter: limitedAdapter() }).children)
 }
 
 /** Parses a part of a page, without the elements around it. @throws BatonError SCRIPT_FAILED as `parseHtml` does */
 export function parseHtmlPart(html: string): readonly HtmlNode[] {
-  return shallow(parseFragment(html, { treeAdapter: adapter }).children)
+  return shallow(parseFragment(html, { treeAdapter: limitedAdapter() }).children)
+}
+
+/** Elements may be open that end up beside each other; and what the standard prescribes for one tag looks at all that are open. */
+const maxOpen = 2 * maxDepth
+
+/** Ends parsing when too many elements are open. */
+function limitedAdapter(): typeof adapter {
+  let open = 0
+  return {
+    ...adapter,
+    onItemPush() {
+      open += 1
+      if (open > maxOpen) throw tooDeep()
+    },
+    onItemPop() {
+      open -= 1
+    },
+  }
+}
+
+function tooDeep(): BatonError {
+  return new BatonError('SCRIPT_FAILED', `the HTML nests elements deeper than ${maxDepth - 2} levels`)
 }
 
 function shallow(nodes: readonly HtmlNode[]): readonly HtmlNode[] {
   let level = nodes
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxDepth) {
-      throw new BatonError('SCRIPT_FAILED', `the HTML nests elements deeper than ${maxDepth - 2} levels`)
+      throw tooDeep()
     }
     const elements = level.filter(isElement)
     for (const element of elements) element.attribs = sorted(element.attribs)

@@ -6,9 +6,10 @@ import { placeOrigins } from '../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { namedModels } from '../run/model-place.ts'
-import { findPromptAgents } from '../run/prompt-agents.ts'
+import { findPromptAgents, type StepAgent, stepAgents } from '../run/prompt-agents.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
+import { workflowProblems } from '../run/workflow/check.ts'
 import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
 import { checkGlobs } from './globs.ts'
 import type { NamedModel } from './models.ts'
@@ -59,6 +60,7 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
     ...(await modelProblems(spec, around)),
     ...agents.flat(),
     ...(await checkAnswerAgent(spec, around)),
+    ...(await checkSteps(spec, around)),
     ...(await caught(file, () => loadOutput(spec, {}))),
     ...(await templateProblems(spec)),
   ]
@@ -76,15 +78,32 @@ async function checkAnswerAgent(spec: RunSpec, around: FileSurroundings): Promis
   return name === undefined ? [] : checkNamed({ alone: { ...spec, agents: [] }, name, path: ['agent'] }, spec, around)
 }
 
+/** The agents of the steps of a workflow, and their templates and expressions. */
+async function checkSteps(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { document, settings } = spec
+  if (settings.workflow === undefined) return []
+  const { agent: _, ...others } = settings
+  const alone = { ...spec, agents: [], settings: others }
+  const agents: (readonly Problem[])[] = []
+  for (const step of stepAgents(spec)) {
+    agents.push(await checkNamed({ alone, name: step.name, path: step.path, steps: [step] }, spec, around))
+  }
+  const compiler = (): ReturnType<typeof around.parts.compiler> => around.parts.compiler(settings.lua)
+  const texts = await workflowProblems(settings.workflow, { document, compiler })
+  return [...agents.flat(), ...texts.flatMap((error) => problemsOfError(error, { file: document.file, trail: [] }))]
+}
+
 interface NamedInPrompt {
   /** The prompt file as if it named this agent only. */
   readonly alone: RunSpec
   readonly name: string
   readonly path: readonly (string | number)[]
+  /** It is the agent of this step. */
+  readonly steps?: readonly StepAgent[]
 }
 
 async function checkNamed(
-  { alone, name, path }: NamedInPrompt,
+  { alone, name, path, steps = [] }: NamedInPrompt,
   spec: RunSpec,
   around: FileSurroundings,
 ): Promise<readonly Problem[]> {
@@ -93,7 +112,7 @@ async function checkNamed(
   const key = JSON.stringify([spec.workspace, spec.promptDir, name])
   const found = around.parts.agents.get(key) ?? lookup.find(name)
   around.parts.agents.set(key, found)
-  const wrong = await caught(file, () => findPromptAgents(alone, { ...lookup, find: () => found }))
+  const wrong = await caught(file, () => findPromptAgents(alone, { ...lookup, find: () => found }, steps))
   const agent = await found.catch(() => undefined)
   if (agent === undefined) return wrong
   const below = await checkAgent({ agent, trail: [] }, around)
@@ -130,7 +149,10 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   const entries = spec.agents.flatMap(({ enabled, index, options: { model } }) =>
     enabled && typeof model === 'string' ? [{ name: model, path: ['sub_agents', index, 'options', 'model'] }] : [],
   )
-  const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries]
+  const steps = (spec.settings.workflow?.steps ?? []).flatMap(({ index, options: { model } }) =>
+    typeof model === 'string' ? [{ name: model, path: ['workflow', 'step', index, 'options', 'model'] }] : [],
+  )
+  const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries, ...steps]
   const models = named.map(({ name, path }): NamedModel => ({ name, placeOf: () => placeOfModel(path, spec) }))
   return (await Promise.all(models.map((found) => checkNamedModel(found, around)))).flat()
 }
@@ -139,7 +161,7 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
 async function placeOfModel(path: readonly (string | number)[], spec: RunSpec): Promise<SourcePlace> {
   const finding: Finding = { code: 'CONFIG_INVALID', message: '', hint: '', path, part: 'value' }
   const { file, text, meta } = spec.document
-  if (path[0] === 'sub_agents') {
+  if (path[0] === 'sub_agents' || path[0] === 'workflow') {
     const [issue] = await placeFindings([finding], { file, text, locate: meta.locate })
     return issue?.place ?? { file }
   }

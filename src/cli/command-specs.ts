@@ -165,7 +165,14 @@ export const commandSpecs = {
   plan: {
     summary: 'show what a run would do and its maximum cost, without running it',
     words: [target],
-    flags: requestFlags,
+    flags: {
+      ...requestFlags,
+      format: {
+        kind: 'text',
+        choices: ['text', 'json', 'mermaid', 'dot'],
+        describe: 'output format: text, JSON, or the graph of a [workflow] for Mermaid or Graphviz',
+      },
+    },
   },
   new: {
     summary: 'create a prompt file, an agent or a pack',

@@ -2,7 +2,8 @@ import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatCount, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
 import type { Ask } from '../plan/ask.ts'
-import type { AgentPlan, FileCount, Limits, PromptPlan, StepPlan, TaskPlanned } from '../plan/plan.ts'
+import type { AgentPlan, FileCount, Limits, PromptPlan, StepPlan, TaskPlanned, WorkflowStepPlan } from '../plan/plan.ts'
+import { type DrawnStep, graphLines } from './plan-graph.ts'
 
 interface TreeOptions {
   readonly paint: Paint
@@ -63,6 +64,7 @@ function taskLines(list: readonly TaskPlanned[]): readonly string[] {
 
 function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOptions): readonly string[] {
   if (answer.by === 'agent') return [options.paint('bold', 'ask'), ...stepLines(answer.step, options).map(indented)]
+  if (answer.by === 'workflow') return workflowLines(answer, options)
   const [main, ...others] = answer.asks
   if (main === undefined) return [`${options.paint('bold', 'ask')}  no model`]
   const limit = `${formatCount(answer.output_limit)} out${tasks.list.length > 1 || iterations !== undefined ? ' each' : ''}`
@@ -70,6 +72,33 @@ function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOpt
   return [
     `${options.paint('bold', 'ask')}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
   ]
+}
+
+function workflowLines(
+  { steps, concurrency }: PromptPlan['answer'] & { readonly by: 'workflow' },
+  options: TreeOptions,
+): readonly string[] {
+  const { length } = steps
+  const atOnce = length > 1 ? `, ${Math.min(length, concurrency)} at once` : ''
+  return [
+    `${options.paint('bold', 'workflow')}  ${countOf(length, 'step')}${atOnce}`,
+    ...graphLines(steps, (step) => drawnStep(step, options)).map(indented),
+  ]
+}
+
+function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
+  const { agent, at, when, for_each: list, fallback, decided_by: by, asks } = step
+  const asked = agent?.kind === 'prompt' ? [] : asks.filter(({ requests }) => requests.as_written > 0).map(askText)
+  const head = [
+    agent === null ? 'main agent' : kindText(agent),
+    ...(when.trim() === 'success' ? [] : [`when ${shown(when)}`]),
+    ...(list === null ? [] : [`for each of ${shown(list)}`]),
+    ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shown).join(', ')}`]),
+    ...(step.on_error === 'continue' ? ['goes on after errors'] : []),
+    ...asked,
+  ].join(' · ')
+  const named = [...options.named, at, ...by]
+  return { head, inner: agent?.kind === 'prompt' ? promptTree(agent, { ...options, named }) : [] }
 }
 
 function stage(name: string, steps: readonly StepPlan[], options: TreeOptions): readonly string[] {

@@ -8,7 +8,9 @@ import { checkVariables } from './input-variables.ts'
 import { type Finding, type Issue, notATable, placeFindings, wrongKey } from './issue.ts'
 import { isReserved, reserved } from './keys.ts'
 import { isGuarded, type HeldTo } from './orders.ts'
+import { checkStepOptions, checkStrategies } from './strategies.ts'
 import { checkTrust, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
+import { checkWorkflow } from './workflow.ts'
 
 export interface CheckedFrontMatter {
   readonly values: JsonObject
@@ -49,7 +51,8 @@ export async function checkFrontMatter(
     ...wrongParams,
     ...wrongAgents,
   ]
-  const hasReader = agents.length > 0 || ['agent', 'template', 'input'].some((key) => data[key] !== undefined)
+  const hasReader =
+    agents.length > 0 || ['agent', 'template', 'input', 'workflow'].some((key) => data[key] !== undefined)
   return {
     values: withoutKeys(known.values),
     params,
@@ -67,11 +70,18 @@ function readReserved(data: JsonObject, trust: TrustState) {
     if (!isReserved(key) || key === 'sub_agents' || key === 'params') continue
     if (isGuarded(key) && trust !== 'trusted') continue
     const wrong = checkReserved(key, value)
-    const found = wrong.length === 0 && key === 'input' ? checkVariables(value as JsonObject) : wrong
+    const found = wrong.length === 0 ? checkInside(key, value) : wrong
     findings.push(...found)
     if (found.length === 0) values[key] = value
   }
-  return { values, findings }
+  return { values, findings: [...findings, ...checkStrategies(data)] }
+}
+
+/** What of a table's parts does not fit together, once each of them is of the right type. */
+function checkInside(key: string, value: Json): readonly Finding[] {
+  if (!isJsonObject(value)) return []
+  if (key === 'input') return checkVariables(value)
+  return key === 'workflow' ? [...checkWorkflow(value), ...checkStepOptions(value)] : []
 }
 
 /**

@@ -79,6 +79,7 @@ const entries = {
     ...promptOnly,
     text: 'The chain: agents that work on the request before or after the model. baton list names them.',
   },
+  workflow: { ...promptOnly, text: 'Steps that need each other, each done by an agent or by the main agent.' },
   test: { ...promptOnly, text: 'Tests of the prompt file: baton test runs them.' },
 
   providers: { ...frameTable, text: 'Endpoints of your own, by name. Only in your own config file.' },
@@ -158,7 +159,6 @@ const entries = {
   collab: { ...notYet, text: 'Agents that start and ask other agents.' },
   ensemble: { ...notYet, text: 'Several agents answer, and their answers become one.' },
   delegate: { ...notYet, text: 'A team of agents works on a list of items.' },
-  workflow: { ...notYet, text: 'Steps that need each other.' },
   code: { ...notYet, text: 'The mode in which the model writes code.' },
   agents: { ...notYet, text: 'Agents that are programs.' },
 } as const satisfies { readonly [key: string]: ReservedEntry }

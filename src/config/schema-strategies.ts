@@ -48,7 +48,7 @@ export const iterateSchema = table({
   command_timeout: timeLimit,
 })
 
-/** Tables of strategies, agents and limits, which this version does not act on. */
+/** Tables of strategies, agents and limits; keys.ts says which of them this version does not act on. */
 export const strategySchemas = {
   collab: table({
     max_agents: integer(1),
@@ -75,19 +75,28 @@ export const strategySchemas = {
     workers: listOf(z.union([name, table({ name, agent: name })], { error: 'a name or a table with a name' })),
   }),
   workflow: table({
-    concurrency: integer(1),
+    concurrency: integer(1, 1000),
+    on_error: oneOf('fail_fast', 'continue'),
     step: listOf(
-      table({
-        id: name,
-        agent: name,
-        needs: texts,
-        input: text,
-        when: text,
-        for_each: text,
-        concurrency: integer(1),
-        fallback: texts,
-        on_error: oneOf('fail_fast', 'continue', 'fallback'),
-      }),
+      z.strictObject(
+        {
+          id: z
+            .string({ error: 'text' })
+            .regex(/^[A-Za-z][\w-]*$/, 'a name of letters, digits, - and _ that begins with a letter'),
+          agent: name.exactOptional(),
+          instructions: name.exactOptional(),
+          needs: listOf(name, 'a list of ids').exactOptional(),
+          input: text.exactOptional(),
+          when: name.exactOptional(),
+          for_each: name.exactOptional(),
+          concurrency: integer(1, 1000).exactOptional(),
+          fallback: listOf(name, 'a list of agents').exactOptional(),
+          on_error: oneOf('fail_fast', 'continue', 'fallback').exactOptional(),
+          options: tableOf(anything).exactOptional(),
+        },
+        { error: 'a table' },
+      ),
+      'a list of tables, written [[workflow.step]]',
     ),
   }),
   code: table({

@@ -1,11 +1,12 @@
 import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
-import type { JsonObject } from '../base/json.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { type IterationCondition, parseCondition } from './iteration.ts'
 import { type Defaults, defaults } from './keys.ts'
 import type { Layer } from './layers.ts'
 import type { SettingValues } from './schema.ts'
+import { readWorkflow, type Workflow } from './workflow.ts'
 
 /** Values of which all that have a default are there. */
 type Filled<Values, Initial> = Values & {
@@ -77,6 +78,8 @@ export interface Settings extends Pick<Values, Exclude<OptionalKey, 'reasoning_e
   readonly timeout_ms?: number
   /** Undefined: the prompt is worked on once. */
   readonly iterate?: IterateSettings
+  /** Steps in place of tasks. */
+  readonly workflow?: Workflow
 }
 
 /** `[iterate]`, where it says how long. */
@@ -99,6 +102,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
+  const { workflow } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request } = values.timeouts
@@ -143,6 +147,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
     changes: { ...changes, max_bytes: parseSize(max_size) ?? 0 },
     ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
+    ...(isJsonObject(workflow) ? { workflow: readWorkflow(workflow) } : {}),
   }
 }
 

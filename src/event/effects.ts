@@ -169,6 +169,11 @@ export interface BoundaryOptions<T> {
    * reused only while all of them are equal.
    */
   readonly inputs?: { readonly [name: string]: unknown }
+  /**
+   * Names of inputs that decide only what is in boundaries of its own, each with its own inputs: when nothing else
+   * differs, the work is done again and what is below it is kept.
+   */
+  readonly partInputs?: readonly string[]
   /** Whether the value is final. A resumed run does the work again when it is not: something in it failed. */
   readonly isFinal?: (value: T) => boolean
   /** What failed in it, of a value that is not final. */

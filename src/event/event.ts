@@ -137,6 +137,19 @@ const events = {
   'task.failed': { ...task, error },
   /** The task waits for a person or another day; a resumed run continues it. */
   'task.suspended': { ...task, error },
+  /** A workflow begins: its steps, each after those it needs. */
+  'workflow.started': {
+    steps: list(object({ id: text, needs: list(text), agent: optional(text) })),
+    concurrency: count,
+  },
+  /** `name`: its agent; left out: the main agent. `items`: how many `for_each` gives. */
+  'step.started': { id: text, name: optional(text), items: optional(count) },
+  'step.completed': { id: text, output: anything },
+  'step.skipped': { id: text, reason: text },
+  'step.failed': { id: text, error },
+  'step.suspended': { id: text, error },
+  /** One item of a step has ended; the place is that of the step. */
+  'step.item': { id: text, index: count, status: oneOf('done', 'skipped', 'failed', 'suspended') },
   'agent.started': { name: text, kind: oneOf('aip', 'lua', 'prompt', 'llm'), input: optional(anything) },
   'agent.completed': { name: text, stop_reason: text, output: optional(anything) },
   'agent.failed': { name: text, error },

@@ -12,6 +12,9 @@ export type Segment =
   | { readonly kind: 'stage'; readonly stage: Stage }
   /** A sub-agent of a chain. */
   | { readonly kind: 'step'; readonly index: number; readonly name: string }
+  /** A step of a workflow, and one of its items. */
+  | { readonly kind: 'workflow_step'; readonly id: string }
+  | { readonly kind: 'workflow_item'; readonly index: number }
   | { readonly kind: 'section'; readonly name: SectionName }
   /** The n-th call of a section that observes or acts, or the n-th model that a turn asks. */
   | { readonly kind: 'call'; readonly number: number }
@@ -42,6 +45,7 @@ const partNames = [
   'changes',
   'commit',
   'context',
+  'fallback',
   'files',
   'inputs',
   'knowledge',
@@ -84,6 +88,14 @@ export function iteration(index: number): Segment {
   return { kind: 'iteration', index }
 }
 
+export function workflowStep(id: string): Segment {
+  return { kind: 'workflow_step', id }
+}
+
+export function workflowItem(index: number): Segment {
+  return { kind: 'workflow_item', index }
+}
+
 /** The place of the n-th call of a section or turn, counted from 0. */
 export function callPlace(section: Place, number: number): Place {
   return [...section, { kind: 'call', number }]
@@ -94,13 +106,15 @@ export function withoutCall(place: Place): Place {
   return place.at(-1)?.kind === 'call' ? place.slice(0, -1) : place
 }
 
+const holders: ReadonlySet<Segment['kind']> = new Set(['task', 'iteration', 'redo', 'workflow_step', 'workflow_item'])
+
 /**
- * Where a conversation is kept that is opened at a place: below the nearest task, iteration or round, which is not over before its
+ * Where a conversation is kept that is opened at a place: below the nearest task, workflow step, iteration or round, which is not over before its
  * conversations are closed. What is opened within another conversation counts as opened where that one was.
  */
 export function conversationPlace(opener: Place): Place {
   const path = originOf(opener)
-  const end = path.findLastIndex(({ kind }) => kind === 'task' || kind === 'iteration' || kind === 'redo') + 1
+  const end = path.findLastIndex(({ kind }) => holders.has(kind)) + 1
   return [...path.slice(0, end), { kind: 'conversation', opened: path.slice(end) }]
 }
 
@@ -161,6 +175,10 @@ function segmentText(segment: Exclude<Segment, { kind: 'call' }>, { token }: Joi
       return segment.stage
     case 'step':
       return `${segment.index}:${encoded(segment.name)}`
+    case 'workflow_step':
+      return `step${token}${encoded(segment.id)}`
+    case 'workflow_item':
+      return `item${token}${segment.index}`
     case 'section':
     case 'part':
       return segment.name
@@ -211,7 +229,16 @@ function parseTokens(text: string, joints: Joints): Place {
   return place
 }
 
-const takesArgument: ReadonlySet<string> = new Set(['redo', 'iteration', 'task', 'turn', 'agent', 'tool'])
+const takesArgument: ReadonlySet<string> = new Set([
+  'redo',
+  'iteration',
+  'task',
+  'turn',
+  'agent',
+  'tool',
+  'step',
+  'item',
+])
 
 function withArgument(word: string, argument: string, previous: Segment | undefined): Segment {
   switch (word) {
@@ -221,6 +248,10 @@ function withArgument(word: string, argument: string, previous: Segment | undefi
     case 'task':
     case 'turn':
       return { kind: word, index: Number(argument) }
+    case 'step':
+      return { kind: 'workflow_step', id: decoded(argument) }
+    case 'item':
+      return { kind: 'workflow_item', index: Number(argument) }
     case 'tool':
       return { kind: 'tool', ...numbered(argument) }
     default:

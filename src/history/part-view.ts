@@ -116,6 +116,7 @@ function kindOf(part: Part, source: RecordSource): string {
   if (started !== undefined) return started.kind
   if (isTask(place)) return 'task'
   if (isIteration(place)) return 'iteration'
+  if (isStep(place)) return 'step'
   return /(?:^|\/)(?:before_all|data|output|after_all|chunk)$/.test(place) ? 'section' : 'agent'
 }
 
@@ -125,7 +126,7 @@ function textOf(part: Part, source: RecordSource): string {
   if (started !== undefined) return describeEffect(started.kind, valueOf(started.request, source))
   const iteration = iterationFacts(part, source)
   if (iteration !== undefined) return iterationText(iteration)
-  if (!isTask(place)) return ''
+  if (!isTask(place) && !isStep(place)) return ''
   const begun = begin === undefined ? undefined : source.at(begin)
   // older versions wrote it only at the end
   const label =
@@ -139,12 +140,17 @@ function isTask(place: string): boolean {
   return /(?:^|\/)task\/\d+$/.test(place)
 }
 
+/** A step of a workflow, not one of its items. */
+function isStep(place: string): boolean {
+  return /(?:^|\/)step\/[^/]+$/.test(place)
+}
+
 function taskValue(
   place: string,
   done: Location | undefined,
   source: RecordSource,
 ): { readonly [key: string]: unknown } | undefined {
-  if (done === undefined || !isTask(place)) return undefined
+  if (done === undefined || (!isTask(place) && !isStep(place))) return undefined
   const record = source.at(done)
   const value = record.k === 'done' ? valueOf(record.value, source) : undefined
   return isObject(value) ? value : undefined

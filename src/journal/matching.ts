@@ -182,9 +182,13 @@ function hashed(value: unknown, mask: SecretMask): string {
   return canonicalHash(encodeValue(value, mask.mask)).slice(0, 16)
 }
 
-/** Whether a boundary was begun with these inputs. */
-export function isSameKey(begin: JournalRecord, key: Readonly<Record<string, string>>): boolean {
+/** Whether a boundary was begun with these inputs, except those named. */
+export function isSameKey(
+  begin: JournalRecord,
+  key: Readonly<Record<string, string>>,
+  except: readonly string[] = [],
+): boolean {
   if (begin.k !== 'begin') return false
   const names = new Set([...Object.keys(begin.key), ...Object.keys(key)])
-  return [...names].every((name) => begin.key[name] === key[name])
+  return [...names].every((name) => except.includes(name) || begin.key[name] === key[name])
 }

@@ -109,8 +109,15 @@ type RecordBody<Value> =
   /**
    * A boundary begins from nothing: all older records at and below its place are void, and so is the `done` of every
    * boundary around it. `key`: name of each input to the hash of its value. `label`: what it is about, for people.
+   * `below`: older records below its place are kept, because only what the boundaries there compare has changed.
    */
-  | { readonly k: 'begin'; readonly p: string; readonly key: Readonly<Record<string, string>>; readonly label?: Value }
+  | {
+      readonly k: 'begin'
+      readonly p: string
+      readonly key: Readonly<Record<string, string>>
+      readonly label?: Value
+      readonly below?: 'kept'
+    }
   /** What was done at and below a place is being undone, because some of it failed: the work goes on from that error. */
   | { readonly k: 'undo'; readonly p: string }
   /** It was undone by a process that is gone, and is done again: all older records at and below its place are void. */

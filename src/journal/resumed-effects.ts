@@ -262,9 +262,15 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const p = placeText(at)
         const node = nodeOf(p)
         const key = boundaryKey(boundary.inputs ?? {}, journal.mask)
-        if (node?.begin === undefined || !isSameKey(source.at(node.begin), key)) {
+        const { partInputs = [] } = boundary
+        const begin = node?.begin === undefined ? undefined : source.at(node.begin)
+        if (node === undefined || begin === undefined || !isSameKey(begin, key, partInputs)) {
           tree.reopen(p)
           return live.boundary(at, unlessStopped(work), boundary)
+        }
+        if (partInputs.length > 0 && !isSameKey(begin, key)) {
+          tree.unfinish(p)
+          journal.note({ k: 'begin', p, key, label: boundary.label, below: 'kept' })
         }
         if (node.done === undefined) return finishBoundary(journal, p, { ...boundary, work: unlessStopped(work) })
         const done = source.at(node.done)

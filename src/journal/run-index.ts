@@ -113,7 +113,8 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
   function add(record: JournalRecord, location: Location, isLast: boolean): void {
     switch (record.k) {
       case 'begin':
-        tree.reopen(record.p)
+        if (record.below === 'kept') tree.unfinish(record.p)
+        else tree.reopen(record.p)
         tree.make(record.p).begin = location
         return
       case 'done':

@@ -51,6 +51,8 @@ export interface PlaceTree {
   setUndone(place: string): void
   /** Removes everything at and below a place, and what was opened there. The boundaries around it are unfinished again. */
   reopen(place: string): void
+  /** Makes the boundary of a place, and those around it, unfinished. */
+  unfinish(place: string): void
   /** Removes a place with everything below it. */
   drop(place: string): void
   /** Removes what is below a place but the events that were shown there. */
@@ -108,6 +110,10 @@ export function createPlaceTree(): PlaceTree {
     if (parent !== undefined) setPart(parent, step, undefined)
   }
 
+  function unfinish(place: string | undefined): void {
+    for (let around = place; around !== undefined; around = lastStep(around).above) delete find(around)?.done
+  }
+
   /** Conversations are kept beside the boundary they were opened in, and are void with it. */
   function removeOpened(place: string): void {
     const opener = conversationPlace(parsePlace(place))
@@ -135,9 +141,9 @@ export function createPlaceTree(): PlaceTree {
     reopen(place) {
       drop(place)
       removeOpened(place)
-      for (let around = lastStep(place).above; around !== undefined; around = lastStep(around).above)
-        delete find(around)?.done
+      unfinish(lastStep(place).above)
     },
+    unfinish,
     prune(place) {
       latest = undefined
       const node = find(place)

@@ -4,16 +4,17 @@ import type { AgentRequest, PromptInput } from '../event/agent.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
 import { part, placeText } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
-import { maxRepairs } from '../run/structured-answer.ts'
 import type { TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
 import { type Round, runTask } from '../run/task.ts'
-import { type Ask, decidedBy, type Drift, type Figures, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'
+import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'
+import { followUpsOf } from './follow-ups.ts'
 import { planChild, type Planner } from './planner.ts'
 import type { AnswerPlan } from './plan.ts'
 import { planScript } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
+import { planWorkflow } from './workflow.ts'
 
 export interface TaskCall {
   readonly target: PromptTarget
@@ -49,27 +50,40 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
   const task = { ...variableInput(target), input: plan.input ?? given?.value ?? null, task: { index, count, label } }
   const chain = { target, state } as const
   const before = await planStage({ ...chain, stage: 'pre_task', extra: task, drift: call.drift }, planner, context)
-  const { request, problem } = await requestOf({ ...call, drift: before.drift }, planner, context)
-  const asked = await planAnswer(
-    { ...call, request, drift: call.later?.(before.drift) ?? before.drift },
-    planner,
-    below(context, part('ask')),
-  )
+  const { asked, inputTokens, problem } = await planQuestion({ ...call, drift: before.drift }, planner, context)
   const drift =
     asked.tokens === null
       ? decidedBy(before.drift, placeText([...context.scope.at, part('ask')]))
       : grown(before.drift, asked.tokens)
   const extra = { ...task, ai_response: { content: '' }, file_changes: [] }
   const after = await planStage({ ...chain, stage: 'post_task', extra, drift }, planner, context)
-  const isMain = request !== undefined && 'messages' in request
   return {
     before,
     answer: asked.answer,
     after: { ...after, drift: { ...after.drift, more: before.drift.more } },
     answerTokens: asked.tokens,
-    inputTokens: isMain ? figuresOf(request).input : null,
+    inputTokens,
     problem,
   }
+}
+
+interface PlannedQuestion {
+  readonly asked: PlannedAnswer
+  readonly inputTokens: number | null
+  readonly problem: string | null
+}
+
+async function planQuestion(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedQuestion> {
+  const { target, drift } = call
+  const { workflow } = target.settings
+  if (workflow !== undefined) {
+    return { asked: await planWorkflow({ ...call, workflow }, planner, context), inputTokens: null, problem: null }
+  }
+  const { request, problem } = await requestOf(call, planner, context)
+  const answering = { ...call, request, drift: call.later?.(drift) ?? drift }
+  const asked = await planAnswer(answering, planner, below(context, part('ask')))
+  const isMain = request !== undefined && 'messages' in request
+  return { asked, inputTokens: isMain ? figuresOf(request).input : null, problem }
 }
 
 /** The first request of the task without its chains, as a run would send it; undefined: none is sent. */
@@ -139,25 +153,27 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
   return { answer: { by: 'agent', step: { ...step, agent: planned, decides, asks: planned.asks } }, tokens: null }
 }
 
-/** Corrections of an answer that does not fit `[output]`, and of file changes that cannot be applied. */
-function followUpsOf({ output, settings }: PromptTarget): (figures: Figures) => readonly number[] {
-  if (output !== undefined) {
-    return ({ output: limit }) => Array.from({ length: maxRepairs }, (_, index) => (index + 1) * 2 * limit)
-  }
-  if (!settings.write_mode) return () => []
-  const { repair } = settings.changes
-  return ({ input, output: limit }) => Array.from({ length: repair }, (_, index) => (index + 1) * (limit + input))
-}
-
 /** How all tasks are answered: by one agent or model, with what all of them ask. */
 export function answerOf(tasks: readonly PlannedTask[]): AnswerPlan {
   const [first] = tasks
   if (first === undefined) return unasked
-  const asks = joinAsks(
-    tasks.flatMap(({ answer }): readonly Ask[] => (answer.by === 'model' ? answer.asks : answer.step.asks)),
-  )
   const { answer } = first
+  // there is one task
+  if (answer.by === 'workflow') return answer
+  const asks = joinAsks(tasks.flatMap((task) => asksOf(task.answer)))
   return answer.by === 'model'
     ? { ...answer, asks }
     : { by: 'agent', step: { ...answer.step, runs: tasks.length, asks } }
+}
+
+/** All that is asked for an answer. */
+export function asksOf(answer: AnswerPlan): readonly Ask[] {
+  switch (answer.by) {
+    case 'model':
+      return answer.asks
+    case 'agent':
+      return answer.step.asks
+    case 'workflow':
+      return answer.steps.flatMap(({ asks }) => asks)
+  }
 }

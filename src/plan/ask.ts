@@ -85,6 +85,12 @@ function tokensOf(figures: Figures, { drift, followUps, tries }: AskOptions): To
   return isOpen(drift) ? mapTokens(tokens, opened) : tokens
 }
 
+/** The same asks where they are made only if something else fails. */
+export function insteadOf(ask: Ask): Ask {
+  const of = ({ at_most }: Range): Range => ({ at_least: 0, as_written: 0, at_most })
+  return { ...ask, ...instead(ask), usd: ask.usd === null ? null : of(ask.usd) }
+}
+
 function instead(tokens: Tokens): Tokens {
   return mapTokens(tokens, ({ at_most }) => ({ at_least: 0, as_written: 0, at_most }))
 }

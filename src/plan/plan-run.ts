@@ -118,11 +118,21 @@ function limitsOf({ settings }: Target, planned: PromptPlan | AgentPlan): Plan['
 function decisionsOf(target: PromptPlan | AgentPlan, at: string): readonly Decision[] {
   if (target.kind !== 'prompt') return decision(at, target.decides)
   const { pre, pre_task: preTask, post_task: postTask, post } = target.stages
-  const answer = target.answer.by === 'agent' ? [target.answer.step] : []
-  return [...pre, ...preTask, ...answer, ...postTask, ...post].flatMap(stepDecisions)
+  return [
+    ...[...pre, ...preTask].flatMap(stepDecisions),
+    ...answerSteps(target.answer).flatMap(stepDecisions),
+    ...[...postTask, ...post].flatMap(stepDecisions),
+  ]
 }
 
-function stepDecisions({ at, decides, agent }: StepPlan): readonly Decision[] {
+function answerSteps(answer: PromptPlan['answer']): readonly DecidingStep[] {
+  if (answer.by === 'model') return []
+  return answer.by === 'agent' ? [answer.step] : answer.steps
+}
+
+type DecidingStep = Pick<StepPlan, 'at' | 'decides' | 'agent'>
+
+function stepDecisions({ at, decides, agent }: DecidingStep): readonly Decision[] {
   return [...decision(at, decides), ...(agent?.kind === 'prompt' ? decisionsOf(agent, at) : [])]
 }
 

@@ -98,6 +98,29 @@ export type AnswerPlan =
       readonly decided_by: readonly string[]
     }
   | { readonly by: 'agent'; readonly step: StepPlan }
+  /** Each step after those it needs. */
+  | { readonly by: 'workflow'; readonly concurrency: number; readonly steps: readonly WorkflowStepPlan[] }
+
+/** A step of a workflow. */
+export interface WorkflowStepPlan {
+  readonly at: string
+  readonly id: string
+  readonly needs: readonly string[]
+  /** `success`, `failure`, `always`, or a Lua expression. */
+  readonly when: string
+  readonly for_each: string | null
+  /** Items at once; null: as many as steps. */
+  readonly concurrency: number | null
+  readonly on_error: 'fail_fast' | 'continue'
+  readonly fallback: readonly string[]
+  /** Null: the main agent. */
+  readonly agent: AgentPlan | PromptPlan | null
+  /** Places that decide whether it is run, and with what. */
+  readonly decided_by: readonly string[]
+  readonly decides: readonly string[]
+  /** Of one item, where it has items. */
+  readonly asks: readonly Ask[]
+}
 
 /** A sub-agent of a chain. */
 export interface StepPlan {

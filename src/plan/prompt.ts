@@ -8,9 +8,10 @@ import { planTasks, type TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import { skipOf } from '../run/prompt-run.ts'
-import { answerOf, type PlannedTask, planTask } from './answer.ts'
+import { isWithoutWork } from '../run/task.ts'
+import { answerOf, asksOf, type PlannedTask, planTask } from './answer.ts'
 import { type Ask, decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
-import { eachTime, firstPrompt, iterationsOf, laterDrift, summaryAsks } from './iterations.ts'
+import { eachTime, firstPrompt, type Iterations, iterationsOf, laterDrift, summaryAsks } from './iterations.ts'
 import type { AnswerPlan, FileCount, PromptPlan, StepPlan, TasksPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 import { mergeStages, planStage, type StageCall } from './stage.ts'
@@ -42,8 +43,13 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const files = await placeGlobErrors(target, () =>
     listFileSet(settings, { context: own, promptFile: realPath(spec.file) }),
   )
-  const plans = planTasks({ file: spec.file, inputs: call.inputs, groups: files.groups })
-  const empty = instructionOf(state).trim() === ''
+  const plans = planTasks({
+    file: spec.file,
+    inputs: call.inputs,
+    groups: files.groups,
+    ...defined({ workflow: settings.workflow }),
+  })
+  const empty = isWithoutWork(state, target)
   // what an agent adds to an empty instruction decides whether there is anything to do
   const drift = empty && pre.drift !== call.drift ? decidedBy(pre.drift, ...pre.steps.map(({ at }) => at)) : pre.drift
   const isSkipped = (empty && !isOpen(drift)) || plans.length === 0
@@ -70,10 +76,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const answered = answerOf(tasks)
   const times = iteration && iterationsOf(iteration)
   const again = (asks: readonly Ask[]): readonly Ask[] => (times === undefined ? asks : eachTime(asks, times))
-  const answer: AnswerPlan =
-    answered.by === 'model'
-      ? { ...answered, asks: again(answered.asks) }
-      : { ...answered, step: { ...answered.step, asks: again(answered.step.asks) } }
+  const answer = times === undefined ? answered : repeatedAnswer(answered, times)
   const summaries =
     iteration === undefined || isSkipped
       ? []
@@ -88,7 +91,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const asks = joinAsks([
     ...Object.values(stages).flatMap((steps) => steps.flatMap((step) => step.asks)),
     ...again(summaries),
-    ...(answer.by === 'model' ? answer.asks : answer.step.asks),
+    ...asksOf(answer),
   ])
   return {
     answer: total(tasks.map((task) => task.answerTokens)),
@@ -111,6 +114,18 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
       asks,
       skipped: isSkipped ? skipOf(empty ? 'no instruction' : 'no working files', spec) : null,
     },
+  }
+}
+
+/** A workflow is not iterated. */
+function repeatedAnswer(answer: AnswerPlan, times: Iterations): AnswerPlan {
+  switch (answer.by) {
+    case 'model':
+      return { ...answer, asks: eachTime(answer.asks, times) }
+    case 'agent':
+      return { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
+    case 'workflow':
+      return answer
   }
 }
 

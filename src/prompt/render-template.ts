@@ -2,7 +2,7 @@ import { ApartLimit, runApart } from '../base/apart.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { isSlowTemplate } from './slow-template.ts'
-import { loadTemplates } from './template.ts'
+import { loadTemplates, type TemplateOptions } from './template.ts'
 
 const timeMs = 20_000
 const memoryMb = 512
@@ -15,11 +15,11 @@ const memoryMb = 512
 export async function renderTemplate(
   template: string,
   data: Json,
-  { place, signal }: { readonly place: SourcePlace; readonly signal: AbortSignal },
+  { place, signal, ...options }: TemplateOptions & { readonly place: SourcePlace; readonly signal: AbortSignal },
 ): Promise<string> {
-  if (!isSlowTemplate(template, data)) return (await loadTemplates()).render(template, data, place)
+  if (!isSlowTemplate(template, data)) return renderHere(template, data, place, options)
   try {
-    const task = { name: 'template.render', args: [template, data, place] }
+    const task = { name: 'template.render', args: [template, data, place, options] }
     return (await runApart(task, { timeMs, memoryMb, signal })) as string
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
@@ -30,7 +30,12 @@ export async function renderTemplate(
   }
 }
 
-/** In the thread. */
-export async function renderHere(template: string, data: Json, place: SourcePlace): Promise<string> {
-  return (await loadTemplates()).render(template, data, place)
+/** In this thread. */
+export async function renderHere(
+  template: string,
+  data: Json,
+  place: SourcePlace,
+  options: TemplateOptions,
+): Promise<string> {
+  return (await loadTemplates(options)).render(template, data, place)
 }

@@ -11,6 +11,8 @@ import {
   tagProblems,
   type TemplateProblem,
 } from './template-tags.ts'
+import { pathsIn, type TemplatePath } from './template-paths.ts'
+import { textOf } from './value-text.ts'
 
 /** `place` is where the template begins, for errors: its first line, and the column on it when that is not 1. */
 export type RenderTemplate = (template: string, data: Json, place?: SourcePlace) => string
@@ -19,8 +21,15 @@ export interface Templates {
   readonly render: RenderTemplate
   /** Everything that is wrong with a template, without rendering it, in the order it is written. */
   readonly problems: (template: string, place?: SourcePlace) => readonly BatonError[]
+  /** The names that a template without problems takes from its data. */
+  readonly paths: (template: string) => readonly TemplatePath[]
   /** Throws the first problem. */
   readonly check: (template: string, place?: SourcePlace) => void
+}
+
+export interface TemplateOptions {
+  /** How tables and lists are printed: `[object]` and `[1, 2]`, or as `textOf` says. */
+  readonly tables?: 'as in Rust' | 'as text'
 }
 
 /**
@@ -28,11 +37,11 @@ export interface Templates {
  * (docs/aipack.md "Prompts and answers"): nothing is escaped, what is missing is empty, an empty object is false, lists
  * and objects print as `[1, 2]` and `[object]`, and the comparison helpers exist.
  */
-export async function loadTemplates(): Promise<Templates> {
+export async function loadTemplates({ tables = 'as in Rust' }: TemplateOptions = {}): Promise<Templates> {
   const { default: library } = await import('handlebars')
   const handlebars = library.create()
   const { template: link } = handlebars
-  handlebars.template = (compiled) => link(printingOwnWay(compiled as CompiledTemplate))
+  handlebars.template = (compiled) => link(printingOwnWay(compiled as CompiledTemplate, tables))
   handlebars.registerHelper(helpers)
   const names = Object.keys(handlebars.helpers).filter((name) => !name.endsWith('Missing'))
   const compile = (adapted: string): void => void handlebars.precompile(adapted)
@@ -65,7 +74,9 @@ export async function loadTemplates(): Promise<Templates> {
     }
   }
 
-  return { render, problems, check }
+  const paths = (template: string): readonly TemplatePath[] => pathsIn(handlebars.parse(adaptTemplate(template)))
+
+  return { render, problems, paths, check }
 }
 
 interface CompiledTemplate {
@@ -80,12 +91,12 @@ const stepsAboveRoot = 16
  * template takes it from its own container, where it can be replaced before the template begins. Above the root, `../`
  * stays at the root.
  */
-function printingOwnWay(compiled: CompiledTemplate): CompiledTemplate {
+function printingOwnWay(compiled: CompiledTemplate, tables: Required<TemplateOptions>['tables']): CompiledTemplate {
   const { main } = compiled
   return {
     ...compiled,
     main(container, root, ...rest) {
-      container.escapeExpression = printed
+      container.escapeExpression = tables === 'as text' ? printedAsText : printed
       const [depths] = rest.slice(4)
       if (Array.isArray(depths)) rest[4] = [...(depths as unknown[]), ...Array<unknown>(stepsAboveRoot).fill(root)]
       return main(container, root, ...rest)
@@ -125,6 +136,10 @@ const tokens: Readonly<Record<string, string>> = {
   INVERSE: '{{else}} or {{^}} is outside of a block',
   EOF: 'the text ends inside a block',
   INVALID: 'the expression contains an unexpected character',
+}
+
+function printedAsText(value: unknown): string {
+  return typeof value === 'object' && value !== null && !('toHTML' in value) ? textOf(value as Json) : printed(value)
 }
 
 function printed(value: unknown): string {

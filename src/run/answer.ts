@@ -35,6 +35,8 @@ export function responseOf({ text, reasoning: thoughts }: Said, { model, usage, 
 export interface GivenAnswer {
   readonly text: string
   readonly spent: Spent
+  /** It is what was wanted, as far as there is any: it is printed although the task failed. */
+  readonly isResult?: true
 }
 
 /** Thrown from where an answer was given up to the end of its task, and no further: `reason` is the error. */

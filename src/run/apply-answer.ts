@@ -132,8 +132,21 @@ function namesOf(path: string, shown: ReadonlyMap<string, string>): readonly str
 }
 
 /** How messages name a path of an answer: from the workspace. */
-export function namesIn(baseDir: string, { scope }: RunContext): (path: string) => string {
+function namesIn(baseDir: string, { scope }: RunContext): (path: string) => string {
   return (path) => (path === 'unknown' ? 'a change' : displayPath(scope.folders.workspace, resolve(baseDir, path)))
+}
+
+/** Tells of changes of an answer that were not carried out. A person may not have wanted one; what did not fit was asked for. */
+export function tellLeftOut(
+  { fileChanges }: Pick<TaskAnswer, 'fileChanges'>,
+  { base_dir, changes }: Settings,
+  context: RunContext,
+): void {
+  const leftOut = fileChanges.filter(({ success, declined }) => success === false && declined !== true)
+  if (leftOut.length === 0 || changes.partial_is_success) return
+  const name = namesIn(base_dir, context)
+  const paths = leftOut.map(({ file_path: path }) => name(typeof path === 'string' ? path : 'unknown'))
+  emit(context, { type: 'changes.left_out', paths })
 }
 
 /** What became of the changes of `answer`. */

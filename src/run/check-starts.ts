@@ -2,19 +2,17 @@ import { checkModelNames, fatalProblem, refuseUnpriced } from '../agent/check-mo
 import { givenOptions, fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
-import { createScriptLoader } from '../agent/script-loader.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { defined, type JsonObject } from '../base/json.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { throwIssues } from '../config/issue.ts'
-import type { Settings } from '../config/settings.ts'
 import { type AipDocument, parseAip } from '../prompt/aip.ts'
 import { placeOf } from '../prompt/document.ts'
-import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
 import { withRange } from '../script/error-range.ts'
 import { asLua } from '../script/host/require.ts'
 import { syntaxHint } from '../script/section-error.ts'
 import { asChild } from './child-target.ts'
+import { createOneCompiler, type OneCompiler } from './one-compiler.ts'
 import { placeModelError } from './model-place.ts'
 import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -41,7 +39,7 @@ export async function checkStarts(target: PromptTarget, parts: Parts): Promise<v
 
 interface Checking {
   readonly parts: Parts
-  readonly compiler: ReturnType<typeof createOneCompiler>
+  readonly compiler: OneCompiler
 }
 
 async function modelsOf(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
@@ -69,12 +67,33 @@ async function mainModels(target: PromptTarget, { chooseModel }: Parts): Promise
   const mayNameOne = spec.agents.some(
     ({ enabled, stages }) => enabled && stages.some((stage) => stage.startsWith('pre')),
   )
-  const isLeftOpen = settings.model !== undefined || mayNameOne || spec.document.instruction.trim() === ''
-  return isLeftOpen ? checked.usable : [await chooseModel(undefined), ...checked.usable]
+  const hasNoWork = settings.workflow === undefined && spec.document.instruction.trim() === ''
+  const isLeftOpen = settings.model !== undefined || mayNameOne || hasNoWork
+  const ofSteps = await stepModels(target, { chooseModel })
+  return isLeftOpen ? [...checked.usable, ...ofSteps] : [await chooseModel(undefined), ...checked.usable, ...ofSteps]
+}
+
+/** The models that steps name for the main agent. */
+async function stepModels(
+  { settings: { workflow }, settingsFor, spec, placeOf: place }: PromptTarget,
+  parts: Pick<Parts, 'chooseModel'>,
+): Promise<readonly ChosenModel[]> {
+  const models: ChosenModel[] = []
+  for (const { index, agent, options } of workflow?.steps ?? []) {
+    if (agent !== undefined || options['model'] === undefined) continue
+    const checked = await checkModelNames(settingsFor({ ...spec.params, ...options }), parts)
+    const problem = fatalProblem(checked)
+    if (problem !== undefined) {
+      const from = await place(['workflow', 'step', index, 'options', 'model'], 'value')
+      throw rewordError(problem.error, { from })
+    }
+    models.push(...checked.usable)
+  }
+  return models
 }
 
 async function modelsOfAgent(
-  { agent, options, child, stages }: NamedAgent,
+  { agent, options, child, stages, path }: NamedAgent,
   inherited: JsonObject,
   checking: Checking,
 ): Promise<readonly ChosenModel[]> {
@@ -84,8 +103,8 @@ async function modelsOfAgent(
   const given = givenOptions(options, `"${agent.name}"`)
   const document = agent.kind === 'aip' ? parseAip(agent.file, agent.text) : undefined
   // what fails before anything is paid says so itself
-  const isLate = stages.some((stage) => stage.startsWith('post'))
-  if (isLate) await checking.compiler.check(agent, document === undefined ? [asLua(agent.text)] : codeOf(document))
+  const isLate = path[0] === 'workflow' || stages.some((stage) => stage.startsWith('post'))
+  if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)
   throwIssues(own.issues)
@@ -104,30 +123,22 @@ function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly st
   return [beforeAll, data, output, afterAll].flatMap((block) => block?.text ?? [])
 }
 
+/** @throws BatonError SCRIPT_FAILED for code that cannot be compiled */
+async function checkCode(
+  { file, text }: { readonly file: string; readonly text: string },
+  sections: readonly string[],
+  { compiler }: Checking,
+): Promise<void> {
+  for (const code of sections) {
+    const error = await (await compiler.open()).compile({ name: file, text: code })
+    if (error === undefined) continue
+    const { message, line } = error
+    const place = withRange(line === undefined ? { file } : { file, line, text }, message)
+    throw new BatonError('SCRIPT_FAILED', message, { hint: syntaxHint, place })
+  }
+}
+
 /** Whether a script may decide the options of the request, or leaves it out. */
 function mayChooseItself({ beforeAll, data }: AipDocument): boolean {
   return /\b(?:options|require|skip|load)\b/.test(`${beforeAll?.text ?? ''}\n${data?.text ?? ''}`)
-}
-
-/** One compiler for all agents that are looked at; none where there is no agent. */
-function createOneCompiler(lua: Settings['lua']) {
-  let compiler: Promise<LuaCompiler> | undefined
-  // nothing is run, so nothing has to be stopped from outside
-  const open = (): Promise<LuaCompiler> =>
-    createScriptLoader({ ...lua, isolated: false })({ isInstalled: false }).then(createCompiler)
-  return {
-    /** @throws BatonError SCRIPT_FAILED for code that cannot be compiled */
-    async check({ file, text }: { readonly file: string; readonly text: string }, sections: readonly string[]) {
-      for (const code of sections) {
-        const error = await (await (compiler ??= open())).compile({ name: file, text: code })
-        if (error === undefined) continue
-        const { message, line } = error
-        const place = withRange(line === undefined ? { file } : { file, line, text }, message)
-        throw new BatonError('SCRIPT_FAILED', message, { hint: syntaxHint, place })
-      }
-    },
-    async close() {
-      if (compiler !== undefined) (await compiler).close()
-    },
-  }
 }

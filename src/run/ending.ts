@@ -34,7 +34,7 @@ function stopReasonOf(error: unknown): RunStopReason {
   return isBudget(error) ? 'budget' : 'limit'
 }
 
-/** Also when it came up inside an agent. */
+/** Whether a budget was used up, also inside an agent. */
 export function isBudget(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
 }

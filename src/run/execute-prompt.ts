@@ -16,6 +16,12 @@ export async function executePrompt(
 ): Promise<Ending> {
   const failed: TaskOutcome[] = []
   const keep = (): void => keepTranscript(target, { outcomes: [...finished, ...failed], hide }, context)
+  const tell = (task: TaskOutcome, count: number): void => {
+    const text = resultOf(task)
+    if (text === undefined) return
+    const { index, label } = task
+    context.services.events([], { type: 'answer', index, count, label, text })
+  }
   try {
     const outcome = await runPrompt(
       {
@@ -23,11 +29,12 @@ export async function executePrompt(
         inputs: textInputs(given),
         onOutcome: (task, count) => {
           finished.push(task)
-          if (task.status !== 'done') return
-          const { index, label, content: text } = task
-          context.services.events([], { type: 'answer', index, count, label, text })
+          tell(task, count)
         },
-        onFailure: (task) => failed.push(task),
+        onFailure(task, count) {
+          failed.push(task)
+          tell(task, count)
+        },
       },
       context,
     )
@@ -50,6 +57,12 @@ export function neverMet({ iterations_attempted: count }: IterateResult): BatonE
   return new BatonError('UNTIL_NOT_MET', `the command of "until" has not ended with 0 after ${times}`, {
     hint: 'See what it printed with baton runs show; allow more with --iter.',
   })
+}
+
+/** What a task gave that is printed; a workflow that failed in some of its steps has given what the others did. */
+function resultOf(task: TaskOutcome): string | undefined {
+  if (task.status === 'done') return task.content
+  return task.status === 'failed' && task.answer?.isResult === true ? task.answer.text : undefined
 }
 
 function promptEnding(outcome: PromptOutcome): Ending {

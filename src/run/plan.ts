@@ -21,13 +21,23 @@ export interface TaskSources {
   readonly inputs: readonly string[]
   /** Matching files of `working_globs`; undefined when the file has none. */
   readonly groups: readonly (readonly FileRef[])[] | undefined
+  /** Steps take the place of the tasks. */
+  readonly workflow?: unknown
 }
 
 /**
  * The tasks of a prompt file, from exactly one source: `-i` values, or working groups; neither is one task.
- * @throws BatonError USAGE when both are given
+ * With a workflow there is one task, and no such source.
+ * @throws BatonError USAGE when both are given, or one beside a workflow
  */
-export function planTasks({ file, inputs, groups }: TaskSources): readonly TaskPlan[] {
+export function planTasks({ file, inputs, groups, workflow }: TaskSources): readonly TaskPlan[] {
+  const source = inputs.length > 0 ? '-i' : groups === undefined ? undefined : 'working_globs'
+  if (workflow !== undefined && source !== undefined) {
+    throw new BatonError('USAGE', `${source} and [workflow] do not go together: the steps are the tasks`, {
+      place: { file },
+      hint: 'Let a step with for_each work on a list; its items may be params or what another step gives.',
+    })
+  }
   if (inputs.length > 0 && groups !== undefined) {
     throw new BatonError('USAGE', '-i and working_globs both give tasks', {
       place: { file },

@@ -18,7 +18,7 @@ export type FoundAgent = AgentFile & ChainAgent
 
 /** The agents of a prompt file, all of them found and read. */
 export interface PromptAgents {
-  /** Those of the enabled entries of `sub_agents`. */
+  /** Those of the enabled entries of `sub_agents`, and of the steps of a workflow. */
   readonly byName: ReadonlyMap<string, FoundAgent>
   /** What `agent` names: it answers in place of the built-in main agent. */
   readonly answerAgent: FoundAgent | undefined
@@ -26,7 +26,7 @@ export interface PromptAgents {
   readonly summaryAgent: FoundAgent | undefined
   /** All of them, and those that their prompt files name. */
   readonly all: readonly AgentFile[]
-  /** Each entry with its agent, and `agent`. */
+  /** Each entry with its agent, `agent`, and the agents of steps. */
   readonly starts: readonly NamedAgent[]
 }
 
@@ -59,10 +59,15 @@ interface EntryValues {
 /**
  * Finds every agent that a prompt file names, and loads the prompt files among them and theirs, so that all that is
  * wrong with them is said before anything runs.
+ * `ofSteps`: the agents of steps that are meant.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, AGENT_CYCLE where files name each other in a circle, CONFIG_INVALID
  * for an entry that does not fit its agent, and what is wrong with a prompt file it names
  */
-export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Promise<PromptAgents> {
+export async function findPromptAgents(
+  spec: RunSpec,
+  lookup: AgentLookup,
+  ofSteps: readonly StepAgent[] = stepAgents(spec),
+): Promise<PromptAgents> {
   const byName = new Map<string, FoundAgent>()
   const starts: NamedAgent[] = []
   for (const config of spec.agents.filter(({ enabled }) => enabled)) {
@@ -80,6 +85,12 @@ export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Prom
     const child = await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)
     starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
+  for (const { name, path, options } of ofSteps) {
+    const agent = byName.get(name) ?? (await placed(spec, path, () => lookup.find(name)))
+    byName.set(name, agent)
+    const child = await loadBelow(agent, { options, path }, spec, lookup)
+    starts.push({ agent, options, stages: [], path, child })
+  }
   const summaryAgent = await findSummaryAgent(spec, lookup)
   if (summaryAgent !== undefined) {
     const child = await loadBelow(summaryAgent, { options: {}, path: summarizerPath }, spec, lookup)
@@ -89,6 +100,21 @@ export async function findPromptAgents(spec: RunSpec, lookup: AgentLookup): Prom
   const below = starts.flatMap(({ child }) => child?.agents ?? [])
   const all = new Map([...own, ...below].map((agent) => [`${agent.file}\n${agent.name}`, agent]))
   return { byName, answerAgent, summaryAgent, all: [...all.values()], starts }
+}
+
+export interface StepAgent {
+  readonly name: string
+  readonly options: JsonObject
+  readonly path: DataPath
+}
+
+/** The agents that the steps of a workflow name, with their fallbacks. */
+export function stepAgents({ settings: { workflow } }: RunSpec): readonly StepAgent[] {
+  return (workflow?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
+    const path = ['workflow', 'step', index]
+    const own = agent === undefined ? [] : [{ name: agent, options, path: [...path, 'agent'] }]
+    return [...own, ...fallback.map((name, position) => ({ name, options, path: [...path, 'fallback', position] }))]
+  })
 }
 
 async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {

@@ -4,13 +4,13 @@ import type { PromptInput } from '../event/agent.ts'
 import { narrow, type RunContext } from '../event/context.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
-import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import { type ChainState, variableInput } from '../stage/state.ts'
 import { createDelivery } from './delivery.ts'
 import { fileInputs } from './files.ts'
 import type { IterateResult } from './iterate/record.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
-import { emptyInstruction, type TaskOutcome, valueOf } from './task.ts'
+import { emptyInstruction, isWithoutWork, type TaskOutcome, valueOf } from './task.ts'
 import { type Worked, workOnce } from './tasks.ts'
 
 export interface PromptRun {
@@ -20,7 +20,7 @@ export interface PromptRun {
   readonly given?: PromptInput
   /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void
-  readonly onFailure?: (outcome: TaskOutcome) => void
+  readonly onFailure?: (outcome: TaskOutcome, count: number) => void
 }
 
 export type PromptOutcome =
@@ -66,7 +66,7 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
     services,
     around,
   )
-  if (instructionOf(state).trim() === '') return skipped('no instruction', spec)
+  if (isWithoutWork(state, target)) return skipped('no instruction', spec)
 
   const settings = target.settingsFor(state.params)
   // a chain may lower the budget

@@ -6,6 +6,7 @@ import type { AgentConfig } from '../config/agent-config.ts'
 import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import { type Settings, settingsOf } from '../config/settings.ts'
+import type { Workflow } from '../config/workflow.ts'
 import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
@@ -15,6 +16,7 @@ import type { ChainAgent } from '../stage/chain.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { type Iteration, loadIteration } from './iterate/load.ts'
+import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
 import type { TargetOptions } from './target.ts'
@@ -36,7 +38,7 @@ export interface PromptTarget {
   /** Settings with changed params; throws when they are not valid. */
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
-  readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
+  readonly findAgent: (named: Pick<AgentConfig, 'name'>) => ChainAgent | Promise<ChainAgent>
   readonly answerAgent: FoundAgent | undefined
   /** How the prompt is iterated; undefined: it is worked on once. */
   readonly iteration: Iteration | undefined
@@ -67,6 +69,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const output = await loadOutput(spec, options)
   const iteration = await loadIteration(spec, options)
   if (settings.template) await checkInstruction(spec.document)
+  if (settings.workflow !== undefined) await checkSteps(settings.workflow, spec)
   return {
     kind: 'prompt',
     spec,
@@ -90,6 +93,17 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     vars,
     agents: all,
     starts,
+  }
+}
+
+/** @throws BatonError for a template or expression of a step that cannot be used, at its place */
+async function checkSteps(workflow: Workflow, { document, settings: { lua } }: RunSpec): Promise<void> {
+  const { checkWorkflowTexts } = await import('./workflow/check.ts')
+  const compiler = createOneCompiler(lua)
+  try {
+    await checkWorkflowTexts(workflow, { document, compiler: compiler.open })
+  } finally {
+    await compiler.close()
   }
 }
 

@@ -5,6 +5,7 @@ import type { EffectHook } from '../journal/effects.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { boundaryKey } from '../journal/matching.ts'
 import { indexRun, type RunIndex } from '../journal/run-index.ts'
+import type { SigningKey } from '../journal/signing.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import type { FinishedPart } from '../journal/verified-effects.ts'
 import { type AddedTexts, createAddedTexts, filesLeft, type LeftFile, type LeftFiles } from './left-files.ts'
@@ -48,7 +49,8 @@ interface EarlierRun {
 
 const mostRuns = 5
 
-export function createReuseSession(): ReuseSession {
+/** `openKey`: what this installation signs with. What somebody else has added to a record is not reused. */
+export function createReuseSession({ openKey }: { readonly openKey: () => SigningKey }): ReuseSession {
   /** The newest first. */
   let runs: readonly EarlierRun[] = []
   const added = createAddedTexts()
@@ -71,7 +73,7 @@ export function createReuseSession(): ReuseSession {
         return withServices(context, { earlier: createEarlierParts({ runs, journal, counts, relied, added }) })
       },
       async end() {
-        const run = recorded && (await earlierRun(recorded, { log, relied }))
+        const run = recorded && (await earlierRun(recorded, { log, relied, openKey }))
         if (run?.parts.identities.size === 0) run.close()
         else if (run !== undefined) {
           runs = [run, ...runs]
@@ -134,12 +136,12 @@ function findPart(runs: readonly EarlierRun[], place: string, key: PartKey) {
 /** Undefined for a run whose record cannot be read: nothing of it is reused. */
 async function earlierRun(
   { journal, folder }: Recorded,
-  { log, relied }: { readonly log: SourceLog; readonly relied: LeftFiles },
+  { log, relied, openKey }: { readonly log: SourceLog; readonly relied: LeftFiles; readonly openKey: () => SigningKey },
 ): Promise<EarlierRun | undefined> {
   if (folder === undefined) return undefined
   let source: RecordSource | undefined
   try {
-    const opened = openFileRecords(folder, { mask: journal.mask })
+    const opened = openFileRecords(folder, { mask: journal.mask, key: openKey() })
     source = opened
     const index = await indexRun(opened, { keeps: 'everything' })
     const left = new Map([...relied, ...filesLeft(log.ownFiles())])

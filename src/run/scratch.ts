@@ -19,8 +19,11 @@ import { isFolder } from '../watch/prints.ts'
 import { createAppendedFiles } from './appended-files.ts'
 
 export interface Scratch extends ScratchFiles {
-  /** Where the files are: below it those of the workspace, in `outside` all others. Undefined until one is changed. */
+  /** Where the files are: below it those of the workspace, in `outside` all others. Undefined where there are none. */
   readonly folder: () => string | undefined
+  /** Leaves the folder to the user, if there is something to look at. Until then it is removed when the process exits. */
+  readonly leave: () => void
+  readonly discard: () => void
   /** The files that were changed, as they are shown: relative to the workspace when inside. Sorted. */
   readonly files: () => readonly string[]
   /**
@@ -32,8 +35,8 @@ export interface Scratch extends ScratchFiles {
 
 /**
  * A folder in which a replayed run changes files in place of the workspace (absolute). What it changes and only the
- * workspace has is copied first, as it was before the recorded run as far as that can be known. Removing the folder is up
- * to the caller.
+ * workspace has is copied first, as it was before the recorded run as far as that can be known. Nobody but the user can
+ * enter the folder. The caller ends it by `leave` or `discard`.
  */
 export function createScratch(workspace: string): Scratch {
   let root: string | undefined
@@ -43,8 +46,20 @@ export function createScratch(workspace: string): Scratch {
   const unlike = new Set<string>()
   const appended = createAppendedFiles()
 
+  function make(): string {
+    // also when a second Ctrl-C ends the process at once
+    process.once('exit', discard)
+    return realpathSync(mkdtempSync(join(tmpdir(), 'baton-replay-')))
+  }
+
+  function discard(): void {
+    process.off('exit', discard)
+    if (root !== undefined) rmSync(root, { recursive: true, force: true })
+    root = undefined
+  }
+
   function disk(path: string): string {
-    root ??= realpathSync(mkdtempSync(join(tmpdir(), 'baton-replay-')))
+    root ??= make()
     return isInside(workspace, path)
       ? join(root, relative(workspace, path))
       : join(root, 'outside', relative('/', path))
@@ -124,6 +139,10 @@ export function createScratch(workspace: string): Scratch {
     if (!isDone || !isLike(record, path)) unlike.add(path)
   }
 
+  function files(): readonly string[] {
+    return shown([...changed].filter((path) => isThere(disk(path))))
+  }
+
   function unlikeBelow(path: string): readonly string[] {
     return [...[...unlike].filter((one) => isInside(path, one)), ...appended.unlikeBelow(path)]
   }
@@ -146,8 +165,13 @@ export function createScratch(workspace: string): Scratch {
       changed.add(path)
     },
     folder: () => root,
-    files: () => shown([...changed].filter((path) => isThere(disk(path)))),
+    files,
     unlike: () => shown(unlikeBelow('/')),
+    leave() {
+      if (files().length === 0 && unlikeBelow('/').length === 0) discard()
+      else process.off('exit', discard)
+    },
+    discard,
   }
 }
 

@@ -218,7 +218,8 @@ function isVoid({ p, e, n }: UseRecord, { tree, source }: RunIndex): boolean {
   return path.some((_, index) => {
     const begin = tree.find(placeText(path.slice(0, index + 1)))?.begin
     const record = begin === undefined ? undefined : source.at(begin)
-    return record !== undefined && (record.e > e || (record.e === e && record.n > n))
+    if (record === undefined || (record.k === 'begin' && record.below === 'kept')) return false
+    return record.e > e || (record.e === e && record.n > n)
   })
 }
 

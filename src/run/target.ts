@@ -46,7 +46,8 @@ export function warningsOf(target: Target): readonly string[] {
 }
 
 /** Whether the built-in main agent may ask a model: no agent answers in its place, and there may be an instruction. */
-export function mayAskModel({ answerAgent, spec }: PromptTarget): boolean {
+export function mayAskModel({ answerAgent, spec, settings: { workflow } }: PromptTarget): boolean {
+  if (workflow !== undefined) return workflow.steps.some(({ agent }) => agent === undefined)
   return answerAgent === undefined && (spec.document.instruction.trim() !== '' || spec.agents.length > 0)
 }
 

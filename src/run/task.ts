@@ -1,18 +1,19 @@
 import type { Json } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import type { RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import type { Spent } from '../event/meter.ts'
 import { type GivenAnswer, keepAnswer, type TaskAnswer } from './answer.ts'
-import { namesIn } from './apply-answer.ts'
+import { tellLeftOut } from './apply-answer.ts'
 import { ask } from './ask.ts'
 import type { FileSet } from './files.ts'
 import { renderInstruction } from './instruction.ts'
 import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
+import type { WorkflowCall } from './workflow/run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
 /** How a task ended. Plain JSON: it is recorded as the task's boundary. */
@@ -71,7 +72,7 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     round.services,
     context,
   )
-  if (instructionOf(before.state).trim() === '') {
+  if (isWithoutWork(before.state, target)) {
     return { status: 'skipped', index, label, reason: emptyInstruction, agentResult: null }
   }
 
@@ -81,14 +82,15 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
   const state = template
     ? await fillTemplate(before.state, { plan, files }, round, context.services.signal)
     : before.state
-  const answer = await ask(
-    { plan, settings, state: framed(state, round), files, inputText: template ? '' : (round.given?.text ?? '') },
-    round.target,
-    context,
-  )
-  tellLeftOut(answer, settings, context)
-  const done = { status: 'done', index, label, spent: answer.spent, ...valueOf(answer) } as const
-  if (context.scope.dry !== undefined) return { ...done, content: answer.text, agentResult: null }
+  const inputText = template ? '' : (round.given?.text ?? '')
+  const { workflow } = settings
+  const answer =
+    workflow === undefined
+      ? await ask({ plan, settings, state: framed(state, round), files, inputText }, round.target, context)
+      : await runSteps({ workflow, plan, settings, state, inputText }, round, context)
+  if (workflow === undefined) tellLeftOut(answer, settings, context)
+  const done = { status: 'done', index, label, spent: answer.spent } as const
+  if (context.scope.dry !== undefined) return { ...done, ...valueOf(answer), content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
   return keepAnswer(
     () => answer,
@@ -110,13 +112,36 @@ function framed(state: ChainState, { promptOf }: Round): ChainState {
   return promptOf === undefined ? state : { ...state, prompts: [promptOf(instructionOf(state))] }
 }
 
-/** A person may not have wanted a change; what did not fit was asked for. */
-function tellLeftOut({ fileChanges }: TaskAnswer, { base_dir, changes }: Settings, context: RunContext): void {
-  const leftOut = fileChanges.filter(({ success, declined }) => success === false && declined !== true)
-  if (leftOut.length === 0 || changes.partial_is_success) return
-  const name = namesIn(base_dir, context)
-  const paths = leftOut.map(({ file_path: path }) => name(typeof path === 'string' ? path : 'unknown'))
-  emit(context, { type: 'changes.left_out', paths })
+interface Steps extends Pick<WorkflowCall, 'workflow' | 'settings'> {
+  readonly plan: TaskPlan
+  readonly state: ChainState
+  readonly inputText: string
+}
+
+/** The steps of a workflow stand in the place of the one question of a task. */
+async function runSteps(
+  { workflow, plan, settings, state, inputText }: Steps,
+  round: Round,
+  context: RunContext,
+): Promise<TaskAnswer> {
+  // files without a workflow do not load it
+  const { runWorkflow } = await import('./workflow/run.ts')
+  const { target, filesOf } = round
+  const instruction = instructionOf(state)
+  const { sub_agents: _, workflow: _workflow, ...params } = state.params
+  const request = {
+    text: [inputText, instruction].filter((text) => text.trim() !== '').join('\n\n'),
+    instruction,
+    params,
+    input: target.vars ?? inputOf(plan, round),
+    stdin: target.stdin,
+  }
+  return runWorkflow({ workflow, target, settings, request, filesOf }, context)
+}
+
+/** Whether there is nothing to do (R255, TV31): a workflow has its instructions in its steps. */
+export function isWithoutWork(state: ChainState, { settings }: Pick<PromptTarget, 'settings'>): boolean {
+  return settings.workflow === undefined && instructionOf(state).trim() === ''
 }
 
 /** What `post_task` agents made of the answer; with `[output]` it must still fit. */
@@ -126,7 +151,8 @@ async function reread(
   { output }: PromptTarget,
   { services }: RunContext,
 ): Promise<{ readonly content: string; readonly value?: Json }> {
-  if (output === undefined || content === answer.text) return { content }
+  if (content === answer.text) return { content, ...valueOf(answer) }
+  if (output === undefined) return { content }
   const who = 'the post_task agents made of the answer'
   const { text, value } = await fitting(content, output, { who, signal: services.signal })
   return { content: text, value }

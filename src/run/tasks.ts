@@ -53,7 +53,8 @@ export async function workOnce(
   const filesOf = createFileCache(settings, spec.file, context)
   const round: Round = { target, state, redoCount, services, given, filesOf, ...defined({ promptOf }) }
   const files = await placeGlobErrors(target, () => filesOf(settings))
-  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups })
+  const { workflow } = settings
+  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups, ...defined({ workflow }) })
   if (plans.length === 0) return { status: 'nothing' }
   const shared = sharedInputs(round, settings)
   const tasks: Tasks = {
@@ -159,13 +160,14 @@ async function runOne(
     label,
     work: (inner) => (isIteration ? withWork(attempt, inner) : attempt(inner)),
     inputs: taskInputs(plan, shared),
+    partInputs: ['workflow'],
     isFinal: ({ status }) => status !== 'failed',
     failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
   }
   const outcome = await runPart(work, at)
   announce(outcome, at)
   if (failure !== undefined && !settings.allow_run_on_task_fail && !isIteration) {
-    onFailure?.(outcome)
+    onFailure?.(outcome, count)
     throw failure.error
   }
   deliver.add(index, outcome)
@@ -193,15 +195,22 @@ type SharedInputs = ReturnType<typeof sharedInputs>
 function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
   const { spec, vars, stdin } = target
   return {
-    params: Object.freeze(withoutLimits(state.params)),
+    params: Object.freeze(withoutWorkflow(withoutLimits(state.params))),
     prompts: state.prompts,
-    settings: Object.freeze(withoutLimits(settings as unknown as JsonObject)),
+    settings: Object.freeze(withoutWorkflow(withoutLimits(settings as unknown as JsonObject))),
+    workflow: settings.workflow && Object.freeze(settings.workflow),
     agents: Object.freeze([...spec.agents]),
     given,
     vars,
     stdin,
     redoCount,
   }
+}
+
+/** Its steps decide only themselves. */
+function withoutWorkflow(values: JsonObject): JsonObject {
+  const { workflow: _, ...others } = values
+  return others
 }
 
 /**

@@ -78,8 +78,8 @@ export async function replayRun(
   const workspace = findWorkspace(options)
   const opened = await openRecord(options, workspace)
   const { source, index } = opened
+  const scratch = createScratch(workspace)
   try {
-    const scratch = createScratch(workspace)
     const replayed = createReplayedEffects({
       index,
       signal: options.signal,
@@ -106,6 +106,9 @@ export async function replayRun(
       listener,
     )
     return { ...report, canResume: false, ...(await summary({ index, replayed, scratch, report, workspace }, options)) }
+  } catch (error) {
+    scratch.discard()
+    throw error
   } finally {
     source.close()
   }
@@ -195,12 +198,14 @@ async function summary({ index, replayed, scratch, report, workspace }: Replayed
   const end = index.records('run.end').at(-1)
   const facts = end === undefined ? undefined : (source.value(end.facts) as { readonly result?: string } | undefined)
   const { toTokens } = createPathTokens(runFolders({ workspace, home }))
+  const [files, unlike] = [scratch.files(), scratch.unlike()]
+  scratch.leave()
   const folder = scratch.folder()
   return {
     replayed: replayed.counts,
     recordedCostUsd: recordedCost(index),
     recordedExit: end?.exit,
     isSameResult: facts?.result === undefined ? undefined : facts.result === resultHash(report, toTokens),
-    scratch: folder === undefined ? undefined : { folder, files: scratch.files(), unlike: scratch.unlike() },
+    scratch: folder === undefined ? undefined : { folder, files, unlike },
   }
 }

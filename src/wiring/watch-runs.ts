@@ -3,6 +3,7 @@ import { isBatonError } from '../base/error.ts'
 import { possibleConfigFiles, type Surroundings } from '../config/locate.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
 import { createSessionBudget } from '../journal/placed-budgets.ts'
+import { openSigningKey } from '../journal/signing.ts'
 import { hashPrompt } from '../prompt/document.ts'
 import { createReuseSession } from '../run/reuse.ts'
 import { createSourceLog, type SourceLog } from '../run/source-log.ts'
@@ -39,7 +40,7 @@ export interface WatchRunsOptions {
 /** Runs, and reruns when something that a run has read changes, until the signal is aborted or `q` is pressed. */
 export async function watchRuns({ around, runEach, onError, say, start, signal }: WatchRunsOptions): Promise<WatchEnd> {
   const openBudget = createSessionBudget()
-  const session = createReuseSession()
+  const session = createReuseSession({ openKey: () => openSigningKey(around) })
   const prints = createPrints({ hashPrompt, now: () => Date.now() })
 
   const run: WatchParts['run'] = async (before, runSignal, cause) => {

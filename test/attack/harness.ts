@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { root, runShared } from '../helpers/baton.ts'
@@ -34,6 +35,8 @@ interface AttackOptions {
   readonly program?: string
   /** SIGINT is sent after so many milliseconds. */
   readonly interruptAfterMs?: number
+  /** SIGINT is sent as soon as this is true, and once more a moment later. */
+  readonly interruptTwiceWhen?: () => boolean
   /** When it is killed as one that does not end; 45 seconds when left out. */
   readonly patienceMs?: number
 }
@@ -87,6 +90,7 @@ export function createWorld({ work = {}, home = {}, outside = {}, env = {} }: Wo
   const before = states(folder)
   const base = {
     PATH: process.env['PATH'] ?? '',
+    TMPDIR: tmpdir(),
     HOME: paths.home,
     BATON_HOME: state,
     NO_COLOR: '1',
@@ -122,8 +126,10 @@ type Execution = AttackOptions & { readonly work: string; readonly env: Readonly
 
 /** `npm test` runs what is no more than a command in the process of the runs before it; the whole suite does not. */
 function execute(args: readonly string[], options: Execution): Promise<AttackEnd> {
-  const { env, work, cwd, input, program, interruptAfterMs, patienceMs } = options
-  const isPlain = [input, program, interruptAfterMs, patienceMs].every((option) => option === undefined)
+  const { env, work, cwd, input, program, interruptAfterMs, interruptTwiceWhen, patienceMs } = options
+  const isPlain = [input, program, interruptAfterMs, interruptTwiceWhen, patienceMs].every(
+    (option) => option === undefined,
+  )
   const shared =
     isPlain && !isWhole ? runShared({ args, cwd: cwd === undefined ? work : join(work, cwd), env }) : undefined
   return shared === undefined ? executeAlone(args, options) : patiently(shared)
@@ -140,7 +146,7 @@ async function patiently(shared: Promise<CommandEnd>): Promise<AttackEnd> {
 
 function executeAlone(
   args: readonly string[],
-  { env, work, input, cwd, program, interruptAfterMs, patienceMs = usualPatienceMs }: Execution,
+  { env, work, input, cwd, program, interruptAfterMs, interruptTwiceWhen, patienceMs = usualPatienceMs }: Execution,
 ): Promise<AttackEnd> {
   const [file, ...rest] = program === undefined ? [process.execPath, command, ...args] : [program, ...args]
   const options = { cwd: cwd === undefined ? work : join(work, cwd), env, detached: true } as const
@@ -161,10 +167,17 @@ function executeAlone(
   }, patienceMs)
   const interrupt =
     interruptAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGINT'), interruptAfterMs)
+  const watch = setInterval(() => {
+    if (interruptTwiceWhen?.() !== true) return
+    clearInterval(watch)
+    child.kill('SIGINT')
+    setTimeout(() => child.kill('SIGINT'), 100)
+  }, 20)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       clearTimeout(patience)
+      clearInterval(watch)
       clearTimeout(interrupt)
       resolve({ code, signal, stdout, stderr, isHung })
     })

@@ -133,6 +133,45 @@ const endless = {
   'reads a large file': 'aip.file.load("large.txt")',
 }
 
+const ends: Readonly<Record<string, { readonly script: string; readonly code: number; readonly left: number }>> = {
+  'nothing is written': { script: 'return aip.file.load("a.txt").content', code: 0, left: 0 },
+  'all that was written is deleted': {
+    script: 'aip.file.save("made.txt", "x") aip.file.delete("made.txt") return 1',
+    code: 0,
+    left: 0,
+  },
+  'a file is written': { script: 'aip.file.save("made.txt", "x") return 1', code: 0, left: 1 },
+}
+
+attack('a replay leaves nothing but what it names', { core: ends }, async ({ script, code, left }) => {
+  const world = createWorld({ work: { 'a.lua': script, 'a.txt': 'a' }, home: { 'tmp/.keep': '' } })
+  const env = { TMPDIR: join(world.home, 'tmp') }
+  expect((await world.run(['a.lua', '--record', 'a.cassette'], { env })).code).toBe(code)
+  rmSync(join(world.work, 'made.txt'), { force: true })
+  const end = await world.run(['run', '--replay', 'a.cassette'], { env })
+  expect(end.code).toBe(code)
+  const scratch = readdirSync(env.TMPDIR).filter((name) => name !== '.keep')
+  expect(scratch).toHaveLength(left)
+  for (const name of scratch) {
+    expect(end.stderr).toContain(name)
+    expect(statSync(join(env.TMPDIR, name)).mode & 0o777).toBe(0o700)
+  }
+})
+
+it('a replay that is interrupted twice, or differs, leaves nothing that it does not name', async () => {
+  const wait = 'aip.file.save("made.txt", "x") '
+  const world = createWorld({ work: { 'a.lua': `${wait}return 1` }, home: { 'tmp/.keep': '' } })
+  const env = { TMPDIR: join(world.home, 'tmp') }
+  expect((await world.run(['a.lua', '--record', 'a.cassette'], { env })).code).toBe(0)
+  const left = (): readonly string[] => readdirSync(env.TMPDIR).filter((name) => name !== '.keep')
+  writeFileSync(join(world.work, 'a.lua'), `${wait}while true do end`)
+  const end = await world.run(['run', '--replay', 'a.cassette'], { env, interruptTwiceWhen: () => left().length > 0 })
+  expect([end.isHung, end.code]).toEqual([false, 130])
+  writeFileSync(join(world.work, 'a.lua'), `${wait}aip.cmd.exec("true") return 1`)
+  const other = await world.run(['run', '--replay', 'a.cassette'], { env })
+  for (const name of left()) expect(`${end.stderr}${other.stderr}`).toContain(name)
+})
+
 attack('a script does not fill the disk with its record when it', { core: endless, every: 3 }, async (step) => {
   const loop = `aip.cmd.exec("sh", {"-c", "echo once >> ran.txt"})\nfor i = 1, 1000 do ${step} end\nreturn "ended"\n`
   const world = createWorld({

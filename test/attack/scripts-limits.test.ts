@@ -94,9 +94,8 @@ attack(
 async function multiplies(work: Files, { isPatient }: { readonly isPatient: boolean }): Promise<void> {
   const world = createWorld({ work })
   const [file = ''] = Object.keys(work)
-  const end = await world.run([file, '-i', 'x', '-m', 'offline::extractive'], {
-    ...(isPatient ? {} : { interruptAfterMs: 2000 }),
-  })
+  const options = isPatient ? {} : { interruptAfterMs: 2000 }
+  const end = await world.run([file, '-i', 'x', '-m', 'offline::extractive'], options)
   expectHeld(world, end, [isPatient ? 4 : 130])
   if (isPatient) expect(end.stderr).toContain('the template cannot be filled in: it took longer than 20000 ms')
 }

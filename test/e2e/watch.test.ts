@@ -241,6 +241,34 @@ describe('baton run --watch', () => {
     expect((await watched.end()).stdout.split('\n')).toEqual(['a.txt!', 'a.txt!', 'b.txt!', 'a.txt?', 'b.txt?', ''])
   })
 
+  it('asks again where somebody has changed what the run before has recorded', async () => {
+    // sums and lengths stay right
+    const forge = `const fs = require("fs"), { crc32 } = require("zlib")
+      for (const name of fs.readdirSync(".runs", { recursive: true }).filter((one) => one.endsWith("j-000001.jsonl"))) {
+        const forged = fs.readFileSync(".runs/" + name, "utf8").split("\\n").map((line) => {
+          const json = line.slice(9).replaceAll("answer 1", "forged 1")
+          return line === "" ? "" : crc32(json).toString(16).padStart(8, "0") + " " + json
+        })
+        const bytes = Buffer.from(forged.join("\\n"))
+        fs.writeSync(fs.openSync(".runs/" + name, "r+"), bytes, 0, bytes.length, 0)
+      }`
+    const files = {
+      'ask.md': '+++\nmodel = "any"\nsub_agents = [{ name = "last.lua", stage = "post" }]\n+++\nSay it.\n',
+      'forge.js': forge,
+      'last.lua': `aip.cmd.exec("${process.execPath}", { "forge.js" })`,
+    }
+    const here = await world(files)
+    const watching = startWatching(['ask.md', '-c', 'runs.dir=.runs'], here)
+    await watching.says('watching ')
+    expect(here.server.requests).toHaveLength(1)
+    here.save('last.lua', '-- nothing')
+    await watching.says('watching ', 2)
+    expect(here.server.requests).toHaveLength(2)
+    const { stdout } = await watching.end()
+    expect(stdout).not.toContain('forged')
+    expect(stdout).toContain('answer 2')
+  })
+
   it('limits all runs together', async () => {
     const at = await world({ 'ask.md': prompt('One.', '[budget]\ncalls = 2\n') })
     const watched = startWatching(['ask.md'], at)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { tempTree } from './temp.ts'
 import { type CommandCall, type CommandEnd, createWarmCommand, type WarmCommand } from './warm-command.ts'
@@ -52,6 +53,7 @@ export async function baton(args: readonly string[], options: BatonOptions): Pro
   const home = tempTree()
   const env = {
     PATH: process.env['PATH'],
+    TMPDIR: tmpdir(),
     HOME: home,
     BATON_HOME: join(home, 'baton'),
     NO_COLOR: '1',

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './baton.ts'
 import { tempTree } from './temp.ts'
@@ -41,6 +42,7 @@ export function inTerminal(
     cwd,
     env: {
       PATH: process.env['PATH'],
+      TMPDIR: tmpdir(),
       HOME: home,
       SHELL: '/bin/sh',
       TERM: 'xterm-256color',

@@ -2,12 +2,13 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The same for all threads of a test run. */
-export const tempPrefix = `baton-test-${process.pid}-`
+export const tempPrefix = 'baton-test-'
+/** The temporary folder of a test run, the same for all its threads; see clean-temp.ts. */
+export const testTemp = join(tmpdir().replace(new RegExp(`/${tempPrefix}\\d+$`), ''), `${tempPrefix}${process.pid}`)
 
 /** A fresh folder with these files, links resolved; removed when the tests are over. */
 export function tempTree(files: { readonly [path: string]: string | Uint8Array } = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), tempPrefix)))
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 't-')))
   writeTree(folder, files)
   return folder
 }

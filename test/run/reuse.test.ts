@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/event/event.ts'
 import { hashPrompt } from '../../src/prompt/document.ts'
+import { openSigningKey } from '../../src/journal/signing.ts'
 import { createReuseSession, type ReuseCounts } from '../../src/run/reuse.ts'
 import { createSourceLog } from '../../src/run/source-log.ts'
 import { startRun } from '../../src/runner.ts'
@@ -51,9 +52,9 @@ async function world(files: { readonly [path: string]: string }, answer: Answer 
   )
   open.push(server)
   const root = tempTree({ '.git/HEAD': '', ...files })
-  const session = createReuseSession()
   const prints = createPrints({ hashPrompt, now: () => Date.now() })
   const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: join(root, '.state') }
+  const session = createReuseSession({ openKey: () => openSigningKey({ env, home: root }) })
   let before: WatchPlan | undefined
   return {
     at: (path) => join(root, path),

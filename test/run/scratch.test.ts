@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sha256 } from '../../src/base/hash.ts'
@@ -18,7 +18,7 @@ interface Replayed {
 function world(files: { readonly [path: string]: string } = {}): Replayed {
   const root = tempTree(files)
   const scratch = createScratch(root)
-  onTestFinished(() => rmSync(scratch.folder() ?? '', { recursive: true, force: true }))
+  onTestFinished(scratch.discard)
   const at = (path: string): string => join(scratch.folder() ?? '', path)
   return {
     scratch,

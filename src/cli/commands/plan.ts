@@ -1,15 +1,17 @@
 import { join } from 'node:path'
+import { BatonError } from '../../base/error.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
 import type { Ask } from '../../plan/ask.ts'
 import { planRun } from '../../plan/plan-run.ts'
-import type { Limits, Plan, Total } from '../../plan/plan.ts'
+import type { Limits, Plan, Total, WorkflowStepPlan } from '../../plan/plan.ts'
 import { countOf, formatCost, formatCount } from '../../render/format.ts'
 import type { Paint } from '../../render/style.ts'
 import type { Flags } from '../command-specs.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 import { overridesOf } from '../present-run.ts'
+import { dotText, mermaidText } from '../plan-graph.ts'
 import { planTree, shown } from '../plan-tree.ts'
 import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 
@@ -31,8 +33,27 @@ export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<
     signal: io.signal,
   })
   const { hide } = createMask(env, secrets)
-  io.out(hide(flags.json ? jsonLine(plan) : planText(plan, paint)))
+  const { format = flags.json ? 'json' : 'text' } = flags
+  io.out(hide(written(plan, format, paint)))
   return 0
+}
+
+function written(plan: Plan, format: 'text' | 'json' | 'mermaid' | 'dot', paint: Paint): string {
+  switch (format) {
+    case 'json':
+      return jsonLine(plan)
+    case 'text':
+      return planText(plan, paint)
+    case 'mermaid':
+      return mermaidText(stepsOf(plan))
+    case 'dot':
+      return dotText(stepsOf(plan))
+  }
+}
+
+function stepsOf({ target, file }: Plan): readonly WorkflowStepPlan[] {
+  if (target.kind === 'prompt' && target.answer.by === 'workflow') return target.answer.steps
+  throw new BatonError('USAGE', `${file} has no [workflow] to draw`, { hint: 'Leave --format out.' })
 }
 
 function planText(plan: Plan, paint: Paint): string {

@@ -19,7 +19,8 @@ export interface Iteration {
   readonly summarizer?: FoundAgent
 }
 
-const strategies = ['collab', 'delegate', 'ensemble', 'workflow'] as const
+/** A file that sets one of them and `iterate` is refused when its keys are checked: here it is about flags. */
+const strategies = ['delegate', 'ensemble', 'workflow'] as const
 
 /**
  * Reads what `[iterate]` names. Of a file that is run as an agent only its own front matter counts: `--iter` is for the
@@ -41,12 +42,9 @@ export async function loadIteration(
   if (settings === undefined || (options.isAgent === true && frontMatter['iterate'] === undefined)) return undefined
   const other = strategies.find((key) => frontMatter[key] !== undefined)
   if (other !== undefined) {
-    const isFlag = frontMatter['iterate'] === undefined
-    throw new BatonError('CONFIG_INVALID', `${isFlag ? '--iter' : '"iterate"'} and "${other}" do not go together`, {
+    throw new BatonError('CONFIG_INVALID', `--iter and [${other}] do not go together: a file has one strategy`, {
       place: await placeInPrompt(spec, [other], 'key'),
-      hint: isFlag
-        ? 'Leave out --iter and --until.'
-        : 'A file has one strategy: put one of them into a file of its own.',
+      hint: 'Leave out --iter and --until.',
     })
   }
   const { assessment, plan } = settings

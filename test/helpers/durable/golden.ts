@@ -1,5 +1,16 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { attempt } from '../../../src/journal/attempt.ts'
 import { hasSystemCode } from '../../../src/base/error.ts'
 import { signRun } from '../sign-run.ts'
 import { openSigningKey } from '../../../src/journal/signing.ts'
@@ -100,6 +111,7 @@ async function inPlace<T>(name: string, work: (place: string) => Promise<T>): Pr
     return await work(place)
   } finally {
     rmSync(place, { recursive: true, force: true })
+    attempt(() => rmdirSync(places))
   }
 }
 
@@ -107,12 +119,13 @@ async function inPlace<T>(name: string, work: (place: string) => Promise<T>): Pr
 const staleMs = 60_000
 
 async function take(place: string): Promise<void> {
-  mkdirSync(dirname(place), { recursive: true })
   for (;;) {
     try {
+      mkdirSync(dirname(place), { recursive: true })
       return mkdirSync(place)
     } catch (error) {
-      if (!hasSystemCode(error, 'EEXIST')) throw error
+      // the last one of others removes the folder above
+      if (!hasSystemCode(error, 'EEXIST', 'ENOENT')) throw error
     }
     const began = statSync(place, { throwIfNoEntry: false })?.birthtimeMs ?? Date.now()
     if (Date.now() - began > staleMs) rmSync(place, { recursive: true, force: true })

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../baton.ts'
 import type { WarmCommand } from '../warm-command.ts'
@@ -80,6 +81,7 @@ export async function play(args: readonly string[], options: PlayOptions): Promi
   const cwd = world.workspace
   const env = {
     PATH: process.env['PATH'],
+    TMPDIR: tmpdir(),
     HOME: world.home,
     BATON_HOME: world.home,
     BATON_LOCAL_SERVERS: 'off',

@@ -1,0 +1,93 @@
+import type { WorkflowStepPlan } from '../plan/plan.ts'
+import { oneLine } from '../render/format.ts'
+import { harmless } from '../base/terminal-text.ts'
+
+/** What is drawn of a step: its line, and lines below it. */
+export interface DrawnStep {
+  readonly head: string
+  readonly inner: readonly string[]
+}
+
+/**
+ * The steps as a tree, each below the last of those it needs; a step with several needs names them all. Every step comes
+ * after those it needs.
+ */
+export function graphLines(
+  steps: readonly WorkflowStepPlan[],
+  describe: (step: WorkflowStepPlan) => DrawnStep,
+): readonly string[] {
+  const position = new Map(steps.map(({ id }, index) => [id, index]))
+  const below = new Map<string | undefined, WorkflowStepPlan[]>()
+  for (const step of steps) {
+    const parent = step.needs.toSorted((left, right) => (position.get(left) ?? 0) - (position.get(right) ?? 0)).at(-1)
+    const siblings = below.get(parent)
+    if (siblings === undefined) below.set(parent, [step])
+    else siblings.push(step)
+  }
+  const lines: string[] = []
+  // without recursion: a chain may be long
+  const open = (below.get(undefined) ?? []).map((step) => ({ step, lead: '', mark: '' })).toReversed()
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { step, lead, mark } = next
+    const children = below.get(step.id) ?? []
+    const { head, inner } = describe(step)
+    const needs = step.needs.length > 1 ? ` ← ${step.needs.join(', ')}` : ''
+    lines.push(`${lead}${mark}${step.id}${needs}${head === '' ? '' : `  ${head}`}`)
+    const own = lead + (mark === '' ? '' : mark.startsWith('└') ? '   ' : '│  ')
+    for (const line of inner) lines.push(`${own}${children.length > 0 ? '│ ' : '  '}${line}`)
+    const drawn = children.map((child, index) => ({
+      step: child,
+      lead: own,
+      mark: index === children.length - 1 ? '└─ ' : '├─ ',
+    }))
+    open.push(...drawn.toReversed())
+  }
+  return lines
+}
+
+/** What a step is besides its id, on one line: its agent, and how often it runs. */
+function labelOf({ id, agent, for_each: list }: WorkflowStepPlan): string {
+  const name = agent === null ? 'main agent' : agent.kind === 'prompt' ? agent.file : agent.name
+  return [id, plain(name), ...(list === null ? [] : [`for each ${plain(list)}`])].join('\n')
+}
+
+/** What an edge into a step says: nothing where all that it needs has to be done. */
+function edgeOf({ when }: WorkflowStepPlan): string | undefined {
+  return when.trim() === 'success' ? undefined : plain(when)
+}
+
+function plain(text: string): string {
+  return harmless(oneLine(text, 60))
+}
+
+/** The graph in the language of Mermaid. */
+export function mermaidText(steps: readonly WorkflowStepPlan[]): string {
+  const quoted = (text: string): string =>
+    `"${text.replaceAll('&', '#amp;').replaceAll('"', '#quot;').replaceAll('<', '#lt;').replaceAll('>', '#gt;').replaceAll('\n', '<br>')}"`
+  const names = namesOf(steps)
+  const nodes = steps.map((step) => `  ${names.get(step.id)}[${quoted(labelOf(step))}]`)
+  const edges = steps.flatMap((step) => {
+    const edge = edgeOf(step)
+    return step.needs.map(
+      (need) => `  ${names.get(need)} -->${edge === undefined ? '' : `|${quoted(edge)}|`} ${names.get(step.id)}`,
+    )
+  })
+  return ['flowchart TD', ...nodes, ...edges, ''].join('\n')
+}
+
+/** Ids may be words of Mermaid, such as `end`, and hold a -. */
+function namesOf(steps: readonly WorkflowStepPlan[]): ReadonlyMap<string, string> {
+  return new Map(steps.map(({ id }, index) => [id, `s${index}`]))
+}
+
+/** The graph in the DOT language. */
+export function dotText(steps: readonly WorkflowStepPlan[]): string {
+  const quoted = (text: string): string => JSON.stringify(text)
+  const nodes = steps.map((step) => `  ${quoted(step.id)} [label=${quoted(labelOf(step))}];`)
+  const edges = steps.flatMap((step) => {
+    const edge = edgeOf(step)
+    const label = edge === undefined ? '' : ` [label=${quoted(edge)}]`
+    return step.needs.map((need) => `  ${quoted(need)} -> ${quoted(step.id)}${label};`)
+  })
+  return ['digraph workflow {', '  node [shape=box];', ...nodes, ...edges, '}', ''].join('\n')
+}

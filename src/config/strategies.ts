@@ -1,0 +1,41 @@
+import type { DataPath } from '../base/data-text.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { checkReserved } from './check-settings.ts'
+import { type Finding, meantHint, wrongKey } from './issue.ts'
+import { isRequestKey, isReserved, reserved } from './keys.ts'
+
+/** Tables of the front matter that say how many agents work on the prompt: at most one of them. */
+const strategies = ['iterate', 'workflow', 'ensemble', 'delegate'] as const
+
+/** Every second strategy of a file, and `agent` beside one that has agents of its own. */
+export function checkStrategies(data: JsonObject): readonly Finding[] {
+  const [first, ...others] = strategies.filter((key) => data[key] !== undefined)
+  if (first === undefined) return []
+  const findings = others.map((other) => {
+    const message = `[${first}] and [${other}] do not go together: a file has one strategy`
+    const hint = 'Keep one of them, and let a step or an agent be a prompt file that has the other.'
+    return wrongKey([other], { message, hint })
+  })
+  if (first !== 'workflow' || data['agent'] === undefined) return findings
+  const message = '"agent" and [workflow] do not go together: the steps name their agents'
+  return [...findings, wrongKey(['agent'], { message, hint: 'Name it as the agent of a step.' })]
+}
+
+/** What is wrong with the settings that steps of a checked workflow give the main agent: those of a request only. */
+export function checkStepOptions({ step: steps }: JsonObject): readonly Finding[] {
+  return ((steps ?? []) as readonly JsonObject[]).flatMap(({ agent, options }, index) => {
+    if (agent !== undefined || !isJsonObject(options ?? null)) return []
+    return Object.entries(options as JsonObject).flatMap(([key, value]) => {
+      const path = ['workflow', 'step', index, 'options']
+      if (isReserved(key) && isRequestKey(key)) return checkReserved(key, value).map((found) => moved(found, path))
+      const message = `unknown option "${key}" of a step without an agent`
+      const known = [...reserved.keys()].filter(isRequestKey)
+      const otherwise = 'Options for the main agent are model, temperature, context_globs and the like.'
+      return [wrongKey([...path, key], { message, hint: meantHint(key, known, otherwise) })]
+    })
+  })
+}
+
+function moved(finding: Finding, below: DataPath): Finding {
+  return { ...finding, path: [...below, ...finding.path] }
+}

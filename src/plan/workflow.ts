@@ -1,0 +1,211 @@
+import { isBatonError } from '../base/error.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Workflow, WorkflowStep } from '../config/workflow.ts'
+import { below, type RunContext, withScope, withServices } from '../event/context.ts'
+import { placeText, workflowStep } from '../event/place.ts'
+import type { FileSet } from '../run/files.ts'
+import type { PromptTarget } from '../run/prompt-target.ts'
+import { runMainStep } from '../run/workflow/agents.ts'
+import { conditionOf, graphOf, sinksOf, type StepNode } from '../run/workflow/graph.ts'
+import { type ChainState, instructionOf } from '../stage/state.ts'
+import {
+  type Ask,
+  decidedBy,
+  type Drift,
+  figuresOf,
+  grown,
+  insteadOf,
+  isOpen,
+  joinAsks,
+  openAsk,
+  planAsk,
+} from './ask.ts'
+import { followUpsOf } from './follow-ups.ts'
+import type { AgentPlan, AnswerPlan, PromptPlan, WorkflowStepPlan } from './plan.ts'
+import { planChild, type Planner } from './planner.ts'
+import { planScript } from './script.ts'
+
+export interface WorkflowCall {
+  readonly workflow: Workflow
+  readonly target: PromptTarget
+  readonly state: ChainState
+  readonly files: FileSet
+  readonly drift: Drift
+}
+
+export interface PlannedWorkflow {
+  readonly answer: AnswerPlan & { readonly by: 'workflow' }
+  /** What its answer has at most, in tokens; null: no limit is known. */
+  readonly tokens: number | null
+}
+
+/** What is known of a step that others need. */
+interface Planned {
+  readonly plan: WorkflowStepPlan
+  readonly tokens: number | null
+  readonly drift: Drift
+  /** It is there for a failure, so that as written it does not run. */
+  readonly isSpare: boolean
+}
+
+/** The steps of a workflow, each with what those before it may have changed. Nothing is evaluated. */
+export async function planWorkflow(
+  call: WorkflowCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedWorkflow> {
+  const { workflow, target } = call
+  const graph = graphOf(workflow)
+  const known = new Map<string, Planned>()
+  for (const node of graph.nodes) {
+    known.set(node.step.id, await planStep(node, { ...call, known }, planner, context))
+  }
+  const tokens = sinksOf(graph).map(({ id }) => known.get(id)?.tokens ?? null)
+  return {
+    answer: {
+      by: 'workflow',
+      concurrency: workflow.concurrency ?? target.settings.input_concurrency,
+      steps: graph.nodes.flatMap(({ step }) => known.get(step.id)?.plan ?? []),
+    },
+    tokens: tokens.reduce<number | null>((sum, each) => (sum === null || each === null ? null : sum + each), 0),
+  }
+}
+
+interface StepCall extends WorkflowCall {
+  readonly known: ReadonlyMap<string, Planned>
+}
+
+async function planStep({ step }: StepNode, call: StepCall, planner: Planner, context: RunContext): Promise<Planned> {
+  const inner = below(context, workflowStep(step.id))
+  const at = placeText(inner.scope.at)
+  const needs = step.needs.flatMap((id) => call.known.get(id) ?? [])
+  const before = driftOf(call.drift, needs)
+  const isDecided = step.for_each !== undefined || conditionOf(step) !== undefined
+  const drift = isDecided ? decidedBy(before, at) : before
+  const isSpare =
+    step.when.trim() === 'failure' || (step.when.trim() === 'success' && needs.some((need) => need.isSpare))
+  const agents = await planAgents(step, { ...call, drift, at }, planner, inner)
+  const asked = usesTexts(step) && needs.length > 0 ? agents.asks.map(openAsk) : agents.asks
+  const open = step.for_each === undefined ? agents.tokens : null
+  return {
+    plan: {
+      at,
+      id: step.id,
+      needs: step.needs,
+      when: step.when,
+      for_each: step.for_each ?? null,
+      concurrency: step.concurrency ?? null,
+      on_error: step.on_error,
+      fallback: step.fallback,
+      agent: agents.plan,
+      decided_by: before.by,
+      decides: [
+        ...(conditionOf(step) === undefined ? [] : ['whether it runs']),
+        ...(step.for_each === undefined ? [] : ['how many items it has']),
+        ...agents.decides,
+      ],
+      asks: joinAsks(isSpare ? asked.map(insteadOf) : asked),
+    },
+    tokens: open,
+    drift: open === null ? decidedBy(drift, at) : drift,
+    isSpare,
+  }
+}
+
+/** How far the input of a step may differ: by the answers of all that it needs. */
+function driftOf(drift: Drift, needs: readonly Planned[]): Drift {
+  return needs.reduce((sum, need) => grown(decidedBy(sum, ...need.drift.by), need.tokens ?? 0), drift)
+}
+
+/** A template may use an answer as often as it likes. */
+function usesTexts({ input = '', instructions = '' }: WorkflowStep): boolean {
+  return /\{\{[^}]*\bsteps\b/.test(input + instructions)
+}
+
+interface AgentsCall extends StepCall {
+  readonly at: string
+}
+
+interface PlannedAgents {
+  /** Null: the main agent. */
+  readonly plan: AgentPlan | PromptPlan | null
+  readonly asks: readonly Ask[]
+  readonly decides: readonly string[]
+  readonly tokens: number | null
+}
+
+async function planAgents(
+  step: WorkflowStep,
+  call: AgentsCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedAgents> {
+  const own =
+    step.agent === undefined
+      ? await planMain(step, call, planner, context)
+      : await planNamed({ name: step.agent, step }, call, planner, context)
+  const fallbacks: Ask[] = []
+  for (const name of step.fallback) {
+    const { asks } = await planNamed({ name, step }, call, planner, context)
+    fallbacks.push(...asks.map(insteadOf))
+  }
+  return { ...own, asks: [...own.asks, ...fallbacks] }
+}
+
+interface NamedStep {
+  readonly name: string
+  readonly step: WorkflowStep
+}
+
+async function planNamed(
+  { name, step }: NamedStep,
+  { target, drift, at }: AgentsCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedAgents> {
+  const agent = await target.findAgent({ name })
+  const { options } = step
+  if (agent.kind === 'prompt') {
+    const values: JsonObject = target.vars ?? {}
+    const given = { value: '', text: '', variables: { values, others: 'ignored' } } as const
+    const { plan, answer } = await planChild({ agent, given, options, drift }, planner, context)
+    return { plan, asks: plan.asks, decides: [], tokens: answer }
+  }
+  const layers = { inherited: context.scope.options, given: options }
+  const plan = await planScript({ agent, inputs: [''], options: layers, drift, at }, planner, context)
+  return { plan, asks: plan.asks, decides: ['what it gives', ...plan.decides], tokens: null }
+}
+
+/** The request is found by the code of real runs, with what is known of its input. */
+async function planMain(
+  { id, instructions = '', options, needs }: WorkflowStep,
+  { target, state, files, drift }: AgentsCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedAgents> {
+  const looking = planner.look(target.spec.workspace)
+  const params = { ...state.params, ...options }
+  const isFirst = needs.length === 0
+  const call = {
+    settings: target.settingsFor(params),
+    params,
+    instructions,
+    inputText: isFirst ? instructionOf(state) : '',
+    stdin: isFirst ? target.stdin : undefined,
+    files,
+    label: id,
+    output: undefined,
+  }
+  const nothing: PlannedAgents = { plan: null, asks: [], decides: [], tokens: null }
+  try {
+    const alike = withServices(looking.context, { effects: context.services.effects })
+    await runMainStep(call, target, withScope(alike, { at: context.scope.at, rights: context.scope.rights }))
+  } catch (error) {
+    if (!isBatonError(error) || !isOpen(drift)) throw error
+    return nothing
+  }
+  const [request] = looking.taken()
+  if (request === undefined || !('messages' in request)) return nothing
+  const asks = await planAsk(request, { drift, tries: planner.tries, followUps: followUpsOf(target) }, planner.models)
+  return { plan: null, asks, decides: [], tokens: figuresOf(request).output }
+}

@@ -1,0 +1,117 @@
+import { nearest } from '../../base/suggest.ts'
+import type { Graph, StepNode } from './graph.ts'
+
+/** Something that a template or an expression names, from the data of its step. */
+export interface NamedPath {
+  /** `steps.a.output` as `['steps', 'a', 'output']`. */
+  readonly parts: readonly string[]
+  /** As it is written. */
+  readonly written: string
+}
+
+export interface NameProblem {
+  readonly message: string
+  readonly hint: string
+}
+
+/** What templates and expressions see of a finished step. */
+const stepFields = ['status', 'output', 'error'] as const
+
+/** The names that every step has, and those of its items. */
+const common = ['steps', 'params', 'input', 'instruction', 'stdin'] as const
+const ofItems: readonly string[] = ['item', 'index']
+
+/** Who names something: a template, which may see an item, or an expression, which is evaluated before there are any. */
+interface Naming {
+  readonly node: StepNode
+  readonly graph: Graph
+  readonly key: 'input' | 'instructions' | 'when' | 'for_each'
+}
+
+/** What is wrong with a name. The parts after `steps.<id>.output` are those of a value that nobody knows yet. */
+export function nameProblem({ parts, written }: NamedPath, naming: Naming): NameProblem | undefined {
+  const [root, id, field] = parts
+  if (root === undefined) return undefined
+  const { node, graph, key } = naming
+  const who = `workflow step "${node.step.id}"`
+  if (ofItems.includes(root)) return itemProblem(root, naming)
+  if (root !== 'steps') {
+    if ((common as readonly string[]).includes(root)) return undefined
+    const known = [...common, ...(node.step.for_each === undefined ? [] : ofItems)]
+    return {
+      message: `${who}: "${root}" is not known to ${key}`,
+      hint: meant(root, known, `Known are ${list(known)}.`),
+    }
+  }
+  if (id === undefined) return undefined
+  if (id === node.step.id) {
+    return { message: `${who} names itself: ${written}`, hint: 'It sees only the steps before it.' }
+  }
+  if (!graph.byId.has(id)) {
+    const ids = [...node.ancestors]
+    const otherwise = ids.length === 0 ? 'It needs no step, so it sees none.' : `It sees ${list(ids)}.`
+    const hint = idHint(id, written, [...graph.byId.keys()], otherwise)
+    return { message: `${who} names "${id}", and there is no step with that id`, hint }
+  }
+  if (!node.ancestors.has(id)) {
+    const isLater = graph.byId.get(id)?.ancestors.has(node.step.id) === true
+    const hint = isLater ? `"${id}" begins only after it.` : `Add "${id}" to its needs.`
+    return { message: `${who} names "${id}", which it does not wait for`, hint }
+  }
+  if (field === undefined || (stepFields as readonly string[]).includes(field)) return undefined
+  const hint = meant(field, stepFields, `A step has ${list(stepFields)}; parts of an answer are in output.`)
+  return { message: `${who} names "${field}" of step "${id}", which a step does not have`, hint }
+}
+
+function itemProblem(root: string, { node, key }: Naming): NameProblem | undefined {
+  const who = `workflow step "${node.step.id}"`
+  if (key === 'when' || key === 'for_each') {
+    return {
+      message: `${who}: "${root}" is not known to ${key}`,
+      hint: 'It is evaluated once, before there are items.',
+    }
+  }
+  if (node.step.for_each !== undefined) return undefined
+  return {
+    message: `${who} names "${root}" and has no for_each`,
+    hint: 'Add for_each = "…", a Lua expression that gives a list.',
+  }
+}
+
+/** A - is a minus in Lua. */
+function idHint(id: string, written: string, ids: readonly string[], otherwise: string): string {
+  const whole = ids.find((known) => known.startsWith(`${id}-`) && written.endsWith(known.slice(id.length)))
+  return whole === undefined ? meant(id, ids, otherwise) : `Write steps["${whole}"]: in Lua a - is a minus.`
+}
+
+function meant(word: string, known: readonly string[], otherwise: string): string {
+  const similar = nearest(word, known)
+  return similar === undefined ? otherwise : `Did you mean "${similar}"?`
+}
+
+function list(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
+}
+
+/** Comments and texts of Lua, in which nothing is named; the text in `steps["a"]` is read before they go. */
+const noCode = /--\[(=*)\[[^]*?\]\1\]|--[^\n]*|\[(=*)\[[^]*?\]\2\]|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'/g
+const stepInLua =
+  /(?<![\w.:])steps\s*(?:\.\s*(?<word>[A-Za-z_]\w*)|\[\s*(?:"(?<double>[^"\n]*)"|'(?<single>[^'\n]*)')\s*\])(?:\s*\.\s*(?<field>[A-Za-z_]\w*))?(?=(?<rest>-[\w-]*\w)?)/g
+const itemInLua = /(?<![\w.:])(?:item|index)\b(?!\s*(?:=(?!=)|\())/g
+
+/** The steps and items that a Lua expression names. What it makes of other names is not known. */
+export function namesInLua(code: string): readonly NamedPath[] {
+  // texts that are keys stay
+  const bare = code.replaceAll(noCode, (found, _one, _two, offset: number) =>
+    /^["']/.test(found) && /\[\s*$/.test(code.slice(0, offset)) ? found : ' '.repeat(found.length),
+  )
+  const steps = [...bare.matchAll(stepInLua)].map(({ 0: whole, groups = {} }): NamedPath => {
+    const { word, double, single, field, rest = '' } = groups
+    const id = word ?? double ?? single ?? ''
+    return field === undefined
+      ? { parts: ['steps', id], written: whole + rest }
+      : { parts: ['steps', id, field], written: whole }
+  })
+  const items = [...bare.matchAll(itemInLua)].map(([name]): NamedPath => ({ parts: [name], written: name }))
+  return [...steps, ...items]
+}

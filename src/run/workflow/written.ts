@@ -1,0 +1,57 @@
+import type { DataPath } from '../../base/data-text.ts'
+import type { SourcePlace } from '../../base/error.ts'
+import { type PromptDocument, placeOf } from '../../prompt/document.ts'
+
+/** A text of the front matter, and where it stands in the file. */
+export interface WrittenText {
+  readonly text: string
+  /** The whole value, with its quotes. */
+  readonly place: SourcePlace
+  /** Where its first character is; undefined where the file has it in another form, with escapes or indented. */
+  readonly start: SourcePlace | undefined
+}
+
+/** Finds a text of the front matter in the file. */
+export async function writtenText(document: PromptDocument, path: DataPath, text: string): Promise<WrittenText> {
+  const place = await placeOf(document, path, 'value')
+  const { line, column, endLine, endColumn } = place
+  if (line === undefined || column === undefined || endLine === undefined || endColumn === undefined) {
+    return { text, place, start: undefined }
+  }
+  const lines = place.text?.split('\n') ?? []
+  const shown = lines.slice(line - 1, endLine)
+  shown[shown.length - 1] = (shown.at(-1) ?? '').slice(0, endColumn - 1)
+  shown[0] = (shown[0] ?? '').slice(column - 1)
+  const offset = shown.join('\n').indexOf(text)
+  if (offset === -1 || text === '') return { text, place, start: undefined }
+  const [first = '', ...others] = shown.join('\n').slice(0, offset).split('\n')
+  const last = others.at(-1)
+  const { file, text: whole } = place
+  const at =
+    last === undefined
+      ? { line, column: column + first.length }
+      : { line: line + others.length, column: last.length + 1 }
+  return { text, place, start: { file, ...(whole === undefined ? {} : { text: whole }), ...at } }
+}
+
+/** The place of a part of the text that begins at an offset; the whole value where that is not known. */
+export function placeInText({ text, place, start }: WrittenText, offset: number, length: number): SourcePlace {
+  if (start === undefined || offset < 0) return place
+  const from = positionOf(text, offset, start)
+  const to = positionOf(text, offset + length, start)
+  return { ...start, ...from, endLine: to.line, endColumn: to.column }
+}
+
+function positionOf(text: string, offset: number, { line = 1, column = 1 }: SourcePlace) {
+  const before = text.slice(0, offset).split('\n')
+  const last = before.at(-1) ?? ''
+  return { line: line + before.length - 1, column: (before.length === 1 ? column : 1) + last.length }
+}
+
+/** The place of a line of the text, from 1. */
+export function lineInText(written: WrittenText, line: number | undefined): SourcePlace {
+  const lines = written.text.split('\n')
+  const at = Math.min(line ?? 1, lines.length) - 1
+  const offset = lines.slice(0, at).reduce((sum, each) => sum + each.length + 1, 0)
+  return placeInText(written, offset, lines[at]?.length ?? 0)
+}

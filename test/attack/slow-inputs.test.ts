@@ -1,0 +1,38 @@
+import { expect } from 'vitest'
+import { attack } from './attempts.ts'
+import { createWorld, expectHeld } from './harness.ts'
+import { calls, looping, shapes, textOf } from './slow-inputs.ts'
+
+const megabyte = 1_000_000
+const names = Object.keys(shapes)
+
+/** Calls of their kind with a text that is bad for them. */
+const worst: Readonly<Record<string, readonly [string, string]>> = {
+  'HTML as Markdown': ['aip.html.to_md(t)', 'elements in a wrong order'],
+  YAML: ['aip.yaml.parse(t)', 'keys in keys'],
+  templates: ['aip.hbs.render(t, { a = { 1, 2, 3 } })', 'blocks of templates'],
+  globs: ['aip.path.matches_glob(t, "**/*a*b*/**")', 'slashes'],
+  CSV: ['aip.csv.parse(t)', 'quoted cells'],
+  elements: ['aip.tag.extract(t, { "A", "b" }, { extrude = "content" })', 'attributes without an end'],
+}
+
+attack(
+  'a host function that is called with a hostile text again and again ends by the clock of the script or Ctrl-C',
+  {
+    core: worst,
+    every: 2,
+    more: () =>
+      Object.fromEntries(calls.map((call, index) => [call, [call, names[(index * 7) % names.length] ?? ''] as const])),
+  },
+  async ([call, shape]) => {
+    expect(calls).toContain(call)
+    const files = { 'a.lua': looping(call), 't.txt': textOf(shapes[shape] ?? { unit: shape }, megabyte) }
+    const ends = ['lua54', 'fengari'].map(async (engine) => {
+      const world = createWorld({ work: files })
+      const clock = engine === 'lua54' ? 'lua.timeout=10m' : 'lua.timeout=1s'
+      const end = await world.run(['a.lua', '-c', `lua.engine=${engine}`, '-c', clock], { interruptAfterMs: 4000 })
+      expectHeld(world, end, [4, 130])
+    })
+    await Promise.all(ends)
+  },
+)

@@ -1,0 +1,255 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { baton, jsonLines } from '../helpers/baton.ts'
+import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+let server: ModelServer | undefined
+afterEach(() => server?.close())
+
+async function world(files: { readonly [path: string]: string }, answer: (text: string, count: number) => ModelReply) {
+  const folder = tempTree({ '.git/HEAD': 'x', ...files })
+  const counts = new Map<string, number>()
+  const made = await startModelServer(({ body }) => {
+    const text = body?.messages.at(-1)?.content ?? ''
+    counts.set(text, (counts.get(text) ?? 0) + 1)
+    return answer(text, counts.get(text) ?? 0)
+  })
+  server = made
+  const env = { BATON_HOME: join(folder, '.home'), BATON_GATEWAY_URL: made.url }
+  const run = (args: readonly string[], options: Pick<Parameters<typeof baton>[1], 'onOutput'> = {}) =>
+    baton(args, { cwd: folder, env, ...options })
+  const newest = async (): Promise<string> => (await run(['runs', '--ids', '-n', '1'])).stdout.trim()
+  return { folder, run, newest, counts, requests: made.requests }
+}
+
+const fan = 20
+
+/** A fan-out of 20 steps and one that joins them. */
+function fanOut(policy: string, keys: string): string {
+  const steps = Array.from(
+    { length: fan },
+    (_, index) => `[[workflow.step]]\nid = "s${index}"\ninstructions = "ask s${index}."\n${keys}`,
+  )
+  const needs = JSON.stringify(steps.map((_, index) => `s${index}`))
+  return `+++
+model = "m"
+[retry]
+max_attempts = 1
+[workflow]
+concurrency = 4
+${policy}
+${steps.join('\n')}
+[[workflow.step]]
+id = "join"
+needs = ${needs}
+when = "always"
+agent = "join.lua"
++++
+`
+}
+
+const join_ = 'return type(input) == "string" and "joined " .. select(2, input:gsub("yes", "")) or "nothing"\n'
+const refused: ModelReply = { status: 400, body: { error: { message: 'no such luck' } } }
+
+/** Kills the command once this many model calls have been paid. */
+function killAfter(paid: number) {
+  return (stdout: string, kill: (signal: NodeJS.Signals) => void): void => {
+    if (stdout.split('"type":"usage"').length > paid) kill('SIGKILL')
+  }
+}
+
+describe('a fan-out of 20 steps, killed in the middle and resumed', () => {
+  it.each([
+    ['fail_fast', 'on_error = "fail_fast"', '', { code: 1, joined: undefined, failed: ['s13'] }],
+    ['continue', 'on_error = "continue"', '', { code: 1, joined: 'joined 19', failed: ['s13'] }],
+    ['fallback', '', 'fallback = ["./other.md"]', { code: 0, joined: 'joined 20', failed: [] }],
+  ] as const)('under %s pays nothing twice', async (_, policy, keys, expected) => {
+    const files = {
+      'ask.md': fanOut(policy, keys),
+      'join.lua': join_,
+      'other.md': '+++\nmodel = "m"\n+++\nask other.\n',
+    }
+    const isMended = { now: false }
+    const { run, counts, requests } = await world(files, (text) =>
+      text === 'ask s13.' && !isMended.now ? refused : { text: 'yes', delayMs: 5 },
+    )
+    const killed = await run(['ask.md', '--json'], { onOutput: killAfter(7) })
+    expect(killed.code).toBe(null)
+    expect(requests.length).toBeLessThan(fan)
+    const paidBefore = jsonLines(killed.stdout.replace(/[^\n]*$/, '')).filter(({ type }) => type === 'usage').length
+    expect(paidBefore).toBeGreaterThanOrEqual(7)
+
+    const resumed = await run(['resume', '--last', '--json'])
+    const events = jsonLines(resumed.stdout)
+    const failed = events.flatMap(({ type, id }) => (type === 'step.failed' ? [String(id)] : []))
+    const answers = events.flatMap(({ type, text }) => (type === 'answer' ? [String(text)] : []))
+    expect({ code: resumed.code, failed, joined: answers[0] }).toEqual(expected)
+    // a call that was under way when the process was killed may be made once more, and never one that was paid for
+    const twice = [...counts].filter(([text, count]) => count > 1 && text !== 'ask s13.' && text !== 'ask other.')
+    const repeated = events.at(-1)?.['repeated'] as readonly unknown[]
+    expect(twice.length).toBeLessThanOrEqual(repeated.length)
+    expect(repeated.length).toBeLessThanOrEqual(4)
+
+    if (expected.code === 0) return
+    // what failed, and nothing else, is done again once it can be
+    isMended.now = true
+    const before = new Map(counts)
+    const mended = await run(['resume', '--last'])
+    expect(mended).toMatchObject({ code: 0, stdout: 'joined 20\n' })
+    const again = [...counts].filter(([text, count]) => count !== (before.get(text) ?? 0)).map(([text]) => text)
+    expect(again).toContain('ask s13.')
+    if (expected.joined !== undefined) expect(again).toEqual(['ask s13.'])
+    // those that were under way when the failure stopped them
+    const stopped = again.filter((text) => text !== 'ask s13.' && before.has(text))
+    expect(stopped.length).toBeLessThanOrEqual(3)
+  })
+})
+
+const release = `+++
+model = "m"
+[workflow]
+[[workflow.step]]
+id = "list"
+agent = "list.lua"
+[[workflow.step]]
+id = "note"
+needs = ["list"]
+for_each = "steps.list.output"
+instructions = "note {{item.title}}."
+[[workflow.step]]
+id = "draft"
+needs = ["note"]
+instructions = "draft."
+[[workflow.step]]
+id = "check"
+needs = ["draft"]
+instructions = "check."
++++
+Write release notes.
+`
+const list = 'return { { title = "one" }, { title = "two" }, { title = "three" } }\n'
+
+describe('a workflow whose file has changed', () => {
+  it('does only the changed step and what follows it again, with --use-current', async () => {
+    const { folder, run, newest, counts } = await world({ 'ask.md': release, 'list.lua': list }, (text) => ({
+      text: `<${text}>`,
+    }))
+    expect(await run(['ask.md'])).toMatchObject({ code: 0, stdout: '<check.>\n' })
+    writeFileSync(join(folder, 'ask.md'), release.replace('"draft."', '"draft it."'))
+    expect(await run(['resume', await newest(), '--use-current'])).toMatchObject({ code: 0, stdout: '<check.>\n' })
+    expect(Object.fromEntries(counts)).toEqual({
+      'note one.': 1,
+      'note two.': 1,
+      'note three.': 1,
+      'draft.': 1,
+      'draft it.': 1,
+      'check.': 2,
+    })
+
+    // an item that is new, and one that is not the same any more
+    writeFileSync(join(folder, 'list.lua'), list.replace('two', 'other').replace(' }\n', ', { title = "four" } }\n'))
+    expect(await run(['resume', await newest(), '--use-current'])).toMatchObject({ code: 0 })
+    expect(Object.fromEntries(counts)).toMatchObject({
+      'note one.': 1,
+      'note other.': 1,
+      'note three.': 1,
+      'note four.': 1,
+      'draft it.': 2,
+    })
+    // and once more nothing is
+    const before = Object.fromEntries(counts)
+    expect(await run(['resume', await newest()])).toMatchObject({ code: 0 })
+    expect(Object.fromEntries(counts)).toEqual(before)
+  })
+
+  it('a step can be named to be done again', async () => {
+    const { run, newest, counts } = await world({ 'ask.md': release, 'list.lua': list }, (text) => ({
+      text: `<${text}>`,
+    }))
+    await run(['ask.md'])
+    expect(await run(['resume', await newest(), '--from', 'task/0/step/note/item/1'])).toMatchObject({ code: 0 })
+    expect(Object.fromEntries(counts)).toEqual({
+      'note one.': 1,
+      'note two.': 2,
+      'note three.': 1,
+      'draft.': 1,
+      'check.': 1,
+    })
+  })
+})
+
+describe('a workflow is seen', () => {
+  it('while it is planned, as a graph', async () => {
+    const { run } = await world({ 'ask.md': release, 'list.lua': list }, () => ({ text: '' }))
+    const { stdout } = await run(['plan', 'ask.md'])
+    const [, drawn = ''] = /(?<=\n\n)([^]*?)\n\nlimits/.exec(stdout) ?? []
+    expect(drawn).toMatchInlineSnapshot(`
+      "files  none
+      task  1
+        ask.md
+        workflow  4 steps, 2 at once
+          list  .lua list.lua
+          └─ note  main agent · for each of steps.list.output · gateway::m · 1 request · 75 tokens in
+             └─ draft  main agent · gateway::m · 1 request · 71 tokens in
+                └─ check  main agent · gateway::m · 1 request · 71 tokens in"
+    `)
+    expect((await run(['plan', 'ask.md', '--format', 'mermaid'])).stdout).toMatchInlineSnapshot(`
+      "flowchart TD
+        s0["list<br>list.lua"]
+        s1["note<br>main agent<br>for each steps.list.output"]
+        s2["draft<br>main agent"]
+        s3["check<br>main agent"]
+        s0 --> s1
+        s1 --> s2
+        s2 --> s3
+      "
+    `)
+    expect((await run(['plan', 'ask.md', '--format', 'dot'])).stdout).toMatchInlineSnapshot(`
+      "digraph workflow {
+        node [shape=box];
+        "list" [label="list\\nlist.lua"];
+        "note" [label="note\\nmain agent\\nfor each steps.list.output"];
+        "draft" [label="draft\\nmain agent"];
+        "check" [label="check\\nmain agent"];
+        "list" -> "note";
+        "note" -> "draft";
+        "draft" -> "check";
+      }
+      "
+    `)
+    expect(JSON.parse((await run(['plan', 'ask.md', '--format', 'json'])).stdout)).toMatchObject({
+      target: { answer: { by: 'workflow', steps: [{ id: 'list' }, { id: 'note' }, { id: 'draft' }, { id: 'check' }] } },
+    })
+    expect(await run(['plan', '-p', 'Hi', '-m', 'm', '--format', 'dot'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has no [workflow] to draw'),
+    })
+  })
+
+  it('when it is over, by its steps', async () => {
+    const { run } = await world({ 'ask.md': release, 'list.lua': list }, (text) => ({ text: `<${text}>` }))
+    await run(['ask.md'])
+    const { stdout } = await run(['runs', 'show', 'last'])
+    expect(stdout).toMatch(/step\/list {2}step {2}list\.lua {2}done/)
+    expect(stdout).toMatch(/step\/draft {2}step {2}main agent {2}done/)
+  })
+})
+
+it('a model that nobody has is found before anything is paid', async () => {
+  const prompt =
+    '+++\nmodel = "offline::extractive"\n[workflow]\n[[workflow.step]]\nid = "a"\ninstructions = "x"\n[[workflow.step]]\nid = "b"\nneeds = ["a"]\ninstructions = "x"\noptions = { model = "nonsense" }\n+++\nHi\n'
+  const folder = tempTree({ '.git/HEAD': 'x', 'ask.md': prompt })
+  const { code, stderr } = await baton(['ask.md', '--json'], { cwd: folder })
+  expect({ code, begun: stderr.includes('step.started') }).toEqual({ code: 2, begun: false })
+  expect(stderr).toContain('ask.md:11:')
+})
+
+it('the transcript below the line has the answer of the last steps', async () => {
+  const { folder, run } = await world({ 'ask.md': `${release}\n====\n`, 'list.lua': list }, (text) => ({
+    text: `<${text}>`,
+  }))
+  expect(await run(['ask.md'])).toMatchObject({ code: 0 })
+  expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toMatch(/====\n> .*ask\.md.*\n\n<check\.>\n/)
+})
