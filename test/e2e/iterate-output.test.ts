@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { baton, type BatonResult } from '../helpers/baton.ts'
+import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
 import { type ModelScript, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -57,4 +57,16 @@ it('goes on with an agent that failed, and exits as its last iteration', async (
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'good\n' })
   expect(stderr).toContain('not yet')
   expect(stderr).toContain('Iterations: 1/2 succeeded (1 failed)')
+})
+
+it('counts what each iteration of an agent used once', async () => {
+  const files = { 'ask.aip': '# Options\n\n```toml\nmodel = "m"\n```\n\n# Instruction\n\nHello.\n' }
+  const run = await world(files, [{ text: 'One.' }, { text: 'Two.' }])
+  const { code, stdout } = await run('ask.aip', '--iter', '2', '--json')
+  expect(code).toBe(0)
+  const events = jsonLines(stdout)
+  const used = events.filter(({ type }) => type === 'usage').map(({ call }) => call as Record<string, number>)
+  const done = events.filter(({ type }) => type === 'iteration.completed')
+  expect(done).toHaveLength(2)
+  expect(done.map(({ tokens_used: tokens }) => tokens)).toEqual(used.map(({ input = 0, output = 0 }) => input + output))
 })

@@ -1,6 +1,7 @@
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import type { Json } from '../../base/json.ts'
 import { emit, type RunContext } from '../../event/context.ts'
+import { nothingSpent } from '../../event/meter.ts'
 import { neverMet } from '../execute-prompt.ts'
 import type { Ending } from '../ending.ts'
 import type { AgentTarget } from '../target.ts'
@@ -42,7 +43,7 @@ export async function iterateAgent(
       keeper,
       work: (_turn, at) => workOf(runOnce, at),
       isOver: ({ status }) => status === 'skipped',
-      summarize: async (_work, done) => ({ text: filesSummary(done), spent: _work.spent }),
+      summarize: async (_work, done) => ({ text: filesSummary(done), spent: nothingSpent }),
     },
     context,
   )
