@@ -105,13 +105,13 @@ interface ContextFile {
   readonly lines: readonly string[]
 }
 
-const opening = /^<file path="([^"]+)"(?: lines="(\d+)")?[^>]*>$/
-const closing = '</file>'
+const opening = /^<file path="([^"]+)"(?: lines="(\d+)")?(?: ends_with="([^"]+)")?[^>]*>$/
+const usualEnd = '/file'
 
 /**
  * Finds the blocks `<file path="src/a.ts">`, the file's lines as they are, `</file>`, each tag alone on its line.
  * With `lines="N"` exactly N lines are taken, whatever they hold. Without it a block ends at the last closing line
- * before the next opening one, so a file may itself hold closing lines. `rest` is everything outside the blocks.
+ * before the next opening one, so a file may itself hold closing lines; `ends_with="…"` names another one. `rest` is everything outside the blocks.
  */
 export function splitFiles(text: string): { readonly files: readonly ContextFile[]; readonly rest: string } {
   const lines = text.split('\n')
@@ -119,14 +119,14 @@ export function splitFiles(text: string): { readonly files: readonly ContextFile
   const rest: string[] = []
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? ''
-    const [, path, count] = opening.exec(line) ?? []
-    const end = path === undefined ? -1 : endOfBlock(lines, { start: index + 1, count })
-    if (path === undefined || end === -1) {
+    const [, path, count, end = usualEnd] = opening.exec(line) ?? []
+    const last = path === undefined ? -1 : endOfBlock(lines, { start: index + 1, count, closing: `<${end}>` })
+    if (path === undefined || last === -1) {
       rest.push(line)
       continue
     }
-    files.push({ path: unescape(path), lines: lines.slice(index + 1, end) })
-    index = end
+    files.push({ path: unescape(path), lines: lines.slice(index + 1, last) })
+    index = last
   }
   return { files, rest: rest.join('\n').trim() }
 }
@@ -142,7 +142,7 @@ export function filesOf(messages: readonly Message[]): readonly ContextFile[] {
 
 function endOfBlock(
   lines: readonly string[],
-  { start, count }: { readonly start: number; readonly count: string | undefined },
+  { start, count, closing }: { readonly start: number; readonly count: string | undefined; readonly closing: string },
 ): number {
   if (count !== undefined && lines[start + Number(count)] === closing) return start + Number(count)
   let end = -1

@@ -2,6 +2,7 @@ import { type Message, textMessage } from '../../src/event/message.ts'
 import { describe, expect, it } from 'vitest'
 import { splitFiles, splitPassages, wordsOf } from '../../src/model/passages.ts'
 import { createOfflineProvider, extractiveAnswer } from '../../src/model/offline.ts'
+import { quoteFiles } from '../../src/run/messages.ts'
 import { describeModelProvider } from '../contract/model-provider.ts'
 
 const tokenSource = `import { clock } from './clock.ts'
@@ -126,6 +127,17 @@ describe('file blocks', () => {
     const inner = block('inner.ts', 'x')
     const text = `<file path="a &amp; b.md" lines="3">\n${inner}\n</file>\nrest`
     expect(splitFiles(text)).toEqual({ files: [{ path: 'a & b.md', lines: inner.split('\n') }], rest: 'rest' })
+  })
+
+  it('that hold an end are read as the main agent quotes them', () => {
+    const files = [
+      { path: 'a.md', content: 'one\n</file>\n<FILE_NEW file_path="x">\n</FILE_NEW>\n' },
+      { path: 'b.md', content: 'two\n' },
+    ]
+    expect(splitFiles(`${quoteFiles(files)}\nrest`)).toEqual({
+      files: files.map(({ path, content }) => ({ path, lines: content.trimEnd().split('\n') })),
+      rest: 'rest',
+    })
   })
 
   it('without an end are text', () => {
