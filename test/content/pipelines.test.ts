@@ -39,6 +39,14 @@ function answers(of: Readonly<Record<string, string>>): (asked: Asked) => string
 const newFile = (path: string, content: string): string =>
   `Done.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="${path}">\n${content}\n</FILE_NEW>\n</FILE_CHANGES>`
 
+/** Commits all, in the name that later commits of the command have as well. */
+function commitAs(git: World['git'], message: string): void {
+  git('config', 'user.name', 'Test')
+  git('config', 'user.email', 'test@example.com')
+  git('add', '.')
+  git('commit', '-qm', message)
+}
+
 describe('the pipelines', () => {
   it('say what they do and how they are adapted, and pass check, as agents and their modules do', async () => {
     for (const name of pipelines) {
@@ -107,5 +115,47 @@ describe('the pipelines', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
     expect(read('test/twice.test.js')).toBe(`${content}\n`)
     expect(stderr).toContain('[test-runner] `npm test` failed with exit code 1')
+  })
+
+  it('iterate-refine changes code until the tests pass, and commits each iteration', async () => {
+    const failing =
+      'import assert from "node:assert"\nimport { twice } from "../src/twice.js"\nassert.equal(twice(4), 9)\n'
+    const twice = (body: string): string => newFile('src/twice.js', `export const twice = (a) => ${body}`)
+    const { run, read, write, asked, git } = await world('iterate-refine.md', ({ text }) =>
+      twice(text.includes('<task_context>') ? 'a + a + 1' : 'a * a'),
+    )
+    write({ 'test/twice.test.js': failing })
+    commitAs(git, 'a failing test')
+    const { code, stdout, stderr } = await run('iterate-refine.md')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed), the condition is met')
+    expect(read('src/twice.js')).toBe('export const twice = (a) => a + a + 1\n')
+    expect(git('log', '--format=%s', '-3')).toBe(
+      '[iter-1] Iteration 1 changes\n[iter-0] Iteration 0 changes\na failing test\n',
+    )
+    expect(git('status', '--porcelain')).toBe('')
+    expect(asked()[1]?.text).toMatch(/Check: npm test: exit code 1\n[^]*16[^]*9[^]*<\/task_context>/)
+  })
+
+  it('iterate-score brings the best state back, and tells the model when its change gave no score', async () => {
+    const sources = ['export const twice = (a) => a + a', 'throw 1', 'export const twice = (number) => number + number']
+    let answered = 0
+    const { run, read, write, asked, git } = await world('iterate-score.md', () =>
+      newFile('src/twice.js', sources[answered++] ?? ''),
+    )
+    write({ 'test/twice.test.js': 'import "../src/twice.js"\n' })
+    commitAs(git, 'a test')
+    const { code, stderr } = await run('iterate-score.md', '--iter', '3')
+    expect(code).toBe(0)
+    expect(read('src/twice.js')).toBe(`${sources[0]}\n`)
+    const [before, size] = [project['src/add.js'] ?? '', sources[0] ?? ''].map((text) => text.length)
+    expect(git('log', '--format=%s', '-1')).toBe(
+      `[iter-best] Restore the state of iteration 0 (score ${(before ?? 0) + (size ?? 0) + 1})\n`,
+    )
+    expect(git('status', '--porcelain')).toBe('')
+    expect(stderr).toContain('the files of iteration 0 are back')
+    expect(asked()[2]?.text).toMatch(
+      /### Iteration 1 → commit \w{9}\n[^]*Check: npm test [^\n]*: exit code 1\n[^]*<\/task_context>/,
+    )
   })
 })

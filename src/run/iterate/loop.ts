@@ -73,7 +73,9 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
     max_iterations: plannedCount(rules) ?? rules.maxIterations,
   })
   const startScore =
-    settings.score === undefined ? undefined : await scoreAt(settings.score, settings, below(context, part('before')))
+    settings.score === undefined
+      ? undefined
+      : (await measuredAt(settings.score, settings, below(context, part('before')))).score
   const records: IterationRecord[] = []
   let last: Finished<T> | undefined
   let stop: IterateStop | undefined
@@ -160,7 +162,7 @@ async function finish<T>(
   const summary = await parts.summarize(work, { iteration, success: work.success, files }, below(at, part('summary')))
   const kept = await keeper.keep({ ...basics, subject: summary.subject }, at)
   const until = settings.until === undefined ? undefined : await untilAt(settings.until, settings, at)
-  const score = settings.score === undefined ? undefined : await scoreAt(settings.score, settings, at)
+  const measured = settings.score === undefined ? undefined : await measuredAt(settings.score, settings, at)
   const spent = addSpent(work.spent, summary.spent)
   const { usage, costUsd } = spent
   const clock = services.effects.observe([...at.scope.at, part('time')], { name: 'iterate.time', args: [] }, () => {
@@ -171,7 +173,7 @@ async function finish<T>(
     ...basics,
     ...kept,
     summary: summary.text,
-    ...defined({ score }),
+    ...defined({ score: measured?.score, check: measured?.check }),
     ...(until === undefined ? {} : { until_met: until.code === 0, check: checkText(settings.until ?? '', until) }),
     timestamp: clock.timestamp,
     elapsed_ms: clock.elapsed,
@@ -210,22 +212,26 @@ function untilAt(
   return runCheck('until', { line, timeLimitMs, key: 'until' }, at)
 }
 
-/** Undefined when the command failed or printed no number: a warning says so. */
-async function scoreAt(
+type Measured =
+  | { readonly score: number; readonly check?: undefined }
+  | { readonly score?: undefined; readonly check: string }
+
+/** There is no score when the command failed or printed no number: a warning says so, and the next iteration is told. */
+async function measuredAt(
   line: string,
   { command_timeout_ms: timeLimitMs }: IterateSettings,
   at: RunContext,
-): Promise<number | undefined> {
+): Promise<Measured> {
   const end = await runCheck('score', { line, timeLimitMs, key: 'score' }, at)
   const score = scoreIn(end)
-  if (score !== undefined) return score
+  if (score !== undefined) return { score }
   const why = end.code === 0 ? 'printed no number' : `ended with ${end.code ?? 'a signal or its time limit'}`
   emit(at, {
     type: 'warning',
     message: `there is no score: "${line}" ${why}`,
     hint: 'It must end with 0 and print a number.',
   })
-  return undefined
+  return { check: checkText(line, end) }
 }
 
 function tell(record: IterationRecord, records: readonly IterationRecord[], context: RunContext): void {

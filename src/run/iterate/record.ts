@@ -16,7 +16,7 @@ export interface IterationRecord {
   readonly score?: number
   /** The command `until` ended with 0. */
   readonly until_met?: boolean
-  /** How the command `until` ended; when that was not with 0, the end of what it printed. */
+  /** How the command `until` ended, or one of `score` that gave no number; when that was not with 0, the end of what it printed. */
   readonly check?: string
   /** When it ended, UTC. */
   readonly timestamp: string
