@@ -89,7 +89,7 @@ it('packs the command, the library, its documents, agents, pipelines and starter
     ...paths.filter((path) => /^(?:agents|pipelines|starters)\//.test(path)),
   ]
   const pages = code.flatMap(
-    (file) => readFileSync(join(root, file), 'utf8').match(/(?<!file_path=")\bdocs\/[\w-]+\.md/g) ?? [],
+    (file) => readFileSync(join(root, file), 'utf8').match(/(?<!file_path=\\?")\bdocs\/[\w-]+\.md/g) ?? [],
   )
   expect(pages.length).toBeGreaterThan(2)
   expect([...new Set(pages)].filter((page) => !paths.includes(page))).toEqual([])
