@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { figure, interleave, quotients } from './rounds.mjs'
@@ -13,11 +14,13 @@ export async function durable({ library, folder, small }) {
   const { openRun } = await import(`${library}/journal/store.js`)
   const each = small ? 5 : 400
   const value = 'x'.repeat(900)
+  // signed, as those of every run are
+  const key = randomBytes(32)
   let runs = 0
 
   function appended(callers) {
     return async () => {
-      const journal = await openRun({ folder: join(folder, `run-${(runs += 1)}`), now: () => new Date() })
+      const journal = await openRun({ folder: join(folder, `run-${(runs += 1)}`), now: () => new Date(), key })
       await journal.append({ k: 'done', p: 'first', value })
       const started = performance.now()
       await Promise.all(

@@ -1,3 +1,4 @@
+import { attribute, framed } from '../base/frame.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { isReserved } from '../config/keys.ts'
 import type { CallerVariables, PromptInput } from '../event/agent.ts'
@@ -106,9 +107,7 @@ function responseParts(responses: Json | undefined): readonly string[] {
 }
 
 function labelOf({ label }: JsonObject): string {
-  return typeof label === 'string' && label !== ''
-    ? ` task="${label.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`
-    : ''
+  return typeof label === 'string' && label !== '' ? `task="${attribute(label)}" ` : ''
 }
 
 function textOf(value: Json | undefined): string {
@@ -119,5 +118,5 @@ function textOf(value: Json | undefined): string {
 /** `lines` says where the content ends, so that text which itself quotes stays one block. */
 function quote(tag: string, attributes: string, content: string): string {
   const body = content.replace(/\n$/, '')
-  return `<${tag}${attributes} lines="${body.split('\n').length}">\n${body}\n</${tag}>`
+  return framed(tag, `${attributes}lines="${body.split('\n').length}"`, body)
 }

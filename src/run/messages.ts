@@ -1,4 +1,4 @@
-import { sha256 } from '../base/hash.ts'
+import { attribute, framed, withoutControls } from '../base/frame.ts'
 import { createTextBuffer, type TextBuffer } from '../base/text-buffer.ts'
 import { type Message, textMessage, textOf } from '../event/message.ts'
 
@@ -118,40 +118,11 @@ export function quoteFiles(files: readonly LoadedFile[]): string {
 /** `lines` says where the content ends, so that a file that itself quotes files stays one block. */
 function quoteFile({ path, content }: LoadedFile): string {
   const body = content.endsWith('\n') ? content.slice(0, -1) : content
-  return framed(`path="${attribute(path)}" lines="${body.split('\n').length}"`, body)
+  return framed('file', `path="${attribute(path)}" lines="${body.split('\n').length}"`, body)
 }
-
-/**
- * A text that could end its own frame gets one with an end that it does not hold. It is made of the text, so that the same
- * files are the same prompt, whenever they are shown.
- */
-function framed(attributes: string, body: string): string {
-  if (!/<\s*\/\s*file/i.test(body)) return `<file ${attributes}>\n${body}\n</file>`
-  const hash = sha256(body)
-  let length = shortestEnd
-  while (body.includes(hash.slice(0, length)) && length < hash.length) length += 1
-  const end = `/file ${hash.slice(0, length)}`
-  return `<file ${attributes} ends_with="${end}">\n${body}\n<${end}>`
-}
-
-const shortestEnd = 12
 
 /** Some lines of a file, of which the first is `line`. */
 export function quoteLines(path: string, { line, text }: { readonly line: number; readonly text: string }): string {
   const count = text.split('\n').length
-  return framed(`path="${attribute(path)}" first_line="${line}" lines="${count}"`, text)
-}
-
-function attribute(text: string): string {
-  return withoutControls(
-    text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
-  )
-}
-
-/** A name with line breaks, control characters or marks of direction as entities: it stays on its line, as it is. */
-function withoutControls(name: string): string {
-  return name.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (mark) => `&#x${(mark.codePointAt(0) ?? 0).toString(16).toUpperCase()};`,
-  )
+  return framed('file', `path="${attribute(path)}" first_line="${line}" lines="${count}"`, text)
 }

@@ -63,7 +63,7 @@ export const manyUndone: Fault = {
   id: 'U2',
   name: 'a run that changes 5,000 files (100 MB) is undone and the undo undone, in a heap of 64 MB; SIGKILL at two places',
   async points(context) {
-    const stops = [1_000, 12_000].map((at): Disturbance => ({ at, when: 'after', scope: 'workspace' }))
+    const stops = [1_000, 6_000].map((at): Disturbance => ({ at, when: 'after', scope: 'workspace' }))
     const points: Point[] = []
     // one after the other: each is a folder of its own of 100 MB
     for (const disturb of [undefined, ...stops]) {
