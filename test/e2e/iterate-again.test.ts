@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult } from '../helpers/baton.ts'
+import { startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface World {
+  readonly folder: string
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+  readonly git: (...args: readonly string[]) => string
+  /** What the model was asked since the last call of this. */
+  readonly asked: () => readonly string[]
+}
+
+/** A repository with a prompt file; each answer writes one more file. */
+async function world(): Promise<World> {
+  const asked: string[] = []
+  let files = 0
+  const server = await startModelServer(({ body }) => {
+    asked.push(body?.messages.at(-1)?.content ?? '')
+    files += 1
+    return {
+      text: `Done.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="f${files}.txt">\n${files}\n</FILE_NEW>\n</FILE_CHANGES>`,
+    }
+  })
+  onTestFinished(() => server.close())
+  const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\nwrite_mode = true\n+++\nGo on.\n' })
+  const git: World['git'] = (...args) => execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+  git('init', '-q')
+  git('config', 'user.name', 'Test')
+  git('config', 'user.email', 'test@example.com')
+  git('add', '.')
+  git('commit', '-qm', 'start')
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }
+  return { folder, git, asked: () => asked.splice(0), run: (...args) => baton(args, { cwd: folder, env }) }
+}
+
+it('does an iteration and those after it again, with only the records before it', async () => {
+  const { folder, run, git, asked } = await world()
+  expect(await run('ask.md', '--iter', '5')).toMatchObject({ code: 0 })
+  const first = git('rev-parse', 'HEAD~4').trim()
+  git('reset', '-q', '--hard', first)
+  const id = (await run('runs', '--ids')).stdout.trim()
+  asked()
+  expect(await run('resume', id, '--from', '1')).toMatchObject({ code: 0 })
+  const [prompt = '', ...others] = asked()
+  expect(others).toHaveLength(3)
+  expect(prompt).toContain('## Progress\nIteration: 1 of 5\n')
+  expect(prompt.match(/^### Iteration \d.*$/gm)).toEqual([`### Iteration 0 → commit ${first.slice(0, 9)}`])
+  expect(git('log', '--format=%s').trim().split('\n')).toEqual([
+    ...[4, 3, 2, 1, 0].map((number) => `[iter-${number}] Iteration ${number} changes`),
+    'start',
+  ])
+  expect(['f2.txt', 'f5.txt', 'f6.txt', 'f9.txt'].map((name) => existsSync(join(folder, name)))).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ])
+})
+
+it('does not begin where HEAD is another commit, unless it is forced, and never moves it', async () => {
+  const { run, git, asked } = await world()
+  expect(await run('ask.md', '--iter', '2')).toMatchObject({ code: 0 })
+  const id = (await run('runs', '--ids')).stdout.trim()
+  asked()
+  const head = git('rev-parse', 'HEAD')
+  const { code, stderr } = await run('resume', id, '--from', 'iteration/1')
+  expect(code).toBe(2)
+  expect(stderr).toContain(`iteration 1 began at commit ${git('rev-parse', 'HEAD~1').slice(0, 9)}`)
+  expect({ head: git('rev-parse', 'HEAD'), asked: asked() }).toEqual({ head, asked: [] })
+  git('commit', '-q', '--allow-empty', '-m', 'mine')
+  expect(await run('resume', id, '--from', 'iteration/1', '--force')).toMatchObject({ code: 0 })
+  expect(git('log', '--format=%s', '-2')).toBe('[iter-1] Iteration 1 changes\nmine\n')
+})
