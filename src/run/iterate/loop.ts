@@ -72,8 +72,9 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
     initial_prompt: parts.prompt,
     max_iterations: plannedCount(rules) ?? rules.maxIterations,
   })
+  const isDry = context.scope.dry !== undefined
   const startScore =
-    settings.score === undefined
+    settings.score === undefined || isDry
       ? undefined
       : (await measuredAt(settings.score, settings, below(context, part('before')))).score
   const records: IterationRecord[] = []
@@ -93,14 +94,14 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
     records.push(last.record)
     tell(last.record, records, context)
     // a dry run changes nothing, so a further iteration would be the same
-    if (context.scope.dry !== undefined || parts.isOver(last.outcome)) {
+    if (isDry || parts.isOver(last.outcome)) {
       stop = 'completed'
       break
     }
   }
   const best = bestOf(records, startScore, rules)
   if (best !== undefined) await restore(best, records, parts, below(context, part('best')))
-  const isWaited = settings.until !== undefined && context.scope.dry === undefined
+  const isWaited = settings.until !== undefined && !isDry
   const result = resultOf(
     records,
     stop,

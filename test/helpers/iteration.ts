@@ -1,0 +1,35 @@
+import { noUsage } from '../../src/event/message.ts'
+import type { IterateSettings } from '../../src/config/settings.ts'
+import type { IterationRecord } from '../../src/run/iterate/record.ts'
+
+/** The record of an iteration that took a second and changed nothing, but for what is given. */
+export function madeRecord(iteration: number, given: Partial<IterationRecord> = {}): IterationRecord {
+  return {
+    iteration,
+    success: true,
+    changed_files: [],
+    summary: `did ${iteration}`,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    elapsed_ms: 1000,
+    tokens_used: 0,
+    usage: noUsage,
+    cost_usd: 0,
+    ...given,
+  }
+}
+
+/** The settings of `[iterate]` with the defaults of their table, without anything that ends it. */
+export function iterateSettings(given: Partial<IterateSettings> = {}): IterateSettings {
+  return {
+    context: true,
+    assessment: false,
+    commits: 'auto',
+    summarizer: 'files',
+    on_dirty: 'abort',
+    max_iterations: 100,
+    score_best: 'highest',
+    condition: undefined,
+    command_timeout_ms: 60_000,
+    ...given,
+  }
+}
