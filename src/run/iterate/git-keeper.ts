@@ -60,7 +60,8 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
         const tree = commits ? await git.headTree(signal) : undefined
         return { commits, ...(await git.start(signal)), tree: tree ?? (await git.snapshot(signal)) }
       })
-      ;({ dirty: excluded, isStaged, tree: startTree } = begun)
+      ;({ isStaged, tree: startTree } = begun)
+      if (commits) excluded = begun.dirty
       lastTree = startTree
       return { ...defined({ head: begun.head }), state: begun.tree }
     },
@@ -75,13 +76,13 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
       headBefore = head ?? undefined
     },
 
-    async changed(_known, at) {
+    async changed(known, at) {
       const { scope, services } = below(at, part('changes'))
       const { signal, effects } = services
       const before = lastTree
       const found = await effects.observeAsync(scope.at, { name: 'iterate.changes', args: [] }, async () => {
         const git = await repository()
-        if (commits) return { files: await git.changed(excluded, signal) }
+        if (commits) return { files: await git.changed({ excluded, known }, signal) }
         const tree = await git.snapshot(signal)
         return { files: before === undefined ? [] : await git.difference(before, tree, excluded, signal), tree }
       })
@@ -97,7 +98,8 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
       const result = await commit(key, message, at)
       switch (result.kind) {
         case 'none':
-          return { changed_files: files, ...defined({ state: lastTree }) }
+          // what was changed before the first iteration is in no state
+          return { changed_files: files, ...defined({ state: files.length === 0 ? lastTree : undefined }) }
         case 'committed':
           lastTree = result.tree
           return { changed_files: result.files, commit_id: result.id, state: result.tree }

@@ -1,12 +1,13 @@
 import { BatonError } from '../../base/error.ts'
 import type { IterateSettings } from '../../config/settings.ts'
+import { defined } from '../../base/json.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
 import { filesText } from './blocks.ts'
 import { createGitKeeper } from './git-keeper.ts'
 import { createRecordKeeper } from './record-keeper.ts'
 import type { IterationRecord } from './record.ts'
-import { openRepository, type Repository, type StartState } from './repository.ts'
+import { openRepository, type Opening, type Repository, type StartState } from './repository.ts'
 
 /** The files as they are at one moment. */
 export interface WorkState {
@@ -63,43 +64,53 @@ export async function openKeeper(options: KeeperOptions, context: RunContext): P
   const { settings, promptFile, runsFolder, redoCount } = options
   const { scope, services } = context
   if (scope.dry !== undefined) return noKeeper
-  const { workspace } = scope.folders
+  const { workspace, ownFolders } = scope.folders
   const { signal, effects } = services
-  let opened: Promise<Repository | undefined> | undefined
+  let opened: Promise<Opening> | undefined
   // a replay has the record, and need not have the repository
-  const open = (): Promise<Repository | undefined> =>
+  const open = (): Promise<Opening> =>
     (opened ??= openRepository(
       {
         workspace,
         env: services.env,
-        leftOut: [promptFile, runsFolder].flatMap((path) => path ?? []),
+        leftOut: [promptFile, runsFolder, ...(ownFolders ?? [])].flatMap((path) => path ?? []),
         timeLimitMs: settings.command_timeout_ms,
       },
       signal,
     ))
   const at = [...scope.at, part('commit')]
   const found = await effects.observeAsync(at, { name: 'iterate.repository', args: [] }, async () => {
-    const repository = await open()
-    return repository === undefined ? null : repository.start(signal)
+    const found = await open()
+    if (found.kind === 'none') return found
+    return { kind: 'repository', ...(await found.repository.start(signal)) } as const
   })
-  if (found === null) {
-    if (settings.commits === true) throw noRepository(workspace)
+  if (found.kind === 'none') {
+    const missing = noRepository(workspace, found.reason)
+    if (settings.commits === true) throw missing
+    if (settings.commits === 'auto' && found.reason !== undefined) tellWhyNot(missing, context)
     return createRecordKeeper()
   }
   const why = redoCount > 0 ? undefined : whyNot(found, settings)
   if (why !== undefined && settings.commits === true) throw why
-  if (why !== undefined && settings.commits === 'auto') {
-    emit(context, { type: 'warning', message: `iterations are not committed: ${why.message}`, hint: why.hint ?? '' })
-  }
+  if (why !== undefined && settings.commits === 'auto') tellWhyNot(why, context)
   const repository = async (): Promise<Repository> => {
     const there = await open()
-    if (there === undefined) throw noRepository(workspace)
-    return there
+    if (there.kind === 'none') throw noRepository(workspace, there.reason)
+    return there.repository
   }
   return createGitKeeper({ repository, commits: settings.commits !== false && why === undefined, redoCount })
 }
 
-function noRepository(workspace: string): BatonError {
+function tellWhyNot({ message, hint }: BatonError, context: RunContext): void {
+  emit(context, { type: 'warning', message: `iterations are not committed: ${message}`, ...defined({ hint }) })
+}
+
+function noRepository(workspace: string, reason: string | undefined): BatonError {
+  if (reason !== undefined) {
+    return new BatonError('USAGE', `the repository cannot be used: ${reason}`, {
+      hint: 'Make git work in this folder, or set commits = false in [iterate].',
+    })
+  }
   return new BatonError('USAGE', `[iterate] is to commit, and ${workspace} is in no git repository`, {
     hint: 'Run git init, or set commits = false.',
   })

@@ -3,12 +3,9 @@ export interface StatusEntry {
   readonly path: string
   /** Of a rename: the old name, which is gone. */
   readonly from?: string
-  /** Something of it is staged. */
-  readonly isStaged: boolean
-  readonly isConflict: boolean
+  /** The file is not as the index has it, so there is something to add. */
+  readonly isUnstaged: boolean
 }
-
-const conflicts: ReadonlySet<string> = new Set(['DD', 'AU', 'UD', 'UA', 'DU', 'AA', 'UU'])
 
 /** Reads the NUL-separated form, in which no name is quoted or cut (TV11). */
 export function parseStatus(text: string): readonly StatusEntry[] {
@@ -18,11 +15,10 @@ export function parseStatus(text: string): readonly StatusEntry[] {
     const field = fields[index] ?? ''
     if (field.length < 4) continue
     const [state, path] = [field.slice(0, 2), field.slice(3)]
-    const isStaged = !/^[ ?!]/.test(state)
     const isMoved = /[RC]/.test(state)
     if (isMoved) index += 1
     const from = isMoved && state.includes('R') ? fields[index] : undefined
-    entries.push({ path, isStaged, isConflict: conflicts.has(state), ...(from === undefined ? {} : { from }) })
+    entries.push({ path, isUnstaged: state[1] !== ' ', ...(from === undefined ? {} : { from }) })
   }
   return entries
 }

@@ -53,8 +53,14 @@ export interface Repository {
   head(signal: AbortSignal): Promise<string | undefined>
   /** The tree of HEAD; undefined before the first commit. */
   headTree(signal: AbortSignal): Promise<string | undefined>
-  /** What has changed besides these paths from the top; from the workspace, sorted. */
-  changed(excluded: readonly string[], signal: AbortSignal): Promise<readonly string[]>
+  /**
+   * What has changed besides the excluded paths from the top, of which only those count that are `known` (from the workspace).
+   * From the workspace, sorted.
+   */
+  changed(
+    paths: { readonly excluded: readonly string[]; readonly known: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<readonly string[]>
   /** The id of a tree with everything below the workspace as it is now. */
   snapshot(signal: AbortSignal): Promise<string>
   /** Commits what has changed, as the user would by `git add` and `git commit`; a commit of the same trailers at HEAD is adopted. */
@@ -65,18 +71,27 @@ export interface Repository {
   extract(tree: string, paths: readonly string[], folder: string, signal: AbortSignal): Promise<void>
 }
 
-/** Undefined where the workspace is in no repository, and where git is not installed. */
-export async function openRepository(options: RepositoryOptions, signal: AbortSignal): Promise<Repository | undefined> {
+/** `reason`: what git says where that is more than that there is no repository. */
+export type Opening =
+  | { readonly kind: 'repository'; readonly repository: Repository }
+  | { readonly kind: 'none'; readonly reason?: string }
+
+/** Looks for the repository that the workspace is in. */
+export async function openRepository(options: RepositoryOptions, signal: AbortSignal): Promise<Opening> {
   const { workspace, env } = options
   const place = { cwd: workspace, env, timeLimitMs: quickMs, maxOutputBytes }
   const found = await runGit({ ...place, args: ['rev-parse', '--show-toplevel', '--absolute-git-dir'] }, signal)
-  if (found.end.kind !== 'exited' || found.end.code !== 0) return undefined
+  if (failed(found)) {
+    const reason = failureText(found)
+    return reason.includes('not a git repository') ? { kind: 'none' } : { kind: 'none', reason }
+  }
   const [topText = '', folder = ''] = found.stdout.text.split('\n')
   const top = realPath(topText)
   // `core.worktree` of a config could name any folder
-  if (!isInside(top, workspace)) return undefined
+  if (!isInside(top, workspace)) return { kind: 'none' }
   const filters = await repositoryFilters(place, signal)
-  return createRepository({ ...options, top, folder, settings: filters?.settings ?? [] })
+  const repository = createRepository({ ...options, top, folder, settings: filters?.settings ?? [] })
+  return { kind: 'repository', repository }
 }
 
 const quickMs = 5 * 60_000
@@ -86,7 +101,7 @@ const pathsAtOnce = 500
 /** How long another git may keep the index. */
 const lockMs = 30_000
 
-interface Opened extends RepositoryOptions {
+interface Located extends RepositoryOptions {
   /** Absolute path of the work tree. */
   readonly top: string
   /** Absolute path of git's own folder. */
@@ -95,11 +110,11 @@ interface Opened extends RepositoryOptions {
   readonly settings: NonNullable<GitCommand['settings']>
 }
 
-function createRepository(opened: Opened): Repository {
-  const { workspace, top, folder, env, settings, timeLimitMs } = opened
+function createRepository(located: Located): Repository {
+  const { workspace, top, folder, env, settings, timeLimitMs } = located
   const below = relative(top, workspace)
   const scope = below === '' ? '.' : below
-  const leftOut = opened.leftOut.filter((path) => isInside(top, path)).map((path) => relative(top, path))
+  const leftOut = located.leftOut.filter((path) => isInside(top, path)).map((path) => relative(top, path))
 
   const isLeftOut = (path: string): boolean => leftOut.some((one) => isBelow(path, one))
 
@@ -167,7 +182,14 @@ function createRepository(opened: Opened): Repository {
       }
     },
 
-    changed: async (excluded, signal) => shown((await unexcluded(excluded, signal)).map(({ path }) => path)),
+    async changed({ excluded, known }, signal) {
+      const others = new Set(excluded)
+      const own = new Set(known.map((path) => relative(top, resolve(workspace, path))))
+      const entries = (await status(signal)).filter(
+        (entry) => own.has(entry.path) || !pathsOf(entry).some((path) => others.has(path)),
+      )
+      return shown(entries.map(({ path }) => path))
+    },
 
     snapshot: (signal) =>
       withTemporary(async (temporary) => {
@@ -175,33 +197,47 @@ function createRepository(opened: Opened): Repository {
         const own = join(folder, 'index')
         // its times of files spare reading them all
         if (existsSync(own)) copyFileSync(own, indexFile)
-        await run(['add', '-A', '--', scope], signal, { indexFile })
+        const unstaged = (await status(signal)).filter(({ isUnstaged }) => isUnstaged)
+        const paths = pathList(
+          temporary,
+          'unstaged',
+          unstaged.map(({ path }) => path),
+        )
+        if (unstaged.length > 0) await run(['add', '-A', ...paths], signal, { indexFile })
         return (await run(['write-tree'], signal, { indexFile })).trim()
       }),
 
     async commit(request, signal) {
       // a git that a killed process has left behind may still be at work
-      await unlocked(join(folder, 'index.lock'), signal)
+      await unlocked(join(folder, 'index.lock'), Math.min(lockMs, timeLimitMs), signal)
       const own = await adopted(request, signal)
       if (own !== undefined) return own
       const entries = await unexcluded(request.excluded, signal)
       if (entries.length === 0) return { kind: 'none' }
       const files = shown(entries.map(({ path }) => path))
       return withTemporary(async (temporary) => {
-        const list = join(temporary, 'paths')
         const message = join(temporary, 'message')
-        writeFileSync(list, entries.flatMap(pathsOf).join('\0'))
         writeFileSync(message, request.messageFor(files))
-        const paths = [`--pathspec-from-file=${list}`, '--pathspec-file-nul']
+        const paths = pathList(temporary, 'paths', entries.flatMap(pathsOf))
         const asUser = { asUser: true, timeLimitMs, settings: neverQuestions } as const
-        const added = await attempt(['add', '-A', ...paths], signal, asUser)
-        if (failed(added)) return { kind: 'refused', files, reason: failureText(added) }
+        // of what a killed process has staged some may be gone from the index and the disk, where git finds it no more
+        const unstaged = entries.filter(({ isUnstaged }) => isUnstaged)
+        const toAdd = pathList(
+          temporary,
+          'unstaged',
+          unstaged.map(({ path }) => path),
+        )
+        const added = unstaged.length === 0 ? undefined : await attempt(['add', '-A', ...toAdd], signal, asUser)
+        if (added !== undefined && failed(added)) return { kind: 'refused', files, reason: failureText(added) }
         const differs = await attempt(['diff', '--cached', '--quiet', '--no-ext-diff', '--', scope], signal)
         if (!failed(differs)) return { kind: 'none' }
         const before = await head(signal)
         const only = request.isStaged ? ['--only', ...paths] : []
         const done = await attempt(['commit', '-q', '-F', message, ...only], signal, asUser)
         if (failed(done)) {
+          // the one that a killed process was at, or one with a hook behind it that took too long
+          const made = await adopted(request, signal)
+          if (made !== undefined) return made
           await unstage(before, paths, signal)
           return { kind: 'refused', files, reason: failureText(done) }
         }
@@ -246,6 +282,13 @@ const neverQuestions: NonNullable<GitCommand['settings']> = [
   ['submodule.recurse', 'false'],
 ]
 
+/** Arguments that name these paths: a command line has a limit. */
+function pathList(folder: string, name: string, paths: readonly string[]): readonly string[] {
+  const list = join(folder, name)
+  writeFileSync(list, paths.join('\0'))
+  return [`--pathspec-from-file=${list}`, '--pathspec-file-nul']
+}
+
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`)
 }
@@ -261,8 +304,8 @@ function unfinishedIn(folder: string): string | undefined {
   return Object.entries(marks).find(([name]) => existsSync(join(folder, name)))?.[1]
 }
 
-async function unlocked(lock: string, signal: AbortSignal): Promise<void> {
-  for (let waited = 0; existsSync(lock) && waited < lockMs; waited += 100) await wait(100, undefined, { signal })
+async function unlocked(lock: string, limitMs: number, signal: AbortSignal): Promise<void> {
+  for (let waited = 0; existsSync(lock) && waited < limitMs; waited += 100) await wait(100, undefined, { signal })
 }
 
 function failed({ end }: ProcessResult): boolean {

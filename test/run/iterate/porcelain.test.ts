@@ -6,7 +6,7 @@ const nul = (text: string): string => text.replaceAll('⎕', '\0')
 it('reads every name whole: of one letter, with spaces, of renames', () => {
   const entries = parseStatus(nul(' M b⎕RM bar.txt⎕foo.txt⎕?? d/y⎕?? new file.txt⎕'))
   expect(entries.map(({ path }) => path)).toEqual(['b', 'bar.txt', 'd/y', 'new file.txt'])
-  expect(entries.map(({ isStaged }) => isStaged)).toEqual([false, true, false, false])
+  expect(entries.map(({ isUnstaged }) => isUnstaged)).toEqual([true, true, true, true])
   expect(entries.flatMap(pathsOf)).toEqual(['b', 'bar.txt', 'foo.txt', 'd/y', 'new file.txt'])
 })
 
@@ -15,8 +15,8 @@ it('reads names that look like something else', () => {
   expect(entries.flatMap(pathsOf)).toEqual(['a -> b', '"q"', 'line\nbreak', 'Ä/ö', 'copy', ' lead'])
 })
 
-it('knows conflicts', () => {
-  const entries = parseStatus(nul('UU a⎕AA b⎕DU c⎕MM d⎕'))
-  expect(entries.map(({ isConflict }) => isConflict)).toEqual([true, true, true, false])
+it('knows what is staged whole', () => {
+  const entries = parseStatus(nul('D  a⎕M  b⎕R  new⎕old⎕A  c⎕AM d⎕ D e⎕MD f⎕?? g⎕'))
+  expect(entries.flatMap(({ path, isUnstaged }) => (isUnstaged ? [path] : []))).toEqual(['d', 'e', 'f', 'g'])
   expect(parseStatus('')).toEqual([])
 })
