@@ -8,6 +8,7 @@ import type { Fault, Point } from './fault.ts'
 import { everyFilePoint, everyPoint, pairs } from './kills.ts'
 import { conversations, suspendedRun } from './seams.ts'
 import { leases } from './leases.ts'
+import { iterations } from './iterations.ts'
 import { killedRollback, rolledBack } from './rollbacks.ts'
 import { manyUndone } from './many-undone.ts'
 import { killedMerge, killedUndo, killedUndoRecord } from './undos.ts'
@@ -37,6 +38,7 @@ const faults: readonly Fault[] = [
   killedUndo,
   killedUndoRecord,
   killedMerge,
+  iterations,
   manyUndone,
 ]
 

@@ -1,0 +1,45 @@
+import { beforeAll, expect, it } from 'vitest'
+import { type IterateKill, iterateKills, type IterateTrial, tryIterate } from '../helpers/durable/iterate-trial.ts'
+
+// A part of what scripts/soak.mjs tries in full: a run of three iterations that commits is killed by SIGKILL, also from
+// within git, resumed, and compared with a run that was left alone.
+
+const modes = ['before', 'half', 'after'] as const
+
+const operations: readonly IterateKill[] = [
+  ...Array.from({ length: 6 }, (_, index) => ({ at: 3 + index * 17, when: modes[index % 3] ?? 'before' })),
+  { match: '"kind":"git"', at: 1, when: 'before' as const },
+  { match: '"kind":"git"', at: 1, when: 'after' as const },
+  { match: '"kind":"git"', at: 4, when: 'before' as const },
+  { match: '"kind":"git"', at: 4, when: 'half' as const },
+].map((disturb) => ({ kind: 'operation', disturb }))
+
+let reference: IterateTrial
+
+beforeAll(async () => {
+  reference = await tryIterate(undefined)
+})
+
+it('commits three times when it is left alone', () => {
+  expect(reference).toMatchObject({ problems: [], stops: 0 })
+  expect(reference.commits.map((line) => line.split(' ')[0])).toEqual(['base', '[iter-0]', '[iter-1]', '[iter-2]'])
+  expect(new Set(reference.hooks.map((line) => line.split(' ')[0])).size).toBe(6)
+})
+
+it.each(operations.map((kill) => [JSON.stringify(kill), kill] as const))('goes on after %s', async (_, kill) => {
+  const { problems, stops } = await tryIterate(kill, reference.commits)
+  expect({ problems, stops }).toEqual({ problems: [], stops: 1 })
+})
+
+it('goes on after a kill within git: at each hook of the first commit, and of the last', async () => {
+  const all = iterateKills(reference.hooks)
+  const last = reference.hooks.length / 3
+  const some = all.filter(({ at }) => at <= last).filter((_, index) => index % 2 === 0)
+  expect(some.length).toBeGreaterThan(8)
+  const found: unknown[] = []
+  for (const kill of some) {
+    const { problems, stops } = await tryIterate(kill, reference.commits)
+    if (problems.length > 0 || stops !== 1) found.push({ kill, stops, problems })
+  }
+  expect(found).toEqual([])
+}, 300_000)
