@@ -7,11 +7,12 @@ import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
 import { createDelivery } from './delivery.ts'
 import { fileInputs } from './files.ts'
+import type { Keeper } from './iterate/keeper.ts'
 import type { IterateResult } from './iterate/record.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
 import { emptyInstruction, isWithoutWork, type TaskOutcome, valueOf } from './task.ts'
-import { type Worked, workOnce } from './tasks.ts'
+import { type RoundTasks, type Worked, type Working, workOnce } from './tasks.ts'
 
 export interface PromptRun {
   readonly target: PromptTarget
@@ -41,13 +42,36 @@ export type PromptOutcome =
  * @throws BatonError when a chain or (without `allow_run_on_task_fail`) a task fails
  */
 export function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOutcome> {
-  return runRounds((redoCount, at) => runRound(run, redoCount, at), {
+  let first: Keeper | undefined
+  async function round(redoCount: number, at: RunContext): Promise<RoundOutcome<PromptOutcome>> {
+    const { iteration } = run.target
+    if (iteration === undefined) return runRound(run, { redoCount }, at)
+    const { keeperOf, workAgain } = await import('./iterate/prompt.ts')
+    const keeper = await keeperOf(iteration, run, { redoCount, around: at, first })
+    first ??= keeper
+    const work: Round['work'] = (tasks, working) => workAgain(tasks, working, { iteration, keeper })
+    return runRound(run, { redoCount, work }, at)
+  }
+  return runRounds(round, {
     context,
     cure: 'A post agent keeps returning coder_redo; let it look at coder_redo_count.',
   })
 }
 
-async function runRound(run: PromptRun, redoCount: number, around: RunContext): Promise<RoundOutcome<PromptOutcome>> {
+interface Round {
+  readonly redoCount: number
+  /** Works on the tasks again and again; left out: once. */
+  readonly work?: (
+    tasks: RoundTasks,
+    working: Pick<Working, 'delivery' | 'context'>,
+  ) => Promise<Worked & { readonly iterated?: IterateResult }>
+}
+
+async function runRound(
+  run: PromptRun,
+  { redoCount, work }: Round,
+  around: RunContext,
+): Promise<RoundOutcome<PromptOutcome>> {
   const { target } = run
   const { spec } = target
   const services: ChainServices = {
@@ -58,9 +82,6 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
   }
   const call = { agents: spec.agents, promptDir: spec.promptDir, redoCount }
   const start: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
-  const { iteration } = target
-  const iterating = iteration && (await import('./iterate/prompt.ts'))
-  const keeper = iteration && (await iterating?.keeperOf(iteration, run, { redoCount, around }))
   const { state } = await runChain(
     { ...call, stage: 'pre', state: start, extra: variableInput(target) },
     services,
@@ -75,12 +96,12 @@ async function runRound(run: PromptRun, redoCount: number, around: RunContext): 
   const tasks = { run, state, redoCount, services, settings }
   // a post agent may still ask for another round, which replaces the answers; so does a further iteration
   const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
-  const delivery = createDelivery(run.onOutcome, { held: hasPost || iteration !== undefined })
+  const delivery = createDelivery(run.onOutcome, { held: hasPost || work !== undefined })
   try {
-    const worked: Worked & { readonly iterated?: IterateResult } =
-      iterating === undefined || iteration === undefined || keeper === undefined
-        ? await workOnce(tasks, { delivery, context })
-        : await iterating.workAgain(tasks, { delivery, context }, { iteration, keeper })
+    const worked: Worked & { readonly iterated?: IterateResult } = await (work ?? workOnce)(tasks, {
+      delivery,
+      context,
+    })
     if (worked.status === 'nothing') return skipped('no working files', spec)
     const { outcomes, suspension, files, iterated } = worked
     if (suspension !== undefined) {

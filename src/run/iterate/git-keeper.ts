@@ -53,6 +53,8 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
   }
 
   return {
+    commits,
+
     async start({ scope, services }) {
       const { signal, effects } = services
       const begun = await effects.observeAsync(scope.at, { name: 'iterate.start', args: [] }, async () => {

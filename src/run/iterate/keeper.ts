@@ -30,6 +30,7 @@ interface ToKeep extends Pick<IterationRecord, 'iteration' | 'changed_files'> {
 
 /** Knows what iterations change, and commits it where that is wanted. */
 export interface Keeper {
+  readonly commits: boolean
   /** What the first iteration begins with. */
   start(at: RunContext): Promise<WorkState>
   /** To be called before an iteration works; `records`: those before it, also of an older process. */
@@ -54,6 +55,8 @@ export interface KeeperOptions {
   readonly runsFolder: string | undefined
   /** Which round of the run this is. */
   readonly redoCount: number
+  /** That of the first round, which settles for all whether they commit. */
+  readonly first: Keeper | undefined
 }
 
 /**
@@ -61,7 +64,7 @@ export interface KeeperOptions {
  * @throws BatonError USAGE when `commits = true` and the repository is not as it has to be
  */
 export async function openKeeper(options: KeeperOptions, context: RunContext): Promise<Keeper> {
-  const { settings, promptFile, runsFolder, redoCount } = options
+  const { settings, promptFile, runsFolder, redoCount, first } = options
   const { scope, services } = context
   if (scope.dry !== undefined) return noKeeper
   const { workspace, ownFolders } = scope.folders
@@ -90,7 +93,7 @@ export async function openKeeper(options: KeeperOptions, context: RunContext): P
     if (settings.commits === 'auto' && found.reason !== undefined) tellWhyNot(missing, context)
     return createRecordKeeper()
   }
-  const why = redoCount > 0 ? undefined : whyNot(found, settings)
+  const why = first === undefined ? whyNot(found, settings) : undefined
   if (why !== undefined && settings.commits === true) throw why
   if (why !== undefined && settings.commits === 'auto') tellWhyNot(why, context)
   const repository = async (): Promise<Repository> => {
@@ -98,7 +101,8 @@ export async function openKeeper(options: KeeperOptions, context: RunContext): P
     if (there.kind === 'none') throw noRepository(workspace, there.reason)
     return there.repository
   }
-  return createGitKeeper({ repository, commits: settings.commits !== false && why === undefined, redoCount })
+  const commits = first?.commits ?? (settings.commits !== false && why === undefined)
+  return createGitKeeper({ repository, commits, redoCount })
 }
 
 function tellWhyNot({ message, hint }: BatonError, context: RunContext): void {
@@ -134,6 +138,7 @@ function whyNot(
 
 /** A dry run keeps nothing. */
 const noKeeper: Keeper = {
+  commits: false,
   start: async () => ({}),
   begin: async () => {},
   changed: async (known) => known,

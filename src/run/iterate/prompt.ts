@@ -7,7 +7,7 @@ import type { PromptRun } from '../prompt-run.ts'
 import type { TaskOutcome } from '../task.ts'
 import { createFileCache, type RoundTasks, type Worked, type Working, workOnce } from '../tasks.ts'
 import { iterationPrompt } from './blocks.ts'
-import { type Keeper, openKeeper } from './keeper.ts'
+import { type Keeper, type KeeperOptions, openKeeper } from './keeper.ts'
 import type { Iteration } from './load.ts'
 import { iterate, type IterationWork } from './loop.ts'
 import type { IterateResult } from './record.ts'
@@ -17,10 +17,10 @@ import { summarize } from './summarize.ts'
 export function keeperOf(
   { settings }: Iteration,
   { target: { spec, settings: own } }: PromptRun,
-  { redoCount, around }: { readonly redoCount: number; readonly around: RunContext },
+  { redoCount, around, first }: Pick<KeeperOptions, 'redoCount' | 'first'> & { readonly around: RunContext },
 ): Promise<Keeper> {
   const promptFile = spec.source === 'file' ? realPath(spec.file) : undefined
-  return openKeeper({ settings, promptFile, runsFolder: own.runs.dir, redoCount }, around)
+  return openKeeper({ settings, promptFile, runsFolder: own.runs.dir, redoCount, first }, around)
 }
 
 /** What an iteration leaves for the next one and for the end. Plain JSON, because it is recorded. */

@@ -10,6 +10,7 @@ import type { Keeper } from './keeper.ts'
 export function createRecordKeeper(): Keeper {
   const touched = new Set<string>()
   return {
+    commits: false,
     start: async () => ({}),
     async begin(records) {
       for (const { changed_files: files } of records) for (const path of files) touched.add(path)

@@ -24,6 +24,7 @@ async function iterated({ settings = {}, works = [{}], onEvent, dry, isOver = ()
   const prompts: number[] = []
   const restored: number[] = []
   const keeper: Keeper = {
+    commits: true,
     start: async () => ({ head: 'base', state: 'start' }),
     begin: async () => {},
     changed: async (known) => known,
