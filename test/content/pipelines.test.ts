@@ -63,6 +63,12 @@ describe('the pipelines', () => {
     expect(code).toBe(0)
   })
 
+  it('pass the tests they have, offline and without a model', async () => {
+    const { code, stdout } = await baton(['test', 'pipelines'], { cwd: root })
+    expect(stdout).toMatch(/^4 passed \(4 tests, 4 files\)$/m)
+    expect(code).toBe(0)
+  })
+
   it('coder changes files and suggests a commit message', async () => {
     const { run, read } = await world(
       'coder.md',
