@@ -5,8 +5,9 @@ import { type Finding, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
 import { instructionProblems } from '../run/instruction.ts'
+import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
-import { findPromptAgents, type StepAgent, stepAgents } from '../run/prompt-agents.ts'
+import { findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { workflowProblems } from '../run/workflow/check.ts'
@@ -60,6 +61,8 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
     ...(await modelProblems(spec, around)),
     ...agents.flat(),
     ...(await checkAnswerAgent(spec, around)),
+    ...(await caught(file, () => loadIteration(spec, {}))),
+    ...(await checkSummarizer(spec, around)),
     ...(await checkSteps(spec, around)),
     ...(await caught(file, () => loadOutput(spec, {}))),
     ...(await templateProblems(spec)),
@@ -67,15 +70,25 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
 }
 
 async function checkEntry(config: AgentConfig, spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
-  const { agent: _, ...settings } = spec.settings
+  const { agent: _, iterate: __, ...settings } = spec.settings
   const alone = { ...spec, agents: [config], settings }
   const path = ['sub_agents', config.index, 'name'] as const
   return checkNamed({ alone, name: config.name, path }, spec, around)
 }
 
 async function checkAnswerAgent(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
-  const { agent: name } = spec.settings
-  return name === undefined ? [] : checkNamed({ alone: { ...spec, agents: [] }, name, path: ['agent'] }, spec, around)
+  const { iterate: _, ...settings } = spec.settings
+  const { agent: name } = settings
+  if (name === undefined) return []
+  return checkNamed({ alone: { ...spec, agents: [], settings }, name, path: ['agent'] }, spec, around)
+}
+
+/** The agent that sums up iterations. */
+async function checkSummarizer(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { agent: _, ...settings } = spec.settings
+  const name = summarizerName(settings)
+  if (name === undefined) return []
+  return checkNamed({ alone: { ...spec, agents: [], settings }, name, path: ['iterate', 'summarizer'] }, spec, around)
 }
 
 /** The agents of the steps of a workflow, and their templates and expressions. */

@@ -127,10 +127,15 @@ const summarizerPath = ['iterate', 'summarizer']
 /** Words in place of a name. */
 const summarizers: ReadonlySet<string> = new Set(['files', 'llm'])
 
+/** The agent that sums up iterations, as it is named; undefined: it needs none. */
+export function summarizerName({ iterate }: { readonly iterate?: RunSpec['settings']['iterate'] }): string | undefined {
+  const name = iterate?.summarizer
+  return name === undefined || summarizers.has(name) ? undefined : name
+}
+
 async function findSummaryAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
-  const name = spec.settings.iterate?.summarizer
-  if (name === undefined || summarizers.has(name)) return undefined
-  return placed(spec, summarizerPath, () => find(name))
+  const name = summarizerName(spec.settings)
+  return name === undefined ? undefined : placed(spec, summarizerPath, () => find(name))
 }
 
 async function loadBelow(

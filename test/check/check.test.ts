@@ -145,6 +145,31 @@ describe('checking a prompt file', () => {
     expect(await check(files)).toEqual([expect.stringMatching(/^error s\.json:2:11 .* < ask\.md:3:10$/)])
   })
 
+  it('finds what [iterate] names and what it lacks', async () => {
+    const keys = [
+      'sub_agents = ["a.aip"]',
+      '[iterate]',
+      'condition = "3"',
+      'plan = "plan.md"',
+      'summarizer = "sum.aip"',
+    ].join('\n')
+    const agents = { 'a.aip': section('return 1'), 'sum.aip': section('x = = 1') }
+    expect(await check({ 'ask.md': prompt(keys), ...agents })).toEqual([
+      'error plan.md there is no file /plan.md < ask.md:5:8',
+      expect.stringMatching(/^error sum\.aip:4.* < ask\.md:6:14$/),
+    ])
+    const missing = prompt('sub_agents = ["a.aip"]\n[iterate]\nuntil = "true"\nsummarizer = "nobody"')
+    expect(await check({ 'ask.md': missing, ...agents })).toEqual([
+      expect.stringContaining('error ask.md:5:14 there is no agent "nobody"'),
+    ])
+    expect(await check({ 'ask.md': prompt('[iterate]\nscore_goal = 3') })).toEqual([
+      'error ask.md:3:1 "iterate.score_goal" needs "score", a command that prints the score',
+    ])
+    expect(await check({ 'ask.md': prompt('[iterate]\nstall = 3') })).toEqual([
+      expect.stringContaining('error ask.md:2:2 "iterate" does not say how long'),
+    ])
+  })
+
   it('checks prompt files that it names as agents, and their agents', async () => {
     const files = {
       'ask.md': prompt('sub_agents = ["./child.md"]\nagent = "main.lua"'),

@@ -48,6 +48,12 @@ export async function loadIteration(
     })
   }
   const { assessment, plan } = settings
+  if (settings.score_goal !== undefined && settings.score === undefined) {
+    throw new BatonError('CONFIG_INVALID', '"iterate.score_goal" needs "score", a command that prints the score', {
+      place: await placeInPrompt(spec, ['iterate', 'score_goal'], 'key'),
+      hint: 'Add score = "…", or leave out score_goal.',
+    })
+  }
   return {
     settings,
     assessment:
