@@ -38,7 +38,7 @@ export type TaskOutcome = {
     | { readonly status: 'suspended'; readonly error: ErrorInfo }
   )
 
-export interface TaskWork {
+interface TaskWork {
   readonly spent: Spent
   /** Files that it changed, from the workspace. */
   readonly changed: readonly string[]

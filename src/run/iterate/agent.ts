@@ -11,7 +11,7 @@ import { iterate, type IterationWork } from './loop.ts'
 import { filesSummary } from './summary.ts'
 
 /** What one run of the agent gave. Plain JSON, because it is recorded. */
-export type AgentRun =
+type AgentRun =
   | { readonly status: 'done'; readonly outputs: readonly Json[]; readonly failedInputs: number }
   | { readonly status: 'skipped'; readonly reason: string }
   | { readonly status: 'failed'; readonly message: string }

@@ -94,5 +94,5 @@ If any answer is yes, the task is complex: work out a short plan first, name the
 If all are no, do it directly.`
 
 /** What follows the prompt of later iterations when the context block is switched off. */
-export const defaultContinuation =
+const defaultContinuation =
   'Earlier iterations have worked on this task already, and the files show their result. Look at what is there, improve what is unfinished or weak, and change nothing that is good.'

@@ -66,7 +66,7 @@ export function plannedCount({
   return condition?.kind === 'count' ? Math.min(condition.count, maxIterations) : undefined
 }
 
-export function isBetter(score: number, than: number, { scoreBest }: Pick<EndRules, 'scoreBest'>): boolean {
+function isBetter(score: number, than: number, { scoreBest }: Pick<EndRules, 'scoreBest'>): boolean {
   return scoreBest === 'highest' ? score > than : score < than
 }
 

@@ -10,7 +10,7 @@ import type { IterationRecord } from './record.ts'
 import { openRepository, type Opening, type Repository, type StartState } from './repository.ts'
 
 /** The files as they are at one moment. */
-export interface WorkState {
+interface WorkState {
   /** Full id of the commit; undefined outside of git and before the first one. */
   readonly head?: string
   /** Names this state: equal states have equal names. */

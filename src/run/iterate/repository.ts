@@ -30,7 +30,7 @@ export interface StartState {
   readonly unfinished?: string
 }
 
-export interface CommitRequest extends TrailerFacts {
+interface CommitRequest extends TrailerFacts {
   /** Paths from the top that stay out of it. */
   readonly excluded: readonly string[]
   /** Something of others is staged, so that only the paths of this commit may go into it. */
