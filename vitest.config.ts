@@ -7,6 +7,7 @@ const longest = [
   'test/e2e/docs.test.ts',
   'test/script/ways-out.test.ts',
   'test/e2e/durable-kills.test.ts',
+  'test/e2e/iterate-kills.test.ts',
   'test/e2e/watch.test.ts',
   'test/script/isolated.test.ts',
   'test/e2e/mini-coder.test.ts',

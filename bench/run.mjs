@@ -10,6 +10,7 @@ import { context } from './context.mjs'
 import { durable } from './durable.mjs'
 import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
+import { iterate } from './iterate.mjs'
 import { lua } from './lua.mjs'
 import { resume } from './resume.mjs'
 import { formatFigure } from './rounds.mjs'
@@ -34,6 +35,7 @@ const benchmarks = {
   turns,
   resume,
   runs,
+  iterate,
 }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')

@@ -416,6 +416,25 @@ describe('what the user has set', () => {
   })
 })
 
+it('leaves no commit and no warning where git sees no difference, also beside something staged', async () => {
+  const front = 'sub_agents = [{ name = "save.lua", stage = "post_task" }]'
+  const world = await gitWorld(
+    {
+      'ask.md': iteratedPrompt('condition = "1"\ncommits = true\non_dirty = "allow"', { front }),
+      'save.lua': 'aip.file.save("a.txt", "one\\r\\ntwo\\r\\n")\n',
+      'a.txt': 'one\ntwo\n',
+    },
+    [{ text: 'ok' }],
+  )
+  world.git('config', 'core.autocrlf', 'input')
+  world.write({ 'b.txt': 'b\n' })
+  world.git('add', 'b.txt')
+  const result = await world.run(['ask.md', '--json'])
+  expect(result).toMatchObject({ code: 0 })
+  expect([warnings(result), subjects(world)]).toEqual([[], ['base']])
+  expect(world.git('status', '--porcelain')).toContain('A  b.txt')
+})
+
 describe('git itself', () => {
   it('is not there: nothing is committed, and what is asked for is refused', async () => {
     const world = await gitWorld({ 'ask.md': iteratedPrompt('condition = "2"') }, answers('x.txt', 'y.txt'))

@@ -319,6 +319,31 @@ function runOf({ home }: GitWorld): readonly string[] {
 }
 
 describe('other ways to run it', () => {
+  it('is to watch: what iterations change begins no run, what a person saves does', async () => {
+    const ask = iteratedPrompt('condition = "2"\ncommits = true', { front: 'context_globs = ["made/*.txt"]' })
+    const world = await gitWorld({ 'ask.md': ask }, (_, index) => ({
+      text: writing({ [`made/${index}.txt`]: `${index}` }, `Answer ${index}.`),
+    }))
+    let isSaved = false
+    const { stdout, stderr } = await world.run(['ask.md', '--watch'], {
+      onError(text, kill) {
+        const runs = text.split('Iterations: 2/2').length - 1
+        const rests = text.split('watching').length - 1
+        if (runs === 1 && rests >= 1 && !isSaved) {
+          isSaved = true
+          world.write({ 'ask.md': ask.replace('Improve it.', 'Improve it more.') })
+        }
+        if (runs === 2) kill('SIGTERM')
+      },
+    })
+    expect(stdout).toContain('Answer 1.\n')
+    expect(stderr.split('Iterations: 2/2')).toHaveLength(3)
+    expect(world.server.requests).toHaveLength(4)
+    expect(said(world, 2)).toContain('Improve it more.')
+    expect(subjects(world)).toHaveLength(5)
+    expect(world.git('status', '--porcelain')).toBe(' M ask.md')
+  })
+
   it('is as an agent of another prompt file: its commits are made, and --iter is for the file that is run', async () => {
     const world = await gitWorld(
       {

@@ -107,7 +107,7 @@ ${task}`)
     ])
     expect(world.git('status', '--porcelain')).toBe('')
 
-    const events = jsonLines(result.stdout).filter(({ type }) => /^iterat/.test(String(type)))
+    const events = jsonLines(result.stdout).filter(({ type }) => String(type).startsWith('iterat'))
     expect(events.map(({ type, iteration }) => [type, iteration].flatMap((part) => part ?? []).join(' '))).toEqual([
       'iterate.started',
       'iteration.started 0',
@@ -176,7 +176,12 @@ describe('what iterates', () => {
     )
     const { code, stdout } = await world.run([
       'ask.md',
-      ...['--iter', ' 2 ', '-c', 'iterate.assessment=false', '-c', 'iterate.context=false'],
+      '--iter',
+      ' 2 ',
+      '-c',
+      'iterate.assessment=false',
+      '-c',
+      'iterate.context=false',
     ])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'two\n' })
     const asked = world.server.requests.map(({ body }) => body?.messages.at(-1)?.content)

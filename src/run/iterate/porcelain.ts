@@ -3,7 +3,7 @@ export interface StatusEntry {
   readonly path: string
   /** Of a rename: the old name, which is gone. */
   readonly from?: string
-  /** The file is not as the index has it, so there is something to add. */
+  /** The file is not as the index has it. */
   readonly isUnstaged: boolean
 }
 
@@ -26,4 +26,9 @@ export function parseStatus(text: string): readonly StatusEntry[] {
 /** Every path of an entry. */
 export function pathsOf({ path, from }: StatusEntry): readonly string[] {
   return from === undefined ? [path] : [path, from]
+}
+
+/** Paths for `git add`: it finds no path that is gone from the index and from the disk. */
+export function unstagedOf(entries: readonly StatusEntry[]): readonly string[] {
+  return entries.flatMap(({ path, isUnstaged }) => (isUnstaged ? [path] : []))
 }

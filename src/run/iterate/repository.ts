@@ -6,7 +6,7 @@ import { isInside, realPath } from '../../base/files.ts'
 import { type GitCommand, repositoryFilters, runGit } from '../../base/git.ts'
 import type { ProcessResult } from '../../base/process.ts'
 import { isOwnCommit, type TrailerFacts } from './message.ts'
-import { parseStatus, pathsOf, type StatusEntry } from './porcelain.ts'
+import { parseStatus, pathsOf, type StatusEntry, unstagedOf } from './porcelain.ts'
 
 export interface RepositoryOptions {
   /** Absolute, links resolved. Only what is below it is looked at and committed. */
@@ -153,8 +153,11 @@ function createRepository(located: Located): Repository {
     return (await run(['rev-parse', `${commit}^{tree}`], signal)).trim()
   }
 
-  async function adopted(request: CommitRequest, signal: AbortSignal): Promise<CommitResult | undefined> {
-    const id = await head(signal)
+  async function adopted(
+    id: string | undefined,
+    request: CommitRequest,
+    signal: AbortSignal,
+  ): Promise<CommitResult | undefined> {
     if (id === undefined || id === request.headBefore) return undefined
     const message = await run(['log', '-1', '--format=%B', id], signal)
     if (!isOwnCommit(message, request)) return undefined
@@ -197,12 +200,8 @@ function createRepository(located: Located): Repository {
         const own = join(folder, 'index')
         // its times of files spare reading them all
         if (existsSync(own)) copyFileSync(own, indexFile)
-        const unstaged = (await status(signal)).filter(({ isUnstaged }) => isUnstaged)
-        const paths = pathList(
-          temporary,
-          'unstaged',
-          unstaged.map(({ path }) => path),
-        )
+        const unstaged = unstagedOf(await status(signal))
+        const paths = pathList(temporary, 'unstaged', unstaged)
         if (unstaged.length > 0) await run(['add', '-A', ...paths], signal, { indexFile })
         return (await run(['write-tree'], signal, { indexFile })).trim()
       }),
@@ -210,7 +209,8 @@ function createRepository(located: Located): Repository {
     async commit(request, signal) {
       // a git that a killed process has left behind may still be at work
       await unlocked(join(folder, 'index.lock'), Math.min(lockMs, timeLimitMs), signal)
-      const own = await adopted(request, signal)
+      const before = await head(signal)
+      const own = await adopted(before, request, signal)
       if (own !== undefined) return own
       const entries = await unexcluded(request.excluded, signal)
       if (entries.length === 0) return { kind: 'none' }
@@ -220,29 +220,23 @@ function createRepository(located: Located): Repository {
         writeFileSync(message, request.messageFor(files))
         const paths = pathList(temporary, 'paths', entries.flatMap(pathsOf))
         const asUser = { asUser: true, timeLimitMs, settings: neverQuestions } as const
-        // of what a killed process has staged some may be gone from the index and the disk, where git finds it no more
-        const unstaged = entries.filter(({ isUnstaged }) => isUnstaged)
-        const toAdd = pathList(
-          temporary,
-          'unstaged',
-          unstaged.map(({ path }) => path),
-        )
+        const unstaged = unstagedOf(entries)
+        const toAdd = pathList(temporary, 'unstaged', unstaged)
         const added = unstaged.length === 0 ? undefined : await attempt(['add', '-A', ...toAdd], signal, asUser)
         if (added !== undefined && failed(added)) return { kind: 'refused', files, reason: failureText(added) }
-        const differs = await attempt(['diff', '--cached', '--quiet', '--no-ext-diff', '--', scope], signal)
-        if (!failed(differs)) return { kind: 'none' }
-        const before = await head(signal)
         const only = request.isStaged ? ['--only', ...paths] : []
         const done = await attempt(['commit', '-q', '-F', message, ...only], signal, asUser)
         if (failed(done)) {
           // the one that a killed process was at, or one with a hook behind it that took too long
-          const made = await adopted(request, signal)
+          const made = await adopted(await head(signal), request, signal)
           if (made !== undefined) return made
           await unstage(before, paths, signal)
+          // such as line ends that git does not keep
+          if (isNothing(done)) return { kind: 'none' }
           return { kind: 'refused', files, reason: failureText(done) }
         }
-        const id = (await head(signal)) ?? ''
-        return { kind: 'committed', id, files, tree: await treeOf(id, signal) }
+        const [id = '', tree = ''] = (await run(['rev-parse', 'HEAD', 'HEAD^{tree}'], signal)).split('\n')
+        return { kind: 'committed', id, files, tree }
       })
     },
 
@@ -310,6 +304,11 @@ async function unlocked(lock: string, limitMs: number, signal: AbortSignal): Pro
 
 function failed({ end }: ProcessResult): boolean {
   return end.kind !== 'exited' || end.code !== 0
+}
+
+/** What was added is as HEAD has it. */
+function isNothing({ end, stdout }: ProcessResult): boolean {
+  return end.kind === 'exited' && end.code === 1 && /^(?:nothing|no changes) (?:added )?to commit/m.test(stdout.text)
 }
 
 function failureText({ end, stdout, stderr }: ProcessResult): string {

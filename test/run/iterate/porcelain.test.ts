@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseStatus, pathsOf } from '../../../src/run/iterate/porcelain.ts'
+import { parseStatus, pathsOf, unstagedOf } from '../../../src/run/iterate/porcelain.ts'
 
 const nul = (text: string): string => text.replaceAll('⎕', '\0')
 
@@ -17,6 +17,6 @@ it('reads names that look like something else', () => {
 
 it('knows what is staged whole', () => {
   const entries = parseStatus(nul('D  a⎕M  b⎕R  new⎕old⎕A  c⎕AM d⎕ D e⎕MD f⎕?? g⎕'))
-  expect(entries.flatMap(({ path, isUnstaged }) => (isUnstaged ? [path] : []))).toEqual(['d', 'e', 'f', 'g'])
+  expect(unstagedOf(entries)).toEqual(['d', 'e', 'f', 'g'])
   expect(parseStatus('')).toEqual([])
 })

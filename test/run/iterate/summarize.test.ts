@@ -18,10 +18,7 @@ const file = { kind: 'prompt', name: 'sum.md', file: '/sum.md', text: 'Sum up.',
 const settings = settingsOf(defaults as unknown as JsonObject, { workspace: '/nowhere' })
 
 /** Summarizes with an agent that does this. */
-async function summarized(
-  answer: (request: AgentRequest) => AgentResult,
-  summarizer: FoundAgent | undefined = undefined,
-) {
+async function summarized(answer: (request: AgentRequest) => AgentResult, summarizer?: FoundAgent) {
   const requests: AgentRequest[] = []
   const run = async (request: AgentRequest, context: RunContext): Promise<AgentResult> => {
     requests.push(request)
