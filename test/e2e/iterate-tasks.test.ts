@@ -216,7 +216,13 @@ test('has no spaces', () => assert.equal(slug('a b'), 'a-b'))
     const plain = '+++\nmodel = "coder"\nbudget.unpriced = "allow"\n+++\nAsk.\n'
     const world = await gitWorld({ 'ask.md': plain }, () => ({ text: 'again' }))
     const result = await world.run([
-      ...['ask.md', '--iter', '2', '--until', 'echo waiting; sleep 100', '-c', 'iterate.command_timeout="1s"'],
+      'ask.md',
+      '--iter',
+      '2',
+      '--until',
+      'echo waiting; sleep 100',
+      '-c',
+      'iterate.command_timeout="1s"',
     ])
     expect(result.code).toBe(7)
     expect(said(world, 1)).toContain(
