@@ -189,8 +189,8 @@ function entryInWay(workspace: string, path: string): string | undefined {
 /** Files as git would write them, in a folder of their own. */
 interface Taken {
   /** Where one is, by its path. */
-  at(path: string): string
-  remove(): Promise<void>
+  readonly at: (path: string) => string
+  readonly remove: () => Promise<void>
 }
 
 async function takeOut(files: readonly { readonly path: string }[], open: () => Promise<WorkspaceGit>): Promise<Taken> {
