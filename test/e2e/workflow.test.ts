@@ -329,3 +329,29 @@ function killAfterItems(count: number) {
     if (stdout.split('"type":"step.item"').length > count) kill('SIGKILL')
   }
 }
+
+it('a plan does not need the values that an item gives the variables of a prompt file', async () => {
+  const prompt = `+++
+model = "offline::extractive"
+[[workflow.step]]
+id = "list"
+agent = "list.lua"
+[[workflow.step]]
+id = "each"
+needs = ["list"]
+for_each = "steps.list.output"
+agent = "child.md"
++++
+`
+  const child =
+    '+++\n[input.title]\nrequired = true\n[input.kind]\nenum = ["a", "b"]\nrequired = true\n+++\n{{input.title}}\n'
+  const { run } = await world({ 'ask.md': prompt, 'list.lua': list, 'child.md': child }, () => ({ text: '' }))
+  expect(await run(['plan', 'ask.md'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('prompt file child.md'),
+  })
+  // the items have no "kind"
+  const { code, stderr } = await run(['ask.md'])
+  expect(code).toBe(1)
+  expect(stderr).toContain('workflow step "each" failed: item 0: "child.md" is not given its input variable "kind"')
+})
