@@ -179,7 +179,9 @@ function executeAlone(
       clearTimeout(patience)
       clearInterval(watch)
       clearTimeout(interrupt)
-      resolve({ code, signal, stdout, stderr, isHung })
+      // a process that is just exiting hears no second signal: for a shell it ends by that one in the same way
+      const isSecond = signal === 'SIGINT' && interruptTwiceWhen !== undefined
+      resolve({ code: isSecond ? 130 : code, signal: isSecond ? null : signal, stdout, stderr, isHung })
     })
   })
 }
