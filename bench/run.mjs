@@ -16,6 +16,7 @@ import { resume } from './resume.mjs'
 import { formatFigure } from './rounds.mjs'
 import { runs } from './runs.mjs'
 import { start } from './start.mjs'
+import { steps } from './steps.mjs'
 import { streams } from './streams.mjs'
 import { turns } from './turns.mjs'
 import { watch } from './watch.mjs'
@@ -23,6 +24,7 @@ import { watch } from './watch.mjs'
 const benchmarks = {
   start,
   inputs,
+  steps,
   context,
   streams,
   lua,

@@ -96,6 +96,14 @@ export function stopsRun(error: unknown): boolean {
   )
 }
 
+/**
+ * Whether it is the record of the run that has no room for more: what is under way beside is paid for and finishes first,
+ * and is recorded all the same.
+ */
+export function isRunTooLarge(error: unknown): boolean {
+  return isBatonError(error) && error.code === 'RUN_TOO_LARGE'
+}
+
 /** Whether work waits for a person or another day: it is neither done nor failed, and can be resumed. */
 export function isSuspension(error: unknown): boolean {
   return isBatonError(error) && error.code === 'SUSPENDED'

@@ -15,7 +15,7 @@ import {
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
 import { inFolder } from './held-folder.ts'
-import { readRegularFile } from './regular-file.ts'
+import { irregular, readRegularFile } from './regular-file.ts'
 import { isOfSystem } from './system-folders.ts'
 
 /** Prompt files, agents and config above this many bytes are refused. */
@@ -48,8 +48,8 @@ function readSourceBytes(file: string): Buffer {
     const status = statSync(file)
     if (isOfSystem(realPath(file))) throw unreadable(file, 'belongs to the system', { hint: 'Name another file.' })
     if (status.isDirectory()) throw unreadable(file, 'is a folder, not a file', { hint: 'Name a file in it.' })
-    if (!status.isFile())
-      throw unreadable(file, 'is not a file', { hint: 'Name a file; pipes and devices are not read.' })
+    const other = irregular(status)
+    if (other !== undefined) throw unreadable(file, other, { hint: 'Name a regular file; others are not read.' })
     if (status.size <= maxSourceBytes) return readRegularFile(file)
     const megabytes = (status.size / 1e6).toFixed(1)
     const hint = 'Move the data into files that are named by context_globs.'

@@ -119,6 +119,12 @@ export function isSourceFile(path: string, reads: ReadLog | undefined): boolean 
   return look(path, reads) === 'file'
 }
 
+/** Whether a file is there, or what stands in its place and is no folder: reading it says what that is. */
+export function isSourceEntry(path: string, reads: ReadLog | undefined): boolean {
+  const kind = look(path, reads)
+  return kind === 'file' || kind === 'other'
+}
+
 /** Whether a folder is there, links followed. */
 export function isSourceFolder(path: string, reads: ReadLog | undefined): boolean {
   return look(path, reads) === 'folder'

@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs'
 import { platform } from 'node:os'
 import { hasSystemCode } from './error.ts'
 
@@ -19,13 +28,25 @@ export function readRegular<T>(
 ): T {
   const descriptor = real ? openReal(path) : openSync(path, flags)
   try {
-    if (!fstatSync(descriptor).isFile()) {
-      throw Object.assign(new Error(`${path} is not a regular file`), { code: 'EINVAL' })
-    }
+    const other = irregular(fstatSync(descriptor))
+    if (other !== undefined) throw Object.assign(new Error(`${path} ${other}`), { code: 'EINVAL' })
     return read(descriptor)
   } finally {
     closeSync(descriptor)
   }
+}
+
+/** What stands where a file should be, as the end of a sentence; undefined for a regular file. */
+export function irregular(status: Stats): string | undefined {
+  if (status.isFile()) return undefined
+  return `is ${kindOf(status)} and not a regular file`
+}
+
+function kindOf(status: Stats): string {
+  if (status.isDirectory()) return 'a folder'
+  if (status.isFIFO()) return 'a named pipe'
+  if (status.isSocket()) return 'a socket'
+  return 'a device'
 }
 
 /** The bytes of a regular file. See `readRegular`. */

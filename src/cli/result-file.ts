@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { realPath, replaceFile } from '../base/files.ts'
 import { refuseLeavingLink } from '../base/leaving.ts'
+import { irregular } from '../base/regular-file.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { type GlobalFlags, usageError } from './command.ts'
@@ -88,7 +89,8 @@ function targetOf(
 export function checkTarget(file: string, flag: string): void {
   const status = statusOf(file)
   if (status?.isDirectory() === true) throw usageError(`${flag} is a folder`, 'Name a file.')
-  if (status?.isFile() === false) throw usageError(`${flag} is not a regular file`, 'Name another file.')
+  const other = status === undefined ? undefined : irregular(status)
+  if (other !== undefined) throw usageError(`${flag} ${other}`, 'Name another file.')
   const folder = dirname(file)
   if (statusOf(folder)?.isDirectory() !== true) {
     throw usageError(`${flag}: there is no folder ${folder}`, 'Create it first.')

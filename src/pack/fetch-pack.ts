@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readRegularFile } from '../base/regular-file.ts'
+import { makeTemporaryFolder } from '../base/temporary-folder.ts'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
 import { downloadBytes } from '../base/http.ts'
@@ -152,7 +152,7 @@ function bytesOf(path: string): Uint8Array {
 
 async function fetchGit(source: GitSource, context: FetchContext): Promise<FetchedPack> {
   const { url, ref, subdir = '' } = source
-  const folder = mkdtempSync(join(tmpdir(), 'baton-pack-'))
+  const { path: folder, remove } = makeTemporaryFolder('baton-pack-')
   try {
     const commit = await fetchRepository(source, folder, context)
     const pack = join(folder, subdir)
@@ -163,7 +163,7 @@ async function fetchGit(source: GitSource, context: FetchContext): Promise<Fetch
     const origin: PackOrigin = { kind: 'git', url: withoutSecrets(url), ...part, commit }
     return await fetched(filesIn(pack, { folder, origin }), origin)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    remove()
   }
 }
 

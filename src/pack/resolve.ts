@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { homeFolder } from '../base/home.ts'
 import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
-import { isSourceFile, type ReadLog, readSource } from '../base/reads.ts'
+import { isSourceEntry, type ReadLog, readSource } from '../base/reads.ts'
 import { meantHint } from '../config/issue.ts'
 import { findPack, noPack, type Pack, type PackPlaces } from './find-pack.ts'
 import { packOfFile } from './granted.ts'
@@ -179,7 +179,7 @@ function mains(folder: string): readonly string[] {
 
 function pick(name: string, groups: Candidates, { reads }: Pick<ResolveOptions, 'reads'>): string | undefined {
   const found =
-    groups.map((files) => files.filter((path) => isSourceFile(path, reads))).find(({ length }) => length > 0) ?? []
+    groups.map((files) => files.filter((path) => isSourceEntry(path, reads))).find(({ length }) => length > 0) ?? []
   if (found.length < 2) return found[0]
   throw new BatonError('AGENT_AMBIGUOUS', `agent "${name}" is ambiguous: both ${found.join(' and ')} exist`, {
     hint: 'Write the name with its ending.',

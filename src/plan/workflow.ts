@@ -1,5 +1,6 @@
 import { isBatonError } from '../base/error.ts'
-import type { JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import type { InputVariable } from '../config/input-variables.ts'
 import type { Workflow, WorkflowStep } from '../config/workflow.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
 import { placeText, workflowStep } from '../event/place.ts'
@@ -166,7 +167,9 @@ async function planNamed(
   const agent = await target.findAgent({ name })
   const { options } = step
   if (agent.kind === 'prompt') {
-    const values: JsonObject = target.vars ?? {}
+    const { spec } = await planner.loadChild(agent)
+    const unknown = Object.fromEntries((spec.variables ?? []).map((variable) => [variable.name, anyValue(variable)]))
+    const values: JsonObject = { ...unknown, ...target.vars }
     const given = { value: '', text: '', variables: { values, others: 'ignored' } } as const
     const { plan, answer } = await planChild({ agent, given, options, drift }, planner, context)
     return { plan, asks: plan.asks, decides: [], tokens: answer }
@@ -174,6 +177,25 @@ async function planNamed(
   const layers = { inherited: context.scope.options, given: options }
   const plan = await planScript({ agent, inputs: [''], options: layers, drift, at }, planner, context)
   return { plan, asks: plan.asks, decides: ['what it gives', ...plan.decides], tokens: null }
+}
+
+/** A value that a variable may have: what fills it is known only once the step runs. */
+function anyValue({ type, default: own, choices = [] }: InputVariable): Json {
+  const [choice] = choices
+  if (own !== undefined) return own
+  switch (type) {
+    case 'string':
+      return choice ?? ''
+    case 'number':
+    case 'integer':
+      return choice ?? 0
+    case 'boolean':
+      return choice ?? false
+    case 'list':
+      return []
+    case 'table':
+      return choice ?? {}
+  }
 }
 
 /** The request is found by the code of real runs, with what is known of its input. */

@@ -16,6 +16,8 @@ export interface Progress {
   readonly finished: number
   readonly failed: number
   readonly skipped: number
+  /** Steps of a workflow, and those of them that have ended; none without one. */
+  readonly steps: Counted | undefined
   readonly usage: Usage
   readonly costUsd: number | null
   /** How the run ended, once it has. */
@@ -24,7 +26,12 @@ export interface Progress {
   readonly lanes: ReadonlyMap<string, Lane>
 }
 
-/** One thing that is in progress: a task, an input of an agent, or a stage of the whole run. */
+interface Counted {
+  readonly planned: number
+  readonly finished: number
+}
+
+/** One thing that is in progress: a task, a step of a workflow, an input of an agent, or a stage of the whole run. */
 export interface Lane {
   readonly key: string
   /** When it began, in milliseconds of the clock of the view. */
@@ -37,6 +44,8 @@ export interface Lane {
   /** The place whose model call is shown: the first one that has not ended. */
   follows: string | undefined
   activity: Activity
+  /** Of a step with `for_each`. */
+  items?: Counted
   /** The end of the text that streams in. */
   tail: string
 }
@@ -55,6 +64,8 @@ export interface ProgressKeeper {
   readonly now: () => Progress
 }
 
+type StepEvent = Extract<RunEvent, { readonly type: 'workflow.started' | `step.${string}` }>
+
 const nothing = {
   target: 'prompt',
   title: '',
@@ -63,6 +74,7 @@ const nothing = {
   finished: 0,
   failed: 0,
   skipped: 0,
+  steps: undefined,
   usage: noUsage,
   costUsd: 0,
   ending: undefined,
@@ -110,7 +122,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
 
   /** Stages of the run and inputs of an agent end with the last thing in them; tasks have events of their own. */
   function closeIfDone(lane: Lane): void {
-    const hasEndEvent = counts.target === 'prompt' && /(?:^|\/)task\/\d+$/.test(lane.key)
+    const hasEndEvent = counts.target === 'prompt' && /(?:^|\/)(?:task\/\d+|step\/[^/]+)$/.test(lane.key)
     if (!hasEndEvent && lane.stage === '' && lane.agents.size === 0) lanes.delete(lane.key)
   }
 
@@ -121,8 +133,36 @@ export function createProgress(clock: () => number): ProgressKeeper {
     if (counts.target === 'prompt') counts = { ...counts, finished: counts.finished + 1, ...counted }
   }
 
+  /** Of the workflow of a task, not of one that an agent runs. */
+  function addStep(event: StepEvent): void {
+    const { agent: place } = event
+    if (laneOf(place) !== place) return
+    switch (event.type) {
+      case 'workflow.started':
+        counts = { ...counts, steps: { planned: event.steps.length, finished: 0 } }
+        return
+      case 'step.started': {
+        const lane = open(place, `  ${shortLabel(event.id)}`)
+        if (event.items !== undefined) lane.items = { planned: event.items, finished: 0 }
+        return
+      }
+      case 'step.item':
+        return within(place, (lane) => {
+          if (lane.items !== undefined) lane.items = { ...lane.items, finished: lane.items.finished + 1 }
+        })
+      case 'step.completed':
+      case 'step.skipped':
+      case 'step.failed':
+      case 'step.suspended':
+        lanes.delete(place)
+        if (counts.steps !== undefined) {
+          counts = { ...counts, steps: { ...counts.steps, finished: counts.steps.finished + 1 } }
+        }
+    }
+  }
+
   function startOver(planned: number): void {
-    counts = { ...counts, planned, finished: 0, failed: 0, skipped: 0 }
+    counts = { ...counts, planned, finished: 0, failed: 0, skipped: 0, steps: undefined }
     lanes.clear()
     labels.clear()
   }
@@ -159,6 +199,14 @@ export function createProgress(clock: () => number): ProgressKeeper {
         return endTask(event, { skipped: counts.skipped + 1 })
       case 'task.failed':
         return endTask(event, { failed: counts.failed + 1 })
+      case 'workflow.started':
+      case 'step.started':
+      case 'step.item':
+      case 'step.completed':
+      case 'step.skipped':
+      case 'step.failed':
+      case 'step.suspended':
+        return addStep(event)
       case 'stage.started':
         if (isOwnStage(place)) open(place).stage = event.stage
         return
@@ -239,11 +287,12 @@ function addPiece(lane: Lane, place: string, piece: { readonly text: string; rea
 }
 
 /**
- * The part of the run that a place belongs to: its task (`task/3`, `redo/1/task/3`, `main/task/3`), a stage of the whole
+ * The part of the run that a place belongs to: its task (`task/3`, `redo/1/task/3`, `main/task/3`) or the step of its
+ * workflow (`task/0/step/draft`), a stage of the whole
  * run (`pre`, `post`), the agent that is the target (`main`), or the run itself (the place as it is).
  */
 function laneOf(place: string): string {
-  const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+|pre|post|main)(?=\/|$)/.exec(place)
+  const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+(?:\/step\/[^/]+)?|pre|post|main)(?=\/|$)/.exec(place)
   return found === null ? place : found[0]
 }
 

@@ -79,7 +79,9 @@ function harmlessIn(value: unknown): unknown {
 
 /** True for what happens inside an agent of the run: the tasks and rounds of a nested prompt file are not those of the run. */
 export function isNested({ agent }: RunEvent): boolean {
-  return agent.split('/').some((name) => ['pre', 'pre_task', 'post_task', 'post', 'ask', 'agent'].includes(name))
+  return agent
+    .split('/')
+    .some((name) => ['pre', 'pre_task', 'post_task', 'post', 'ask', 'agent', 'step'].includes(name))
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path'
 import { changeFailureText } from '../event/error-info.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
-import { formatCost, formatDuration, formatUsage } from './format.ts'
+import { countOf, formatCost, formatDuration, formatUsage } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 
@@ -131,6 +131,16 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     case 'agent.completed':
       return `${paint('green', 'done')}  ${at}${event.name}`
     case 'agent.failed':
+      return `${paint('red', 'fail')}  ${at}${event.error.message}`
+    case 'step.started': {
+      const items = event.items === undefined ? '' : `, ${countOf(event.items, 'item')}`
+      return `${paint('cyan', 'step')}  ${at}${event.name ?? 'main agent'}${items}`
+    }
+    case 'step.completed':
+      return `${paint('green', 'done')}  ${at}`.trimEnd()
+    case 'step.skipped':
+      return `${paint('yellow', 'skip')}  ${at}${event.reason}`
+    case 'step.failed':
       return `${paint('red', 'fail')}  ${at}${event.error.message}`
     case 'task.started':
       return `${paint('cyan', 'task')}  ${event.index + 1}/${event.count} ${event.label}`

@@ -93,6 +93,7 @@ function stepsOf(lane: Lane, { now }: Frame): readonly Segment[] {
   const steps = `${stage} ${agentPart(lane)}`.trim()
   const activity = activityOf(lane, now)
   return [
+    ...(lane.items === undefined ? [] : [{ text: `  ${countsText(lane.items)}` }]),
     ...(steps === '' ? [] : [{ text: `  ${steps}`, format: 'cyan' } as const]),
     { text: `  ${formatClock(now - lane.since)}`, format: 'dim' },
     ...(activity.text === '' ? [] : [{ ...activity, text: `  ${activity.text}` }]),
@@ -149,9 +150,14 @@ export function totalsOf(
   ]
 }
 
-function donePart({ target, planned, finished }: Progress): string {
+function countsText({ planned, finished }: { readonly planned: number; readonly finished: number }): string {
+  return `${formatCount(finished)}/${formatCount(planned)}`
+}
+
+function donePart({ target, planned, finished, steps }: Progress): string {
+  if (steps !== undefined) return `${countsText(steps)} steps`
   if (target === 'agent') return finished > 0 ? `${formatCount(finished)} done` : ''
-  return planned > 1 ? `${formatCount(finished)}/${formatCount(planned)} tasks` : ''
+  return planned > 1 ? `${countsText({ planned, finished })} tasks` : ''
 }
 
 /**

@@ -11,6 +11,7 @@ import { emit, type RunContext } from '../event/context.ts'
 import { item, part } from '../event/place.ts'
 import type { Settings } from '../config/settings.ts'
 import { readableFiles } from '../tool/guard.ts'
+import { oddFiles } from './odd-files.ts'
 import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -29,7 +30,8 @@ export interface FileSet {
 /**
  * Lists the files of a request; the content of the prompt file itself is never part of it. Each kind is one observation,
  * so a resumed run sees the same list.
- * @throws BatonError OUTSIDE_WORKSPACE when a glob or a link leads out of the workspace
+ * @throws BatonError OUTSIDE_WORKSPACE when a glob or a link leads out of the workspace, FILE_UNREADABLE for a pipe, socket
+ * or device that is to be worked on
  */
 export async function listFileSet(
   { globs, base_dir: baseDir }: Settings,
@@ -67,6 +69,11 @@ async function listNoted(
   let files: readonly ListedFile[]
   try {
     files = await finishInTurns(listSteps(globs, { baseDir, root }), services.signal)
+    for (const message of oddFiles(globs, { baseDir, found: files })) {
+      // a task cannot do without what it is to work on
+      if (kind === 'working') throw new BatonError('FILE_UNREADABLE', message, { hint: 'Name a regular file.' })
+      emit(context, { type: 'warning', message: `left out of the prompt: ${message}` })
+    }
   } catch (error) {
     if (!(error instanceof BatonError)) throw error
     // for `placeGlobErrors`: the key of the front matter that holds the globs

@@ -10,6 +10,7 @@ import { fileInfo } from '../script/host/file-info.ts'
 import { luaToJson } from '../script/values.ts'
 import { allowedPath } from '../tool/guard.ts'
 import { statusAt } from '../tool/workspace-reads.ts'
+import { oddFiles } from './odd-files.ts'
 
 /** What the command line gives a run to work on. */
 export interface GivenInputs {
@@ -27,7 +28,8 @@ export interface GivenInputs {
  * The inputs of an agent that is run by itself: the texts of `-i`, or a FileInfo for each file of `-f`, with paths
  * relative to the workspace; null when neither is given. Files are listed at each call, and a warning says when there is
  * none.
- * @throws BatonError USAGE when both are given, OUTSIDE_WORKSPACE for globs that lead out
+ * @throws BatonError USAGE when both are given, OUTSIDE_WORKSPACE for globs that lead out, FILE_UNREADABLE for a pipe, socket
+ * or device
  */
 export async function readInputs(
   { texts, globs, cwd, stdin }: GivenInputs,
@@ -65,6 +67,8 @@ function listInputs(
     const where = { globs: globs.map(anywhere), baseDir: folder, root: workspace }
     const files = await finishInTurns(listSteps(where.globs, where), services.signal)
     const found = files.map(({ absolute }) => absolute)
+    const [message] = oddFiles(where.globs, { baseDir: folder, found })
+    if (message !== undefined) throw new BatonError('FILE_UNREADABLE', message, { hint: 'Name a regular file.' })
     services.reads?.list({ ...where, found, reads: 'content' })
     return found.map((absolute) => {
       const path = displayPath(workspace, absolute)

@@ -1,7 +1,7 @@
 import { extname, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
-import { isSourceFile } from '../base/reads.ts'
+import { isSourceEntry } from '../base/reads.ts'
 import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
 import type { Settings } from '../config/settings.ts'
@@ -135,7 +135,7 @@ export function targetKind(
 ): 'agent' | 'prompt' {
   if (/\.(?:aip|lua)$/.test(file)) return 'agent'
   const isPlainPrompt = file.endsWith('.md') && !isInPack(file)
-  if (isPlainPrompt || file === '-' || file === '' || isSourceFile(resolve(cwd, file), reads)) return 'prompt'
+  if (isPlainPrompt || file === '-' || file === '' || isSourceEntry(resolve(cwd, file), reads)) return 'prompt'
   if (file.endsWith('/') || mayBePackName(file) || extname(file) === '') return 'agent'
   return findAgent(file, { baseDir: cwd, builtInDir, packRoots: [], reads }) === undefined ? 'prompt' : 'agent'
 }

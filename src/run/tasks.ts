@@ -1,4 +1,4 @@
-import { isSuspension, stopsRun } from '../base/error.ts'
+import { isRunTooLarge, isSuspension, stopsRun } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
@@ -106,7 +106,10 @@ interface TasksEnd {
   readonly suspension: { readonly error: unknown } | undefined
 }
 
-/** Runs the tasks. A suspended one does not stop the others: they are paid for, or may be suspended as well. */
+/**
+ * Runs the tasks. One that is suspended, or finds no room in the record, does not stop the others: they are paid for, or may
+ * be suspended as well.
+ */
 async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunContext): Promise<TasksEnd> {
   const { settings, queue } = tasks
   const limit = settings.input_concurrency
@@ -120,11 +123,16 @@ async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunCo
     signal: context.services.signal,
   }
   let suspension: TasksEnd['suspension']
+  let tooLarge: { readonly error: unknown } | undefined
   const outcomes = await mapQueued(plans, queued, async (plan, index, signal) => {
     const at = withServices(placeOfTask(index), { signal })
     try {
       return await runOne(plan, tasks, at)
     } catch (error) {
+      if (isRunTooLarge(error)) {
+        tooLarge ??= { error }
+        return failedTask(plan, error)
+      }
       if (!isSuspension(error)) throw error
       suspension ??= { error }
       const { label } = plan
@@ -133,6 +141,7 @@ async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunCo
       return outcome
     }
   })
+  if (tooLarge !== undefined) throw tooLarge.error
   return { outcomes, suspension }
 }
 

@@ -21,7 +21,7 @@ import { basename, dirname } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { addToOwnFile } from '../base/files.ts'
 import { atEntry, type HeldFolder, inFolder } from '../base/held-folder.ts'
-import { readRegular } from '../base/regular-file.ts'
+import { irregular, readRegular } from '../base/regular-file.ts'
 
 /*
  * Changes of what stands at paths (absolute, links resolved but for the last part). None of them follows a link that is put
@@ -43,7 +43,8 @@ export function appendWhole(file: string, content: Uint8Array, offset: number): 
       const descriptor = openSync(entry, appending, 0o666)
       try {
         const status = fstatSync(descriptor)
-        if (!status.isFile()) throw new Error(`${file} is not a regular file`)
+        const other = irregular(status)
+        if (other !== undefined) throw new Error(`${file} ${other}`)
         if (status.nlink > 1) addToOwnFile(file, content)
         else addOrNothing(descriptor, entry, { content, offset })
       } finally {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readRegularFile } from '../base/regular-file.ts'
+import { makeTemporaryFolder } from '../base/temporary-folder.ts'
 import { BatonError } from '../base/error.ts'
 import { runGit } from '../base/git.ts'
 import type { RunContext } from '../event/context.ts'
@@ -63,7 +63,7 @@ const firstError = 128
 
 /** @throws BatonError FILE_FAILED when git is not there, or fails */
 async function mergeTexts({ mine, base, theirs }: Texts, { env, signal }: RunContext['services']): Promise<Merge> {
-  const folder = await mkdtemp(join(tmpdir(), 'baton-merge-'))
+  const { path: folder, remove } = makeTemporaryFolder('baton-merge-')
   try {
     const file = join(folder, 'mine')
     await writeFile(file, mine, { mode: 0o600 })
@@ -84,6 +84,6 @@ async function mergeTexts({ mine, base, theirs }: Texts, { env, signal }: RunCon
       end.kind === 'not_started' ? 'git, which merges them, is not installed' : `git merge-file failed: ${stderr.text}`
     throw new BatonError('FILE_FAILED', why, { hint })
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    remove()
   }
 }

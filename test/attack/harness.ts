@@ -26,7 +26,8 @@ export interface WorldOptions {
 }
 
 interface AttackOptions {
-  readonly env?: Readonly<Record<string, string>>
+  /** Undefined: the variable is not set. */
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** What standard input holds; left out: it is closed. */
   readonly input?: string | Uint8Array
   /** Below the workspace. */
@@ -122,7 +123,7 @@ export function expectHeld(world: World, end: AttackEnd, codes?: readonly number
   expect(end.stderr).not.toMatch(/^ {4}at .+:\d+:\d+\)?$|internal error|RangeError|TypeError/m)
 }
 
-type Execution = AttackOptions & { readonly work: string; readonly env: Readonly<Record<string, string>> }
+type Execution = AttackOptions & { readonly work: string; readonly env: Readonly<Record<string, string | undefined>> }
 
 /** `npm test` runs what is no more than a command in the process of the runs before it; the whole suite does not. */
 function execute(args: readonly string[], options: Execution): Promise<AttackEnd> {
@@ -179,7 +180,9 @@ function executeAlone(
       clearTimeout(patience)
       clearInterval(watch)
       clearTimeout(interrupt)
-      resolve({ code, signal, stdout, stderr, isHung })
+      // a process that is just exiting hears no second signal: for a shell it ends by that one in the same way
+      const isSecond = signal === 'SIGINT' && interruptTwiceWhen !== undefined
+      resolve({ code: isSecond ? 130 : code, signal: isSecond ? null : signal, stdout, stderr, isHung })
     })
   })
 }

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { attack } from './attempts.ts'
@@ -117,6 +126,20 @@ it('a filter of the user is used, also where the repository names it in the same
   const end = await world.run(['agent.aip'])
   expectHeld(world, end, [0])
   expect(readFileSync(join(world.work, 'a.txt'), 'utf8')).toBe('FIRST')
+})
+
+it('a restore that is interrupted twice leaves no copies of files', async () => {
+  const slow = '[filter "slow"]\nsmudge = sleep 60\n'
+  const world = createWorld({ work: { 'agent.aip': `# Output\n\n${restoring}` }, home: { '.gitconfig': slow } })
+  repository(world.work, { '.gitattributes': '*.txt filter=slow\n' })
+  const TMPDIR = join(world.work, 'temporary')
+  mkdirSync(TMPDIR)
+  let hasBegun = false
+  const interruptTwiceWhen = (): boolean => (hasBegun = readdirSync(TMPDIR).length > 0)
+  const end = await world.run(['agent.aip'], { env: { TMPDIR }, interruptTwiceWhen })
+  expectHeld(world, end, [130])
+  expect(hasBegun).toBe(true)
+  expect(readdirSync(TMPDIR)).toEqual([])
 })
 
 it('a pack needs git and the editor among its commands', async () => {

@@ -29,7 +29,7 @@ describe('readSourceFile', () => {
   it('refuses pipes, which it would wait for', () => {
     const folder = tempTree()
     execFileSync('mkfifo', [join(folder, 'pipe')])
-    expect(() => readSourceFile(join(folder, 'pipe'))).toThrow('is not a file')
+    expect(() => readSourceFile(join(folder, 'pipe'))).toThrow('is a named pipe and not a regular file')
   })
 
   it('refuses folders', () => {

@@ -33,7 +33,7 @@ describe('--record', () => {
     ['a text about cassettes', 'notes.md', 'exists and is not a cassette'],
     ['a link to a file', 'link.md', 'exists and is not a cassette'],
     ['a folder', 'folder', 'is a folder'],
-    ['a device', '/dev/null', 'is not a regular file'],
+    ['a device', '/dev/null', 'is a device and not a regular file'],
     ['a file in a folder that is missing', 'none/run.cassette', 'there is no folder'],
   ])('refuses %s', (_, name, message) => {
     const root = tempTree({ 'ask.md': 'Say hi.\n', 'notes.md': 'A cassette begins with {"e":0,"k":"cassette"}.\n' })

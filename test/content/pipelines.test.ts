@@ -114,6 +114,36 @@ describe('the pipelines', () => {
     expect(stdout).toMatch(/References: \d+ checked, all exist\./)
   })
 
+  it('release-notes makes a note on each commit, one text of them, and checks it', async () => {
+    const { run, asked, git } = await world(
+      'release-notes.md',
+      answers({
+        'Check the draft': 'The notes, checked.',
+        'Write the release notes': 'The notes.',
+        'the second commit': 'internal',
+        'Say in one sentence': 'Added: a thing.',
+      }),
+    )
+    git(
+      'commit',
+      '-q',
+      '--allow-empty',
+      '-m',
+      'the second commit',
+      '-m',
+      'commit messages may say commit 1234 in a line',
+    )
+    const { code, stdout } = await run('release-notes.md', '--var', `commits=${git('log', '--stat')}`)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'The notes, checked.\n' })
+    const texts = asked().map(({ text }) => text)
+    expect(texts).toHaveLength(4)
+    expect(texts.some((text) => text.includes('src/twice.js') && text.includes('Say in one sentence'))).toBe(true)
+    expect(texts[2]).toContain(
+      'Release notes for the people who use this project, in Markdown.\n\n- internal\n- Added: a thing.',
+    )
+    expect(texts[3]).toContain('# Notes\n\ninternal\n\nAdded: a thing.\n\n# Draft\n\nThe notes.')
+  })
+
   it('write-tests writes tests and runs them', async () => {
     const content = 'import { test } from "node:test"\ntest("fails", () => { throw new Error("no") })'
     const { run, read } = await world('write-tests.md', () => newFile('test/twice.test.js', content))

@@ -253,3 +253,105 @@ it('the transcript below the line has the answer of the last steps', async () =>
   expect(await run(['ask.md'])).toMatchObject({ code: 0 })
   expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toMatch(/====\n> .*ask\.md.*\n\n<check\.>\n/)
 })
+
+it('a step that waits for a person suspends the run once the others are done, and is asked again', async () => {
+  const change = '<FILE_CHANGES>\n<FILE_NEW file_path="new.txt">\nmade\n</FILE_NEW>\n</FILE_CHANGES>\n'
+  const prompt = `+++
+model = "m"
+write_mode = "ask"
+[[workflow.step]]
+id = "write"
+instructions = "write."
+[[workflow.step]]
+id = "other"
+instructions = "other."
+[[workflow.step]]
+id = "last"
+needs = ["write", "other"]
+instructions = "last."
++++
+Do it.
+`
+  const { folder, run, newest, counts } = await world({ 'ask.md': prompt }, (text) => ({
+    text: text === 'write.' ? change : `<${text}>`,
+  }))
+  const waits = await run(['ask.md', '--on-ask', 'suspend', '--json'])
+  expect(waits.code).toBe(5)
+  const events = jsonLines(waits.stdout)
+  const ends = events.flatMap(({ type, id }) =>
+    /^step\.(?:completed|suspended)/.test(String(type)) ? [`${String(id)} ${String(type)}`] : [],
+  )
+  expect(ends.toSorted()).toEqual(['other step.completed', 'write step.suspended'])
+  expect(events.at(-1)).toMatchObject({ stop_reason: 'suspended' })
+  expect(Object.fromEntries(counts)).toEqual({ 'write.': 1, 'other.': 1 })
+
+  expect(await run(['resume', await newest(), '-y'])).toMatchObject({ code: 0, stdout: '<last.>\n' })
+  expect(readFileSync(join(folder, 'new.txt'), 'utf8')).toBe('made\n')
+  expect(Object.fromEntries(counts)).toEqual({ 'write.': 1, 'other.': 1, 'last.': 1 })
+})
+
+it('2,000 items are done, and after a kill only those that were not recorded', async () => {
+  const prompt = `+++
+[[workflow.step]]
+id = "list"
+agent = "list.lua"
+[[workflow.step]]
+id = "each"
+needs = ["list"]
+for_each = "steps.list.output"
+concurrency = 16
+agent = "one.lua"
+[[workflow.step]]
+id = "sum"
+needs = ["each"]
+agent = "sum.lua"
++++
+`
+  const files = {
+    'ask.md': prompt,
+    'list.lua': 'local r = {} for i = 1, 2000 do r[i] = { n = i } end return r\n',
+    'one.lua': 'return { n = input.n * 2 }\n',
+    'sum.lua': 'local s = 0 for _, one in ipairs(input) do s = s + one.n end return #input .. " items, " .. s\n',
+  }
+  const { run, newest } = await world(files, () => ({ text: '' }))
+  const first = await run(['ask.md', '--json'], { onOutput: killAfterItems(700) })
+  expect(first.code).toBe(null)
+  const resumed = await run(['resume', await newest(), '--json'])
+  const events = jsonLines(resumed.stdout)
+  expect(events.find(({ type }) => type === 'answer')).toMatchObject({ text: '2000 items, 4002000' })
+  // what was done before the process was killed is not done again
+  const again = events.filter(({ type, agent }) => type === 'agent.started' && String(agent).includes('/item/')).length
+  expect(again).toBeLessThan(2000)
+})
+
+function killAfterItems(count: number) {
+  return (stdout: string, kill: (signal: NodeJS.Signals) => void): void => {
+    if (stdout.split('"type":"step.item"').length > count) kill('SIGKILL')
+  }
+}
+
+it('a plan does not need the values that an item gives the variables of a prompt file', async () => {
+  const prompt = `+++
+model = "offline::extractive"
+[[workflow.step]]
+id = "list"
+agent = "list.lua"
+[[workflow.step]]
+id = "each"
+needs = ["list"]
+for_each = "steps.list.output"
+agent = "child.md"
++++
+`
+  const child =
+    '+++\n[input.title]\nrequired = true\n[input.kind]\nenum = ["a", "b"]\nrequired = true\n+++\n{{input.title}}\n'
+  const { run } = await world({ 'ask.md': prompt, 'list.lua': list, 'child.md': child }, () => ({ text: '' }))
+  expect(await run(['plan', 'ask.md'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('prompt file child.md'),
+  })
+  // the items have no "kind"
+  const { code, stderr } = await run(['ask.md'])
+  expect(code).toBe(1)
+  expect(stderr).toContain('workflow step "each" failed: item 0: "child.md" is not given its input variable "kind"')
+})

@@ -251,6 +251,69 @@ describe('a boundary', () => {
     expect(await work(same, { code: 'old', data: undefined })).toBe('s')
   })
 
+  describe('whose inputs are compared by the boundaries in it', () => {
+    const key = boundaryKey({ code: 'same', steps: 'old' }, noMask)
+    const first: readonly Entry[] = [
+      { k: 'begin', p: 's', key },
+      begin('s/a'),
+      done('s/a'),
+      begin('s/b'),
+      done('s/b'),
+      done('s'),
+    ]
+    const again = (
+      { effects, acts }: Resumed,
+      inputs: object,
+      keys: Readonly<Record<string, unknown>>,
+    ): Promise<unknown> =>
+      effects.boundary(
+        placeAt('s'),
+        async () => {
+          const names = Object.keys(keys)
+          return Promise.all(
+            names.map((name) =>
+              effects.boundary(placeAt(`s/${name}`), async () => (acts.push(name), `live ${name}`), {
+                inputs: { ...(keys[name] as object) },
+              }),
+            ),
+          )
+        },
+        { inputs: { ...inputs }, partInputs: ['steps'] },
+      )
+
+    it('is read back while they are the same', async () => {
+      const one = await resume([first])
+      expect(await again(one, { code: 'same', steps: 'old' }, { a: {}, b: {} })).toBe('s')
+      expect(one.records).toEqual([])
+    })
+
+    it('is entered again when one of them differs, and keeps what is not concerned', async () => {
+      const one = await resume([first], { usesCurrent: true })
+      expect(await again(one, { code: 'same', steps: 'new' }, { a: {}, b: { code: 1 } })).toEqual(['s/a', 'live b'])
+      expect(one.acts).toEqual(['b'])
+      expect(one.records.map(({ k, ...record }) => [k, 'p' in record ? record.p : ''])).toEqual([
+        ['begin', 's'],
+        ['begin', 's/b'],
+        ['done', 's/b'],
+        ['done', 's'],
+      ])
+
+      // what a later process finds: all of it is done, or goes on where that one was interrupted
+      const second: readonly Entry[] = one.records.map(({ e: _e, n: _n, ...entry }) => entry as Entry)
+      const later = await resume([first, second])
+      expect(await again(later, { code: 'same', steps: 'new' }, { a: {}, b: { code: 1 } })).toEqual(['s/a', 'live b'])
+      expect(later.acts).toEqual([])
+      const broken = await resume([first, second.slice(0, 2)])
+      expect(await again(broken, { code: 'same', steps: 'new' }, { a: {}, b: { code: 1 } })).toEqual(['s/a', 'live b'])
+      expect(broken.acts).toEqual(['b'])
+    })
+
+    it('is rerun, with all in it, when anything else differs', async () => {
+      const one = await resume([first], { usesCurrent: true })
+      expect(await again(one, { code: 'other', steps: 'old' }, { a: {}, b: {} })).toEqual(['live a', 'live b'])
+    })
+  })
+
   it('keeps what is finished in it when it is not', async () => {
     const one = await resume([[begin('s'), begin('s/a'), done('s/a'), begin('s/b')]])
     const inner = (name: string): Promise<string> =>

@@ -170,3 +170,47 @@ it('has the tokens and the price of the run', () => {
   const usage = event({ type: 'usage', model: 'm', call: noUsage, total, cost_usd: null, total_cost_usd: 0.5 })
   expect(after([started('prompt'), usage])).toMatchObject({ usage: total, costUsd: 0.5 })
 })
+
+describe('the steps of a workflow', () => {
+  const draft = 'task/0/step/draft'
+  const begun = [
+    started('prompt'),
+    planned(1),
+    event({ type: 'task.started', index: 0, label: 'release.md', count: 1 }, 'task/0'),
+    event(
+      { type: 'workflow.started', steps: ['list', 'draft'].map((id) => ({ id, needs: [] })), concurrency: 2 },
+      'task/0',
+    ),
+    event({ type: 'step.started', id: 'list', items: 3 }, 'task/0/step/list'),
+    event({ type: 'step.started', id: 'draft', name: 'inner.md' }, draft),
+    event({ type: 'agent.started', name: 'inner.md', kind: 'prompt' }, draft),
+  ]
+
+  it('have a lane each below their task, with the items that are done', () => {
+    const progress = after([
+      ...begun,
+      event({ type: 'agent.started', name: 'main', kind: 'llm' }, 'task/0/step/list/item/0/ask'),
+      event({ type: 'agent.completed', name: 'main', stop_reason: 'done' }, 'task/0/step/list/item/0/ask'),
+      event({ type: 'step.item', id: 'list', index: 0, status: 'done' }, 'task/0/step/list'),
+    ])
+    expect(laneNames(progress)).toEqual(['release.md', '  list', '  draft'])
+    expect(progress.lanes.get('task/0/step/list')?.items).toEqual({ planned: 3, finished: 1 })
+    expect(progress.steps).toEqual({ planned: 2, finished: 0 })
+  })
+
+  it('are counted once each, without those of a workflow that a step runs', () => {
+    const inner = `${draft}/task/0`
+    const progress = after([
+      ...begun,
+      event({ type: 'tasks.planned', count: 5, concurrency: 1 }, draft),
+      event({ type: 'task.started', index: 0, label: 'inner.md', count: 1 }, inner),
+      event({ type: 'workflow.started', steps: [{ id: 'x', needs: [] }], concurrency: 1 }, inner),
+      event({ type: 'step.started', id: 'x' }, `${inner}/step/x`),
+      event({ type: 'step.completed', id: 'x', output: 1 }, `${inner}/step/x`),
+      event({ type: 'task.completed', index: 0, label: 'inner.md', output: '' }, inner),
+      event({ type: 'step.skipped', id: 'list', reason: 'r' }, 'task/0/step/list'),
+    ])
+    expect(progress).toMatchObject({ planned: 1, finished: 0, steps: { planned: 2, finished: 1 } })
+    expect(laneNames(progress)).toEqual(['release.md', '  draft'])
+  })
+})

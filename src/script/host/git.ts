@@ -1,8 +1,8 @@
 import { lstatSync, readlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../base/json.ts'
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import { item, part } from '../../event/place.ts'
 import { attemptAsync, type Attempt, passOn } from '../../journal/attempt.ts'
 import { entryStatus } from '../../tool/file-hash.ts'
@@ -57,7 +57,7 @@ async function restore(call: ActCall): Promise<string> {
         putBack(one, taken, call)
       }
     } finally {
-      if (taken.status === 'ok') await taken.value.remove()
+      if (taken.status === 'ok') taken.value.remove()
     }
   }
   if (opened !== undefined && found.length > 0) await refreshIndex(await opened)
@@ -166,7 +166,7 @@ async function linksTo(rows: readonly Row[], git: WorkspaceGit): Promise<Readonl
     try {
       for (const { path } of some) if (lstatSync(at(path)).isSymbolicLink()) found.set(path, readlinkSync(at(path)))
     } finally {
-      await remove()
+      remove()
     }
   }
   return found
@@ -189,26 +189,23 @@ function entryInWay(workspace: string, path: string): string | undefined {
 /** Files as git would write them, in a folder of their own. */
 interface Taken {
   /** Where one is, by its path. */
-  at(path: string): string
-  remove(): Promise<void>
+  readonly at: (path: string) => string
+  readonly remove: () => void
 }
 
 async function takeOut(files: readonly { readonly path: string }[], open: () => Promise<WorkspaceGit>): Promise<Taken> {
-  if (files.length === 0) return { at: (path) => path, remove: () => Promise.resolve() }
+  if (files.length === 0) return { at: (path) => path, remove: () => undefined }
   const git = await open()
   const paths = files.map(({ path }) => path)
   await git.refuseFiltered(paths)
-  // to load it costs every start of a script more than its own code
-  const { mkdtemp, rm } = await import('node:fs/promises')
-  const folder = await mkdtemp(join(tmpdir(), 'baton-restore-'))
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  const folder = makeTemporaryFolder('baton-restore-')
   try {
-    await git.run(['checkout-index', `--prefix=${folder}/`, '--', ...paths])
+    await git.run(['checkout-index', `--prefix=${folder.path}/`, '--', ...paths])
   } catch (error) {
-    await remove()
+    folder.remove()
     throw error
   }
-  return { at: (path) => join(folder, git.prefix, path), remove }
+  return { at: (path) => join(folder.path, git.prefix, path), remove: folder.remove }
 }
 
 const steps = ['clear', 'put', 'mode'] as const

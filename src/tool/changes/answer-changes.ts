@@ -14,6 +14,7 @@ import { mainEnd } from './document.ts'
 import { hasText, outerFenceContent, readFence } from './fence.ts'
 import { foreignMarkIn, mixedFault, replaceMark, searchMark } from './foreign-marks.ts'
 import { editingInstruction, searchReplaceInstruction, wholeFileInstruction } from './instruction.ts'
+import { withJoinedDiffs } from './join-diffs.ts'
 import { findLookalike } from './lookalike.ts'
 import { mostCharacters, readContainer, refuseRepeatedPatches, tooLong, withinLimits } from './parse.ts'
 import { directivesOf, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'
@@ -51,7 +52,7 @@ export interface AnswerChanges {
  */
 export function readFileChanges(answer: string): AnswerChanges {
   if (answer.length > mostCharacters) return { directives: [tooLong(answer)], text: answer }
-  const pieces = withMeantChanges(withoutExamples(piecesOf(answer)))
+  const pieces = withJoinedDiffs(withMeantChanges(withoutExamples(piecesOf(answer))))
   const written = joined(refuseRepeatedPatches(directivesOf(pieces)))
   const directives = mainEnd(answer) === '\n' ? written : written.map(withPlainEnds)
   // the end of a change that does not count says less than its beginning

@@ -11,11 +11,13 @@ export interface TextPiece {
   readonly isAside?: true
 }
 
-interface ChangePiece {
+export interface ChangePiece {
   readonly kind: 'change'
   /** Empty for a fault of the text before it, which stays. */
   readonly text: string
   readonly directives: readonly Directive[]
+  /** A fence that holds a unified diff. */
+  readonly form?: 'diff'
 }
 
 export function textPiece(text: string): TextPiece {

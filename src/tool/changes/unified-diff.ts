@@ -36,7 +36,7 @@ export function readUnifiedDiff(lines: AnswerLines, written: Piece[], { text }: 
             name,
           ),
         ]
-  written.push({ kind: 'change', text: text.slice(start, lines.position), directives })
+  written.push({ kind: 'change', text: text.slice(start, lines.position), directives, form: 'diff' })
   return true
 }
 

@@ -162,8 +162,9 @@ async function resumeDamaged({ at, change }: Damage, { server, reference }: Soak
   if (finished.code !== 0) return { at, problems: refusalProblems(finished), isHit: true }
   const seen = { ...finished, files: withoutRepeats(finished.files) }
   const evidence = { reference, stops: [], journal, finished: seen, calls: account.calls, concurrency: 4 }
-  // what was recorded and is lost is paid again, and cannot be told; after --repair nor can what was shown
-  const lost = isRefused ? /^I[35](?!: shown)/ : /^I[35]/
+  // what was recorded and is lost is paid again, and cannot be told; after --repair nor can what was shown, and a part whose
+  // beginning is lost is done again with all that is below it
+  const lost = isRefused ? /^I5(?!: shown)/ : /^I[35]/
   return { at, problems: violations(evidence).filter((problem) => lost.test(problem)), isHit: true }
 }
 

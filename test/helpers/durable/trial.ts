@@ -120,5 +120,7 @@ export function refusalProblems({ code, last, stderr }: Finished): readonly stri
   // nobody may be there any more to read what it says
   if (code === null || code === 0 || code >= 128) return []
   const { message, hint } = last?.error ?? {}
-  return message !== undefined && hint !== undefined ? [] : [`I7: exit ${code} without a reason or a hint: ${stderr}`]
+  // what is refused before it begins has no events
+  const isSaid = last === undefined ? /^error: .+\nhint: ./m.test(stderr) : message !== undefined && hint !== undefined
+  return isSaid ? [] : [`I7: exit ${code} without a reason or a hint: ${stderr}`]
 }

@@ -247,6 +247,26 @@ describe('which steps run', () => {
     expect(error).toMatchObject({ message: expect.stringContaining('when failed: the script ran longer than 200 ms') })
   })
 
+  it('expressions reach no files, programs, clock or chance', async () => {
+    const names = ['io', 'os', 'aip', 'require', 'package', 'load', 'loadfile', 'dofile', 'debug']
+    const list = `{ ${names.map((name) => `type(${name})`).join(', ')}, math.random(1, 1000000) }`
+    const items = async (): Promise<unknown> => {
+      const { task } = await run(file(step('a', `for_each = "${list}"\nagent = "same.lua"`)), {
+        files: { 'same.lua': 'return input\n' },
+      })
+      return task?.status === 'done' ? task.value : task
+    }
+    const first = (await items()) as readonly unknown[]
+    expect(Object.fromEntries(names.map((name, index) => [name, first[index]]))).toMatchObject({
+      io: 'nil',
+      aip: 'nil',
+      require: 'nil',
+      loadfile: 'nil',
+      dofile: 'nil',
+    })
+    expect(await items()).toEqual(first)
+  })
+
   it('for_each needs a list, and an empty table is one', async () => {
     const each = (list: string): string => file(step('a', `for_each = "${list}"\nagent = "ok.lua"`))
     expect((await run(each('{}'), { files: fails })).task).toMatchObject({ status: 'done', value: [] })

@@ -1,0 +1,22 @@
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
+import { makeTemporaryFolder } from '../../src/base/temporary-folder.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+it('a temporary folder is private, and removed with what killed processes have left a day ago', () => {
+  const place = tempTree({ 'x-old/a/b.txt': 'b', 'x-now/a.txt': 'a', 'other/a.txt': 'a' })
+  vi.stubEnv('TMPDIR', place)
+  const before = new Date(Date.now() - 2 * 86_400_000)
+  for (const name of ['x-old', 'other']) utimesSync(join(place, name), before, before)
+  const listeners = process.listenerCount('exit')
+  const folder = makeTemporaryFolder('x-')
+  expect(readdirSync(place).filter((name) => join(place, name) !== folder.path)).toEqual(['other', 'x-now'])
+  expect(statSync(folder.path).mode & 0o777).toBe(0o700)
+  mkdirSync(join(folder.path, 'in'))
+  writeFileSync(join(folder.path, 'in/a.txt'), 'a')
+  folder.remove()
+  expect(existsSync(folder.path)).toBe(false)
+  expect(process.listenerCount('exit')).toBe(listeners)
+  vi.unstubAllEnvs()
+})
