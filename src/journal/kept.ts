@@ -104,8 +104,11 @@ function maskedBytes(bytes: Buffer, mask: SecretMask['mask']): Buffer {
 
 function readFile(file: string, files: FilePort): Buffer {
   const chunks: Buffer[] = []
-  forChunks(file, files, (chunk) => void chunks.push(Buffer.from(chunk)))
-  return Buffer.concat(chunks)
+  // one byte more than there should be, so that the first read is the only one with content
+  const size = Math.min(chunkBytes, (files.size(file) ?? 0) + 1)
+  forChunks(file, files, { size, take: (chunk) => void chunks.push(Buffer.from(chunk)) })
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
 }
 
 /** The hash of a file; undefined when a secret is in it. */
@@ -113,7 +116,7 @@ function hashUnlessSecret(file: string, mask: SecretMask['mask'], files: FilePor
   const hash = createHash('sha256')
   let before = Buffer.alloc(0)
   let isFree = true
-  forChunks(file, files, (chunk) => {
+  function take(chunk: Buffer): void {
     hash.update(chunk)
     const seen = Buffer.concat([before, chunk])
     for (const encoding of ['latin1', 'utf8'] as const) {
@@ -121,14 +124,20 @@ function hashUnlessSecret(file: string, mask: SecretMask['mask'], files: FilePor
       if (mask(text) !== text) isFree = false
     }
     before = Buffer.from(seen.subarray(-overlapBytes))
-  })
+  }
+  forChunks(file, files, { size: chunkBytes, take })
   return isFree ? hash.digest('hex') : undefined
 }
 
-function forChunks(file: string, files: FilePort, take: (chunk: Buffer) => void): void {
+/** Reads a file in pieces of at most `size` bytes. A piece is only valid until `take` returns. */
+function forChunks(
+  file: string,
+  files: FilePort,
+  { size, take }: { readonly size: number; readonly take: (chunk: Buffer) => void },
+): void {
   const descriptor = files.openToRead(file)
   try {
-    const chunk = Buffer.allocUnsafe(chunkBytes)
+    const chunk = Buffer.allocUnsafe(size)
     for (let position = 0; ;) {
       const count = files.readNow(descriptor, chunk, position)
       if (count === 0) return

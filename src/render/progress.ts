@@ -188,7 +188,10 @@ export function createProgress(clock: () => number): ProgressKeeper {
         if (!isNested(event)) startOver(0)
         return
       case 'iteration.started':
-        if (!isNested(event)) counts = { ...counts, iteration: iterationText(event.iteration, event.count) }
+        if (!isNested(event)) counts = { ...counts, iteration: iterationText(counts.iteration, event) }
+        return
+      case 'iteration.completed':
+        if (!isNested(event)) counts = { ...counts, iteration: withResult(counts.iteration, event) }
         return
       case 'task.started':
         if (!isNested(event)) open(place, shortLabel(event.label))
@@ -262,8 +265,22 @@ export function createProgress(clock: () => number): ProgressKeeper {
   return { add, now: () => ({ ...counts, lanes }) }
 }
 
-function iterationText(iteration: number, count: number | undefined): string {
-  return `iteration ${iteration + 1}${count === undefined ? '' : `/${count}`}`
+/** Counted from 1, as tasks are; what the one before came to stays. */
+function iterationText(
+  before: string,
+  { iteration, count }: { readonly iteration: number; readonly count?: number },
+): string {
+  const [, ...results] = before.split(' · ')
+  return [`iteration ${iteration + 1}${count === undefined ? '' : `/${count}`}`, ...results].join(' · ')
+}
+
+type IterationEnd = Extract<RunEvent, { readonly type: 'iteration.completed' }>
+
+/** What the iterations have come to so far: stays until the next one has ended. */
+function withResult(iteration: string, { changed_files: files, score }: IterationEnd): string {
+  const [position = ''] = iteration.split(' · ')
+  const changed = files.length === 1 ? '1 file' : `${files.length} files`
+  return [position, ...(score === undefined ? [] : [`score ${score}`]), changed].join(' · ')
 }
 
 function show(lane: Lane, follows: string | undefined, activity: Activity = { kind: 'none' }): void {

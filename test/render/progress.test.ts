@@ -80,6 +80,33 @@ describe('the tasks of a run', () => {
   })
 })
 
+describe('iterations', () => {
+  it('are counted, and what the last one came to stays until the next has ended', () => {
+    const ended = (iteration: number, score?: number): RunEvent =>
+      event(
+        {
+          type: 'iteration.completed',
+          iteration,
+          success: true,
+          summary: '',
+          tokens_used: 0,
+          cost_usd: null,
+          changed_files: ['a.txt'],
+          ...(score === undefined ? {} : { score }),
+        },
+        `iteration/${iteration}`,
+      )
+    const begun = (iteration: number, count?: number): RunEvent =>
+      event(
+        { type: 'iteration.started', iteration, ...(count === undefined ? {} : { count }) },
+        `iteration/${iteration}`,
+      )
+    expect(after([begun(0, 5)]).iteration).toBe('iteration 1/5')
+    expect(after([begun(0, 5), ended(0, 7), begun(1, 5)]).iteration).toBe('iteration 2/5 · score 7 · 1 file')
+    expect(after([begun(0), ended(0, 7), begun(1), ended(1)]).iteration).toBe('iteration 2 · 1 file')
+  })
+})
+
 describe('what goes on in a task', () => {
   it('is the end of the first answer that is not over, not of two at once', () => {
     const other = 'task/0/pre_task/0:a.aip/task/1/ask'

@@ -90,7 +90,7 @@ export async function openKeeper(options: KeeperOptions, context: RunContext): P
   if (found.kind === 'none') {
     const missing = noRepository(workspace, found.reason)
     if (settings.commits === true) throw missing
-    if (settings.commits === 'auto' && found.reason !== undefined) tellWhyNot(missing, context)
+    if (settings.commits === 'auto') tellWhyNot(missing, context)
     return createRecordKeeper()
   }
   const why = first === undefined ? whyNot(found, settings) : undefined
