@@ -28,13 +28,16 @@ export async function slowInputs({ only, write, length = megabyte }) {
       while (left.length > 0) {
         // one after the other: a call that meets the limit is the first that was not printed
         const args = ['a.lua', '-i', left.join(','), '-c', `lua.engine=${engine}`, '-c', 'lua.timeout=25s']
+        const begun = performance.now()
         const { stdout, stderr, code } = await run(args, { folder, state })
+        const ms = Math.round(performance.now() - begun)
         const lines = stdout.split('\n').filter((line) => /^s\d+\.txt \d+$/.test(line))
         for (const line of lines) times.push([names[+/\d+/.exec(line)[0]], +line.split(' ')[1]])
         left = left.slice(lines.length)
         // the clock counts all calls of a process: only the first of one has had the whole time for itself
         if (left.length === 0 || (code === 4 && lines.length > 0)) continue
-        if (code === 4) times.push([names[+/\d+/.exec(left[0])[0]], 25_000])
+        // the limit of time or of memory has ended it, whichever came first
+        if (code === 4) times.push([names[+/\d+/.exec(left[0])[0]], ms])
         else write(`  ${call}: exit ${code} ${stderr.slice(0, 300)}\n`)
         left = left.slice(1)
       }
