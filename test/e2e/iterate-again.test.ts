@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { baton, type BatonResult } from '../helpers/baton.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { baton, type BatonResult, root } from '../helpers/baton.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -74,4 +75,29 @@ it('does not begin where HEAD is another commit, unless it is forced, and never 
   git('commit', '-q', '--allow-empty', '-m', 'mine')
   expect(await run('resume', id, '--from', 'iteration/1', '--force')).toMatchObject({ code: 0 })
   expect(git('log', '--format=%s', '-2')).toBe('[iter-1] Iteration 1 changes\nmine\n')
+})
+
+it('gives a resumed run the time that was left: while nobody worked on it none went by', async () => {
+  const folder = tempTree({ 'a.lua': 'return "x"' })
+  const env = { BATON_HOME: tempTree() }
+  const args = ['a.lua', '--iter', '3s', '--until', 'sleep 1; false', '-c', 'iterate.stall=0']
+  const command = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], HOME: folder, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  await new Promise<void>((resolve) => {
+    command.stderr.setEncoding('utf8').on('data', (piece: string) => {
+      stderr += piece
+      if (stderr.includes('iteration 0 done')) command.kill('SIGKILL')
+    })
+    command.on('close', () => resolve())
+  })
+  await wait(3500)
+  const resumed = await baton(['resume', 'last'], { cwd: folder, env })
+  // more than the whole time has gone by, and one iteration has ended: the others are still done
+  expect(resumed.code).toBe(7)
+  expect(resumed.stderr).toMatch(/^iteration 1 done/m)
+  expect(resumed.stderr).toContain('the time is over')
 })
