@@ -180,9 +180,10 @@ function executeAlone(
       clearTimeout(patience)
       clearInterval(watch)
       clearTimeout(interrupt)
-      // a process that is just exiting hears no second signal: for a shell it ends by that one in the same way
-      const isSecond = signal === 'SIGINT' && interruptTwiceWhen !== undefined
-      resolve({ code: isSecond ? 130 : code, signal: isSecond ? null : signal, stdout, stderr, isHung })
+      // a process that is just exiting hears no signal any more, and ends by it as any program does: 130 for a shell
+      const hasEnded = interruptTwiceWhen !== undefined || /^error: /m.test(stderr)
+      const isLate = signal === 'SIGINT' && hasEnded
+      resolve({ code: isLate ? 130 : code, signal: isLate ? null : signal, stdout, stderr, isHung })
     })
   })
 }
