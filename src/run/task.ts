@@ -13,6 +13,7 @@ import type { FileSet } from './files.ts'
 import { renderInstruction } from './instruction.ts'
 import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
+import type { WorkDone } from './work-done.ts'
 import type { WorkflowCall } from './workflow/run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -22,7 +23,7 @@ export type TaskOutcome = {
   readonly label: string
   readonly agentResult: Json
   /** Of a task of an iteration: what it all did, its sub-agents included. */
-  readonly work?: TaskWork
+  readonly work?: WorkDone
 } &
   /** `value`: the parsed answer of a file with `[output]`. */
   (
@@ -37,12 +38,6 @@ export type TaskOutcome = {
     | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
     | { readonly status: 'suspended'; readonly error: ErrorInfo }
   )
-
-interface TaskWork {
-  readonly spent: Spent
-  /** Files that it changed, from the workspace. */
-  readonly changed: readonly string[]
-}
 
 /** Why a run or task without an instruction does nothing (R255, TV31). */
 export const emptyInstruction = 'the instruction is empty'

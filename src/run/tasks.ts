@@ -18,6 +18,7 @@ import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptRun } from './prompt-run.ts'
 import { endsAll } from './iterate/ends.ts'
 import { type Round, runTask, type TaskOutcome } from './task.ts'
+import { watchWork } from './work-done.ts'
 import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
 
 /** What the tasks of a round are made of. */
@@ -167,7 +168,11 @@ async function runOne(
   }
   const work: Part<TaskOutcome> = {
     label,
-    work: (inner) => (isIteration ? withWork(attempt, inner) : attempt(inner)),
+    async work(inner) {
+      if (!isIteration) return attempt(inner)
+      const { value, ...work } = await watchWork(attempt, inner)
+      return { ...value, work }
+    },
     inputs: taskInputs(plan, shared),
     partInputs: ['workflow'],
     isFinal: ({ status }) => status !== 'failed',
@@ -181,21 +186,6 @@ async function runOne(
   }
   deliver.add(index, outcome)
   return outcome
-}
-
-/** The outcome of a task with what it all did. */
-async function withWork(
-  work: (context: RunContext) => Promise<TaskOutcome>,
-  context: RunContext,
-): Promise<TaskOutcome> {
-  const { scope, services } = context
-  const changed = new Set<string>()
-  const events: typeof services.events = (place, event) => {
-    if (event.type === 'file.changed') changed.add(event.path)
-    services.events(place, event)
-  }
-  const { value, spent } = await services.meter.measure(scope.at, () => work(withServices(context, { events })))
-  return { ...value, work: { spent, changed: [...changed].toSorted() } }
 }
 
 type SharedInputs = ReturnType<typeof sharedInputs>

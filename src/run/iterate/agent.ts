@@ -5,6 +5,7 @@ import { nothingSpent } from '../../event/meter.ts'
 import { neverMet } from '../execute-prompt.ts'
 import type { Ending } from '../ending.ts'
 import type { AgentTarget } from '../target.ts'
+import { watchWork } from '../work-done.ts'
 import { endsAll } from './ends.ts'
 import { openKeeper } from './keeper.ts'
 import { iterate, type IterationWork } from './loop.ts'
@@ -66,24 +67,18 @@ async function workOf(
   runOnce: (context: RunContext) => Promise<Completed>,
   context: RunContext,
 ): Promise<IterationWork<AgentRun>> {
-  const { scope, services } = context
-  const changed = new Set<string>()
-  const events: typeof services.events = (place, event) => {
-    if (event.type === 'file.changed') changed.add(event.path)
-    services.events(place, event)
-  }
-  const watched = { ...context, services: { ...services, events } }
-  const { value: outcome, spent } = await services.meter.measure(scope.at, async (): Promise<AgentRun> => {
+  const { signal } = context.services
+  const { value: outcome, ...done } = await watchWork(async (watched): Promise<AgentRun> => {
     try {
       return await runOnce(watched)
     } catch (error) {
-      services.signal.throwIfAborted()
+      signal.throwIfAborted()
       if (!isBatonError(error) || stopsRun(error) || endsAll(error)) throw error
       emit(context, { type: 'warning', message: messageOf(error) })
       return { status: 'failed', message: messageOf(error) }
     }
-  })
+  }, context)
   const answers = outcome.status === 'done' ? outcome.outputs.filter((output) => typeof output === 'string') : []
   const success = outcome.status === 'skipped' || (outcome.status === 'done' && outcome.failedInputs === 0)
-  return { outcome, success, answers, spent, changed: [...changed].toSorted() }
+  return { outcome, success, answers, ...done }
 }

@@ -3,25 +3,22 @@ import { canonicalJson, defined, type Json } from '../../base/json.ts'
 import { conditionText } from '../../config/iteration.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { below, emit, type RunContext } from '../../event/context.ts'
-import { addSpent, type Spent } from '../../event/meter.ts'
+import { addSpent } from '../../event/meter.ts'
 import { iteration as iterationSegment, part } from '../../event/place.ts'
 import { frameOf, type IterationFacts, type PromptFrame } from './blocks.ts'
 import { type CommandEnd, runCheck, scoreIn } from './checks.ts'
 import { bestOf, elapsedMs, endOf, endRules, plannedCount } from './ends.ts'
 import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
+import type { WorkDone } from '../work-done.ts'
 import type { Keeper } from './keeper.ts'
 import type { Summary } from './summarize.ts'
 
 /** What one iteration has done. */
-export interface IterationWork<T> {
+export interface IterationWork<T> extends WorkDone {
   /** Plain JSON. */
   readonly outcome: T
   readonly success: boolean
   readonly answers: readonly string[]
-  /** Of all that it ran. */
-  readonly spent: Spent
-  /** What it changed as far as it knows, from the workspace. */
-  readonly changed: readonly string[]
 }
 
 export interface IterateParts<T> {
