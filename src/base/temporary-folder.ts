@@ -16,7 +16,8 @@ const leftAfterMs = 86_400_000
  * removed when the process exits, and what killed processes have left under this prefix after a day.
  */
 export function makeTemporaryFolder(prefix: string): TemporaryFolder {
-  removeLeft(prefix)
+  if (!cleaned.has(prefix)) removeLeft(prefix)
+  cleaned.add(prefix)
   const path = mkdtempSync(join(tmpdir(), prefix))
   // a second Ctrl-C ends the process at once
   if (open.size === 0) process.on('exit', removeOpen)
@@ -32,6 +33,8 @@ export function makeTemporaryFolder(prefix: string): TemporaryFolder {
 }
 
 const open = new Set<string>()
+/** Prefixes whose left folders this process has looked for. */
+const cleaned = new Set<string>()
 
 function removeOpen(): void {
   for (const path of open) rmSync(path, { recursive: true, force: true })

@@ -1,6 +1,6 @@
-import { lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import type { RunContext } from '../../event/context.ts'
 import { callPlace, part } from '../../event/place.ts'
 import { deleteEntry, type FileCall, makeLink, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
@@ -18,7 +18,7 @@ export async function bringBack(
   const { scope, services } = context
   const { signal, effects } = services
   const { workspace } = scope.folders
-  const folder = mkdtempSync(join(tmpdir(), 'baton-best-'))
+  const { path: folder, remove } = makeTemporaryFolder('baton-best-')
   let extracted = false
   async function extract(paths: readonly string[]): Promise<void> {
     if (!extracted) await (await repository()).extract(best, paths, folder, signal)
@@ -41,7 +41,7 @@ export async function bringBack(
     }
     return paths
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    remove()
   }
 }
 

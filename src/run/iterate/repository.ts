@@ -1,10 +1,10 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isInside, realPath } from '../../base/files.ts'
 import { type GitCommand, repositoryFilters, runGit } from '../../base/git.ts'
 import type { ProcessResult } from '../../base/process.ts'
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import { isOwnCommit, type TrailerFacts } from './message.ts'
 import { parseStatus, pathsOf, type StatusEntry, unstagedOf } from './porcelain.ts'
 
@@ -328,10 +328,10 @@ function failureText({ end, stdout, stderr }: ProcessResult): string {
 }
 
 async function withTemporary<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'baton-git-'))
+  const { path, remove } = makeTemporaryFolder('baton-git-')
   try {
-    return await work(folder)
+    return await work(path)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    remove()
   }
 }
