@@ -168,6 +168,10 @@ describe('checking a prompt file', () => {
     expect(await check({ 'ask.md': prompt('[iterate]\nstall = 3') })).toEqual([
       expect.stringContaining('error ask.md:2:2 "iterate" does not say how long'),
     ])
+    // what is wrong about the key that says it is the only fault
+    expect(await check({ 'ask.md': prompt('[iterate]\ncondition = "3 apples"') })).toEqual([
+      expect.stringContaining('error ask.md:3:13 "iterate.condition"'),
+    ])
   })
 
   it('checks prompt files that it names as agents, and their agents', async () => {

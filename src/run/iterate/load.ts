@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { BatonError, isBatonError, rewordError } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
+import { isJsonObject, type Json } from '../../base/json.ts'
 import { readSource } from '../../base/reads.ts'
 import { conditionForms } from '../../config/iteration.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
@@ -33,7 +34,7 @@ export async function loadIteration(
 ): Promise<Iteration | undefined> {
   const settings = spec.settings.iterate
   const { frontMatter } = spec
-  if (settings === undefined && frontMatter['iterate'] !== undefined) {
+  if (settings === undefined && frontMatter['iterate'] !== undefined && !saysHowLong(frontMatter['iterate'])) {
     throw new BatonError('CONFIG_INVALID', '"iterate" does not say how long', {
       place: await placeInPrompt(spec, ['iterate'], 'key'),
       hint: `Add condition: ${conditionForms}; or until = "npm test", or score_goal.`,
@@ -64,6 +65,11 @@ export async function loadIteration(
           : undefined,
     plan: plan === undefined ? undefined : await read(plan, 'plan', spec, options),
   }
+}
+
+/** Also where what it says is wrong, which is another error. */
+function saysHowLong(written: Json): boolean {
+  return isJsonObject(written) && ['condition', 'until', 'score_goal'].some((key) => written[key] !== undefined)
 }
 
 /** A file beside the prompt file, without white space around. */
