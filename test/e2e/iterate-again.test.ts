@@ -73,6 +73,10 @@ it('does not begin where HEAD is another commit, unless it is forced, and never 
   expect(stderr).toContain(`iteration 1 began at commit ${git('rev-parse', 'HEAD~1').slice(0, 9)}`)
   expect({ head: git('rev-parse', 'HEAD'), asked: asked() }).toEqual({ head, asked: [] })
   git('commit', '-q', '--allow-empty', '-m', 'mine')
+  expect(await run('resume', id, '--force')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--force is for --from\nhint: Name the iteration to begin with'),
+  })
   expect(await run('resume', id, '--from', 'iteration/1', '--force')).toMatchObject({ code: 0 })
   expect(git('log', '--format=%s', '-2')).toBe('[iter-1] Iteration 1 changes\nmine\n')
 })

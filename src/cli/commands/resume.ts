@@ -22,6 +22,12 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   const around = surroundings(given, io)
   const { env, home, cwd } = around
   const { from, force, useCurrent: usesCurrent, uncertain, repair } = given
+  if (force && from === undefined) {
+    throw usageError(
+      '--force is for --from',
+      'Name the iteration to begin with, for example --from 2, or leave --force out.',
+    )
+  }
   const overrides = overridesOf(given)
   const runs = await workspaceRuns(given, around)
   const folder = await chosenRun(runs.folder, given)
