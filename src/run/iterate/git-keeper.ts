@@ -109,7 +109,7 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
           emit(at, {
             type: 'warning',
             message: `iteration ${iteration} is not committed: ${result.reason}`,
-            hint: 'Its changes stay in the work tree, and the commit of the next iteration has them.',
+            hint: 'Its changes stay in the work tree; the commit of a later iteration has them as well.',
           })
           return { changed_files: files }
       }
