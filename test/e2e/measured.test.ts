@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
 import { type ModelReply, startModelServer } from '../helpers/model-server.ts'
+import { docxFile, paragraph, row, run } from '../helpers/docx.ts'
 import { rawZip } from '../helpers/raw-zip.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
 
@@ -88,20 +89,9 @@ end
 
 /** A Word document as the one that was measured begins, with a link and a table. */
 function document(): Buffer {
-  const xml = '<?xml version="1.0" encoding="UTF-8"?>'
-  const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
-  const word = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main'
-  const packages = 'http://schemas.openxmlformats.org/package/2006'
-  const kind = 'application/vnd.openxmlformats-officedocument.wordprocessingml'
-  const run = (text: string, style = ''): string =>
-    `<w:r><w:rPr>${style}</w:rPr><w:t xml:space="preserve">${text}</w:t></w:r>`
-  const paragraph = (runs: string, style = ''): string =>
-    `<w:p>${style === '' ? '' : `<w:pPr><w:pStyle w:val="${style}"/></w:pPr>`}${runs}</w:p>`
-  const row = (...cells: readonly string[]): string =>
-    `<w:tr>${cells.map((cell) => `<w:tc>${paragraph(run(cell))}</w:tc>`).join('')}</w:tr>`
   const body = [
-    paragraph(run('The Title'), 'T'),
-    paragraph(run('Head One'), 'H'),
+    paragraph(run('The Title'), 0),
+    paragraph(run('Head One'), 1),
     paragraph(
       run('Plain ') +
         run('bold ', '<w:b/>') +
@@ -119,31 +109,7 @@ function document(): Buffer {
     `<w:tbl>${row('a', 'b')}${row('1', '2|3')}</w:tbl>`,
     paragraph(run('after &amp; &lt;tag&gt;')),
   ]
-  const styles = ['T:Title', 'H:heading 1'].map((style) => {
-    const [id, name] = style.split(':')
-    return `<w:style w:type="paragraph" w:styleId="${id}"><w:name w:val="${name}"/></w:style>`
-  })
-  const part = (name: string, type: string): string =>
-    `<Override PartName="/word/${name}.xml" ContentType="${kind}.${type}+xml"/>`
-  return rawZip([
-    {
-      name: '[Content_Types].xml',
-      data: `${xml}<Types xmlns="${packages}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>${part('document', 'document.main')}${part('styles', 'styles')}</Types>`,
-    },
-    {
-      name: '_rels/.rels',
-      data: `${xml}<Relationships xmlns="${packages}/relationships"><Relationship Id="r1" Type="${office}/officeDocument" Target="word/document.xml"/></Relationships>`,
-    },
-    {
-      name: 'word/_rels/document.xml.rels',
-      data: `${xml}<Relationships xmlns="${packages}/relationships"><Relationship Id="r1" Type="${office}/styles" Target="styles.xml"/><Relationship Id="r2" Type="${office}/hyperlink" Target="https://example.com/a" TargetMode="External"/></Relationships>`,
-    },
-    { name: 'word/styles.xml', data: `${xml}<w:styles xmlns:w="${word}">${styles.join('')}</w:styles>` },
-    {
-      name: 'word/document.xml',
-      data: `${xml}<w:document xmlns:w="${word}" xmlns:r="${office}"><w:body>${body.join('')}</w:body></w:document>`,
-    },
-  ])
+  return docxFile(body.join(''), { styles: ['Title', 'heading 1'], link: 'https://example.com/a' })
 }
 
 const files = {

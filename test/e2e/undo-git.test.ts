@@ -1,18 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { baton, type BatonOptions, type BatonResult } from '../helpers/baton.ts'
+import { lookBelow } from '../helpers/look.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const script = 'aip.git.restore("work")\nprint("restored")\n'
@@ -35,21 +26,7 @@ function repository(files: Readonly<Record<string, string>>, prepare: (at: (path
   }
   const run = (args: readonly string[], options: Partial<BatonOptions> = {}): Promise<BatonResult> =>
     baton(args, { cwd, env, ...options })
-  return { at, run, look: () => Object.fromEntries(entriesBelow(at('')).map((path) => [path, lookAt(path)])) }
-}
-
-function entriesBelow(folder: string): readonly string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name)
-    return entry.isDirectory() ? [path, ...entriesBelow(path)] : [path]
-  })
-}
-
-function lookAt(path: string): string {
-  const status = lstatSync(path)
-  if (status.isSymbolicLink()) return `link to ${readlinkSync(path)}`
-  const mode = (status.mode & 0o777).toString(8)
-  return status.isDirectory() ? `folder ${mode}` : `${mode} ${readFileSync(path, 'latin1')}`
+  return { at, run, look: () => lookBelow(at('')) }
 }
 
 describe('baton undo of aip.git.restore', () => {
@@ -101,7 +78,7 @@ describe('baton undo of aip.git.restore', () => {
       stderr: expect.stringContaining('files changed · see:'),
     })
     // a file that only its owner may read stays so
-    expect(look()).toEqual({ ...committed, [at('private.txt')]: '600 private' })
+    expect(look()).toEqual({ ...committed, 'private.txt': `600 ${Buffer.from('private').toString('base64')}` })
     const diff = (await run(['runs', 'show', 'last', '--diff'])).stdout
     expect(diff).toContain('-TWO\n+two\n')
     expect(diff).toContain('old mode 100644\nnew mode 100755\n')
@@ -109,7 +86,7 @@ describe('baton undo of aip.git.restore', () => {
     expect((await run(['undo'])).code).toBe(0)
     expect(look()).toEqual(edited)
     expect((await run(['undo'])).code).toBe(0)
-    expect(look()).toEqual({ ...committed, [at('private.txt')]: '600 private' })
+    expect(look()).toEqual({ ...committed, 'private.txt': `600 ${Buffer.from('private').toString('base64')}` })
   })
 
   it('keeps what a killed run had restored, and what it restored when it was resumed', async () => {

@@ -1,4 +1,3 @@
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunContext } from '../../src/event/context.ts'
 import { allRights } from '../../src/event/permission.ts'
@@ -12,6 +11,7 @@ import { createPermission } from '../../src/tool/permission.ts'
 import type { FileCall } from '../../src/tool/workspace-files.ts'
 import { type UndoOptions, type UndoReport, undoRun } from '../../src/undo/run.ts'
 import { testContext } from '../helpers/context.ts'
+import { lookBelow } from '../helpers/look.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 export type Change = (at: (path: string) => string, call: () => FileCall) => void | Promise<void>
@@ -64,20 +64,6 @@ export function undoWorld(
     run,
     undo: (folder, options = {}) =>
       undoRun({ folder, workspace: root, env, mask, key, signal, files: [], merges: false, dry: false, ...options }),
-    look: () => Object.fromEntries(entriesBelow(root).map((path) => [path.slice(root.length + 1), lookAt(path)])),
+    look: () => lookBelow(root),
   }
-}
-
-function entriesBelow(folder: string): readonly string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name)
-    return entry.isDirectory() ? [path, ...entriesBelow(path)] : [path]
-  })
-}
-
-function lookAt(path: string): string {
-  const status = lstatSync(path)
-  if (status.isSymbolicLink()) return `link to ${readlinkSync(path)}`
-  const mode = (status.mode % 0o10000).toString(8)
-  return status.isDirectory() ? `folder ${mode}` : `${mode} ${readFileSync(path).toString('base64')}`
 }
