@@ -30,8 +30,8 @@ export async function filesNamed(
   return Promise.all(
     words.map(async (name): Promise<NamedFiles> => {
       const folder = resolve(around.cwd, name)
-      const isAgent = ['.aip', '.lua'].some((ending) => isSourceFile(`${folder}${ending}`, undefined))
-      if (!isSourceFolder(folder, undefined) || isAgent) return { name, files: [name], isFolder: false }
+      const isAgent = (): boolean => ['.aip', '.lua'].some((ending) => isSourceFile(`${folder}${ending}`, undefined))
+      if (!isSourceFolder(folder, undefined) || isAgent()) return { name, files: [name], isFolder: false }
       const found = await filesIn(folder, around, signal)
       if (found.length > 0) return { name, isFolder: true, files: found.map((file) => join(name, file)) }
       throw new BatonError('USAGE', `there is no prompt file and no agent in ${name}`, {

@@ -16,7 +16,7 @@ let left = 16 * 1024
 /** SHA-256 as 64 hex digits, of text (as UTF-8) or bytes. */
 export function sha256(content: string | Uint8Array): string {
   left -= content.length
-  if (left < 0) return createHash('sha256').update(content).digest('hex')
+  if (left < 0) return process.getBuiltinModule('node:crypto').hash('sha256', content)
   const digest = sha256Digest(typeof content === 'string' ? Buffer.from(content) : content)
   return Buffer.from(digest).toString('hex')
 }

@@ -67,8 +67,9 @@ interface Found {
 function look(path: string, { what, hint }: Own): Found | undefined {
   if (process.getuid === undefined) return undefined
   const entry = lstatSync(path, { throwIfNoEntry: false })
-  const status = statSync(path, { throwIfNoEntry: false })
-  if (entry === undefined || status === undefined) return undefined
+  if (entry === undefined) return undefined
+  const status = entry.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : entry
+  if (status === undefined) return undefined
   if ([entry, status].some(isForeign)) {
     throw new BatonError('UNTRUSTED', `${what} ${path} belongs to another user`, { hint })
   }

@@ -4,7 +4,6 @@ import { isBatonError } from '../base/error.ts'
 import { listFiles } from '../base/glob.ts'
 import type { Json } from '../base/json.ts'
 import type { Finding } from '../config/issue.ts'
-import { mergeLayers } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 
 /** Says how many files globs match; remembers what it has looked up. */
@@ -30,12 +29,12 @@ export interface GlobFinding extends Finding {
 
 /** Globs that match no file, and those that lead outside the workspace through a link. Nothing is read. */
 export function checkGlobs(spec: RunSpec, count: GlobCounter): readonly GlobFinding[] {
-  const { workspace, settings, layers } = spec
+  const { workspace, settings, origins } = spec
   const baseDir = settings.base_dir
   if (statSync(baseDir, { throwIfNoEntry: false })?.isDirectory() !== true) return []
-  const { values } = mergeLayers([...layers.below, layers.own, ...layers.above])
-  return Object.entries(values).flatMap(([key, value]) => {
-    if (!/^(?:context|knowledge|structure|working)_globs(?:_pre|_post)?$/.test(key)) return []
+  return origins.flatMap(({ path: [key = ''], value }) => {
+    if (typeof key !== 'string' || !/^(?:context|knowledge|structure|working)_globs(?:_pre|_post)?$/.test(key))
+      return []
     return globLists(value, [key]).flatMap((list) => checkList(list, { baseDir, root: workspace }, count))
   })
 }

@@ -6,7 +6,7 @@ import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 import { checkAgentOptions } from './agent-options.ts'
 import type { SettingsScope } from './check-settings.ts'
 import { type Finding, type Issue, type Located, notATable, placeFindings, readTomlFile, wrongKey } from './issue.ts'
-import { type Layer, mergeLayers, type SourcedValue } from './layers.ts'
+import { type Layer, originsOf, type SourcedValue } from './layers.ts'
 import {
   type AipackConfigFile,
   aipackConfigFiles,
@@ -25,6 +25,8 @@ export interface ConfigFiles {
   readonly userFile: string
   /** AIPack's, the user's, then the workspace's, as far as they exist. */
   readonly layers: readonly Layer[]
+  /** What the user has, with defaults: what comes with a folder is held to it. */
+  readonly own: readonly SourcedValue[]
   readonly issues: readonly Issue[]
   /** Keys that nothing reads: reported by `baton check` alone. */
   readonly notes: readonly Issue[]
@@ -32,8 +34,8 @@ export interface ConfigFiles {
 
 interface ConfigContext extends Surroundings {
   readonly reads?: ReadLog | undefined
-  /** What is run is no file of the workspace, so the workspace may say less of it. */
-  readonly isForeign?: boolean
+  /** Whether what is run is no file of the workspace, so the workspace may say less of it; asked where it has a config. */
+  readonly isForeign?: (workspace: string) => boolean
   /** What the user sets for this call: `lua.timeout`. */
   readonly overridden?: readonly string[]
 }
@@ -61,16 +63,19 @@ export async function readConfigFiles(context: ConfigContext): Promise<ConfigFil
   ]
   const present = possible.filter(({ path }) => sourceExists(path, reads))
   const found = new Map<ConfigFile, ReadConfigFile>()
-  // those of the user first: the others are held to them
-  for (const kind of ['user', 'workspace'] as const) {
-    const own = userValues([...found.values()].map(({ layer }) => layer))
+  const readAll = async (kind: ConfigFile['kind'], own: readonly SourcedValue[]): Promise<void> => {
     for (const file of present.filter((each) => each.kind === kind))
-      found.set(file, await readConfigFile(file, { ...context, userFile, own }))
+      found.set(file, await readConfigFile(file, { ...context, workspace, userFile, own }))
   }
+  // those of the user first: the others are held to them
+  await readAll('user', [])
+  const own = userValues([...found.values()].map(({ layer }) => layer))
+  await readAll('workspace', own)
   const read = present.flatMap((file) => found.get(file) ?? [])
   return {
     workspace,
     userFile,
+    own,
     layers: read.map(({ layer }) => layer),
     issues: read.flatMap(({ issues }) => issues),
     notes: read.flatMap(({ notes }) => notes),
@@ -79,10 +84,15 @@ export async function readConfigFiles(context: ConfigContext): Promise<ConfigFil
 
 /** What the user has, with defaults: what comes with a folder is held to it. */
 export function userValues(layers: readonly Layer[]): readonly SourcedValue[] {
-  return mergeLayers([defaultLayer, ...layers.filter(({ origin }) => origin.kind === 'user')]).origins
+  const users = layers.filter(({ origin }) => origin.kind === 'user')
+  return users.length === 0 ? (defaultValues ??= originsOf([defaultLayer])) : originsOf([defaultLayer, ...users])
 }
 
+/** What a user has who has set nothing: worked out once, for files are checked by the thousand. */
+let defaultValues: readonly SourcedValue[] | undefined
+
 interface FileContext extends ConfigContext {
+  readonly workspace: string
   readonly userFile: string
   readonly own: readonly SourcedValue[]
 }
@@ -120,7 +130,7 @@ async function checkFile(
   { file, text, data }: Located & DataText,
   context: FileContext,
 ): Promise<CheckedFile> {
-  const { userFile, own, isForeign = false, overridden = [] } = context
+  const { workspace, userFile, own, overridden = [] } = context
   const read = readForm(form, data)
   const { values, at } = read
   const check = async (scope: SettingsScope): Promise<readonly Finding[]> =>
@@ -128,6 +138,7 @@ async function checkFile(
   if (kind === 'user') return { ...read, findings: await check('user') }
   const { checkTrust, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
   const { builtInAliases } = await import('./built-in-aliases.ts')
+  const isForeign = context.isForeign?.(workspace) === true
   const held = [...own, ...(await builtInAliases(values, own))]
   const needs = needsTrust(values, { by: 'config', own: held, isForeign, overridden })
   if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace') }

@@ -40,6 +40,21 @@ export interface MergedLayers {
  * added to.
  */
 export function mergeLayers(layers: readonly Layer[]): MergedLayers {
+  const origins = originsOf(layers)
+  const values = new Map<string, Json | Map<string, Json>>()
+  for (const { path, value } of origins) {
+    const [key = '', inner] = path.map(String)
+    const table = values.get(key)
+    if (inner === undefined) values.set(key, value)
+    else if (table instanceof Map) table.set(inner, value)
+    else values.set(key, new Map([[inner, value]]))
+  }
+  const entries = [...values].map(([key, value]) => [key, value instanceof Map ? Object.fromEntries(value) : value])
+  return { values: Object.fromEntries(entries) as JsonObject, origins }
+}
+
+/** The same, of which only the values with their layers are needed. */
+export function originsOf(layers: readonly Layer[]): readonly SourcedValue[] {
   const origins = new Map<string, SourcedValue>()
   for (const layer of layers) {
     for (const [key, value] of Object.entries(layer.values)) {
@@ -52,13 +67,7 @@ export function mergeLayers(layers: readonly Layer[]): MergedLayers {
         }
     }
   }
-  const values: { [key: string]: Json } = {}
-  for (const { path, value } of origins.values()) {
-    const [key = '', inner] = path
-    const table = values[key]
-    values[key] = inner === undefined ? value : { ...(isJsonObject(table) ? table : {}), [inner]: value }
-  }
-  return { values, origins: [...origins.values()] }
+  return [...origins.values()]
 }
 
 /** What is in force when `next` comes above `before`. */

@@ -13,7 +13,6 @@ import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
-import { findWorkspace } from './locate.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
 import { promptTrustHash, trustState, type TrustState } from './trust.ts'
@@ -79,7 +78,7 @@ export interface ReadRunSpec {
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
   const { document, ...source } = await readPrompt(options)
   const { file: path, source: from } = source
-  const isForeign = from === 'text' || !isInside(findWorkspace(options, options.reads), realPath(path))
+  const isForeign = (workspace: string): boolean => from === 'text' || !isInside(workspace, realPath(path))
   const around = await readLayers({ ...options, isForeign })
   const { workspace, userFile, own: held, overridden, below, above, shared, notes } = around
   const trust = (): TrustState =>
@@ -100,7 +99,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const outside = checkBounds(all.values, { workspace })
   const issues = [...found, ...(await placeOrigins(outside, all.origins))]
   const own = { ...written, values: without(written.values, outside) }
-  const merged = mergeLayers([...below, own, ...above])
+  const merged = outside.length === 0 ? all : mergeLayers([...below, own, ...above])
   if (outside.length > 0 && checkBounds(merged.values, { workspace }).length > 0) return { issues, spec: undefined }
   const settings = settingsOf(merged.values, { workspace })
   const missing = await placeOrigins(missingBaseDir(settings, workspace), merged.origins)

@@ -3,11 +3,11 @@ import { type DataPath, pathText } from '../base/data-text.ts'
 import { isInside, realPath } from '../base/files.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
-import { readConfigFiles, userValues } from './config-files.ts'
+import { readConfigFiles } from './config-files.ts'
 import { environmentLayers, type Flags, flagLayers, readOverrides } from './flags.ts'
 import { type Finding, type Issue, throwIssues, wrongValue } from './issue.ts'
 import { reserved } from './keys.ts'
-import { type Layer, mergeLayers, placeOrigins, type SourcedValue } from './layers.ts'
+import { type Layer, mergeLayers, originsOf, placeOrigins, type SourcedValue } from './layers.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
 import { defaultLayer, type Settings, settingsOf } from './settings.ts'
 
@@ -15,8 +15,8 @@ export interface ConfigOptions extends Surroundings {
   readonly flags: Flags
   /** The target is run as an agent: `-c` is below its own keys, and only where it is about models. */
   readonly isAgent?: boolean
-  /** What is run is no file of the workspace, so its config may say less. */
-  readonly isForeign?: boolean
+  /** Whether what is run is no file of the workspace, so that its config may say less. */
+  readonly isForeign?: (workspace: string) => boolean
   /** Notes what is read, and has what is stored. */
   readonly reads?: ReadLog | undefined
 }
@@ -73,12 +73,12 @@ export async function loadTargetConfig(options: ConfigOptions): Promise<TargetCo
 export async function readLayers(options: ConfigOptions): Promise<SurroundingLayers> {
   const overrides = await readOverrides(options.flags.overrides, { userFile: userConfigFile(options) })
   const isMain = options.isAgent !== true
-  const overridden = isMain ? mergeLayers(overrides.layers).origins.map(({ path }) => path.join('.')) : []
-  const { workspace, userFile, layers, issues, notes } = await readConfigFiles({ ...options, overridden })
+  const overridden = isMain ? originsOf(overrides.layers).map(({ path }) => path.join('.')) : []
+  const { workspace, userFile, own, layers, issues, notes } = await readConfigFiles({ ...options, overridden })
   const outer = environmentLayers(options.env)
   const inner = flagLayers(options)
   const forModels = overrides.layers.map(ofModels)
-  const common = { workspace, userFile, own: userValues(layers), overridden, notes }
+  const common = { workspace, userFile, own, overridden, notes }
   const below = [defaultLayer, ...layers]
   // overrides are checked once, for the file that is run: its agents are loaded after that
   if (!isMain) {
