@@ -8,6 +8,7 @@ import { type AttachmentSource, loadAttachments } from './attachments.ts'
 import { trimEnd, trimStart } from '../script/host/text-lines.ts'
 import { fallbackModels, modelOf } from './options.ts'
 import type { ScriptRun } from './script-run.ts'
+import { chosenTools, giveTools, refuseLimit, usualRounds } from './tools.ts'
 
 export interface PromptData {
   readonly context: RunContext
@@ -30,6 +31,8 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 
   const { context, options } = task
   const { agent } = run.request
+  const names = Array.isArray(options['tools']) ? chosenTools({ tools: options['tools'].map(String) }, context) : []
+  const { tools } = await giveTools(names, { baseDir: context.scope.folders.workspace })
   const result = await context.services.agents.run(
     {
       kind: 'model',
@@ -39,12 +42,13 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
         settings: modelSettings(options),
         fallbackModels: fallbackModels(options),
         acceptsEmpty: true,
+        ...(tools.length === 0 ? {} : { tools, maxRounds: usualRounds }),
       },
       messages,
     },
     below(context, part('ask')),
   )
-  return aiResponse(result, options)
+  return aiResponse(refuseLimit(result, agent.name), options)
 }
 
 /** AIPack sends temperature and top_p only, and an effort that is part of the model's name. */
@@ -99,7 +103,7 @@ async function renderPart(
 }
 
 /** What Output sees of an answer, in the shape packs read: trimmed as in AIPack. Without a known price there is no `price_usd`. */
-function aiResponse({ text, reasoning, model, spent, seconds }: ModelResult, options: JsonObject): JsonObject {
+function aiResponse({ text, reasoning, calls, model, spent, seconds }: ModelResult, options: JsonObject): JsonObject {
   const { usage, costUsd } = spent
   const price = costUsd === null ? undefined : Math.round(costUsd * 1e6) / 1e6
   const duration = Math.round(seconds * 1000) / 1000
@@ -108,6 +112,7 @@ function aiResponse({ text, reasoning, model, spent, seconds }: ModelResult, opt
   return {
     ...(content === '' ? {} : { content }),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ ...call })) }),
     model_name: model.name,
     adapter_kind: model.provider,
     usage: {

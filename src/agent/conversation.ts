@@ -1,6 +1,7 @@
 import { BatonError, isSuspension, messageOf, stopsRun } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, type Json } from '../base/json.ts'
+import { cutText } from '../base/cut-text.ts'
 import type {
   AgentSession,
   ModelAgent,
@@ -10,6 +11,7 @@ import type {
   SubmissionId,
   Tool,
   ToolResult,
+  ToolUse,
 } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -99,7 +101,7 @@ interface Places {
 type Respond = (messages: readonly Message[], signal: AbortSignal) => Promise<ModelResult>
 
 function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: Places): Respond {
-  const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false } = agent
+  const { maxTurns = Infinity, maxRounds = Infinity, fallbackModels = [], output, acceptsEmpty = false } = agent
   const { tools: mayOffer } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => mayOffer?.includes(name) ?? true)
   const { model = '', ...settings } = agent.settings
@@ -138,13 +140,18 @@ function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: 
     return answered
   }
 
-  async function runTools(calls: readonly ToolCallPart[], signal: AbortSignal): Promise<readonly Message[]> {
+  async function runTools(calls: readonly ToolCallPart[], signal: AbortSignal): Promise<readonly Called[]> {
     const turn = below(context, { kind: 'turn', index: turns - 1 })
     return mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, index, inner) => {
+      const id = `${placeText(opener.scope.at)}/message${turns === 1 ? '' : `-${turns}`}/${index}`
+      emit(opener, { type: 'tool.started', id, name: call.name, input: inputOf(call) })
       const at = withServices(below(turn, { kind: 'tool', index, name: call.name }), { signal: inner })
-      const { text, isError } = await runTool(call, tools, at)
-      const result = { type: 'tool_result', id: call.id, parts: [{ type: 'text', text }] } as const
-      return { role: 'tool', parts: [isError === true ? { ...result, is_error: true } : result] }
+      const result = await runTool(call, tools, at)
+      const { text: output, isError = false, isDenied = false } = result
+      const shown = cutText(output, shownOutput)
+      const end = { type: 'tool.completed', id, name: call.name, output: shown, is_error: isError } as const
+      emit(opener, isDenied ? { ...end, denied: true } : end)
+      return { call, result }
     })
   }
 
@@ -152,36 +159,97 @@ function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: 
     log.add(messages)
     let spent = nothingSpent
     let seconds = 0
-    let toolCalls = 0
+    const uses: ToolUse[] = []
+    const repeats = createRepeats()
     for (let count = 1; ; count += 1) {
       const { chosen, answer } = await ask(signal)
       const calls = tools.length === 0 ? [] : toolCallsOf(answer)
-      const isLast = calls.length === 0 || count >= maxTurns
+      const limit = turns >= maxTurns ? 'max_turns' : count >= maxRounds ? 'max_rounds' : repeats.end()
+      const isLast = calls.length === 0 || limit !== undefined
       log.answered({ role: 'assistant', parts: calls.length === 0 ? withoutCalls(answer.parts) : answer.parts })
-      if (isLast) log.add(calls.map((call) => refusedCall(call, 'not run: the limit of turns is reached')))
+      if (isLast) log.add(calls.map((call) => refusedCall(call, 'not run: the limit of calls is reached')))
       spent = addSpent(spent, { model: chosen.model, usage: answer.usage, costUsd: answer.costUsd })
       seconds += answer.seconds
       if (isLast) {
         return {
           kind: 'model',
-          end: calls.length > 0 ? 'max_turns' : endOf(answer.finish),
-          text: textOf(answer),
+          end: (calls.length > 0 ? limit : undefined) ?? endOf(answer.finish),
+          text: limit === 'max_rounds' && calls.length > 0 ? stoppedText(textOf(answer), maxRounds) : textOf(answer),
           reasoning: reasoningOf(answer),
           model: { name: chosen.model, provider: chosen.provider.name },
           messages: log.all(),
-          toolCalls,
+          calls: uses,
           spent,
           seconds,
         }
       }
-      toolCalls += calls.length
       try {
-        log.add(await runTools(calls, signal))
+        const called = await runTools(calls, signal)
+        log.add(called.map(resultMessage))
+        uses.push(...called.map(useOf))
+        repeats.add(called, opener)
       } catch (error) {
         log.add(calls.map((call) => refusedCall(call, 'interrupted')))
         throw error
       }
     }
+  }
+}
+
+/** What an agent says that is not asked again (R206). */
+function stoppedText(text: string, rounds: number): string {
+  const said = `Exceeded maximum number of rounds (${rounds}). Stopping.`
+  return text.trim() === '' ? said : `${text}\n\n${said}`
+}
+
+/** A call of a tool that has been answered. */
+interface Called {
+  readonly call: ToolCallPart
+  readonly result: ToolResult
+}
+
+/** Characters of an output in events. */
+const shownOutput = 2000
+
+/** The arguments of a call; the text itself where it is no JSON. */
+function inputOf({ input }: ToolCallPart): Json {
+  try {
+    return JSON.parse(input) as Json
+  } catch {
+    return input
+  }
+}
+
+function resultMessage({ call: { id }, result: { text, files = [], isError } }: Called): Message {
+  const parts = [{ type: 'text', text } as const, ...files]
+  return { role: 'tool', parts: [{ type: 'tool_result', id, parts, ...(isError === true ? { is_error: true } : {}) }] }
+}
+
+function useOf({ call: { id, name, input }, result: { text: output, isError } }: Called): ToolUse {
+  return { id, name, input, output, ...(isError === true ? { is_error: true } : {}) }
+}
+
+const warnsAt = 3
+const endsAt = 10
+
+/** Notices calls that a model makes again and again, and that give the same each time. */
+function createRepeats() {
+  const counts = new Map<string, number>()
+  let isEndless = false
+  return {
+    add(called: readonly Called[], context: RunContext) {
+      for (const { call, result } of called) {
+        const key = sha256(JSON.stringify([call.name, canonicalText(inputOf(call)), result.text]))
+        const count = (counts.get(key) ?? 0) + 1
+        counts.set(key, count)
+        if (count === warnsAt) {
+          const message = `the model has called ${call.name} ${warnsAt} times with the same input and the same result`
+          emit(context, { type: 'warning', message })
+        }
+        if (count >= endsAt) isEndless = true
+      }
+    },
+    end: (): ModelEnd | undefined => (isEndless ? 'repeated_calls' : undefined),
   }
 }
 
@@ -210,8 +278,8 @@ function createMessageLog() {
 }
 
 /** The same text for messages of this process and for those that a record gives back. */
-function canonicalText(messages: readonly Message[]): string {
-  return canonicalJson(JSON.parse(JSON.stringify(messages)) as Json)
+function canonicalText(value: readonly Message[] | Json): string {
+  return canonicalJson(JSON.parse(JSON.stringify(value)) as Json)
 }
 
 /** The result of a call that was not finished: a request with a call that has none would be refused. */
@@ -236,7 +304,7 @@ async function runTool(
   const tool = tools.find((one) => one.name === name)
   if (tool === undefined) {
     const known = tools.map((one) => one.name).join(', ')
-    return { text: `There is no tool ${name}. The tools are: ${known}.`, isError: true }
+    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true }
   }
   try {
     return await tool.run(input, context)

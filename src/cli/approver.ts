@@ -109,5 +109,7 @@ function what(action: Action, { cwd }: Pick<CommandIo, 'cwd'>): string {
       return `connect to ${harmlessName(action.url)}`
     case 'model':
       return `ask ${harmlessName(action.label)}`
+    case 'tool':
+      return `use the tool ${harmlessName(action.tool)}`
   }
 }

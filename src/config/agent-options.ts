@@ -2,7 +2,7 @@ import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, meantHint, mismatch, type Rules, wrongKey } from './issue.ts'
 
-/** Options of script agents. Not zod schemas: a run of a script should not load them for seven keys. */
+/** Options of script agents. Not zod schemas: a run of a script should not load them for a few keys. */
 const rules: Rules = {
   model: { expected: 'text that is not empty', fits: isName },
   temperature: { expected: 'a number', fits: (value) => typeof value === 'number' },
@@ -13,6 +13,7 @@ const rules: Rules = {
   },
   allow_run_on_task_fail: { expected: 'true or false', fits: (value) => typeof value === 'boolean' },
   fallback_models: { expected: 'a list of models', fits: (value) => Array.isArray(value) && value.every(isName) },
+  tools: { expected: 'a list of tools', fits: (value) => Array.isArray(value) && value.every(isName) },
   model_aliases: {
     expected: 'a table of texts',
     fits: (value) => isJsonObject(value) && Object.values(value).every(isName),

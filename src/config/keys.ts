@@ -90,7 +90,10 @@ const entries = {
   },
   mcp_servers: { ...notYet, text: 'MCP servers whose tools the model may use. Only in your own config file.' },
   plugins: { ...notYet, text: 'Plug-ins. Only in your own config file.' },
-  permission: { ...notYet, text: 'What tools may do without asking.' },
+  permission: {
+    ...frameTable,
+    text: 'What a tool may do: allow, ask or deny, for all of its calls or by patterns.',
+  },
   sandbox: { ...notYet, text: 'What programs that a model chooses may touch.' },
 
   base_dir: { ...frame, initial: '', text: 'Folder the globs start from, relative to the workspace.' },
@@ -138,10 +141,13 @@ const entries = {
     ...frame,
     text: 'How long the run may take, such as "30m". It can be resumed, and has the whole time again.',
   },
-  max_rounds: { ...notYet, text: 'Rounds of a run at most.' },
-  max_turns: { ...notYet, text: 'Turns of one agent at most.' },
-  tools: { ...notYet, text: 'Tools the model may use.' },
-  disallowed_tools: { ...notYet, text: 'Tools the model may not use.' },
+  max_rounds: { ...frameForModels, text: 'Model calls that one message may lead to; 25 when a model has tools.' },
+  max_turns: {
+    ...frameForModels,
+    text: 'Model calls of one agent at most. It is a limit: the run ends with exit code 4.',
+  },
+  tools: { ...frame, text: 'Tools the model may use: names, or patterns of them.' },
+  disallowed_tools: { ...frame, text: 'Tools the model may not use, whatever else says so.' },
   iterate: {
     ...frameTable,
     initial: {

@@ -18,16 +18,13 @@ import { conditionForms, parseCondition } from './iteration.ts'
 const condition = z
   .string({ error: conditionForms })
   .refine((value) => parseCondition(value) !== undefined, conditionForms)
-const toolNames = listOf(name, 'a list of tool names')
+export const toolNames = listOf(name, 'a list of tool names')
 const sandboxMode = oneOf('read-only', 'workspace-write', 'danger-full-access')
 const seconds = number(0, 1_000_000)
 const anything = z.unknown()
 
 const commandAgent = { command: name, args: texts, env: tableOf(text), stdin_over: integer(0) } as const
 const role = table({ instructions: name, model: name, tools: toolNames })
-const permission = z.union([oneOf('allow', 'ask', 'deny'), tableOf(oneOf('allow', 'ask', 'deny'))], {
-  error: '"allow", "ask", "deny", or a table of them',
-})
 
 /** `[iterate]`. */
 export const iterateSchema = table({
@@ -108,7 +105,6 @@ export const strategySchemas = {
   }),
   agents: tableOf(table({ ...commandAgent, description: text, model: name, tools: toolNames, instructions: text })),
   sandbox: table({ mode: sandboxMode, scripts: flag }),
-  permission: tableOf(permission),
   mcp_servers: tableOf(
     table({
       type: oneOf('stdio', 'http', 'sse'),
@@ -122,6 +118,4 @@ export const strategySchemas = {
     }),
   ),
   plugins: z.union([texts, tableOf(anything)], { error: 'a list of names or a table' }),
-  tools: toolNames,
-  disallowed_tools: toolNames,
 } as const

@@ -17,7 +17,7 @@ import {
   variableName,
 } from './expect.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
-import { iterateSchema, strategySchemas } from './schema-strategies.ts'
+import { iterateSchema, strategySchemas, toolNames } from './schema-strategies.ts'
 
 const anything = z.unknown()
 const globs = listOf(name, 'a list of globs')
@@ -42,6 +42,9 @@ const price = z.strictObject(
   { input: number(0, 1e6), output: number(0, 1e6), cached: number(0, 1e6).exactOptional() },
   { error: 'a table' },
 )
+
+const effect = oneOf('allow', 'ask', 'deny')
+const effects = z.union([effect, tableOf(effect)], { error: '"allow", "ask", "deny", or a table of them by pattern' })
 
 /** Keys of settings: each may come from any layer that is allowed to set it. */
 const settingShape = {
@@ -96,6 +99,11 @@ const settingShape = {
   }),
   runs: table({ dir: name, keep: duration, max_size: size }),
   timeout: timeLimit,
+  tools: toolNames,
+  disallowed_tools: toolNames,
+  permission: tableOf(effects),
+  max_rounds: integer(1),
+  max_turns: integer(1),
   secrets: listOf(variableName, 'a list of names of environment variables'),
   providers: tableOf(provider),
   gateway: provider,
@@ -185,7 +193,5 @@ export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   sub_agents: listOf(anything),
   test: tests,
   mode: name,
-  max_rounds: integer(1),
-  max_turns: integer(1),
   instructions: z.union([z.literal('auto'), z.literal(false), texts], { error: '"auto", false or a list of paths' }),
 }

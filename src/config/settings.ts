@@ -31,6 +31,11 @@ const optionalKeys = [
   'seed',
   'gateway',
   'agent',
+  'tools',
+  'disallowed_tools',
+  'permission',
+  'max_rounds',
+  'max_turns',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]

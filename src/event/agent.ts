@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
-import type { Message } from './message.ts'
+import type { FilePart, Message } from './message.ts'
 import type { Spent } from './meter.ts'
 
 /** The pack an agent was named through: what its scripts see as `CTX.PACK_…`. */
@@ -66,8 +66,10 @@ export interface ModelAgent {
   readonly output?: { readonly name: string; readonly schema: JsonObject }
   /** What it may call; none when left out. */
   readonly tools?: readonly Tool[]
-  /** How many model calls a message may lead to, tools included; left out: no limit. */
+  /** How many model calls the whole conversation may take; left out: no limit. */
   readonly maxTurns?: number
+  /** How many model calls one message may lead to; left out: no limit. */
+  readonly maxRounds?: number
   /** An empty answer is an answer when there is no further model to ask: the caller looks at it. */
   readonly acceptsEmpty?: true
 }
@@ -84,7 +86,21 @@ export interface Tool {
 
 export interface ToolResult {
   readonly text: string
+  /** Images and documents, behind the text. */
+  readonly files?: readonly FilePart[]
   readonly isError?: true
+  /** The permission did not allow the call, or a person did not. */
+  readonly isDenied?: true
+}
+
+/** A call of a tool with what it gave: `tool_calls` of an `ai_response`. */
+export interface ToolUse {
+  readonly id: string
+  readonly name: string
+  /** JSON as the model wrote it, which may be invalid. */
+  readonly input: string
+  readonly output: string
+  readonly is_error?: true
 }
 
 /** Settings of a model call. `model` is left out when nothing names one: then the default model is chosen. */
@@ -166,10 +182,11 @@ export type PromptResult =
   | { readonly kind: 'prompt'; readonly end: 'skipped'; readonly reason: string; readonly spent: Spent }
 
 /**
- * Why a model stopped. `max_tokens`: its output limit was reached; `incomplete`: it stopped in the middle for another
- * reason; `max_turns`: it wanted to call more tools than it may.
+ * Why a model stopped (R26). `max_tokens`: its output limit was reached; `incomplete`: it stopped in the middle for another
+ * reason. It wanted to call further tools: `max_turns`, `max_rounds`: it may not be called any more, in this conversation or for
+ * this message; `repeated_calls`: it called the same tools with the same input again and again.
  */
-export type ModelEnd = 'done' | 'max_tokens' | 'incomplete' | 'max_turns'
+export type ModelEnd = 'done' | 'max_tokens' | 'incomplete' | 'max_turns' | 'max_rounds' | 'repeated_calls'
 
 /** What a model answered to a message. */
 export interface ModelResult {
@@ -180,8 +197,8 @@ export interface ModelResult {
   readonly model: { readonly name: string; readonly provider: string }
   /** The whole conversation so far. */
   readonly messages: readonly Message[]
-  /** How many tools were called. */
-  readonly toolCalls: number
+  /** The tools that were called for this message (R25). */
+  readonly calls: readonly ToolUse[]
   readonly spent: Spent
   /** How long the model took. */
   readonly seconds: number

@@ -5,7 +5,7 @@ import type { BudgetLimits, Effects } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
-import { allRights, type HeldPack, type Permission, type Protection, type Rights } from './permission.ts'
+import { allRights, type HeldPack, type Permission, type Protection, type Rights, type ToolRule } from './permission.ts'
 import type { Place, Segment } from './place.ts'
 import type { RunSources } from './sources.ts'
 
@@ -145,6 +145,8 @@ export interface Limits {
   readonly asks?: boolean
   /** Names of the tools that may still be offered to models. */
   readonly tools?: readonly string[]
+  /** Rules that calls of tools are held to besides. */
+  readonly rules?: readonly ToolRule[]
   /** The pack whose capabilities hold from here on. */
   readonly pack?: HeldPack
   readonly protect?: Protection
@@ -155,7 +157,7 @@ export interface Limits {
 /** The one way to give up rights: what was given up before stays given up. */
 export function narrow(
   context: RunContext,
-  { write = true, asks = false, tools, pack, protect, budget }: Limits,
+  { write = true, asks = false, tools, rules, pack, protect, budget }: Limits,
 ): RunContext {
   const { scope, services } = context
   if (budget !== undefined) services.limitCost(scope.at, budget)
@@ -165,10 +167,11 @@ export function narrow(
     write: before.write && write,
     ...(before.asks === true || asks ? { asks: true } : {}),
     ...(offered === undefined ? {} : { tools: offered }),
+    rules: rules === undefined ? before.rules : [...before.rules, rules],
     packs: pack === undefined ? before.packs : [...before.packs, pack],
     protections: protect === undefined ? before.protections : [...before.protections, protect],
   }
-  if (pack === undefined && protect === undefined) return withScope(context, { rights })
+  if (pack === undefined && protect === undefined && rules === undefined) return withScope(context, { rights })
   const permission = services.permissionOf(rights)
   return {
     scope: { ...scope, rights },

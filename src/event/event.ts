@@ -157,6 +157,10 @@ const events = {
   'item.started': { item: object(message) },
   'item.delta': { item_id: text, text, reasoning: optional(always(true)) },
   'item.completed': { item: object({ ...message, text }) },
+  /** A model calls a tool. `id`: of the call, in this conversation; `input`: its arguments, a text where they are no JSON. */
+  'tool.started': { id: text, name: text, input: anything },
+  /** `output`: what the model is told; what is longer than 2,000 characters is cut. `denied`: the permission did not allow it. */
+  'tool.completed': { id: text, name: text, output: text, is_error: truth, denied: optional(always(true)) },
   /** Tokens and price of one model call and of the run so far; a price is null when it is not known. */
   usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
   /**

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
 import type { Place } from './place.ts'
 
 /** Something a script or a model wants to do that has to be allowed. */
@@ -24,6 +25,39 @@ export type Action =
     }
   /** `label` is the model as people know it, for example `openai::gpt-5-mini`. */
   | { readonly kind: 'model'; readonly model: string; readonly label: string }
+  /** A tool that a model calls; `input` is what a person decides on. What the tool then does is asked for besides. */
+  | {
+      readonly kind: 'tool'
+      readonly tool: string
+      readonly input: Json
+      /** What patterns of rules are held against; left out: rules with a pattern do not match. */
+      readonly subject?: ToolSubject
+      /** What would change, as a unified diff: for whom is asked. */
+      readonly diff?: string
+    }
+
+/** What a call of a tool is about, as patterns of `[permission]` name it. */
+export type ToolSubject =
+  /** `path`: absolute, with links resolved. */
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'host'; readonly host: string }
+  /** A command line for a shell. */
+  | { readonly kind: 'command'; readonly line: string }
+  /** A tool of a server, an agent. */
+  | { readonly kind: 'name'; readonly name: string }
+
+/** A rule of `[permission]`: what is done about a tool, or about some of its calls. */
+export interface ToolRule {
+  /** The name of a tool, or `*`. */
+  readonly tool: string
+  /** Left out: every call. */
+  readonly pattern?: string
+  readonly effect: 'allow' | 'ask' | 'deny'
+  /** Where it is written: `baton.toml:3`, `default`. */
+  readonly origin: string
+  /** It counts only where it is stricter than what the rules before it say: it came with a folder. */
+  readonly tightens?: true
+}
 
 export type Verdict =
   | { readonly kind: 'allow' }
@@ -97,12 +131,14 @@ export interface Rights {
   readonly asks?: true
   /** Names of the tools that may be offered to models; left out: all. */
   readonly tools?: readonly string[]
+  /** What calls of tools need, weakest first: the last rule that matches counts. Of several lists the strictest verdict does. */
+  readonly rules: readonly (readonly ToolRule[])[]
   /** The packs whose capabilities hold, outermost first; none: programs, hosts and models are not limited. */
   readonly packs: readonly HeldPack[]
   readonly protections: readonly Protection[]
 }
 
-export const allRights: Rights = { write: true, packs: [], protections: [] }
+export const allRights: Rights = { write: true, rules: [], packs: [], protections: [] }
 
 /** Whether programs get this variable of the environment. */
 export function passesVariable({ packs }: Rights, variable: string): boolean {

@@ -278,6 +278,8 @@ function actionText(action: Action): string {
       return `to connect to ${action.url}`
     case 'model':
       return `to ask ${action.label}`
+    case 'tool':
+      return `to use ${action.tool}`
   }
 }
 

@@ -99,7 +99,7 @@ const noAnswer: ModelResult = {
   reasoning: '',
   model: { name: '', provider: '' },
   messages: [],
-  toolCalls: 0,
+  calls: [],
   spent: nothingSpent,
   seconds: 0,
 }

@@ -17,14 +17,18 @@ export interface TaskAnswer {
 }
 
 /** What was said, and what was thought before; empty where the model does not show it. */
-export type Said = Pick<ModelResult, 'text' | 'reasoning'>
+export type Said = Pick<ModelResult, 'text' | 'reasoning'> & Partial<Pick<ModelResult, 'calls'>>
 
 /** `ai_response` of `post_task` agents. */
-export function responseOf({ text, reasoning: thoughts }: Said, { model, usage, costUsd }: Spent): JsonObject {
+export function responseOf(
+  { text, reasoning: thoughts, calls = [] }: Said,
+  { model, usage, costUsd }: Spent,
+): JsonObject {
   const { input, output, cached, reasoning } = usage
   return {
     content: text,
     ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ ...call })) }),
     ...(model === '' ? {} : { model_name: model }),
     usage: { prompt_tokens: input, completion_tokens: output, cached_tokens: cached, reasoning_tokens: reasoning },
     ...(costUsd === null ? {} : { price_usd: costUsd }),

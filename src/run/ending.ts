@@ -69,6 +69,17 @@ export function faultyScript(error: unknown): string | undefined {
 export interface EndFacts extends RunTotal {
   readonly repeated: readonly Repeated[]
   readonly suspended: readonly Waiting[]
+  readonly denials: readonly Denial[]
+}
+
+/** A call of a tool that was not allowed. */
+export interface Denial {
+  readonly tool: string
+  /** Of the call, as in its events. */
+  readonly id: string
+  readonly input: Json
+  /** What the model was told. */
+  readonly reason: string
 }
 
 /** An effect that waits for a person or another day. */
@@ -78,7 +89,10 @@ export interface Waiting {
 }
 
 /** The one last event of a run. */
-export function endingEvent(ending: Ending, { usage, costUsd, unpriced, repeated, suspended }: EndFacts): EventBody {
+export function endingEvent(
+  ending: Ending,
+  { usage, costUsd, unpriced, repeated, suspended, denials }: EndFacts,
+): EventBody {
   const { stopReason, tasks, outputs, error, skipped } = ending
   const exitCode = exitCodeFor(ending)
   const answers = tasks.map((task) => (task.status === 'done' ? task.content : null))
@@ -91,7 +105,7 @@ export function endingEvent(ending: Ending, { usage, costUsd, unpriced, repeated
     usage,
     cost_usd: costUsd,
     unpriced,
-    permission_denials: [],
+    permission_denials: denials.map((denial) => ({ ...denial })),
     repeated: repeated.map(({ id, place, kind }) => ({ id, place, kind })),
     ...(suspended.length === 0 ? {} : { suspended: suspended.map(({ place, kind }) => ({ place, kind })) }),
     ...(skipped === undefined ? {} : { reason: skipped.reason }),

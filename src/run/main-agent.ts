@@ -9,9 +9,11 @@ import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
+import { factsOf, type ToolName } from '../tool/toolbox/names.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
 import { applyAnswer, type Editing, shownFile } from './apply-answer.ts'
 import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps } from './files.ts'
+import { chosenTools, type GivenTools, giveTools, refuseLimit, usualRounds } from '../agent/tools.ts'
 import { buildMessages, type Material, showFiles, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
@@ -53,12 +55,18 @@ export async function askMain(question: Question, context: RunContext): Promise<
     return { text: showMessages(messages), response: {}, fileChanges: [], spent: nothingSpent }
   }
 
-  const session = await context.services.agents.open(mainAgent(question), below(context, part('ask')))
+  const names = toolsOf(question, context)
+  const given = await giveTools(names, { baseDir: settings.base_dir, shown })
+  const session = await context.services.agents.open(mainAgent(question, given), below(context, part('ask')))
   try {
     const conversation = conversationOf(session)
     const result = await conversation.ask(messages)
     return await keepAnswer(conversation.last, () =>
-      useAnswer(result, { settings, output, shown, conversation }, context),
+      useAnswer(
+        result,
+        { settings, output, shown: given.seen.whole(), changesByTools: editsFiles(names), conversation },
+        context,
+      ),
     )
   } finally {
     await session.close()
@@ -94,17 +102,28 @@ interface Prompt {
 
 interface Use extends Pick<Question, 'settings' | 'output'>, Pick<Editing, 'shown'> {
   readonly conversation: Conversation
+  /** File changes are made by calling tools, so that none is looked for in the answer. */
+  readonly changesByTools: boolean
+}
+
+/** The tools that the model of a task is given: none in a dry run, which calls nobody a second time. */
+function toolsOf({ settings }: Pick<Question, 'settings'>, context: RunContext): readonly ToolName[] {
+  return settings.tools === undefined ? [] : chosenTools(settings, context)
+}
+
+function editsFiles(names: readonly ToolName[]): boolean {
+  return names.some((name) => factsOf(name).writes === true)
 }
 
 async function useAnswer(
   result: ModelResult,
-  { settings, output, shown, conversation }: Use,
+  { settings, output, shown, changesByTools, conversation }: Use,
   context: RunContext,
 ): Promise<TaskAnswer> {
   const { dry } = context.scope
   const isUsed = dry === undefined || dry === 'changes'
   if (isUsed && output !== undefined) return repairAnswer(result, { output, conversation }, context)
-  if (appliesChanges({ settings, output }, context)) {
+  if (!changesByTools && appliesChanges({ settings, output }, context)) {
     return applyAnswer(result, { settings, shown, conversation }, context)
   }
   const spent = conversation.spent()
@@ -119,7 +138,8 @@ export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>
 function rulesOf({ settings, output }: Question, context: RunContext): readonly string[] {
   // what `[output]` wants is said by the wire format where a server does not enforce it
   if (output !== undefined) return []
-  return writesFiles(settings, context) ? [changesInstruction(settings.file_content_mode)] : []
+  if (!writesFiles(settings, context) || editsFiles(toolsOf({ settings }, context))) return []
+  return [changesInstruction(settings.file_content_mode)]
 }
 
 /** A file that is worked on is not shown a second time as context. */
@@ -135,7 +155,7 @@ async function readFiles(
   for (const { path, size } of piped) allowance.take(path, size)
   const at = below(context, part('ask'))
   const shown = new Map<string, string>()
-  const mayChange = appliesChanges({ settings, output }, context)
+  const mayChange = appliesChanges({ settings, output }, context) || toolsOf({ settings }, context).length > 0
 
   async function show(kind: keyof Material, refs: readonly FileRef[]): Promise<string> {
     const showing = showFiles(kind, refs)
@@ -166,9 +186,10 @@ function pathsOf(refs: readonly FileRef[]): readonly string[] {
   return refs.map(({ path }) => path)
 }
 
-function mainAgent({ settings, output, usesOwnAliases }: Question): ModelAgent {
+function mainAgent({ settings, output, usesOwnAliases }: Question, { tools }: GivenTools): ModelAgent {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
+  const { max_turns: maxTurns, max_rounds: maxRounds = usualRounds } = settings
   const named = usesOwnAliases && model !== undefined ? askedModel(model, aliases) : undefined
   return {
     kind: 'llm',
@@ -179,6 +200,8 @@ function mainAgent({ settings, output, usesOwnAliases }: Question): ModelAgent {
     },
     fallbackModels: usesOwnAliases ? fallbacks.map((name) => resolveAlias(name, aliases)) : fallbacks,
     ...(output === undefined ? {} : { output: { name: 'answer', schema: output.schema } }),
+    ...(tools.length === 0 ? {} : { tools, maxRounds }),
+    ...defined({ maxTurns }),
   }
 }
 
@@ -189,7 +212,7 @@ function conversationOf(session: AgentSession): Conversation {
     spent: () => spent,
     last: () => ({ text, spent }),
     async ask(messages) {
-      const result = await session.answer(await session.send(messages))
+      const result = refuseLimit(await session.answer(await session.send(messages)), 'main')
       spent = addSpent(spent, result.spent)
       text = result.text
       return result

@@ -67,6 +67,9 @@ export function packRule({ identity, granted: { commands, hosts, models } }: Hel
         return models.some((name) => isName(name, action.model) || isName(name, action.label))
           ? undefined
           : refusal(identity, `ask the model ${action.label}`)
+      // what a tool then does is asked for by itself
+      case 'tool':
+        return undefined
     }
   }
 }

@@ -4,10 +4,11 @@ import type { NewFileContent, Permission, Rights, Verdict } from '../event/permi
 import { packPathRule, packProtection, packRule } from './capabilities.ts'
 import { type PathAction, workspaceRule } from './path-rules.ts'
 import { protectionRule } from './protected/places.ts'
+import { toolVerdict } from './tool-rules.ts'
 
 /** The permission that rights stand for: all rules must allow an action. */
 export function createPermission(
-  { packs, protections }: Rights,
+  { packs, protections, rules }: Rights,
   folders: Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders' | 'closed'>,
 ): Permission {
   const { workspace } = folders
@@ -57,6 +58,8 @@ export function createPermission(
           const reason = reasonAgainst(action, content)
           return reason === undefined ? { kind: 'allow' } : deniedPath(action, reason)
         }
+        case 'tool':
+          return toolVerdict(rules, action, workspace)
         case 'command':
         case 'connect':
         case 'model': {

@@ -20,6 +20,7 @@ import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
 import { type Ending, endingEvent, exitCodeFor, failedEnding, type Waiting } from '../run/ending.ts'
 import { execute } from '../run/execute.ts'
+import { createDenials } from '../run/denials.ts'
 import { createLeftOut, type LeftOut } from '../run/left-out.ts'
 import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
 import type { Reuse } from '../run/reuse.ts'
@@ -130,6 +131,8 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   bus.subscribe(tally.add)
   const leftOut = createLeftOut()
   bus.subscribe(leftOut.add)
+  const denials = createDenials()
+  bus.subscribe(denials.add)
   const builtInDir = join(packageRoot(), 'agents')
   const meter = createMeter()
   const finished: TaskOutcome[] = []
@@ -155,7 +158,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     ending = failedEnding(error, surroundings.signal, finished)
   }
   const total = meter.total()
-  bus.send([], endingEvent(ending, { ...total, repeated, suspended }))
+  bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all() }))
   if (kept !== undefined) await keepHistory(kept, tally.result())
   const exitCode = exitCodeFor(ending)
   const { folder } = kept ?? {}

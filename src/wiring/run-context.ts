@@ -33,6 +33,7 @@ import type { SourceRecorder } from '../run/stored-sources.ts'
 import type { Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
+import { toolRules } from '../tool/tool-rules.ts'
 import { withoutChanges } from './without-changes.ts'
 import { createRunEffects, type EffectParts, type Past, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
@@ -90,7 +91,12 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const folders: RunFolders = { workspace, closed, cwd, packRoots, guard, aipackBase, ownFolders, builtInDir }
   const permissionOf = (rights: Rights): Permission => createPermission(rights, folders)
   const mode = target.kind === 'prompt' ? target.settings.write_mode : true
-  const rights: Rights = { ...allRights, write: mode !== false, ...(mode === 'ask' ? { asks: true } : {}) }
+  const rights: Rights = {
+    ...allRights,
+    write: mode !== false,
+    ...(mode === 'ask' ? { asks: true } : {}),
+    rules: [toolRules(target.settings.permission)],
+  }
   const permission = permissionOf(rights)
   const noteUse: Parameters<typeof createSources>[1] = (at, { path, hash }) =>
     journal.note({ k: 'use', p: placeText(at), path, hash })

@@ -18,7 +18,7 @@ describe('a model agent', () => {
       { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages },
       context,
     )
-    expect(result).toMatchObject({ end: 'done', text: 'an answer', spent: { usage }, toolCalls: 0 })
+    expect(result).toMatchObject({ end: 'done', text: 'an answer', spent: { usage }, calls: [] })
     expect(result.messages).toEqual([...messages, textMessage('assistant', 'an answer')])
   })
 

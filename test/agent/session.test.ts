@@ -45,7 +45,7 @@ describe('a session', () => {
     expect(session.status()).toEqual({ kind: 'idle' })
     const first = await ask(session, textMessage('system', 'Be brief.'), user('1'))
     expect(session.status()).toEqual({ kind: 'completed', result: first })
-    expect(first).toMatchObject({ end: 'done', text: 'one', toolCalls: 0, spent: { usage: { calls: 1, input: 10 } } })
+    expect(first).toMatchObject({ end: 'done', text: 'one', calls: [], spent: { usage: { calls: 1, input: 10 } } })
     // sent together, answered in order
     const later = await Promise.all([session.send([user('2')]), session.send([user('3')])])
     expect(session.status()).toEqual({ kind: 'running' })
@@ -133,7 +133,7 @@ describe('tools of a session', () => {
         }),
       ),
     )
-    expect(await ask(session, user('1'))).toMatchObject({ text: 'done', toolCalls: 2 })
+    expect(await ask(session, user('1'))).toMatchObject({ text: 'done', calls: [{}, {}] })
     expect(provider.requests[1]?.messages.slice(-2)).toEqual([resultOf('call_0', 'slow'), resultOf('call_1', 'quick')])
   })
 
@@ -146,7 +146,7 @@ describe('tools of a session', () => {
     const results = provider.requests[1]?.messages.slice(-3).flatMap(({ parts }) => parts)
     expect(results).toMatchObject([
       { id: 'call_0', parts: [{ text: 'there is no file x' }], is_error: true },
-      { id: 'call_1', parts: [{ text: 'There is no tool unknown. The tools are: broken, fine.' }], is_error: true },
+      { id: 'call_1', parts: [{ text: 'Tool "unknown" not found. Available tools: broken, fine' }], is_error: true },
       { id: 'call_2', parts: [{ text: 'fine gave this' }] },
     ])
   })
@@ -168,14 +168,14 @@ describe('tools of a session', () => {
     const world = await sessionWorld({ provider })
     const session = await world.open({ ...agentWith(tool('look')), maxTurns: 2, acceptsEmpty: true })
     const result = await ask(session, user('1'))
-    expect(result).toMatchObject({ end: 'max_turns', toolCalls: 1 })
+    expect(result).toMatchObject({ end: 'max_turns', calls: [{}] })
     expect((await ask(session, user('2'))).text).toBe('more')
     // hosts refuse a call without a result, and a thought without what it led to
     expect(provider.requests[2]?.messages.slice(-3)).toMatchObject([
       { role: 'assistant', parts: [{ type: 'tool_call', id: 'call_0' }] },
       {
         role: 'tool',
-        parts: [{ id: 'call_0', is_error: true, parts: [{ text: expect.stringContaining('limit of turns') }] }],
+        parts: [{ id: 'call_0', is_error: true, parts: [{ text: expect.stringContaining('limit of calls') }] }],
       },
       user('2'),
     ])

@@ -83,7 +83,7 @@ describe('trusted files', () => {
     for (const [text, message] of [
       ['[providers.x]\nbase_url = 1\n', 'providers.x.base_url'],
       ['[providers.x]\nbase_url = "http://x.example"\nkeyless = false\n', 'keyless'],
-      ['[permission]\nbash = "allow"\n', 'is not available in this version'],
+      ['[sandbox]\nmode = "read-only"\n', 'is not available in this version'],
     ] as const) {
       const { trust, config } = world({ 'baton.toml': text })
       trust('baton.toml', sha256(text))

@@ -55,7 +55,10 @@ describe('running an agent', () => {
 
   it('counts the tools that were called (R25)', async () => {
     const script = [{ text: [], toolCalls: ['list', 'list'] }, { text: [], toolCalls: ['list'] }, { text: ['3'] }]
-    await expect(ask(script, { tools: [tool('list', 'a')] }).result).resolves.toMatchObject({ toolCalls: 3, text: '3' })
+    await expect(ask(script, { tools: [tool('list', 'a')] }).result).resolves.toMatchObject({
+      calls: [{ name: 'list', output: 'a' }, { name: 'list' }, { name: 'list' }],
+      text: '3',
+    })
   })
 
   it('offers exactly the tools it is given, and runs no other one (R28)', async () => {
@@ -67,6 +70,6 @@ describe('running an agent', () => {
       ['list', 'read'],
     ])
     expect(messages[2]?.parts).toMatchObject([{ type: 'tool_result', is_error: true }])
-    expect(JSON.stringify(messages[2])).toContain('There is no tool delete')
+    expect(JSON.stringify(messages[2])).toContain('Tool \\"delete\\" not found')
   })
 })

@@ -37,7 +37,7 @@ interface Attempt {
 function resultOf(reply: Reply): ModelResult {
   const { text, end } = typeof reply === 'string' ? { text: reply, end: 'done' as const } : reply
   const model = { name: 'm', provider: 'fake' }
-  return { kind: 'model', end, text, reasoning: '', model, messages: [], toolCalls: 0, spent: nothingSpent, seconds: 0 }
+  return { kind: 'model', end, text, reasoning: '', model, messages: [], calls: [], spent: nothingSpent, seconds: 0 }
 }
 
 /** Applies the first answer as a task does; the others are what a model says when it is asked to correct it. */

@@ -1,0 +1,81 @@
+import { BatonError } from '../base/error.ts'
+import type { ModelResult, Tool } from '../event/agent.ts'
+import type { RunContext } from '../event/context.ts'
+import { openTools } from '../tool/toolbox/tools.ts'
+import { factsOf, toolNames, type ToolName } from '../tool/toolbox/names.ts'
+import { createSeenLog, type SeenLog } from '../tool/toolbox/seen-log.ts'
+
+/** Tools as settings name them: names, and patterns in which `*` stands for any characters. */
+export interface NamedTools {
+  readonly tools?: readonly string[] | undefined
+  readonly disallowed_tools?: readonly string[] | undefined
+}
+
+/** The tools that a model is given: those that are named, not disallowed, and within the rights of the agent (R28). */
+export function chosenTools(
+  { tools = [], disallowed_tools: disallowed = [] }: NamedTools,
+  { scope, services }: RunContext,
+): readonly ToolName[] {
+  const { rights } = scope
+  const isDenied = (tool: ToolName): boolean =>
+    services.permission.check({ kind: 'tool', tool, input: null }).kind === 'deny'
+  return toolNames.filter(
+    (name) =>
+      isNamed(name, tools) &&
+      !isNamed(name, disallowed) &&
+      (rights.tools === undefined || isNamed(name, rights.tools)) &&
+      (factsOf(name).writes !== true || rights.write) &&
+      !isDenied(name),
+  )
+}
+
+function isNamed(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => toPattern(pattern).test(name))
+}
+
+function toPattern(pattern: string): RegExp {
+  return new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`)
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`)
+}
+
+/**
+ * The same answer, of an agent that was not stopped by a limit.
+ * @throws BatonError LIMIT for one that was: its last words are none
+ */
+export function refuseLimit(result: ModelResult, name: string): ModelResult {
+  switch (result.end) {
+    case 'max_turns':
+      throw new BatonError('LIMIT', `agent ${name} has asked its model as often as it may (max_turns)`, {
+        hint: 'Raise max_turns: a resumed run continues where this one stopped.',
+      })
+    case 'repeated_calls':
+      throw new BatonError('LIMIT', `agent ${name} called the same tool with the same input again and again`, {
+        hint: 'Say in the instruction what it should do instead, or name another model.',
+      })
+    case 'done':
+    case 'max_tokens':
+    case 'incomplete':
+    case 'max_rounds':
+      return result
+  }
+}
+
+/** Rounds of one message when nothing says how many (R207). */
+export const usualRounds = 25
+
+export interface GivenTools {
+  readonly tools: readonly Tool[]
+  readonly seen: SeenLog
+}
+
+/** Opens the tools of a conversation. `shown`: the files that the prompt shows whole, their hashes by absolute path. */
+export async function giveTools(
+  names: readonly ToolName[],
+  { baseDir, shown }: { readonly baseDir: string; readonly shown?: ReadonlyMap<string, string> },
+): Promise<GivenTools> {
+  const seen = createSeenLog(shown)
+  return { tools: await openTools(names, { baseDir, seen }), seen }
+}

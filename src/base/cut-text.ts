@@ -1,0 +1,7 @@
+/** The beginning of a text, of at most so many characters; never half of one. What is left out is said at its end. */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text
+  const code = text.charCodeAt(most - 1)
+  const end = code >= 0xd800 && code < 0xdc00 ? most - 1 : most
+  return `${text.slice(0, end)}… (${text.length - end} more characters)`
+}

@@ -1,0 +1,135 @@
+import { type CompiledSchema, checkBySchema, compileSchema } from '../../base/json-schema.ts'
+import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import type { Tool, ToolResult } from '../../event/agent.ts'
+import { narrow, type RunContext, withScope } from '../../event/context.ts'
+import type { Action, Permit, Protection } from '../../event/permission.ts'
+import { item, part } from '../../event/place.ts'
+import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
+import { cutOutput } from './output.ts'
+
+/** What is recorded of a call: what the model is told, and what it knows by it. */
+interface Recorded extends ToolOutput {
+  readonly isDenied?: true
+}
+
+/**
+ * A tool for one conversation. A call is asked for once, by name and input, and recorded whole when it returns; what the
+ * tool does on the way is asked for and recorded by itself. What goes wrong is told to the model.
+ */
+export function bindTool(kind: ToolKind, box: Toolbox): Tool {
+  const { name, description, parameters } = kind
+  let compiled: Promise<CompiledSchema> | undefined
+  return {
+    name,
+    description,
+    parameters,
+    async run(text, context) {
+      const { services, scope } = context
+      compiled ??= compile(kind)
+      const input = await readInput(text, { name, schema: await compiled, signal: services.signal })
+      if (typeof input === 'string') return { text: input, isError: true }
+      const work = async (): Promise<Recorded> =>
+        cutOutput(await carryOut(kind, input, { box, context: held(context) }))
+      const recorded = await services.effects.call(scope.at, { name, args: input }, work)
+      return resultOf(recorded, box)
+    },
+  }
+}
+
+async function compile({ name, parameters }: ToolKind): Promise<CompiledSchema> {
+  const result = await compileSchema(parameters)
+  if (result.kind === 'ok') return result.compiled
+  throw new BatonError('AGENT_FAILED', `the parameters of the tool ${name} are no valid JSON Schema: ${result.message}`)
+}
+
+interface Reading {
+  readonly name: string
+  readonly schema: CompiledSchema
+  readonly signal: AbortSignal
+}
+
+/** The input of a call; a text says what is wrong with it. */
+async function readInput(text: string, { name, schema, signal }: Reading): Promise<JsonObject | string> {
+  let input: Json
+  try {
+    input = text.trim() === '' ? {} : (JSON.parse(text) as Json)
+  } catch (error) {
+    return `Invalid JSON in arguments for tool "${name}": ${messageOf(error)}`
+  }
+  const problems = await checkBySchema(schema, input, signal)
+  if (problems.length === 0 && isJsonObject(input)) return input
+  const told = problems.map(({ path, message }) => `${path} ${message}`)
+  return `Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are no object'}`
+}
+
+/** Tools act with the rights of an answer: what is protected from that is protected from them. */
+function held(context: RunContext): RunContext {
+  const { executed } = context.services.sources
+  const protect: Protection = { paths: executed(), kind: 'answer', allow: [], whom: 'a model' }
+  return narrow(context, { protect })
+}
+
+interface Carrying {
+  readonly box: Toolbox
+  readonly context: RunContext
+}
+
+async function carryOut(kind: ToolKind, input: JsonObject, { box, context }: Carrying): Promise<Recorded> {
+  const { at } = context.scope
+  const { signal } = context.services
+  try {
+    const permit = await ask(kind, input, { box, context })
+    const inner = [...at, item(0)]
+    return await kind.run(input, { box, permit, context: withScope(context, { at: inner }), at: inner })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (stopsRun(error)) throw error
+    if (error instanceof Denied) return { text: error.message, isError: true, isDenied: true }
+    return { text: told(kind.name, error), isError: true }
+  }
+}
+
+class Denied extends Error {}
+
+/** @throws Denied when the rules, or a person, do not allow the call */
+async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying): Promise<Permit> {
+  const { effects, permission } = context.services
+  const { at } = context.scope
+  const { name } = kind
+  const subject = kind.subject?.(input, box)
+  const plain: Action = { kind: 'tool', tool: name, input, ...(subject === undefined ? {} : { subject }) }
+  const { preview } = kind
+  // what is shown to a person is recorded, so that the decision of an older process is about the same
+  const isShown = preview !== undefined && permission.check(plain).kind === 'ask'
+  const asked = { name: `${name}.preview`, args: input }
+  const diff = isShown
+    ? await effects.observeAsync([...at, part('plan')], asked, async () => preview(input, { box, context, at }))
+    : undefined
+  const action = diff === undefined ? plain : { ...plain, diff }
+  try {
+    return await effects.permit(at, action)
+  } catch (error) {
+    if (!isBatonError(error) || (error.code !== 'UNTRUSTED' && error.code !== 'NEEDS_INPUT')) throw error
+    throw new Denied(deniedText(action, error))
+  }
+}
+
+function deniedText(
+  { tool }: Extract<Action, { readonly kind: 'tool' }>,
+  { message, code, cause }: BatonError,
+): string {
+  if (code === 'NEEDS_INPUT') return `permission denied; to allow it set [permission] ${tool} = "allow"`
+  const remark = isJsonObject(cause as Json) ? (cause as JsonObject)['remark'] : undefined
+  return typeof remark === 'string' ? `rejected by the user: ${remark}` : `permission denied: ${message}`
+}
+
+function told(name: string, error: unknown): string {
+  const hint = isBatonError(error) && error.hint !== undefined ? ` ${error.hint}` : ''
+  return `Error in tool "${name}": ${messageOf(error)}.${hint}`.replace(/\.\.(?= |$)/, '.')
+}
+
+function resultOf({ seen = [], ...result }: Recorded, { seen: log }: Toolbox): ToolResult {
+  for (const file of seen) log.add(file)
+  return result
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from '../../base/json.ts'
+import type { ToolResult } from '../../event/agent.ts'
+import type { Permit, ToolSubject } from '../../event/permission.ts'
+import type { FileCall } from '../workspace-files.ts'
+import type { SeenFile, SeenLog } from './seen-log.ts'
+
+/** What the tools of one conversation share. */
+export interface Toolbox {
+  /** Absolute: paths of a model are relative to it. */
+  readonly baseDir: string
+  /** What the model knows of the files on disk. */
+  readonly seen: SeenLog
+}
+
+/** One call of a tool that is allowed. Its effects are recorded below `at`; `permit` is for those that need one. */
+interface ToolCall extends FileCall {
+  readonly box: Toolbox
+  readonly permit: Permit
+}
+
+/** What a tool gives, and what the model knows by it. Plain JSON: it is recorded. */
+export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'isError'> {
+  readonly seen?: readonly SeenFile[]
+}
+
+/** A tool: what a model is told of it, and what it does. */
+export interface ToolKind<Input = JsonObject> {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of type object; `run` is only given what fits it. */
+  readonly parameters: JsonObject
+  /** What patterns of `[permission]` are held against; undefined: there is nothing to hold them against. */
+  readonly subject?: (input: Input, box: Toolbox) => ToolSubject | undefined
+  /** What would change, as a unified diff, for a person who is asked. @throws BatonError what the call would fail with */
+  readonly preview?: (input: Input, call: Omit<ToolCall, 'permit'>) => Promise<string | undefined>
+  /** @throws BatonError whose message the model is told */
+  run(input: Input, call: ToolCall): Promise<ToolOutput>
+}
+
+/** A tool whose input has the type that its schema describes. */
+export function defineTool<Input>(kind: ToolKind<Input>): ToolKind {
+  return kind as unknown as ToolKind
+}

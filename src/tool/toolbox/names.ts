@@ -1,0 +1,22 @@
+/** What is said of a tool without loading it. */
+interface ToolFacts {
+  /** In a few words, for lists. */
+  readonly summary: string
+  /** It changes files: it is offered only where `write_mode` lets a model do so. */
+  readonly writes?: true
+  /** What its calls need when nobody says otherwise. */
+  readonly initial: 'allow' | 'ask'
+}
+
+/** The tools that models can be given, by name. */
+const toolFacts = {
+  todo: { summary: 'keeps a list of steps', initial: 'allow' },
+} as const satisfies { readonly [name: string]: ToolFacts }
+
+export type ToolName = keyof typeof toolFacts
+
+export const toolNames = Object.keys(toolFacts) as readonly ToolName[]
+
+export function factsOf(name: ToolName): ToolFacts {
+  return toolFacts[name]
+}

@@ -1,0 +1,47 @@
+import { createSeen, type SeenFiles } from '../changes/seen.ts'
+
+/** Lines of a file that a model was shown. */
+export interface SeenFile {
+  /** Absolute. */
+  readonly path: string
+  /** SHA-256 of the bytes of the whole file. */
+  readonly hash: string
+  /** The first and the last line, from 1, and how many the file has; left out: all of it. */
+  readonly part?: { readonly from: number; readonly to: number; readonly lines: number }
+}
+
+/** What a model knows of the files on disk. It is made anew from what tools recorded when a run is resumed. */
+export interface SeenLog {
+  /** A model was shown a file, or has made what it holds. */
+  readonly add: (file: SeenFile) => void
+  /** Hashes of the files that it knows whole, by absolute path. */
+  readonly whole: () => ReadonlyMap<string, string>
+  /** The same, under any name of a file. */
+  readonly files: () => SeenFiles
+}
+
+/** @param shown files that the prompt shows whole: their hashes by absolute path */
+export function createSeenLog(shown: ReadonlyMap<string, string> = new Map()): SeenLog {
+  const whole = new Map(shown)
+  const parts = new Map<string, { readonly hash: string; readonly lines: Set<number> }>()
+  let files: SeenFiles | undefined
+
+  function know(path: string, hash: string): void {
+    whole.set(path, hash)
+    parts.delete(path)
+    files = undefined
+  }
+
+  return {
+    add({ path, hash, part }) {
+      if (part === undefined) return know(path, hash)
+      const before = parts.get(path)
+      const lines = before?.hash === hash ? before.lines : new Set<number>()
+      for (let line = part.from; line <= part.to; line += 1) lines.add(line)
+      parts.set(path, { hash, lines })
+      if (lines.size >= part.lines) know(path, hash)
+    },
+    whole: () => whole,
+    files: () => (files ??= createSeen(whole)),
+  }
+}

@@ -1,0 +1,37 @@
+import { defineTool } from './kind.ts'
+
+interface TodoInput {
+  readonly todos: readonly { readonly content: string; readonly status: 'pending' | 'in_progress' | 'completed' }[]
+}
+
+const marks = { pending: '[ ]', in_progress: '[~]', completed: '[x]' } as const
+
+/** Keeps a list of steps before the model: each call gives the whole list as it is then. */
+export const todo = defineTool<TodoInput>({
+  name: 'todo',
+  description:
+    'Keep a list of the steps of a longer task. Give the whole list each time: what is done, what is in progress (one at a time), what is left.',
+  parameters: {
+    type: 'object',
+    properties: {
+      todos: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            content: { type: 'string', minLength: 1, description: 'The step, in a few words.' },
+            status: { enum: ['pending', 'in_progress', 'completed'] },
+          },
+          required: ['content', 'status'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['todos'],
+    additionalProperties: false,
+  },
+  async run({ todos }) {
+    if (todos.length === 0) return { text: 'The list is empty.' }
+    return { text: todos.map(({ content, status }) => `- ${marks[status]} ${content}`).join('\n') }
+  },
+})

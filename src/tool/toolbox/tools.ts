@@ -1,0 +1,14 @@
+import type { Tool } from '../../event/agent.ts'
+import { bindTool } from './bind.ts'
+import type { Toolbox, ToolKind } from './kind.ts'
+import type { ToolName } from './names.ts'
+
+/** Each is loaded when a model is given it. */
+const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
+  todo: async () => (await import('./todo.ts')).todo,
+}
+
+/** The tools of one conversation, in the order of their names in the list. */
+export async function openTools(names: readonly ToolName[], box: Toolbox): Promise<readonly Tool[]> {
+  return Promise.all(names.map(async (name) => bindTool(await kinds[name](), box)))
+}

@@ -1,0 +1,105 @@
+import { expect, it } from 'vitest'
+import { baton, type BatonResult } from '../helpers/baton.ts'
+import type { ModelReply } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-model.ts'
+
+interface World {
+  readonly model: ToolModel
+  readonly folder: string
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+}
+
+/** `config`: the config file of the user. */
+async function world(
+  replies: readonly ModelReply[],
+  files: { readonly [path: string]: string },
+  config = '',
+): Promise<World> {
+  const model = await startToolModel(replies)
+  const folder = tempTree(files)
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: tempTree({ 'config/config.toml': config }) }
+  return { model, folder, run: (...args) => baton(args, { cwd: folder, env }) }
+}
+
+const steps = { todos: [{ content: 'Look', status: 'in_progress' }] }
+
+function prompt(keys: string): string {
+  return `+++\nmodel = "m"\n${keys}\n+++\nDo it.\n`
+}
+
+it('answers the calls of a model and gives it the results, in order, until it is done', async () => {
+  const { model, run } = await world([callsTools(['todo', steps], ['todo', { todos: [] }]), { text: 'Done.' }], {
+    'ask.md': prompt('tools = ["todo"]'),
+  })
+  expect(await run('ask.md')).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(model.requests.length).toBe(2)
+  expect(model.offered()).toEqual(['todo'])
+  expect(model.results()).toEqual(['- [~] Look', 'The list is empty.'])
+})
+
+it('tells the model what is wrong with a call, and goes on', async () => {
+  const calls = callsTools(['nobody', {}], ['todo', '{"todos": ['], ['todo', { todos: 'all' }], ['todo', { list: [] }])
+  const { model, run } = await world([calls, { text: 'Well.' }], { 'ask.md': prompt('tools = ["todo"]') })
+  expect(await run('ask.md')).toMatchObject({ code: 0, stdout: 'Well.\n' })
+  expect(model.results()).toEqual([
+    'Error: Tool "nobody" not found. Available tools: todo',
+    expect.stringMatching(/^Error: Invalid JSON in arguments for tool "todo": /),
+    expect.stringContaining('Error in tool "todo": the arguments do not fit its schema: $.todos must be a list'),
+    expect.stringContaining('Error in tool "todo": the arguments do not fit its schema: $ '),
+  ])
+})
+
+it('gives the tools of an .aip agent to its model, and shows their results in ai_response', async () => {
+  const agent = `# Options
+
+\`\`\`toml
+model = "m"
+tools = ["todo"]
+\`\`\`
+
+# User
+
+Plan it.
+
+# Output
+
+\`\`\`lua
+local call = ai_response.tool_calls[1]
+return call.name .. ": " .. call.output .. " / " .. ai_response.content
+\`\`\`
+`
+  const { run } = await world([callsTools(['todo', steps]), { text: 'Planned.' }], { 'plan.aip': agent })
+  expect(await run('plan.aip')).toMatchObject({ code: 0, stdout: 'todo: - [~] Look / Planned.\n' })
+})
+
+it('ends a model that calls the same again and again, and one that takes too many turns', async () => {
+  const again = Array.from({ length: 20 }, () => callsTools(['todo', steps]))
+  const endless = await world(again, { 'ask.md': prompt('tools = ["todo"]') })
+  const ended = await endless.run('ask.md', '--json')
+  expect(ended.code).toBe(4)
+  expect(endless.model.requests.length).toBe(11)
+  expect(ended.stdout).toContain('"stop_reason":"repeated_calls"')
+  const limited = await world(again, { 'ask.md': prompt('tools = ["todo"]\nmax_turns = 2') })
+  expect(await limited.run('ask.md')).toMatchObject({ code: 4, stderr: expect.stringContaining('(max_turns)') })
+  expect(limited.model.requests.length).toBe(2)
+  const rounds = await world(again, { 'ask.md': prompt('tools = ["todo"]\nmax_rounds = 2') })
+  expect(await rounds.run('ask.md')).toMatchObject({
+    code: 0,
+    stdout: 'Exceeded maximum number of rounds (2). Stopping.\n',
+  })
+})
+
+it('refuses a call that the permission denies or would ask about, and lists it at the end', async () => {
+  const files = { 'ask.md': prompt('tools = ["todo"]') }
+  const asking = '[permission]\ntodo = "ask"\n'
+  const { model, run } = await world([callsTools(['todo', steps]), { text: 'Then not.' }], files, asking)
+  const { code, stdout } = await run('ask.md', '--json')
+  expect(code).toBe(0)
+  expect(model.results()).toEqual(['Error: permission denied; to allow it set [permission] todo = "allow"'])
+  const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { readonly permission_denials: unknown }
+  expect(end.permission_denials).toMatchObject([{ tool: 'todo', input: steps }])
+  const denied = await world([{ text: 'No tools.' }], files, '[permission]\ntodo = "deny"\n')
+  expect(await denied.run('ask.md')).toMatchObject({ code: 0 })
+  expect(denied.model.offered()).toEqual([])
+})
