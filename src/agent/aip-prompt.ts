@@ -1,5 +1,5 @@
 import { defined, type Json, type JsonObject } from '../base/json.ts'
-import type { ModelResult, ModelSettings } from '../event/agent.ts'
+import type { ModelAgent, ModelResult, ModelSettings } from '../event/agent.ts'
 import { part } from '../event/place.ts'
 import { type RunContext, below } from '../event/context.ts'
 import { type Message, textMessage, textOf } from '../event/message.ts'
@@ -8,7 +8,6 @@ import { type AttachmentSource, loadAttachments } from './attachments.ts'
 import { trimEnd, trimStart } from '../script/host/text-lines.ts'
 import { fallbackModels, modelOf } from './options.ts'
 import type { ScriptRun } from './script-run.ts'
-import { chosenTools, giveTools, refuseLimit, usualRounds } from './tools.ts'
 
 export interface PromptData {
   readonly context: RunContext
@@ -31,8 +30,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 
   const { context, options } = task
   const { agent } = run.request
-  const names = Array.isArray(options['tools']) ? chosenTools({ tools: options['tools'].map(String) }, context) : []
-  const { tools } = await giveTools(names, { baseDir: context.scope.folders.workspace })
+  const equipped = await equip(options, context)
   const result = await context.services.agents.run(
     {
       kind: 'model',
@@ -42,13 +40,24 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
         settings: modelSettings(options),
         fallbackModels: fallbackModels(options),
         acceptsEmpty: true,
-        ...(tools.length === 0 ? {} : { tools, maxRounds: usualRounds }),
+        ...equipped,
       },
       messages,
     },
     below(context, part('ask')),
   )
-  return aiResponse(refuseLimit(result, agent.name), options)
+  if (result.calls.length > 0) (await import('./tools.ts')).refuseLimit(result, agent.name)
+  return aiResponse(result, options)
+}
+
+/** The tools that the options of an agent name. AIPack has none: agents without them do not load any. */
+async function equip(options: JsonObject, context: RunContext): Promise<Pick<ModelAgent, 'tools' | 'maxRounds'>> {
+  const { tools: named } = options
+  if (!Array.isArray(named)) return {}
+  const { chosenTools, giveTools, usualRounds } = await import('./tools.ts')
+  const names = chosenTools({ tools: named.map(String) }, context)
+  const { tools } = await giveTools(names, { baseDir: context.scope.folders.workspace })
+  return tools.length === 0 ? {} : { tools, maxRounds: usualRounds }
 }
 
 /** AIPack sends temperature and top_p only, and an effort that is part of the model's name. */
