@@ -79,7 +79,7 @@ function chatMessages({ messages, output }: ModelRequest, quirks: Quirks): reado
     const writing = { quirks, isMarked: marked.has(message) }
     if (message.role !== 'tool') return [spokenMessage(message, writing)]
     const results = toolMessages(message, writing)
-    return messages[index + 1]?.role === 'tool' ? results : [...results, ...filesOfTools(messages.slice(0, index + 1))]
+    return messages[index + 1]?.role === 'tool' ? results : [...results, ...filesOfTools(messages, index)]
   })
   return output === undefined || quirks.structured === 'schema'
     ? written
@@ -177,10 +177,12 @@ function resultTexts({ parts, is_error: isError }: ToolResultPart): readonly Con
   return [{ type: 'text', text: isError === true ? `Error: ${text}` : text }]
 }
 
-/** The files that the tools at the end of the conversation gave, as a message behind all of their results. */
-function filesOfTools(messages: readonly Message[]): readonly JsonObject[] {
-  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
-  const files = results
+/** The files that the tools gave whose results end at `last`, as a message behind all of them. */
+function filesOfTools(messages: readonly Message[], last: number): readonly JsonObject[] {
+  let first = last
+  while (messages[first - 1]?.role === 'tool') first -= 1
+  const files = messages
+    .slice(first, last + 1)
     .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_result' ? part.parts : [])))
     .filter((part) => part.type === 'file')
   return files.length === 0 ? [] : [{ role: 'user', content: files.map(contentPart) }]

@@ -1,0 +1,67 @@
+import { LLMock } from '@copilotkit/aimock'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { WireFormatName } from '../../src/event/message.ts'
+import { baton } from '../helpers/baton.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface Host {
+  readonly format: WireFormatName
+  readonly root: string
+  readonly model: string
+}
+
+const hosts: readonly Host[] = [
+  { format: 'chat', root: '/v1', model: 'gpt-4o' },
+  { format: 'responses', root: '/v1', model: 'gpt-5' },
+  { format: 'anthropic', root: '/v1', model: 'claude-sonnet-4-5' },
+  { format: 'gemini', root: '/v1beta', model: 'gemini-2.5-flash' },
+]
+
+const mock = new LLMock({ port: 0, logLevel: 'silent' })
+
+beforeAll(() => mock.start())
+afterAll(() => mock.stop())
+beforeEach(() => {
+  mock.clearFixtures()
+  mock.clearRequests()
+})
+
+const plan = JSON.stringify({ todos: [{ content: 'Look', status: 'in_progress' }] })
+
+describe.each(hosts)('tools over $format', ({ format, root, model }) => {
+  it('are offered, called and answered, and what is said between the calls is streamed', async () => {
+    const toolCalls = [
+      { id: 'call_a', name: 'todo', arguments: plan },
+      { id: 'call_b', name: 'todo', arguments: '{"todos": "none"}' },
+    ]
+    mock.on({ userMessage: 'Plan', hasToolResult: false }, { content: 'I plan first.', toolCalls }, { chunkSize: 4 })
+    mock.on({ userMessage: 'Plan', hasToolResult: true }, { content: 'It is planned.' })
+    const provider = `[providers.mock]\nbase_url = "${mock.url}${root}"\nformat = "${format}"\napi_key_env = "MOCK_KEY"\n`
+    const env = { BATON_HOME: tempTree({ 'config/config.toml': provider }), MOCK_KEY: 'mock-key' }
+    const cwd = tempTree({ 'ask.md': `+++\nmodel = "mock::${model}"\ntools = ["todo"]\n+++\nPlan\n` })
+
+    const { code, stdout, stderr } = await baton(['ask.md', '--json'], { cwd, env })
+
+    expect(code, stderr).toBe(0)
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly type: string; readonly [key: string]: unknown })
+    const completed = events.filter(({ type }) => type === 'tool.completed')
+    // whichever ends first is told first
+    expect(completed.toSorted((one, other) => (String(one['id']) < String(other['id']) ? -1 : 1))).toMatchObject([
+      { name: 'todo', output: '- [~] Look', is_error: false },
+      { name: 'todo', output: expect.stringContaining('$.todos must be a list'), is_error: true },
+    ])
+    const said = events.flatMap(({ type, item }) =>
+      type === 'item.completed' ? [(item as { readonly text: string }).text] : [],
+    )
+    expect(said).toEqual(['I plan first.', 'It is planned.'])
+    expect(events.at(-1)).toMatchObject({ type: 'run.completed', result: 'It is planned.', usage: { calls: 2 } })
+    const { messages = [] } = (mock.getRequests()[1]?.body ?? {}) as { messages?: readonly { readonly role: string }[] }
+    expect(messages.filter(({ role }) => role === 'tool')).toMatchObject([
+      { content: expect.stringContaining('[~] Look') },
+      { content: expect.stringContaining('must be a list') },
+    ])
+  })
+})
