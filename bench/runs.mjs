@@ -9,7 +9,7 @@ console.log(lines.map((line) => JSON.parse(line)).filter(({ status }) => status 
 `
 
 /** `baton runs` of a workspace with many runs, against plain Node that reads and parses their index. */
-export async function runs({ command, folder, small }) {
+export async function runs({ command, library, folder, small }) {
   const count = small ? 50 : 10_000
   mkdirSync(join(folder, '.git'))
   writeFileSync(join(folder, 'ask.md'), '+++\nmodel = "offline::extractive"\n+++\nWhat is this?\n')
@@ -17,13 +17,14 @@ export async function runs({ command, folder, small }) {
   await runNode([command, 'ask.md'], { folder })
   const history = historyOf(folder)
   const index = join(history, 'index.jsonl')
-  const lines = copyRun(history, count)
+  const lines = copyRun(history, count, await signerOf(library, join(folder, 'state/state/run-key')))
   writeFileSync(index, lines)
 
   async function listed(args, expected) {
     const { ms, stdout } = await runNode([command, 'runs', ...args], { folder })
     const printed = stdout.trimEnd().split('\n').length
     if (printed !== expected) throw new Error(`baton runs printed ${printed} lines in place of ${expected}`)
+    if (stdout.includes('"foreign"')) throw new Error('baton runs took its own runs for foreign ones')
     return ms
   }
 
@@ -57,18 +58,38 @@ function historyOf(folder) {
   return join(all, workspace)
 }
 
+/** Signs the journal of a run for another folder, as the installation does whose key is in the file. */
+async function signerOf(library, keyFile) {
+  const { decodeLine, encodeLine } = await import(`${library}/journal/record.js`)
+  const { createSeal, sealKind } = await import(`${library}/journal/signing.js`)
+  const key = Buffer.from(readFileSync(keyFile, 'utf8').trim(), 'hex')
+  return (journal, to) => {
+    const seal = createSeal(key)
+    const lines = journal.trimEnd().split('\n')
+    return lines.map((line) => {
+      const record = decodeLine(Buffer.from(line))
+      if (record.k === sealKind) {
+        const mac = seal.take({ folder: to, epoch: record.e, number: record.n })
+        return encodeLine(JSON.stringify({ ...record, mac }))
+      }
+      seal.add(`${line}\n`)
+      return `${line}\n`
+    })
+  }
+}
+
 /** As many runs as the one that is there; gives the lines of their index. */
-function copyRun(history, count) {
+function copyRun(history, count, signed) {
   const [first] = readdirSync(history).filter((name) => /^\d{8}-/.test(name))
   const summary = JSON.parse(readFileSync(join(history, first, 'summary.json'), 'utf8'))
-  const journal = readFileSync(join(history, first, 'j-000001.jsonl'))
+  const journal = readFileSync(join(history, first, 'j-000001.jsonl'), 'utf8')
   rmSync(join(history, first), { recursive: true })
   return Array.from({ length: count }, (_, number) => {
     const id = `20260101-000000-${number.toString(16).padStart(6, '0')}`
     const line = `${JSON.stringify({ ...summary, id })}\n`
     mkdirSync(join(history, id))
     writeFileSync(join(history, id, 'summary.json'), line)
-    writeFileSync(join(history, id, 'j-000001.jsonl'), journal)
+    writeFileSync(join(history, id, 'j-000001.jsonl'), signed(journal, join(history, id)).join(''))
     return line
   }).join('')
 }

@@ -1,7 +1,7 @@
 import { isObject } from '../base/json.ts'
 import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
-import { readLines } from './lines.ts'
+import { type Line, readLines } from './lines.ts'
 import { type OwnerPort, processOwners } from './owner.ts'
 import { lifeOf } from './ownership.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
@@ -68,13 +68,25 @@ function timesOf(
 }
 
 /** `run.start` is the second record; a writer that was killed may have left it out. */
-async function startIn(file: string, files: FilePort): Promise<RecordOf<'run.start'> | undefined> {
+const linesToStart = 3
+
+/** How a run was started, from its first file. */
+export async function startIn(file: string, files: FilePort): Promise<RecordOf<'run.start'> | undefined> {
   let looked = 0
-  for await (const { bytes } of readLines(file, files)) {
+  for await (const line of readLines(file, files)) {
+    const start = startAmong([line])
+    if (start !== undefined) return start
+    looked += 1
+    if (looked === linesToStart) return undefined
+  }
+  return undefined
+}
+
+/** The same from the first lines of that file; undefined also when it is not among them. */
+export function startAmong(lines: readonly Line[]): RecordOf<'run.start'> | undefined {
+  for (const { bytes } of lines.slice(0, linesToStart)) {
     const record = decodeLine(bytes)
     if (record !== undefined && isKnownRecord(record) && record.k === 'run.start') return record
-    looked += 1
-    if (looked === 3) return undefined
   }
   return undefined
 }

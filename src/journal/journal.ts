@@ -2,7 +2,8 @@ import type { BatonError } from '../base/error.ts'
 import type { KeptContent } from '../event/effects.ts'
 import type { Entry } from './record.ts'
 import type { SecretMask } from './secrets.ts'
-import type { Reading, RecordSource } from './source.ts'
+import type { Reading } from './segment-reader.ts'
+import type { RecordSource } from './source.ts'
 
 /**
  * One writer's journal of one run. Records keep the order of the calls. Every string goes through

@@ -58,6 +58,15 @@ export async function* readLineBatches(file: string, files: FilePort): AsyncGene
   }
 }
 
+/** The lines of a text that ends in the middle of one, which is left out. */
+export function wholeLines(text: Buffer): readonly Line[] {
+  const lines: Line[] = []
+  for (let start = 0, end = text.indexOf(lineFeed); end !== -1; start = end + 1, end = text.indexOf(lineFeed, start)) {
+    lines.push({ bytes: text.subarray(start, end), offset: start, size: end + 1 - start })
+  }
+  return lines
+}
+
 function joined(begun: readonly Buffer[], rest: Buffer = Buffer.alloc(0)): Buffer {
   return begun.length === 0 ? rest : Buffer.concat([...begun, rest])
 }

@@ -6,7 +6,8 @@ import { attempt } from './attempt.ts'
 import { isBlobReference, valueAt } from './blobs.ts'
 import { amountOf, usdOf, wantedOf } from './ledger.ts'
 import type { JournalRecord, KnownEnd } from './record.ts'
-import type { Damage, RecordSource } from './source.ts'
+import type { Damage } from './segment-reader.ts'
+import type { RecordSource } from './source.ts'
 import {
   belongsTo,
   createPlaceTree,

@@ -4,10 +4,11 @@ import { isBlobReference, readBlob, valueAt } from './blobs.ts'
 import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
 import { lineAt, readLineBatches } from './lines.ts'
-import { assertReadable, decodeLine, isKnownRecord, type JournalRecord, type UnknownRecord } from './record.ts'
+import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
-import { createSeal, isSameSignature, type Seal, sealKind, type SigningKey } from './signing.ts'
 import { epochsIn, segmentFile } from './segment.ts'
+import { createSegmentReader, type Damage, type Located, type Reading } from './segment-reader.ts'
+import { createSeal, type Seal, type SigningKey } from './signing.ts'
 import type { Location } from './tree.ts'
 import { decodeValue } from './value.ts'
 
@@ -21,21 +22,6 @@ export interface RecordSource {
   value(field: Json | undefined): unknown
   close(): void
 }
-
-/** A damaged part with good records behind it. */
-export interface Damage {
-  readonly file: string
-  readonly offset: number
-  readonly bytes: number
-  readonly reason: string
-}
-
-/** What reading a journal gives, in the order of writing. */
-export type Reading =
-  | { readonly type: 'record'; readonly record: JournalRecord }
-  | { readonly type: 'unknown'; readonly record: UnknownRecord }
-  /** A damaged part with good records behind it. `offset` and `bytes` tell where in the file. */
-  | ({ readonly type: 'corrupt' } & Damage)
 
 /** One epoch's file has at most this many bytes. */
 const epochSpan = 2 ** 40
@@ -125,11 +111,6 @@ export async function* readRun(folder: string, files: FilePort = nodeFiles): Asy
   }
 }
 
-interface Located {
-  readonly reading: Reading
-  readonly offset: number
-}
-
 interface EpochContext {
   /** All that are read. */
   readonly epochs: readonly number[]
@@ -153,15 +134,9 @@ async function* readEpoch(
   yield* readSegment(folder, epoch, { files, seal: key && createSeal(key) })
 }
 
-/** Whether the start of a run is signed with a key; a start that is damaged counts as signed, one that is missing too. */
-export async function isSignedRun(folder: string, key: SigningKey, files: FilePort = nodeFiles): Promise<boolean> {
-  const epochs = epochsIn(folder, files).slice(0, 1)
-  for (const epoch of epochs) {
-    for await (const batch of readEpoch(folder, epoch, { epochs, files, key })) {
-      for (const { reading } of batch) return reading.type === 'record' || (reading as Damage).reason !== notSigned
-    }
-  }
-  return false
+/** The readings of a run's first epoch, batch by batch: what a key has not signed is damage. */
+export function readSigned(folder: string, key: SigningKey, files: FilePort): AsyncGenerator<readonly Located[]> {
+  return readSegment(folder, 1, { files, seal: createSeal(key) })
 }
 
 /** How many bytes of whole lines an epoch had when the next one began; undefined when none has begun, or it did not say. */
@@ -172,66 +147,19 @@ async function bytesThen(folder: string, epoch: number, files: FilePort): Promis
   return first?.k === 'seg' ? first.before : undefined
 }
 
-const notSigned = 'not as this installation has signed it'
-
 interface SegmentContext {
   readonly files: FilePort
   /** Left out: signatures are not looked at. */
   readonly seal?: Seal | undefined
 }
 
-/** With `seal` lines are read that the next signature covers; those behind the last one were torn off with theirs. */
 async function* readSegment(
   folder: string,
   epoch: number,
   { files, seal }: SegmentContext,
 ): AsyncGenerator<readonly Located[]> {
-  const file = segmentFile(folder, epoch)
-  let unsigned: Located[] = []
-  let signedEnd = 0
-  let end = 0
-  let expected = 0
-  let damage: Damage | undefined
-  for await (const lines of readLineBatches(file, files)) {
-    const signed: Located[] = []
-    for (const { bytes, offset, size } of lines) {
-      const batch = seal === undefined ? signed : unsigned
-      const record = decodeLine(bytes)
-      if (seal !== undefined && record?.k === sealKind) {
-        const { n: number } = record
-        const isOwn = isSameSignature(seal.take({ folder, epoch, number }), (record as UnknownRecord)['mac'])
-        const known = damage ?? unsigned.map(({ reading }) => reading).find(({ type }) => type === 'corrupt')
-        const reason = known !== undefined && 'reason' in known ? known.reason : notSigned
-        const lost: Damage = { file, offset: signedEnd, bytes: offset + size - signedEnd, reason }
-        if (isOwn) signed.push(...unsigned)
-        else signed.push({ reading: { type: 'corrupt', ...lost }, offset: signedEnd })
-        unsigned = []
-        signedEnd = offset + size
-      } else seal?.add(bytes, '\n')
-      if (record === undefined || record.e !== epoch || record.n < expected) {
-        damage ??= { file, offset, bytes: 0, reason: 'not as it was written' }
-        damage = { ...damage, bytes: offset + size - damage.offset }
-        continue
-      }
-      if (damage === undefined && record.n > expected) {
-        damage = { file, offset, bytes: 0, reason: `records ${expected} to ${record.n - 1} are missing` }
-      }
-      if (damage !== undefined) batch.push({ reading: { type: 'corrupt', ...damage }, offset })
-      damage = undefined
-      expected = record.n + 1
-      end = offset + size
-      if (!isKnownRecord(record)) {
-        if (seal === undefined || record.k !== sealKind) batch.push({ reading: { type: 'unknown', record }, offset })
-        continue
-      }
-      if (record.k === 'seg') assertReadable(record, file)
-      batch.push({ reading: { type: 'record', record }, offset })
-    }
-    yield signed
-  }
-  const then = await bytesThen(folder, epoch, files)
-  // what is bad at the end was torn off, unless the next writer has seen it whole; a line feed is no loss
-  if (then === undefined || then <= end + 1) return
-  const reason = damage?.reason ?? 'missing'
-  yield [{ reading: { type: 'corrupt', file, offset: end, bytes: then - end, reason }, offset: end }]
+  const reader = createSegmentReader(folder, epoch, seal)
+  for await (const lines of readLineBatches(segmentFile(folder, epoch), files)) yield reader.take(lines)
+  const torn = reader.torn(await bytesThen(folder, epoch, files))
+  if (torn !== undefined) yield [torn]
 }

@@ -8,7 +8,8 @@ import { processOwners, type OwnerPort } from '../../src/journal/owner.ts'
 import { refuseRun } from '../../src/journal/ownership.ts'
 import { type Entry, formatVersion, isKnownRecord, type JournalRecord } from '../../src/journal/record.ts'
 import { noMask, type SecretMask } from '../../src/journal/secrets.ts'
-import type { Reading, RecordSource } from '../../src/journal/source.ts'
+import type { Reading } from '../../src/journal/segment-reader.ts'
+import type { RecordSource } from '../../src/journal/source.ts'
 import { decodeValue } from '../../src/journal/value.ts'
 
 export interface MemoryEffectsOptions extends Partial<Omit<EffectsOptions, 'journal'>> {

@@ -90,6 +90,8 @@ function wrongWords({ run }: Flags<'runs'>, action: Action): BatonError {
 }
 
 const usualLimit = 20
+/** Characters. To write each line of thousands takes longer than to find it. */
+const writtenAtOnce = 16 * 1024
 
 /** A table, the newest first; with `--json` one summary a line, with `--ids` one id. */
 async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
@@ -102,10 +104,15 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   const isForeign = async ({ id }: RunSummary): Promise<boolean> =>
     key.status === 'ok' && !(await isOwnRun(join(folder, id), key.value))
   if (flags.json || flags.ids) {
+    let lines = ''
     for await (const run of listed) {
       const more = flags.json && (await isForeign(run)) ? { foreign: true } : {}
-      io.out(flags.json ? jsonLine({ ...run, ...more }) : `${run.id}\n`)
+      lines += flags.json ? jsonLine({ ...run, ...more }) : `${run.id}\n`
+      if (lines.length < writtenAtOnce) continue
+      io.out(lines)
+      lines = ''
     }
+    io.out(lines)
     return 0
   }
   const runs: RunSummary[] = []
