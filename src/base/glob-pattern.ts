@@ -114,8 +114,13 @@ export function pathSteps(path: string): string[] {
   return path.startsWith('/') ? ['', ...steps] : steps
 }
 
+/** Whether it is longer than any path that can exist: no glob matches it. */
+export function isTooLong(path: string): boolean {
+  return path.length > mostCharacters
+}
+
 function refuseLong(glob: string): void {
-  if (glob.length <= mostCharacters) return
+  if (!isTooLong(glob)) return
   const message = `the glob "${glob.slice(0, 40)}…" has more than ${mostCharacters} characters`
   throw new BatonError('USAGE', message, { hint: 'Write it as several globs.' })
 }
@@ -188,9 +193,7 @@ export function nextPositions(
     if (segment.kind === 'globstar') {
       reached.push(position)
       if (position === segments.length - 1) reached.push(segments.length)
-    } else if (segment.kind === 'literal' ? segment.text === name : name !== '' && segment.pattern.test(name)) {
-      reached.push(position + 1)
-    }
+    } else if (takes(segment, name)) reached.push(position + 1)
   }
   return closure(segments, reached)
 }
@@ -204,12 +207,31 @@ function closure(segments: readonly GlobSegment[], positions: readonly number[])
   return [...all]
 }
 
-/** True when the whole path (as steps) matches the alternative. */
+/**
+ * True when the whole path (as steps) matches the alternative. What an earlier `**` could still find, the latest one that was
+ * reached finds too: only that one is tried again.
+ */
 export function matchSteps(segments: readonly GlobSegment[], steps: readonly string[]): boolean {
-  let positions = startPositions(segments)
-  for (const step of steps) {
-    if (positions.length === 0) return false
-    positions = nextPositions(segments, positions, step)
+  let [position, step] = [0, 0]
+  let star: { readonly position: number; step: number } | undefined
+  while (step < steps.length) {
+    const segment = segments[position]
+    if (segment?.kind === 'globstar') {
+      if (position === segments.length - 1) return true
+      star = { position, step }
+      position += 1
+    } else if (segment !== undefined && takes(segment, steps[step] ?? '')) {
+      position += 1
+      step += 1
+    } else if (star !== undefined) {
+      star.step += 1
+      step = star.step
+      position = star.position + 1
+    } else return false
   }
-  return positions.includes(segments.length)
+  return position === segments.length
+}
+
+function takes(segment: Exclude<GlobSegment, { readonly kind: 'globstar' }>, name: string): boolean {
+  return segment.kind === 'literal' ? segment.text === name : name !== '' && segment.pattern.test(name)
 }

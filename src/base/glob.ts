@@ -4,7 +4,7 @@ import { compareBytes } from './byte-order.ts'
 import { BatonError } from './error.ts'
 import { isInside, leavingLink, realPath } from './files.ts'
 import { isOfSystem } from './system-folders.ts'
-import { crossingPatterns, matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-pattern.ts'
+import { crossingPatterns, isTooLong, matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-pattern.ts'
 import { canContinue, enter, isExcluded, matchedGlob, planWalks, type WalkState } from './glob-walk.ts'
 import { finishSteps, type Steps } from './concurrency.ts'
 
@@ -140,7 +140,7 @@ function kindOf(entry: Dirent, path: string): 'file' | 'folder' | 'other' {
 }
 
 export interface GlobMatcher {
-  /** True when some glob matches the path and none with a leading `!` does. */
+  /** True when some glob matches the path and none with a leading `!` does. None matches more than 8192 characters. */
   readonly matches: (path: string) => boolean
 }
 
@@ -151,6 +151,7 @@ export function compileGlobs(globs: readonly string[]): GlobMatcher {
     pattern.alternatives.some((segments) => matchSteps(segments, steps))
   return {
     matches(path) {
+      if (isTooLong(path)) return false
       const steps = pathSteps(path)
       if (patterns.some((pattern) => pattern.negated && hits(pattern, steps))) return false
       const wanted = patterns.filter((pattern) => !pattern.negated)

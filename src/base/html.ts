@@ -87,17 +87,22 @@ export interface SelectedElement {
   readonly innerHtml: string
 }
 
+/** In all selectors together: the library's time for them takes the square of their length. */
+const mostSelected = 8192
+
 /**
  * The elements that match any of the CSS selectors, in the order of the page, each once.
- * @throws Error saying what is wrong with a selector
+ * @throws Error saying what is wrong with a selector, or that they have more than 8192 characters
  */
 export function selectHtml(html: string, selectors: readonly string[]): readonly SelectedElement[] {
   const given = selectors.filter((selector) => selector.trim() !== '')
   if (given.length === 0) return []
+  const all = given.join(', ')
+  if (all.length > mostSelected) throw new Error(`the selectors have more than ${mostSelected} characters`)
   const open = given.find((selector) => /[>+~]\s*$/.test(selector))
   // the library takes it for one that matches nothing
   if (open !== undefined) throw new Error(`nothing stands behind the ${open.trim().at(-1) ?? ''} at its end`)
-  const found = selectAll<HtmlNode, HtmlElement>(given.join(', '), [...parseHtml(html)])
+  const found = selectAll<HtmlNode, HtmlElement>(all, [...parseHtml(html)])
   return found.map((element) => ({
     tag: element.name,
     attributes: element.attribs,

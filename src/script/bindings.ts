@@ -1,5 +1,5 @@
 import { stopsRun } from '../base/error.ts'
-import { finishInTurns, finishSteps } from '../base/concurrency.ts'
+import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
 import { callPlace } from '../event/place.ts'
 import { attempt, attemptAsync, passOn, type Attempt } from '../journal/attempt.ts'
 import { type HostFunction, limitOf, type LuaChunk, type LuaValue } from './engine.ts'
@@ -18,8 +18,12 @@ export interface HostBindings {
 interface UnboundFunction {
   readonly path: string
   readonly tables: HostFunction['tables']
+  /** What a wait for it is a wait for: work of this process, or something outside. */
+  readonly waits: Waits
   readonly call: (args: readonly LuaValue[], caller: Caller) => ReturnType<HostFunction['call']>
 }
+
+type Waits = 'working' | 'outside'
 
 interface Caller {
   readonly section: Section
@@ -33,7 +37,8 @@ export function createBindings(modules: readonly HostModule[]): HostBindings {
     functions: modules.flatMap(({ name: prefix, functions }) =>
       Object.entries(functions).map(([name, definition]): UnboundFunction => {
         const path = prefix === '' ? name : `${prefix}.${name}`
-        return { path, tables: definition.tables ?? 'border', call: recorded(path, definition) }
+        const waits = definition.effect === 'act' ? (definition.waits ?? 'working') : 'working'
+        return { path, tables: definition.tables ?? 'border', waits, call: recorded(path, definition) }
       }),
     ),
     chunks: modules.flatMap(({ lua }) => lua ?? []),
@@ -60,6 +65,11 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
     if (stopped !== undefined) throw stopped.error
   }
 
+  /** What a wait takes counts for the limit of time, unless it is one for something outside. */
+  function counted(values: Promise<Values>, waits: Waits): Promise<Values> {
+    return section.computing?.clock[waits](values) ?? values
+  }
+
   function failed(error: unknown): never {
     // a limit that a host function has met cannot be caught either
     if (stopsRun(error) || limitOf(error) !== undefined) stopped ??= { error }
@@ -68,14 +78,14 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
 
   return {
     stopped: () => stopped,
-    functions: functions.map(({ path, tables, call }) => ({
+    functions: functions.map(({ path, tables, waits, call }) => ({
       path,
       tables,
       call(args) {
         refuseStopped()
         try {
           const values = call(args, caller)
-          return values instanceof Promise ? values.catch(failed) : values
+          return values instanceof Promise ? counted(values, waits).catch(failed) : values
         } catch (error) {
           return failed(error)
         }
@@ -102,7 +112,7 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
         }
         const asked = { name, args: argumentsToJson(args) }
         if (effects.answers(at)) return effects.observe(at, asked, () => finishSteps(definition.steps(call)))
-        const read = attempt(() => finishInTurns(definition.steps(call), signal))
+        const read = attempt(() => finishInTurns(clocked(definition.steps(call), section), signal))
         if (read.status === 'failed' || !(read.value instanceof Promise)) {
           return effects.observe(at, asked, () => passOn(read as Attempt<Values>))
         }
@@ -125,5 +135,19 @@ async function later(
 ): Promise<Values> {
   const result = await attemptAsync(() => reading)
   signal.throwIfAborted()
+  if (result.status === 'failed' && limitOf(result.error) !== undefined) throw result.error
   return observe(result)
+}
+
+/** Steps of listings between two looks at the clock: some milliseconds. */
+const stepsAtOnce = 500
+
+/** The same steps, which end with the time of the section. */
+function* clocked<T>(steps: Steps<T>, { computing }: Section): Steps<T> {
+  for (let count = 1; ; count += 1) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (count % stepsAtOnce === 0) computing?.clock.check()
+    yield
+  }
 }

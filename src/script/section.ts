@@ -6,6 +6,7 @@ import { stopsRun } from '../base/error.ts'
 import { limitOf, type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
 import type { Section } from './host/module.ts'
 import { createLoadedModules } from './module-reader.ts'
+import { startSectionClock } from './section-clock.ts'
 import { returnedJson, scriptError } from './section-error.ts'
 
 /** What running sections needs besides the section: made once per run. */
@@ -33,7 +34,8 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
   const { context } = section
   const work = async (): Promise<Json | undefined> => {
     const loaded = createLoadedModules()
-    const computing = { limits: host.limits, usedMs: 0, shownBytes: 0 }
+    const clock = startSectionClock(host.limits)
+    const computing = { limits: host.limits, clock, shownBytes: 0 }
     const { functions, stopped } = bindFunctions(host.bindings, { ...section, loaded, computing })
     const state = host.engine.createState({
       functions,
@@ -52,6 +54,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
       const thrown = stop === undefined || isOf(error, stop.error) ? error : atLineOf(error, stop.error)
       throw stopsRun(thrown) ? thrown : scriptError(thrown, source, { ...section, loaded })
     } finally {
+      clock.stop()
       state.close()
     }
   }

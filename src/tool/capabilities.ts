@@ -2,7 +2,14 @@ import { statSync } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { compileGlobs } from '../base/glob.ts'
-import { type GlobSegment, nextPositions, parseGlob, pathSteps, startPositions } from '../base/glob-pattern.ts'
+import {
+  type GlobSegment,
+  isTooLong,
+  nextPositions,
+  parseGlob,
+  pathSteps,
+  startPositions,
+} from '../base/glob-pattern.ts'
 import type { Action, HeldPack, Protection } from '../event/permission.ts'
 import type { PathAction, PathRule } from './path-rules.ts'
 
@@ -98,6 +105,7 @@ function pathTest(globs: readonly string[], root: string) {
 }
 
 function goesOn(segments: readonly GlobSegment[], path: string): boolean {
+  if (isTooLong(path)) return false
   let positions = startPositions(segments)
   for (const step of pathSteps(path)) positions = nextPositions(segments, positions, step)
   return positions.some((position) => position < segments.length)

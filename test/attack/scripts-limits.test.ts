@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { attack } from './attempts.ts'
+import { rawZip } from '../helpers/raw-zip.ts'
+import { attack, isWhole } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
 /** Calls of host functions that would take minutes or for ever: each reads nothing but what the script gives. */
@@ -26,6 +27,52 @@ attack('a host function that takes long ends at the limit of the script', { core
   })
   await Promise.all(both)
 })
+
+const changed = '"<<<<<<< SEARCH\\nx\\n=======\\nx\\n>>>>>>> REPLACE\\n"'
+/** Calls that are short each, and for which the script waits: all they do, they do on the main thread. */
+const short: Readonly<Record<string, string>> = {
+  'files that are changed': `aip.file.save_changes("a.txt", ${changed})`,
+  'archives that are made': 'aip.zip.create("folder", "out.zip")',
+  'files that are saved as CSV': 'aip.file.save_as_csv("out.csv", { { "a", "b" } })',
+  'pages that are saved': 'aip.file.save_html_to_md("a.html")',
+  'short templates': 'aip.hbs.render("{{a}}", { a = 1 })',
+  'files that are read': 'aip.file.load("a.txt"); aip.file.list("**/*")',
+  'files that are added to': 'aip.file.append("out.txt", "x")',
+  'file changes': `aip.udiffx.apply_file_changes(
+    '<FILE_CHANGES>\\n<FILE_NEW file_path="out.txt">\\nx\\n</FILE_NEW>\\n</FILE_CHANGES>')`,
+  'rows of CSV': 'aip.csv.parse_row("a,b")',
+  'files of an archive': 'aip.zip.extract("a.zip", "unpacked")',
+}
+const limitMs = 500
+/** How much later than its limit a script may be ended. Without a clock for waits it takes up to 24 times as long. */
+const factor = 4
+const engines = [
+  ['lua54', 'false'],
+  ['fengari', 'true'],
+  ['lua54', 'true'],
+  ['fengari', 'false'],
+] as const
+
+attack(
+  'the limit of time ends a script that waits for short host functions again and again:',
+  { core: short, every: 10 },
+  async (call) => {
+    // gives up by itself long before it would be killed as one that hangs
+    const text = `local began = aip.time.now_utc_micro()
+while aip.time.now_utc_micro() - began < ${limitMs * factor * 1000} do pcall(function() ${call} end) end
+return "went on"
+`
+    const files = { 'a.txt': 'x\n', 'a.html': '<p>x</p>', 'folder/a.txt': 'x' }
+    const archive = rawZip([{ name: 'a.txt', data: 'x' }])
+    for (const [engine, isolated] of isWhole ? engines : engines.slice(0, 2)) {
+      const world = createWorld({ work: { ...files, 'a.zip': archive, 'a.lua': text } })
+      const settings = [`lua.timeout=${limitMs}ms`, `lua.engine=${engine}`, `lua.isolated=${isolated}`]
+      const end = await world.run(['a.lua', ...settings.flatMap((setting) => ['-c', setting])])
+      expectHeld(world, end, [4])
+      expect(end.stderr).toContain(`error: the script ran longer than ${limitMs} ms`)
+    }
+  },
+)
 
 const shown: Readonly<Record<string, string>> = {
   prints: 'print(("x"):rep(100000))',

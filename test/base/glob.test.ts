@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { buildFolders, compileGlobs, globOrder, listFiles } from '../../src/base/glob.ts'
+import { matchSteps, nextPositions, parseGlob, startPositions } from '../../src/base/glob-pattern.ts'
+import { createRandom, oneOf } from '../helpers/random.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 function paths(root: string, globs: readonly string[], baseDir = root): string[] {
@@ -80,6 +82,35 @@ describe('compileGlobs', () => {
   it('is not slowed down by many stars', () => {
     const matcher = compileGlobs([`${'*a'.repeat(40)}*b`])
     expect(matcher.matches('a'.repeat(5000))).toBe(false)
+  })
+
+  it('is not slowed down by many double stars', () => {
+    const matcher = compileGlobs([`${'**/'.repeat(1300)}${'a/'.repeat(1900)}b`])
+    expect(matcher.matches('a/'.repeat(4000))).toBe(false)
+    expect(matcher.matches(`${'a/'.repeat(4000)}b`)).toBe(true)
+  })
+
+  it('matches no path that is longer than any can be', () => {
+    expect(compileGlobs(['**']).matches('a/'.repeat(4000))).toBe(true)
+    expect(compileGlobs(['**', '!b']).matches('a/'.repeat(5000))).toBe(false)
+  })
+
+  it('finds the same as a search that tries every place of a double star', () => {
+    const segments = ['a', 'b', '**', '*', 'a*'].flatMap((name) => parseGlob(name).alternatives[0] ?? [])
+    const random = createRandom(7)
+    const some = <T>(list: readonly T[], most: number): readonly T[] =>
+      Array.from({ length: Math.floor(random() * (most + 1)) }, () => oneOf(random, list))
+    for (let count = 0; count < 20_000; count += 1) {
+      const glob = [oneOf(random, segments), ...some(segments, 5)]
+      const steps = some(['a', 'b', 'ab'], 6)
+      let positions = startPositions(glob)
+      for (const step of steps) positions = nextPositions(glob, positions, step)
+      expect({ glob, steps, matches: matchSteps(glob, steps) }).toEqual({
+        glob,
+        steps,
+        matches: positions.includes(glob.length),
+      })
+    }
   })
 
   it('knows the first and the last glob that matches', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import type { Steps } from '../../src/base/concurrency.ts'
+import { createBusyTime } from '../../src/base/busy-time.ts'
+import { startSectionClock } from '../../src/script/section-clock.ts'
 import { bindFunctions, createBindings } from '../../src/script/bindings.ts'
 import type { LuaValue } from '../../src/script/engine.ts'
 import type { HostModule } from '../../src/script/host/module.ts'
@@ -115,6 +117,24 @@ describe('the functions of host modules, bound to a section', () => {
     const endless = callPath('aip.some.count', -1)
     setTimeout(() => stop.abort(new Error('stopped')), 5)
     await expect(endless).rejects.toThrow('stopped')
+    expect(records).toEqual([])
+  })
+
+  it('end an observation with the time of the section, and record nothing of it', async () => {
+    let busyMs = 0
+    const limits = { timeMs: 1000, instructions: 1, memoryBytes: 1 }
+    const clock = startSectionClock(
+      limits,
+      createBusyTime(() => (busyMs += 1)),
+    )
+    const { section, records } = hostSection('/work')
+    const { functions } = bindFunctions(createBindings(modules), {
+      ...section,
+      computing: { limits, clock, shownBytes: 0 },
+    })
+    const call = (): unknown => functions.find(({ path }) => path === 'aip.some.count')?.call([-1])
+    await expect(call()).rejects.toThrow('the script ran longer than 1000 ms')
+    expect(call).toThrow('the script ran longer than 1000 ms')
     expect(records).toEqual([])
   })
 

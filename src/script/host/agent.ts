@@ -1,6 +1,6 @@
 import { keyedTable, list } from './arguments.ts'
 import { type HostCall, Options } from './call.ts'
-import { acting, type AgentCallArguments, type HostModule, pure } from './module.ts'
+import { type AgentCallArguments, type HostModule, pure, waiting } from './module.ts'
 
 const optionKeys = ['model', 'model_aliases', 'input_concurrency', 'temperature', 'top_p', 'allow_run_on_task_fail']
 
@@ -15,7 +15,7 @@ export const agentModule: HostModule = {
      * Outputs that are null are nil holes. An agent that is not found or fails is an error, and so are options of a wrong
      * type; the text of a failure begins with the line that failed: `fail.aip:4: boom`.
      */
-    run: acting(
+    run: waiting(
       async (call) => {
         const name = call.text(0, 'the agent')
         return call.section.runAgent(name, agentArguments(call), call.at)

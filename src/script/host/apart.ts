@@ -1,17 +1,17 @@
 import { ApartLimit, type ApartTask, runApart } from '../../base/apart.ts'
 import type { TextThread } from '../../tool/changes/text-thread.ts'
 import { LuaError, type LuaLimits, type LuaValue, limitMessage } from '../engine.ts'
+import type { SectionClock } from '../section-clock.ts'
 import { HostCall } from './call.ts'
 import { readToml, readYaml, type TextSource } from './data.ts'
 import { markdownText, mostHtml, slimText } from './html.ts'
 import { isLarge } from './large.ts'
 import type { Section } from './module.ts'
 
-/** What host functions have computed in threads for a section, and may. */
+/** What host functions may compute for a section, and have. */
 export interface Computing {
   readonly limits: LuaLimits
-  /** Milliseconds so far. */
-  usedMs: number
+  readonly clock: SectionClock
   /** Bytes of what was printed and pinned, which are held in memory. */
   shownBytes: number
 }
@@ -79,18 +79,16 @@ export async function textThread(section: Section): Promise<TextThread> {
 const usual: LuaLimits = { timeMs: 60_000, instructions: 1e12, memoryBytes: 256 * 2 ** 20 }
 
 async function inThread(task: ApartTask, { computing, context }: Section): Promise<unknown> {
-  const limits = computing?.limits ?? usual
-  const began = performance.now()
+  const { limits = usual, clock } = computing ?? {}
+  const run = runApart(task, {
+    timeMs: clock?.leftMs() ?? limits.timeMs,
+    memoryMb: Math.ceil(limits.memoryBytes / 2 ** 20),
+    signal: context.services.signal,
+  })
   try {
-    return await runApart(task, {
-      timeMs: Math.max(1, Math.ceil(limits.timeMs - (computing?.usedMs ?? 0))),
-      memoryMb: Math.ceil(limits.memoryBytes / 2 ** 20),
-      signal: context.services.signal,
-    })
+    return await (clock?.inThread(run) ?? run)
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
     throw new LuaError(limitMessage(error.limit, limits), { limit: error.limit })
-  } finally {
-    if (computing !== undefined) computing.usedMs += performance.now() - began
   }
 }

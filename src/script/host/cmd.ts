@@ -7,7 +7,7 @@ import { readablePath } from '../../tool/guard.ts'
 import { statusAt } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
 import type { ActCall } from './call.ts'
-import { acting, type HostModule } from './module.ts'
+import { type HostModule, waiting } from './module.ts'
 
 const timeLimitMs = 30 * 60_000
 const maxOutputBytes = 16 * 1024 * 1024
@@ -25,7 +25,7 @@ export const cmdModule: HostModule = {
      * other than 0 is no error, and -1 stands for a signal. A program that cannot be started is an error, and so is one
      * that takes longer than `timeout_ms` (30 minutes). It gets no keys from the environment.
      */
-    exec: acting(async (call) => execute(readCommand(call), call)),
+    exec: waiting(async (call) => execute(readCommand(call), call)),
   },
 }
 

@@ -5,7 +5,7 @@ import { readablePath } from '../../tool/guard.ts'
 import { statusAt } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
 import type { ActCall } from './call.ts'
-import { acting, type HostModule } from './module.ts'
+import { type HostModule, waiting } from './module.ts'
 
 /**
  * `aip.editor`. The editor is the user's, from the environment of the run, and goes on by itself: nothing waits for it.
@@ -20,7 +20,7 @@ export const editorModule: HostModule = {
      * name of the program. nil when no editor is known, when it does not start, and, with a warning, when it needs the
      * terminal (vim, nano). Anything but a file that may be read is an error.
      */
-    open_file: acting(openFile),
+    open_file: waiting(openFile),
   },
 }
 

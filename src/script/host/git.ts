@@ -10,7 +10,7 @@ import { allowedEntry, allowedPath, allowOf, type Asking } from '../../tool/guar
 import { deleteEntry, makeLink, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
 import { argumentsToJson } from '../values.ts'
 import type { ActCall, HostCall } from './call.ts'
-import { acting, type HostModule } from './module.ts'
+import { type HostModule, waiting } from './module.ts'
 import { openGit, pathsAtOnce, type WorkspaceGit } from './workspace-git.ts'
 
 /**
@@ -28,7 +28,7 @@ export const gitModule: HostModule = {
      * the workspace or is protected. Programs that the config of the repository names (hooks, filters and others) are
      * not run; a file that needs such a filter is an error.
      */
-    restore: acting(restore),
+    restore: waiting(restore),
   },
 }
 

@@ -1,4 +1,5 @@
 import type { HtmlOrigin } from '../../base/markdown-from-html.ts'
+import { cutEnd } from '../../base/width.ts'
 import type { LuaValue } from '../engine.ts'
 import type { HostCall } from './call.ts'
 import { isLarge } from './large.ts'
@@ -26,7 +27,8 @@ export const htmlModule: HostModule = {
      * `aip.html.select(html, selectors?) → {tag, attrs?, text?, inner_html?}[]`
      * The elements that match one of the CSS selectors (a string or a list), in the order of the page, in which `html`,
      * `head`, `body` and `tbody` are also where they are not written. `text` and `inner_html` are trimmed, and nil when
-     * they are empty. nil as selectors gives an empty list; a selector that cannot be read is an error.
+     * they are empty. nil as selectors gives an empty list; a selector that cannot be read, and more than 8192 characters
+     * of them, are an error.
      */
     select: slow(select, { isSlow }),
   },
@@ -51,12 +53,16 @@ export async function markdownText(html: string, origin?: HtmlOrigin): Promise<s
   return markdownFromHtml(html, origin)
 }
 
+/** Of the selectors in an error. */
+const mostShown = 200
+
 async function select(call: HostCall): Promise<LuaValue> {
   const page = call.text(0, 'the HTML')
   if (!call.has(1)) return []
   const wanted = call.textList(1, 'the selectors')
   const { selectHtml } = await import('../../base/html.ts')
-  const found = call.attempt(() => selectHtml(page, wanted), `cannot select "${wanted.join(', ')}": `)
+  const shown = cutEnd(wanted.join(', ').slice(0, mostShown), mostShown - 1)
+  const found = call.attempt(() => selectHtml(page, wanted), `cannot select "${shown}": `)
   return found.map(({ tag, attributes, text, innerHtml }) => ({
     tag,
     attrs: Object.keys(attributes).length === 0 ? undefined : attributes,

@@ -29,11 +29,16 @@ export function extractBlocks(
     const found = opening.replace(/^`{3,4}/, '').trim()
     if (lang === undefined || lang === found) {
       blocks.push({ lang: found, content: inner.map((content) => `${content}\n`).join('') })
-    } else rest.push(...open)
+    } else addAll(open, rest)
     open = []
   }
-  rest.push(...open)
+  addAll(open, rest)
   return { blocks, rest: rest.map((line) => `${line}\n`).join('') }
+}
+
+/** There may be more lines than a call can have arguments. */
+function addAll(lines: readonly string[], to: string[]): void {
+  for (const line of lines) to.push(line)
 }
 
 export interface MetaBlock {
@@ -60,16 +65,22 @@ export function extractMetaBlocks(text: string): { readonly blocks: MetaBlock[];
       rest.push(line)
       continue
     }
-    const end = lines.findIndex((other, at) => at > index && other.startsWith('```'))
+    const end = fenceBehind(lines, index)
     const lang = metaOpening.exec(line)?.[1]
     const last = end === -1 ? lines.length - 1 : end
     if (lang !== undefined && end !== -1 && metaMark.test(lines[index + 1] ?? '')) {
       const content = lines.slice(index + 2, end).join('\n')
       blocks.push({ lang: lang === 'yml' ? 'yaml' : (lang as MetaBlock['lang']), content, firstLine: index + 3 })
-    } else rest.push(...lines.slice(index, last + 1))
+    } else addAll(lines.slice(index, last + 1), rest)
     index = last
   }
   return { blocks, rest: rest.join('\n') }
+}
+
+/** The line of the next fence, or -1. */
+function fenceBehind(lines: readonly string[], index: number): number {
+  for (let at = index + 1; at < lines.length; at += 1) if (lines[at]?.startsWith('```') === true) return at
+  return -1
 }
 
 /** What stands between the first and the last fence when the text begins with one; else the text as it is. */

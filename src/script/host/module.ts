@@ -68,6 +68,8 @@ export type ModuleFunction =
   | {
       readonly effect: 'act'
       readonly tables?: TableReading
+      /** It waits for what takes its own time, such as a command: that is no time of the script. */
+      readonly waits?: 'outside'
       readonly call: (call: ActCall) => Values | Promise<Values>
     }
 
@@ -133,9 +135,16 @@ export function listing(work: (call: HostCall) => Steps<LuaValue>): ModuleFuncti
   }
 }
 
+type Acting = (call: ActCall) => Result | Promise<Result>
+
 /** A function that acts. */
-export function acting(work: (call: ActCall) => Result | Promise<Result>, reading: Reading = {}): ModuleFunction {
+export function acting(work: Acting, reading: Reading = {}): ModuleFunction {
   return { ...reading, effect: 'act', call: (call) => allValues(work(call)) }
+}
+
+/** A function that acts by waiting for what takes its own time: a command, a server, another agent. */
+export function waiting(work: Acting, reading: Reading = {}): ModuleFunction {
+  return { ...reading, effect: 'act', waits: 'outside', call: (call) => allValues(work(call)) }
 }
 
 function allValues(result: Result | Promise<Result>): Values | Promise<Values> {

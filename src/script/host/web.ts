@@ -8,7 +8,7 @@ import { isTable, luaTypeName, text } from './arguments.ts'
 import { type ActCall, type HostCall, Options } from './call.ts'
 import { jsonText } from './json-text.ts'
 import { withoutTopNull } from './json.ts'
-import { acting, type HostModule, pure } from './module.ts'
+import { type HostModule, pure, waiting } from './module.ts'
 
 const userAgents = {
   aipack: 'aipack',
@@ -28,7 +28,7 @@ export const webModule: HostModule = {
      * options are `user_agent`, `headers`, `redirect_limit` (5), `timeout_ms` (2 minutes) and `parse`, with which an
      * answer of type JSON becomes a table.
      */
-    get: acting(async (call) => {
+    get: waiting(async (call) => {
       const { parse, ...options } = webOptions(call, 1)
       const response = await send({ ...options, url: urlOf(call), method: 'GET' }, call)
       return responseTable(response, { parse }, call)
@@ -37,7 +37,7 @@ export const webModule: HostModule = {
      * `aip.web.post(url, data, options?) → {success, status, url, content, content_type?, headers?, error?}`
      * Sends a text, or a table as JSON. Options and result are those of `aip.web.get`.
      */
-    post: acting(async (call) => {
+    post: waiting(async (call) => {
       const { parse, headers, ...options } = webOptions(call, 2)
       const { type, body } = bodyOf(call)
       const hasType = headers.some(([header]) => header.toLowerCase() === 'content-type')

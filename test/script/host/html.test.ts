@@ -79,6 +79,16 @@ describe('aip.html.slim', () => {
   })
 })
 
+describe('aip.html.select', () => {
+  it('refuses selectors that nobody has written by hand', async () => {
+    const refused = html('select', '<p>a</p>', '[[a](b'.repeat(100_000))
+    await expect(refused).rejects.toThrow(
+      /^aip\.html\.select: cannot select "(?:\[\[a\]\(b){33}…": the selectors have more than 8192 characters$/,
+    )
+    expect(await html('select', '<p>a</p>', `p, ${'b '.repeat(4000)}`)).toMatchObject([{ tag: 'p' }])
+  })
+})
+
 describe('aip.html.to_md', () => {
   it('writes Markdown (vector 80)', async () => {
     const source = '<h1>Title</h1><p>Some <strong>bold</strong> text.</p><ul><li>Item 1</li><li>Item 2</li></ul>'

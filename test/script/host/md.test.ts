@@ -41,6 +41,11 @@ describe('aip.md.extract_blocks', () => {
     expect(md('extract_blocks', '')).toEqual([[]])
   })
 
+  it('takes any number of lines', () => {
+    const text = `\`\`\`\n${'a\n'.repeat(500_000)}`
+    expect(md('extract_blocks', text, { extrude: 'content' })).toEqual([[], text])
+  })
+
   it('refuses wrong arguments', () => {
     expect(() => md('extract_blocks', undefined)).toThrow(
       'aip.md.extract_blocks: argument 1 must be a string, but was nil',
@@ -93,6 +98,14 @@ describe('aip.md.extract_meta', () => {
     ['json', '{a: 1}', /the meta block is not valid JSON: expected a key but found "a: 1}" \(line 4 of the text\)/],
   ])('says where a %s block is wrong', async (lang, body, message) => {
     await expect(meta(`one\n\`\`\`${lang}\n#!meta\n${body}\n\`\`\`\n`)).rejects.toThrow(message)
+  })
+})
+
+describe('aip.md.extract_meta of a large text', () => {
+  it('takes any number of fences and lines', async () => {
+    const fences = '```\n'.repeat(250_000)
+    const lines = `\`\`\`\n${'a\n'.repeat(500_000)}`
+    for (const text of [fences, lines]) expect((await meta(text))[1]).toBe(text.slice(0, -1))
   })
 })
 

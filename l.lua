@@ -1,0 +1,1 @@
+local l = aip.file.list("/work/**/*") return #l
