@@ -12,7 +12,7 @@ function createThread() {
   const busy = createBusyTime(() => busyMs)
   return {
     clock: (): SectionClock => startSectionClock(limits, busy),
-    async work(ms: number): Promise<string> {
+    work: async (ms: number): Promise<string> => {
       await Promise.resolve()
       busyMs += ms
       return 'done'
