@@ -6,6 +6,7 @@ import { constants, createBrotliDecompress, createUnzip } from 'node:zlib'
 import { isPrivateAddress } from './address.ts'
 import { startLimit } from './clock.ts'
 import { manyListeners } from './concurrency.ts'
+import { decodeText } from './decode-text.ts'
 import { shownUrl } from './shown-url.ts'
 
 export interface HttpRequest {
@@ -20,6 +21,10 @@ export interface HttpRequest {
   readonly timeLimitMs: number
   /** Maximum size of the body, uncompressed. */
   readonly maxBytes: number
+  /** What becomes of a larger one; left out: it is an error. */
+  readonly larger?: 'refused' | 'cut'
+  /** Asked about the answer before its body is read; false: it is not. */
+  readonly wantsBody?: (head: ResponseHead) => boolean
   /** Called with each address before it is requested, also with those of redirects; throws for a forbidden one. */
   readonly check?: (url: URL) => void
   /**
@@ -27,6 +32,11 @@ export interface HttpRequest {
    * `redirected`: an address outside led there. Without it only those are refused.
    */
   readonly checkPrivate?: (url: URL, how: 'asked' | 'redirected') => void
+}
+
+export interface ResponseHead {
+  readonly status: number
+  readonly headers: Headers
 }
 
 export interface HttpResponse {
@@ -55,30 +65,37 @@ export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promi
     status,
     url: withoutFragment(shownUrl(url)),
     headers: cookie === undefined ? shown : { ...shown, 'set-cookie': cookie },
-    text: decoderFor(headers.get('content-type') ?? '').decode(bytes),
+    text: decodeText(bytes, headers.get('content-type') ?? ''),
   }
 }
 
-/** The same for a body that is not text. */
-export async function downloadBytes(
-  request: HttpRequest,
-  signal: AbortSignal,
-): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
-  const { response, bytes } = await receive(request, signal)
-  return { status: response.status, bytes }
+export interface Download extends ResponseHead, Body {
+  /** As in `HttpResponse`. */
+  readonly url: string
 }
 
-interface Received {
+/** The same for a body that is not text, or of which nobody knows yet. */
+export async function downloadBytes(request: HttpRequest, signal: AbortSignal): Promise<Download> {
+  const { response, url, bytes, isCut } = await receive(request, signal)
+  const { status, headers } = response
+  return { status, headers, url: withoutFragment(shownUrl(url)), bytes, isCut }
+}
+
+interface Received extends Body {
   readonly response: Response
   /** Of the last redirect. */
   readonly url: URL
+}
+
+interface Body {
+  /** Empty when it was not wanted. */
   readonly bytes: Uint8Array
+  /** It was larger, and this is its beginning. */
+  readonly isCut: boolean
 }
 
 /** The head of an answer, and its body as it comes in, unpacked. */
-interface Response {
-  readonly status: number
-  readonly headers: Headers
+interface Response extends ResponseHead {
   readonly body: Readable
 }
 
@@ -102,8 +119,7 @@ async function follow(first: HttpRequest, signal: AbortSignal): Promise<Received
   for (let redirects = 0; ; redirects += 1) {
     const response = await exchange(request, reached, signal)
     const target = redirectTarget(response, request.url)
-    if (target === undefined)
-      return { response, url: request.url, bytes: await readBody(response, first.maxBytes, signal) }
+    if (target === undefined) return { response, url: request.url, ...(await readBody(response, first, signal)) }
     response.body.destroy()
     if (redirects >= first.redirectLimit) throw new Error(`it redirects more than ${first.redirectLimit} times`)
     request = redirected(request, response.status, target)
@@ -233,26 +249,28 @@ function isSecured(from: URL, to: URL): boolean {
   return from.protocol === 'http:' && to.protocol === 'https:' && isStandard && from.hostname === to.hostname
 }
 
-async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+async function readBody(
+  { body, ...head }: Response,
+  { maxBytes, larger = 'refused', wantsBody = () => true }: HttpRequest,
+  signal: AbortSignal,
+): Promise<Body> {
+  if (!wantsBody(head)) {
+    body.destroy()
+    return { bytes: new Uint8Array(), isCut: false }
+  }
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
     signal.throwIfAborted()
     size += chunk.length
     // leaving the loop cancels the stream
-    if (size > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`)
+    if (size > maxBytes && larger === 'refused') throw new Error(`the answer is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
+    if (size > maxBytes) break
   }
-  return Buffer.concat(chunks)
-}
-
-function decoderFor(contentType: string): { decode(bytes: Uint8Array): string } {
-  const [, charset = 'utf-8'] = /;\s*charset="?([\w.:-]+)/i.exec(contentType) ?? []
-  try {
-    return new TextDecoder(charset)
-  } catch {
-    return new TextDecoder()
-  }
+  const isCut = size > maxBytes
+  const bytes = Buffer.concat(chunks)
+  return { bytes: isCut ? bytes.subarray(0, maxBytes) : bytes, isCut }
 }
 
 function withoutFragment(url: string): string {

@@ -11,6 +11,7 @@ interface ToolFacts {
 /** The tools that models can be given, by name. */
 const toolFacts = {
   todo: { summary: 'keeps a list of steps', initial: 'allow' },
+  webfetch: { summary: 'fetches a page', initial: 'ask' },
 } as const satisfies { readonly [name: string]: ToolFacts }
 
 export type ToolName = keyof typeof toolFacts

@@ -6,6 +6,7 @@ import type { ToolName } from './names.ts'
 /** Each is loaded when a model is given it. */
 const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
   todo: async () => (await import('./todo.ts')).todo,
+  webfetch: async () => (await import('./webfetch.ts')).webfetch,
 }
 
 /** The tools of one conversation, in the order of their names in the list. */
