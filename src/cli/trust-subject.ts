@@ -3,7 +3,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path'
 import { displayPath, readSourceFile, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Json, JsonObject } from '../base/json.ts'
-import { builtInAliases } from '../config/built-in-aliases.ts'
+import { heldModelNames } from '../config/held-model-names.ts'
 import { readConfigFiles, readForm, userValues } from '../config/config-files.ts'
 import { isLeading, parseVariables } from '../config/env-file.ts'
 import { issuesToError, readTomlFile, withPlace } from '../config/issue.ts'
@@ -94,7 +94,7 @@ async function settingsSubject(
 ): Promise<Subject> {
   const { layers, workspace } = await readConfigFiles(around)
   const own = userValues(layers)
-  const builtIn = by === 'config' ? await builtInAliases(data, own) : []
+  const builtIn = by === 'config' ? await heldModelNames(data, own) : []
   const needs = needsTrust(data, { by, own: [...own, ...builtIn], isForeign: true })
   const [finding] = checkTrust(data, needs, { file: name, userFile: userConfigFile(around), state: 'trusted' })
   if (finding !== undefined) throw issuesToError([withPlace(finding, { file: path })])

@@ -137,9 +137,9 @@ async function checkFile(
     form === 'aipack' ? read.findings : (await import('./check-settings.ts')).checkSettings(data, { scope, userFile })
   if (kind === 'user') return { ...read, findings: await check('user') }
   const { checkTrust, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
-  const { builtInAliases } = await import('./built-in-aliases.ts')
+  const { heldModelNames } = await import('./held-model-names.ts')
   const isForeign = context.isForeign?.(workspace) === true
-  const held = [...own, ...(await builtInAliases(values, own))]
+  const held = [...own, ...(await heldModelNames(values, own))]
   const needs = needsTrust(values, { by: 'config', own: held, isForeign, overridden })
   if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace') }
   const state = trustState({ path, hash: sha256(text) }, context)

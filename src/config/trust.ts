@@ -10,7 +10,7 @@ import { type DataFile, readPrivateDataFile, writePrivateDataFile } from './data
 import type { Finding } from './issue.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
-import { type HeldTo, isGuarded, type Loosened, loosened } from './orders.ts'
+import { effortWord, type HeldTo, isGuarded, type Loosened, loosened } from './orders.ts'
 
 /** Whether a file is trusted: `changed` was trusted with other content; `none` can never be, it is no file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'
@@ -70,8 +70,11 @@ export function checkTrust(
   }
 }
 
-function ownText({ own, origin }: Loosened): string {
+function ownText({ own, origin, path }: Loosened): string {
   if (own === undefined) return 'only you may set it'
+  const [key, name = ''] = path
+  if (key === 'model_aliases' && [name, name.replace(effortWord, '')].includes(String(own)))
+    return `${shown(own)} is a model's own name`
   return `yours is ${shown(own)} (${origin === undefined ? 'default' : originText(origin)})`
 }
 

@@ -1,4 +1,5 @@
 import type { WireFormatName } from '../event/message.ts'
+import { modelNames } from '../model-names.ts'
 import { commonQuirks, type Quirks } from './wire/format.ts'
 
 /** A provider that is known without any config. Its models are in agents/models.toml. */
@@ -51,8 +52,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
       replaysReasoning: 'none',
       encryptsReasoning: true,
     },
-    // gpt-oss models are open weights that other hosts serve
-    names: /^(?:ft:)?(?:gpt(?!-oss)|chatgpt|codex|o[134](?:-|$))/,
+    names: modelNames.openai,
     isVendor: true,
     takesOtherNames: true,
   }),
@@ -61,12 +61,12 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     baseUrlForm: 'without-version',
     format: 'anthropic',
     quirks: { structured: 'none', cacheMarks: true },
-    names: /^claude-/,
+    names: modelNames.anthropic,
     isVendor: true,
   }),
   gemini: host('https://generativelanguage.googleapis.com/v1beta', ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], {
     format: 'gemini',
-    names: /^gemini-/,
+    names: modelNames.gemini,
   }),
   groq: host('https://api.groq.com/openai/v1', ['GROQ_API_KEY'], {
     // many of its models refuse json_schema
@@ -74,16 +74,16 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
   }),
   deepseek: host('https://api.deepseek.com', ['DEEPSEEK_API_KEY'], {
     quirks: { reasoning: 'thinking', structured: 'json', replaysReasoning: 'text' },
-    names: /^deepseek-[^:]*$/,
+    names: modelNames.deepseek,
     isVendor: true,
   }),
   xai: host('https://api.x.ai/v1', ['XAI_API_KEY'], {
     quirks: { outputLimit: 'max_completion_tokens', replaysReasoning: 'none' },
-    names: /^grok-/,
+    names: modelNames.xai,
   }),
   mistral: host('https://api.mistral.ai/v1', ['MISTRAL_API_KEY'], {
     quirks: { replaysReasoning: 'none', refusesExtras: true },
-    names: /^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi[sx]tral)-[^:]*$/,
+    names: modelNames.mistral,
   }),
   openrouter: host('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY', 'OPEN_ROUTER_API_KEY'], {
     quirks: { reasoning: 'object', cacheMarks: true },
@@ -92,7 +92,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
   together: host('https://api.together.xyz/v1', ['TOGETHER_API_KEY'], { quirks: { replaysReasoning: 'none' } }),
   fireworks: host('https://api.fireworks.ai/inference/v1', ['FIREWORKS_API_KEY'], {
     quirks: { replaysReasoning: 'none' },
-    names: /^accounts\/fireworks\//,
+    names: modelNames.fireworks,
     modelPrefix: 'accounts/fireworks/models/',
   }),
   cerebras: host('https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY'], {
@@ -100,18 +100,17 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
   }),
   moonshot: host('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY', 'KIMI_API_KEY'], {
     quirks: { outputLimit: 'max_completion_tokens', structured: 'json', replaysReasoning: 'text' },
-    names: /^(?:kimi|moonshot)-[^:]*$/,
+    names: modelNames.moonshot,
   }),
   zai: host('https://api.z.ai/api/paas/v4', ['ZAI_API_KEY'], {
     quirks: { reasoning: 'thinking', structured: 'json', replaysReasoning: 'text' },
-    names: /^glm-[^:]*$/,
+    names: modelNames.zai,
   }),
   ollama: host('http://127.0.0.1:11434/v1', [], {
     baseUrlEnv: 'OLLAMA_HOST',
     baseUrlForm: 'ollama',
     isLocal: true,
-    // a tag behind one colon is how only Ollama writes names
-    names: /^[^/:]+:[^/:]+$/,
+    names: modelNames.ollama,
   }),
   lmstudio: host('http://127.0.0.1:1234/v1', [], { isLocal: true }),
   'llama-server': host('http://127.0.0.1:8080/v1', [], { isLocal: true }),

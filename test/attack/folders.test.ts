@@ -53,6 +53,13 @@ const looseInConfig: readonly Setting[] = [
   { key: 'model_aliases.fast-low', toml: '[model_aliases]\nfast-low = "x"', yours: 'yours is "offline::extractive"' },
   { key: 'model_aliases.normal', toml: '[model_aliases]\nnormal = "x"', yours: 'yours is "the model of the provider"' },
   { key: 'model_aliases.opus', toml: '[model_aliases]\nopus = "openrouter::x"', yours: 'yours is "claude-opus' },
+  {
+    key: 'model_aliases.gpt-5-mini',
+    toml: 'model_aliases.gpt-5-mini = "x"',
+    yours: `"gpt-5-mini" is a model's own name`,
+  },
+  { key: 'model_aliases.o3-high', toml: 'model_aliases.o3-high = "x"', yours: `"o3-high" is a model's own name` },
+  { key: 'model_aliases.groq::x', toml: 'model_aliases."groq::x" = "x"', yours: `"groq::x" is a model's own name` },
   { key: 'model_aliases.sonnet-high', toml: 'model_aliases.sonnet-high = "x"', yours: 'yours is "claude-sonnet' },
 ]
 

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { parseToml } from '../base/toml.ts'
+import { isModelName } from '../model-names.ts'
+import { packageRoot } from '../package-root.ts'
+import type { Layer, SourcedValue } from './layers.ts'
+import { effortWord } from './orders.ts'
+import { defaultLayer } from './settings.ts'
+
+/** What `normal`, `high` and `fast` mean depends on whose key is set. */
+const byProvider = 'the model of the provider'
+
+/**
+ * The names of models that somebody else has, as far as aliases among `values` (of a folder) and not those of the user
+ * (`own`) take them: a folder is held to them as to aliases of the user. The aliases that everybody has; and models that
+ * providers, the installed table or the user's config name, which stand for themselves. The table is read only where a
+ * folder has names of its own.
+ */
+export async function heldModelNames(
+  values: JsonObject,
+  own: readonly SourcedValue[],
+): Promise<readonly SourcedValue[]> {
+  const { model_aliases: aliases } = values
+  if (!isJsonObject(aliases)) return []
+  const file = join(packageRoot(), 'agents/models.toml')
+  const text = readFileSync(file, 'utf8')
+  const { data } = await parseToml({ file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' })
+  const named = isJsonObject(data['aliases']) ? data['aliases'] : {}
+  const models = new Map<string, Layer>([
+    ...textsIn(data).map((name) => [name, defaultLayer] as const),
+    ...own.flatMap((set) => textsIn(modelsOf(set)).map((name) => [name, set.layer] as const)),
+  ])
+  const builtIn = new Map<string, Json>([
+    ...Object.entries(named),
+    ...['normal', 'high', 'fast'].map((role) => [role, byProvider] as const),
+  ])
+  const isOwn = (name: string): boolean => own.some(({ path }) => path[0] === 'model_aliases' && path[1] === name)
+  const taken = new Set(Object.keys(aliases).flatMap((name) => [name, name.replace(effortWord, '')]))
+  return [...taken]
+    .filter((name) => !isOwn(name))
+    .flatMap((name) => {
+      const path = ['model_aliases', name]
+      const alias = builtIn.get(name)
+      if (alias !== undefined) return [{ path, value: alias, layer: defaultLayer }]
+      const layer = models.get(name) ?? (isModelName(name) ? defaultLayer : undefined)
+      return layer === undefined ? [] : [{ path, value: name, layer }]
+    })
+}
+
+/** The part of a value of the user's config whose texts are names of models. */
+function modelsOf({ path: [key], value }: SourcedValue): Json {
+  if (key === 'providers' || key === 'gateway') return isJsonObject(value) ? (value['default_model'] ?? null) : null
+  return ['model', 'fallback_models', 'model_aliases'].includes(String(key)) ? value : null
+}
+
+/** All names of models in a value: texts, as they are and without the provider before them. */
+function textsIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [value, value.replace(/^[^:]+::/, '')]
+  if (Array.isArray(value)) return (value as readonly Json[]).flatMap(textsIn)
+  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : []
+}

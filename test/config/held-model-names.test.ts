@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/base/json.ts'
+import { heldModelNames } from '../../src/config/held-model-names.ts'
+import type { Layer, SourcedValue } from '../../src/config/layers.ts'
+
+const layer: Layer = { origin: { kind: 'user', file: 'config.toml' }, values: {} }
+
+function own(path: readonly string[], value: Json): SourcedValue {
+  return { path, value, layer }
+}
+
+/** What aliases of these names are held to. */
+async function held(names: readonly string[], mine: readonly SourcedValue[] = []) {
+  const aliases = Object.fromEntries(names.map((name) => [name, 'x']))
+  const found = await heldModelNames({ model_aliases: aliases }, mine)
+  return Object.fromEntries(found.map(({ path, value }) => [path[1], value]))
+}
+
+it('holds aliases of a folder to the aliases that everybody has, with and without an effort word', async () => {
+  expect(await held(['normal', 'haiku-low'])).toEqual({
+    normal: 'the model of the provider',
+    haiku: expect.stringContaining('claude-haiku'),
+  })
+})
+
+it.each([
+  'gpt-5-mini',
+  'o3',
+  'ft:gpt-4o:me',
+  'claude-3-opus-20240229',
+  'gemini-2.5-pro',
+  'llama3:8b',
+  'groq::llama',
+  'openai/gpt-5',
+  'offline::extractive',
+  // in the installed table alone
+  'gpt-oss-120b',
+])('holds them to %s, which a provider takes for a model of its own', async (name) => {
+  expect(await held([name])).toEqual({ [name]: name })
+})
+
+it('holds them to models that the config of the user names', async () => {
+  const mine = [
+    own(['model'], 'house'),
+    own(['fallback_models'], ['spare']),
+    own(['providers', 'lab'], { base_url: 'https://lab.example/v1', default_model: 'lab-large' }),
+    own(['gateway'], { base_url: 'https://gateway.example/v1', default_model: 'main' }),
+    own(['model_aliases', 'review'], 'lab::careful'),
+  ]
+  const names = ['house', 'spare-high', 'lab-large', 'main', 'careful']
+  expect(Object.keys(await held(names, mine))).toEqual(['house', 'spare', 'lab-large', 'main', 'careful'])
+  expect(await held(names)).toEqual({})
+})
+
+it('leaves names that nobody has to the folder, and aliases of the user to what they are', async () => {
+  expect(await held(['cheap', 'team-writer'])).toEqual({})
+  expect(await held(['gpt-5'], [own(['model_aliases', 'gpt-5'], 'lab::x')])).toEqual({})
+  expect(await heldModelNames({ model: 'x' }, [])).toEqual([])
+})
