@@ -1,7 +1,21 @@
 import type { RunEvent, RunStopReason } from '../event/event.ts'
 import { noUsage, type Usage } from '../event/message.ts'
 import { oneLine } from './format.ts'
+import {
+  type Activity,
+  addPiece,
+  type Counted,
+  follow,
+  isOwnStage,
+  kept,
+  type Lane,
+  labelOf,
+  laneOf,
+  shortLabel,
+  show,
+} from './lane.ts'
 import { isNested } from './renderer.ts'
+import { callText } from './tool-text.ts'
 
 /** Where a run is now. */
 export interface Progress {
@@ -26,38 +40,6 @@ export interface Progress {
   readonly lanes: ReadonlyMap<string, Lane>
 }
 
-interface Counted {
-  readonly planned: number
-  readonly finished: number
-}
-
-/** One thing that is in progress: a task, a step of a workflow, an input of an agent, or a stage of the whole run. */
-export interface Lane {
-  readonly key: string
-  /** When it began, in milliseconds of the clock of the view. */
-  readonly since: number
-  label: string
-  /** The stage of its chain; empty between stages. */
-  stage: string
-  /** Agents that run in it by their place, oldest first; the name of model calls is empty. */
-  readonly agents: Map<string, string>
-  /** The place whose model call is shown: the first one that has not ended. */
-  follows: string | undefined
-  activity: Activity
-  /** Of a step with `for_each`. */
-  items?: Counted
-  /** The end of the text that streams in. */
-  tail: string
-}
-
-type Activity =
-  | { readonly kind: 'none' }
-  /** `model`: only when it is not the one that was asked first. */
-  | { readonly kind: 'asking'; readonly model?: string }
-  | { readonly kind: 'thinking' }
-  | { readonly kind: 'answering' }
-  | { readonly kind: 'retry'; readonly until: number; readonly message: string }
-
 export interface ProgressKeeper {
   /** Takes in one event, in constant time: runs have many tasks, and answers many pieces. */
   readonly add: (event: RunEvent) => void
@@ -80,9 +62,6 @@ const nothing = {
   ending: undefined,
 } as const
 
-/** Characters that are kept of texts, before they are cut to the width of the screen. */
-const kept = { label: 200, message: 300, tail: 400 } as const
-
 /** Follows a run by its events. Only what is in progress is kept, so memory is bounded by what runs at the same time. */
 export function createProgress(clock: () => number): ProgressKeeper {
   const lanes = new Map<string, Lane>()
@@ -103,6 +82,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
       follows: undefined,
       activity: { kind: 'none' },
       tail: '',
+      calls: new Map(),
     }
     lanes.set(key, lane)
     return lane
@@ -232,8 +212,13 @@ export function createProgress(clock: () => number): ProgressKeeper {
         showCall(place, undefined)
         return within(place, (lane) => {
           lane.agents.delete(place)
+          for (const id of lane.calls.keys()) if (id.startsWith(`${place}/`)) lane.calls.delete(id)
           closeIfDone(lane)
         })
+      case 'tool.started':
+        return within(place, (lane) => lane.calls.set(event.id, callText(event.name, event.input)))
+      case 'tool.completed':
+        return within(place, (lane) => lane.calls.delete(event.id))
       case 'item.started':
         return within(place, (lane) => follow(lane, place))
       case 'item.delta':
@@ -281,50 +266,4 @@ function withResult(iteration: string, { changed_files: files, score }: Iteratio
   const [position = ''] = iteration.split(' · ')
   const changed = files.length === 1 ? '1 file' : `${files.length} files`
   return [position, ...(score === undefined ? [] : [`score ${score}`]), changed].join(' · ')
-}
-
-function show(lane: Lane, follows: string | undefined, activity: Activity = { kind: 'none' }): void {
-  lane.follows = follows
-  lane.activity = activity
-  lane.tail = ''
-}
-
-function follow(lane: Lane, place: string): void {
-  if (lane.follows === undefined) show(lane, place, { kind: 'asking' })
-}
-
-/** A piece of an answer. Pieces of other calls in the same lane are left out: two interleaved texts make no sense. */
-function addPiece(lane: Lane, place: string, piece: { readonly text: string; readonly reasoning?: true }): void {
-  follow(lane, place)
-  if (lane.follows !== place) return
-  const kind = piece.reasoning === true ? 'thinking' : 'answering'
-  const before = lane.activity.kind === kind ? lane.tail : ''
-  lane.activity = { kind }
-  lane.tail = (before + piece.text.slice(-kept.tail)).slice(-kept.tail)
-}
-
-/**
- * The part of the run that a place belongs to: its task (`task/3`, `redo/1/task/3`, `main/task/3`) or the step of its
- * workflow (`task/0/step/draft`), a stage of the whole
- * run (`pre`, `post`), the agent that is the target (`main`), or the run itself (the place as it is).
- */
-function laneOf(place: string): string {
-  const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+(?:\/step\/[^/]+)?|pre|post|main)(?=\/|$)/.exec(place)
-  return found === null ? place : found[0]
-}
-
-/** A chain of the run or of one of its tasks, not one of a prompt file that runs as an agent. */
-function isOwnStage(place: string): boolean {
-  const lane = laneOf(place)
-  return place === lane || !place.slice(lane.length + 1).includes('/')
-}
-
-function shortLabel(text: string): string {
-  return oneLine(text.slice(0, kept.label))
-}
-
-/** Of an agent the position of its input, else the stage. Tasks of prompt files have labels of their own. */
-function labelOf(key: string): string {
-  const [, input] = /(?:^|\/)main\/task\/(\d+)$/.exec(key) ?? []
-  return input === undefined ? (key.split('/').at(-1) ?? '') : `input ${Number(input) + 1}`
 }

@@ -1,9 +1,10 @@
 import { isAbsolute, join } from 'node:path'
 import { changeFailureText } from '../event/error-info.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
-import { countOf, formatCost, formatDuration, formatUsage } from './format.ts'
+import { countOf, formatCost, formatDuration, formatUsage, oneLine } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
+import { callText, failureText, resultLines } from './tool-text.ts'
 
 type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>
 
@@ -18,6 +19,19 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
   let target: 'prompt' | 'agent' = 'prompt'
   let tasks = 1
   let isIterated = false
+  /** Calls of tools that have begun, by their place and id. */
+  const calls = new Map<string, ToolStart>()
+
+  function toolLines(event: ToolEvent): string | undefined {
+    const key = `${event.agent}\n${event.id}`
+    if (event.type === 'tool.started') {
+      calls.set(key, event)
+      return undefined
+    }
+    const start = calls.get(key)
+    calls.delete(key)
+    return level === 'quiet' || start === undefined ? undefined : toolText(start, event, { paint, level })
+  }
 
   function line(event: RunEvent): string | undefined {
     if (event.type === 'run.started') target = event.target
@@ -27,6 +41,7 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     if (event.type === 'task.failed' && tasks === 1 && !isIterated && !isNested(event)) return undefined
     if (event.type === 'changes.applied' || event.type === 'changes.planned')
       return changeLines(event, { paint, level })
+    if (event.type === 'tool.started' || event.type === 'tool.completed') return toolLines(event)
     if (level === 'quiet' && !(event.type === 'warning' && event.urgent === true)) return undefined
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
   }
@@ -160,6 +175,21 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     default:
       return undefined
   }
+}
+
+type ToolEvent = Extract<RunEvent, { readonly type: `tool.${string}` }>
+type ToolStart = Extract<RunEvent, { readonly type: 'tool.started' }>
+type ToolEnd = Extract<RunEvent, { readonly type: 'tool.completed' }>
+
+/** A call of a tool that is over, in one line; `verbose`: with its input and the first lines of what it gave. */
+function toolText({ name, input }: ToolStart, { output, is_error, denied }: ToolEnd, options: StepOptions): string {
+  const { paint, level } = options
+  const call = callText(name, input)
+  const how = denied === true ? `${paint('red', 'denied')} ` : is_error ? `${paint('yellow', 'failed')} ` : ''
+  const head = how + paint('cyan', name) + call.slice(name.length)
+  if (level !== 'verbose') return is_error ? `${head}: ${failureText(output)}` : head
+  const details = [oneLine(JSON.stringify(input), 200), ...resultLines(output)]
+  return [head, ...details.map((text) => paint('dim', `  ${text}`))].join('\n')
 }
 
 type ChangesEvent = Extract<RunEvent, { readonly type: 'changes.applied' | 'changes.planned' }>

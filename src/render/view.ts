@@ -1,5 +1,6 @@
 import { formatClock, formatCost, formatCount, formatUsage, oneLine } from './format.ts'
-import type { Lane, Progress } from './progress.ts'
+import type { Lane } from './lane.ts'
+import type { Progress } from './progress.ts'
 import type { Paint } from './style.ts'
 import { cutEnd, cutMiddle, cutStart, widthOf } from '../base/width.ts'
 
@@ -109,10 +110,12 @@ function agentPart({ key, agents }: Lane): string {
   return outer === 0 ? last : `${last} (+${outer})`
 }
 
-function activityOf({ activity }: Lane, now: number): Segment {
+function activityOf({ activity, calls }: Lane, now: number): Segment {
   switch (activity.kind) {
-    case 'none':
-      return { text: '' }
+    case 'none': {
+      const [call = ''] = calls.values()
+      return { text: calls.size > 1 ? `${call} (+${calls.size - 1})` : call }
+    }
     case 'asking':
       return { text: activity.model === undefined ? 'asking the model' : `asking ${activity.model}` }
     case 'thinking':

@@ -11,7 +11,7 @@ import { commandTable } from '../../src/cli/command-table.ts'
 import { globalFlagSpecs } from '../../src/cli/command.ts'
 import { root } from '../helpers/baton.ts'
 import { type CommandServer, startCommandServer } from '../helpers/command-server.ts'
-import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 // The convention for examples is described in AGENTS.md, "Examples in documents".
@@ -39,22 +39,20 @@ interface Block {
   readonly marks: readonly string[]
   readonly text: string
   /** What the scripted model answers from here on, one after the other; the last one again and again. */
-  readonly answers: readonly string[]
+  readonly answers: readonly ModelReply[]
 }
 
 /** The fenced blocks of a document. A fence is closed by as many backticks or more. */
 function blocksOf(document: string): readonly Block[] {
   const blocks: Block[] = []
-  let answers: readonly string[] = ['An answer.']
+  let answers: readonly ModelReply[] = [{ text: 'An answer.' }]
   let open:
     | { readonly fence: string; readonly info: string; readonly line: number; readonly lines: string[] }
     | undefined
   for (const [index, line] of read(document).split('\n').entries()) {
     const [, fence, info = ''] = /^(`{3,})(.*)$/.exec(line) ?? []
     if (open === undefined) {
-      const [, word, text = ''] = /^<!-- (model|then) answers: (.*) -->$/.exec(line) ?? []
-      const answer = text.replaceAll(String.raw`\n`, '\n')
-      if (word !== undefined) answers = word === 'then' ? [...answers, answer] : [answer]
+      answers = answersAfter(line, answers)
       if (fence !== undefined) open = { fence, info, line: index + 1, lines: [] }
     } else if (fence !== undefined && info === '' && fence.startsWith(open.fence)) {
       const [language = '', ...marks] = open.info.trim().split(/\s+/)
@@ -66,6 +64,30 @@ function blocksOf(document: string): readonly Block[] {
   return blocks
 }
 
+/** The answers of the model from a line on: a comment begins new ones, goes on with another one, or adds a call to the last. */
+function answersAfter(line: string, answers: readonly ModelReply[]): readonly ModelReply[] {
+  const [, word, does, text = ''] = /^<!-- (model|then|and) (answers|calls): (.*) -->$/.exec(line) ?? []
+  if (word === undefined) return answers
+  if (does === 'answers') {
+    const answer = { text: text.replaceAll(String.raw`\n`, '\n') }
+    return word === 'model' ? [answer] : [...answers, answer]
+  }
+  const calls = [...(word === 'and' ? (answers.at(-1)?.toolCalls ?? []) : []), callOf(text)]
+  const reply = {
+    text: '',
+    toolCalls: calls.map((call, index) => ({ ...call, id: `call_${index}` })),
+    finish: 'tool_calls',
+  }
+  return word === 'model' ? [reply] : [...(word === 'and' ? answers.slice(0, -1) : answers), reply]
+}
+
+/** `read {"path": "notes.txt"}`. */
+function callOf(text: string): { readonly name: string; readonly pieces: readonly string[] } {
+  const [, name = '', input = ''] = /^(\S+) (\{.*\})$/.exec(text) ?? []
+  JSON.parse(input)
+  return { name, pieces: [input] }
+}
+
 type Step = { readonly line: number; readonly text: string } & (
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'repository'; readonly output: string | undefined }
@@ -73,7 +95,7 @@ type Step = { readonly line: number; readonly text: string } & (
       readonly kind: 'run'
       readonly output: string | undefined
       readonly exit: number
-      readonly answers: readonly string[]
+      readonly answers: readonly ModelReply[]
     }
 )
 
@@ -159,13 +181,13 @@ describe.each(documents)('%s', (document) => {
   const steps = stepsOf(blocks)
   const commands = steps.filter((step) => step.kind === 'run')
   let server: ModelServer
-  let answers: string[] = []
+  let answers: ModelReply[] = []
   let folder = ''
   let home = ''
   let bin = ''
 
   beforeAll(async () => {
-    server = await startModelServer(() => ({ text: (answers.length > 1 ? answers.shift() : answers[0]) ?? '' }))
+    server = await startModelServer(() => (answers.length > 1 ? answers.shift() : answers[0]) ?? { text: '' })
     folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n' })
     home = tempTree()
     bin = tempTree()

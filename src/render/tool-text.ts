@@ -1,0 +1,55 @@
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { formatCount, oneLine } from './format.ts'
+
+/** Columns of a call. */
+const mostColumns = 100
+/** What says most of the input of a tool, best first. */
+const telling = ['path', 'file_path', 'url', 'command', 'pattern', 'query', 'name']
+
+/**
+ * A call of a tool in one line: `read src/a.ts`, `grep "TODO" src`, `webfetch https://docs.example/`. Tools that are not known
+ * here are shown with what says most of their input.
+ */
+export function callText(name: string, input: Json): string {
+  const about = isJsonObject(input) ? aboutOf(name, input) : typeof input === 'string' ? input : ''
+  return oneLine(`${name} ${about}`.trimEnd(), mostColumns)
+}
+
+function aboutOf(name: string, input: JsonObject): string {
+  const { todos, pattern, path } = input
+  if (name === 'todo' && Array.isArray(todos)) return stepsText(todos)
+  if (typeof pattern === 'string') {
+    const where = typeof path === 'string' && path !== '.' ? ` ${path}` : ''
+    return `${name === 'glob' ? pattern : JSON.stringify(pattern)}${where}`
+  }
+  const key = telling.find((one) => typeof input[one] === 'string') ?? firstText(input)
+  return key === undefined ? '' : String(input[key])
+}
+
+function firstText(input: JsonObject): string | undefined {
+  return Object.keys(input).find((key) => typeof input[key] === 'string')
+}
+
+/** `2 of 5 done: Write the parser`. */
+function stepsText(todos: readonly Json[]): string {
+  const steps = todos.filter(isJsonObject)
+  const done = steps.filter(({ status }) => status === 'completed').length
+  const current = steps.find(({ status }) => status === 'in_progress')?.['content']
+  const now = typeof current === 'string' ? `: ${current}` : ''
+  return `${formatCount(done)} of ${formatCount(steps.length)} done${now}`
+}
+
+/** Lines of a result that are shown. */
+const shownLines = 3
+
+/** The beginning of what a call gave, in a few lines. */
+export function resultLines(output: string): readonly string[] {
+  const lines = output.trimEnd().split('\n', shownLines + 1)
+  const shown = lines.slice(0, shownLines).map((line) => oneLine(line, mostColumns))
+  return lines.length > shownLines ? [...shown, '…'] : shown.filter((line) => line !== '')
+}
+
+/** Why a call failed, in one line. */
+export function failureText(output: string): string {
+  return oneLine(output.replace(/^Error in tool "[^"]*": /, '').split('\n', 1)[0] ?? '', 2 * mostColumns)
+}
