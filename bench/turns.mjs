@@ -34,7 +34,7 @@ export async function turns({ library, folder }) {
         block: 0,
         text: isLast ? 'All files are read.' : `I read file ${index} next. ${'x'.repeat(200)}`,
       }
-      if (!isLast) yield { type: 'tool_call', block: 1, id: `call_${index}`, name: 'read', input: '{}' }
+      if (!isLast) yield { type: 'tool_call', block: 1, id: `call_${index}`, name: 'read', input: `{"file":${index}}` }
       yield { type: 'usage', usage: { input: 0, output: 0, cached: 0, reasoning: 0, calls: 1 } }
       yield { type: 'finish', reason: isLast ? 'stop' : 'tool_calls' }
       index += 1
