@@ -42,13 +42,16 @@ export function createBlobWriter(runFolder: string, files: FilePort, pending: Pe
   const folder = blobFolder(runFolder)
   const written = new Set<string>()
   return (value, admit) => {
-    const reference = referenceTo(value)
+    const { reference, chunks } = encoded(value)
     const { $blob: hash, bytes } = reference
     if (written.has(hash)) return reference
     if (written.size === 0) pending.makeFolder(folder)
     const file = join(folder, hash)
     admit(growth(files, file, bytes))
-    putInPlace(files, file, (write) => jsonChunks(value, 'as written', write))
+    putInPlace(files, file, (write) => {
+      if (chunks === undefined) jsonChunks(value, 'as written', write)
+      else for (const chunk of chunks) write(chunk)
+    })
     pending.file(file)
     pending.folder(folder)
     written.add(hash)
@@ -56,15 +59,26 @@ export function createBlobWriter(runFolder: string, files: FilePort, pending: Pe
   }
 }
 
-/** By a pass of its own: most values that are written again are large, and hashing them costs less than a file. */
-function referenceTo(value: Json): BlobReference {
+/** JSON of at most so many bytes is kept until it is written; of more than that it is made again. */
+const mostInMemory = 4 * 1024 * 1024
+
+interface Encoded {
+  readonly reference: BlobReference
+  readonly chunks: readonly Buffer[] | undefined
+}
+
+/** Before anything is written: most values that are written again are large, and hashing them costs less than a file. */
+function encoded(value: Json): Encoded {
   const hash = createHash('sha256')
   let bytes = 0
+  let chunks: Buffer[] | undefined = []
   jsonChunks(value, 'as written', (chunk) => {
     hash.update(chunk)
     bytes += chunk.length
+    if (bytes > mostInMemory) chunks = undefined
+    chunks?.push(Buffer.from(chunk))
   })
-  return { $blob: hash.digest('hex'), bytes }
+  return { reference: { $blob: hash.digest('hex'), bytes }, chunks }
 }
 
 /** How many bytes more there are once a file has so many: one of an earlier writer is replaced. */

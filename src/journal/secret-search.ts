@@ -1,9 +1,38 @@
 /** Finds many fixed texts in one pass. */
 export interface TextSearch {
-  /** The text with each of them replaced: at each place the longest one that begins there. */
+  /** The text with each of them replaced: at each place the longest one that begins there. `by` does not search itself. */
   readonly replace: (text: string, by: (found: string) => string) => string
   /** How many characters at the end of a text may be the beginning of one whose rest is still to come. */
   readonly begun: (text: string) => number
+}
+
+/** Characters that are looked at in one go. */
+const atOnce = 16 * 1024
+/** Texts up to this length are copied character by character: to call for it takes longer. */
+const shortText = 128
+const few = 2
+const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1
+
+/** The characters of texts as numbers: to ask a text of some megabytes for each of them takes ten times as long. */
+interface Units {
+  readonly units: Uint16Array
+  /** Puts those from a place on there, and the one behind them: 0 behind the last one. */
+  readonly load: (text: string, start: number) => void
+}
+
+function createUnits(): Units {
+  const units = new Uint16Array(atOnce + 1)
+  const bytes = Buffer.from(units.buffer)
+  return {
+    units,
+    load(text, start) {
+      const end = Math.min(text.length, start + units.length)
+      const count = end - start
+      if (count < units.length) units[count] = 0
+      if (isLittleEndian && count > shortText) bytes.write(text.slice(start, end), 'utf16le')
+      else for (let index = 0; index < count; index += 1) units[index] = text.charCodeAt(start + index)
+    },
+  }
 }
 
 /**
@@ -17,6 +46,7 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
   const single = new Set<number>()
   const first = new Uint8Array(65_536)
   const pairs = new Uint8Array(65_536)
+  let scratch: Units | undefined
   for (const text of longestFirst) {
     const code = text.charCodeAt(0)
     first[code] = 1
@@ -25,11 +55,13 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
       continue
     }
     const key = pairKey(code, text.charCodeAt(1))
-    pairs[(code * 31 + text.charCodeAt(1)) & 0xffff] = 1
+    pairs[pairSlot(code, text.charCodeAt(1))] = 1
     const known = byPair.get(key)
     if (known === undefined) byPair.set(key, [text])
     else known.push(text)
   }
+
+  const hasSingle = single.size > 0
 
   /** The longest one that begins at a position. */
   function at(text: string, position: number): string | undefined {
@@ -41,22 +73,29 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
     return single.has(code) ? text.charAt(position) : undefined
   }
 
+  /** Few are looked for one by one, which does not look at each character. */
+  function mayHold(text: string): boolean {
+    return longestFirst.length > few || longestFirst.some((one) => text.includes(one))
+  }
+
   function replace(text: string, by: (found: string) => string): string {
-    if (longest === 0) return text
+    if (!mayHold(text)) return text
     let result = ''
     let done = 0
-    let next = text.charCodeAt(0)
-    for (let position = 0; position < text.length; position += 1) {
-      const code = next
-      next = text.charCodeAt(position + 1)
-      // most places end here
-      if (pairs[(code * 31 + next) & 0xffff] === 0 && (single.size === 0 || !single.has(code))) continue
-      const found = at(text, position)
-      if (found === undefined) continue
-      result += text.slice(done, position) + by(found)
-      done = position + found.length
-      position = done - 1
-      next = text.charCodeAt(done)
+    const { units, load } = (scratch ??= createUnits())
+    for (let start = 0; start < text.length; start += atOnce) {
+      load(text, start)
+      const end = Math.min(atOnce, text.length - start)
+      for (let index = Math.max(0, done - start); index < end; index += 1) {
+        const code = units[index] ?? 0
+        // most places end here
+        if (pairs[pairSlot(code, units[index + 1] ?? 0)] === 0 && (!hasSingle || !single.has(code))) continue
+        const found = at(text, start + index)
+        if (found === undefined) continue
+        result += text.slice(done, start + index) + by(found)
+        done = start + index + found.length
+        index = done - start - 1
+      }
     }
     return done === 0 ? text : result + text.slice(done)
   }
@@ -90,6 +129,11 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
   }
 
   return { replace, begun }
+}
+
+/** Every pair of Latin characters has its own. */
+function pairSlot(one: number, other: number): number {
+  return ((one << 8) ^ other) & 0xffff
 }
 
 function pairKey(one: number, other: number): number {

@@ -187,6 +187,24 @@ it('finds what a search one by one would find, and gives back every text', () =>
   }
 })
 
+it('finds secrets at every place of a long text, whatever characters are around them', () => {
+  const environment = { A_TOKEN: 'first-secret-value', B_TOKEN: 'second\u{1f600}secret', C: 'z' }
+  const { mask, unmask } = createMask(environment, { names: ['C'] })
+  for (const filler of ['x', 'é', '\u{1f600}', '\ud800']) {
+    for (const place of [0, 1, 127, 128, 129, 16_370, 16_383, 16_384, 16_385, 32_768, 40_000]) {
+      const before = filler.repeat(place).slice(0, place)
+      const text = `${before}${environment.A_TOKEN}${filler}${environment.B_TOKEN}z`
+      const masked = mask(text)
+      expect(masked).toBe(`${before}«secret:A_TOKEN»${filler}«secret:B_TOKEN»«secret:C»`)
+      expect(unmask(masked)).toBe(text)
+    }
+  }
+  const many = Array.from({ length: 3000 }, (_, index) => `${index} ${environment.A_TOKEN}`)
+  expect(mask(many.join('\n'))).toBe(many.join('\n').replaceAll(environment.A_TOKEN, '«secret:A_TOKEN»'))
+  const long = { A_TOKEN: 'y'.repeat(40_000), B_TOKEN: 'second-secret' }
+  expect(createMask(long).mask(`x${long.A_TOKEN}x${long.B_TOKEN}`)).toBe('x«secret:A_TOKEN»x«secret:B_TOKEN»')
+})
+
 it('writes no secret to any file, whatever it stands in, and gives values back with it', async () => {
   const folder = newRunFolder()
   const mask = createMask(environment, { names: ['PIN'] })
