@@ -30,7 +30,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 
   const { context, options } = task
   const { agent } = run.request
-  const equipped = await equip(options, context)
+  const equipped = await equip(options, agent.name, context)
   const result = await context.services.agents.run(
     {
       kind: 'model',
@@ -51,11 +51,17 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 }
 
 /** The tools that the options of an agent name. AIPack has none: agents without them do not load any. */
-async function equip(options: JsonObject, context: RunContext): Promise<Pick<ModelAgent, 'tools' | 'maxRounds'>> {
+async function equip(
+  options: JsonObject,
+  name: string,
+  context: RunContext,
+): Promise<Pick<ModelAgent, 'tools' | 'maxRounds'>> {
   const { tools: named } = options
   if (!Array.isArray(named)) return {}
-  const { chosenTools, giveTools, usualRounds } = await import('./tools.ts')
-  const names = chosenTools({ tools: named.map(String) }, context)
+  const { chosenTools, giveTools, tellKeptTools, usualRounds } = await import('./tools.ts')
+  const given = { tools: named.map(String) }
+  tellKeptTools(given, name, context)
+  const names = chosenTools(given, context)
   const { tools } = await giveTools(names, { baseDir: context.scope.folders.workspace })
   return tools.length === 0 ? {} : { tools, maxRounds: usualRounds }
 }

@@ -19,6 +19,7 @@ import { type Message, reasoningOf, textOf, type ToolCallPart, toolCallsOf } fro
 import { addSpent, nothingSpent } from '../event/meter.ts'
 import { conversationPlace, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
+import { passesFilters } from '../tool/tool-filter.ts'
 import type { RecordedMessages } from './model-call.ts'
 import type { AgentParts } from './parts.ts'
 import { type Answered, askModels } from './turn.ts'
@@ -102,8 +103,8 @@ type Respond = (messages: readonly Message[], signal: AbortSignal) => Promise<Mo
 
 function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: Places): Respond {
   const { maxTurns = Infinity, maxRounds = Infinity, fallbackModels = [], output, acceptsEmpty = false } = agent
-  const { tools: mayOffer } = context.scope.rights
-  const tools = (agent.tools ?? []).filter(({ name }) => mayOffer?.includes(name) ?? true)
+  const { tools: filters } = context.scope.rights
+  const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog()
   const asked = {

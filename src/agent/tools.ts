@@ -1,44 +1,36 @@
 import { BatonError } from '../base/error.ts'
 import type { ModelResult, Tool } from '../event/agent.ts'
-import type { RunContext } from '../event/context.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import type { ToolFilter } from '../event/permission.ts'
+import { passesFilters } from '../tool/tool-filter.ts'
 import { openTools } from '../tool/toolbox/tools.ts'
 import { factsOf, toolNames, type ToolName } from '../tool/toolbox/names.ts'
 import { createSeenLog, type SeenLog } from '../tool/toolbox/seen-log.ts'
 
-/** Tools as settings name them: names, and patterns in which `*` stands for any characters. */
-export interface NamedTools {
-  readonly tools?: readonly string[] | undefined
-  readonly disallowed_tools?: readonly string[] | undefined
-}
-
-/** The tools that a model is given: those that are named, not disallowed, and within the rights of the agent (R28). */
+/**
+ * The tools that a model is given: those that are named, not disallowed, and within the rights of the agent (R28).
+ */
 export function chosenTools(
-  { tools = [], disallowed_tools: disallowed = [] }: NamedTools,
+  { tools = [], disallowed_tools }: ToolFilter,
   { scope, services }: RunContext,
 ): readonly ToolName[] {
   const { rights } = scope
   const isDenied = (tool: ToolName): boolean =>
-    services.permission.check({ kind: 'tool', tool, input: null }).kind === 'deny'
+    services.permission.check({ kind: 'tool', tool, input: null, subject: { kind: 'any' } }).kind === 'deny'
   return toolNames.filter(
     (name) =>
-      isNamed(name, tools) &&
-      !isNamed(name, disallowed) &&
-      (rights.tools === undefined || isNamed(name, rights.tools)) &&
+      passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])]) &&
       (factsOf(name).writes !== true || rights.write) &&
       !isDenied(name),
   )
 }
 
-function isNamed(name: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => toPattern(pattern).test(name))
-}
-
-function toPattern(pattern: string): RegExp {
-  return new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`)
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`)
+/** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
+export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
+  const kept = tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, context.scope.rights.tools))
+  if (kept.length === 0) return
+  const message = `${name} is not given ${kept.length === 1 ? 'the tool' : 'the tools'} ${kept.join(', ')}: the file that runs it does not have ${kept.length === 1 ? 'it' : 'them'}`
+  emit(context, { type: 'warning', message, hint: 'Add it to tools of that file, or take it out of disallowed_tools.' })
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   workspaceConfigFile,
 } from './locate.ts'
 import { secureOwnPlaces } from './own-places.ts'
+import { locatedRules } from './permission-rules.ts'
 import { defaultLayer } from './settings.ts'
 
 export interface ConfigFiles {
@@ -107,12 +108,16 @@ async function readConfigFile(file: ConfigFile, context: FileContext): Promise<R
   const written = readSource(file.path, context.reads)
   const source = await readTomlFile(displayPath(realPath(context.cwd), file.path), written)
   const { text, locate } = source
-  const { values, at, findings, notes } = await checkFile(file, source, context)
+  const { values, at, findings, notes, tightens = false } = await checkFile(file, source, context)
+  const { permission } = values
   const layer: Layer = {
     origin: { kind: file.kind, file: source.file },
     values,
     locate: (path, part) => locate([...at, ...path], part),
     text,
+    ...(permission === undefined
+      ? {}
+      : { rules: await locatedRules(permission, { file: source.file, locate, tightens }) }),
   }
   return { layer, issues: await placeFindings(findings, source), notes: await placeFindings(notes, source) }
 }
@@ -122,6 +127,8 @@ interface CheckedFile {
   readonly at: DataPath
   readonly findings: readonly Finding[]
   readonly notes: readonly Finding[]
+  /** It came with a folder, and is not trusted. */
+  readonly tightens?: boolean
 }
 
 /** What checks is loaded only where there is a config file: most runs of a script have none. */
@@ -141,12 +148,12 @@ async function checkFile(
   const isForeign = context.isForeign?.(workspace) === true
   const held = [...own, ...(await heldModelNames(values, own))]
   const needs = needsTrust(values, { by: 'config', own: held, isForeign, overridden })
-  if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace') }
+  if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace'), tightens: true }
   const state = trustState({ path, hash: sha256(text) }, context)
   const refused = checkTrust(values, needs, { file, userFile, state })
   const placed = refused.map((finding) => ({ ...finding, path: [...at, ...finding.path] }))
   const findings = [...placed, ...(await check(state === 'trusted' ? 'trusted' : 'workspace'))]
-  return { ...read, values: withoutKeys(values), findings }
+  return { ...read, values: withoutKeys(values), findings, tightens: state !== 'trusted' }
 }
 
 /** What a config file sets; of ours nothing is checked yet. */

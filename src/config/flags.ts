@@ -18,10 +18,13 @@ export interface Flags {
 
 /**
  * Reads one `-c key=value`: the key may be dotted, the value is TOML, and text that is not TOML is taken as it is, so
- * that `-c model=gpt-5-mini` needs no quotes.
+ * that `-c model=gpt-5-mini` needs no quotes. Of `permission.TOOL.PATTERN=EFFECT` the pattern is what stands between the dot
+ * behind the tool and the last `=`, so that dots, spaces and `=` need no quotes in it either.
  * @throws BatonError USAGE for text without `=` or with a key that cannot be parsed
  */
 export async function parseOverride(text: string): Promise<JsonObject> {
+  const rule = parseRule(text)
+  if (rule !== undefined) return rule
   const split = text.indexOf('=')
   const key = text.slice(0, Math.max(0, split)).trim()
   const value = text.slice(split + 1).trim()
@@ -32,6 +35,28 @@ export async function parseOverride(text: string): Promise<JsonObject> {
   const values = asToml ?? (await readToml(`${key} = ${quoted}`))
   if (values === undefined) throw badFlag(text)
   return values
+}
+
+/** `permission.TOOL=EFFECT` or `permission.TOOL.PATTERN=EFFECT`, each part plain or in quotes; undefined for all else. */
+function parseRule(text: string): JsonObject | undefined {
+  const found = /^\s*permission\.(?<tool>"[^"]*"|'[^']*'|[^.\s"'={]+)(?:\.(?<pattern>.+))?=\s*(?<effect>[^=]*)$/s.exec(
+    text,
+  )
+  const { tool, pattern, effect = '' } = found?.groups ?? {}
+  // tables are TOML
+  if (tool === undefined || /[\r\n]/.test(text) || /[{}]/.test(effect)) return undefined
+  const value = unquoted(effect.trim())
+  return { permission: { [unquoted(tool)]: pattern === undefined ? value : { [unquoted(pattern.trim())]: value } } }
+}
+
+function unquoted(text: string): string {
+  const [, single, double] = /^(?:'([^']*)'|("(?:[^"\\]|\\.)*"))$/.exec(text) ?? []
+  if (double === undefined) return single ?? text
+  try {
+    return String(JSON.parse(double))
+  } catch {
+    return double.slice(1, -1)
+  }
 }
 
 async function readToml(block: string): Promise<JsonObject | undefined> {
@@ -60,7 +85,8 @@ export async function readOverrides(
   for (const text of overrides) {
     const values = await parseOverride(text)
     // the value may be a secret that was put there by mistake
-    const name = `-c ${text.slice(0, text.indexOf('=')).trim()}`
+    const end = values['permission'] === undefined ? text.indexOf('=') : text.lastIndexOf('=')
+    const name = `-c ${text.slice(0, end).trim()}`
     layers.push(layerOf('flag', name, values))
     issues.push(...checkSettings(values, { scope: 'flag', userFile }).map((found) => withPlace(found, { file: name })))
   }

@@ -20,6 +20,8 @@ export interface CheckedFrontMatter {
   /** Errors, in the order of the lines. */
   readonly issues: readonly Issue[]
   readonly warnings: readonly Issue[]
+  /** Its user has looked at it: its rules of `[permission]` count as those of the user do. */
+  readonly isTrusted: boolean
 }
 
 /**
@@ -58,6 +60,7 @@ export async function checkFrontMatter(
     params,
     agents,
     issues: await placeFindings(findings, source),
+    isTrusted: state === 'trusted',
     warnings: hasReader || findings.length > 0 ? [] : await placeFindings(paths.map(withoutReader), source),
   }
 }

@@ -4,6 +4,7 @@ import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.
 import { type Finding, type Issue, withPlace } from './issue.ts'
 import { reserved } from './keys.ts'
 import { orderOf } from './orders.ts'
+import { type PermissionRule, rulesOf } from './permission-rules.ts'
 
 export type Origin =
   | { readonly kind: 'default' }
@@ -18,6 +19,8 @@ export interface Layer {
   readonly locate?: DataText['locate']
   /** The whole file, for code frames. */
   readonly text?: string
+  /** The rules of its `[permission]`, with their lines; left out: they are made of its values. */
+  readonly rules?: readonly PermissionRule[]
 }
 
 /** A value in force and the layer it comes from. */
@@ -37,7 +40,7 @@ export interface MergedLayers {
 
 /**
  * Joins layers, later ones win. Most values replace, also lists; some tables merge key by key, and some lists are only
- * added to.
+ * added to. Of `permission` the rules of all layers become one list.
  */
 export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   const origins = originsOf(layers)
@@ -58,7 +61,9 @@ export function originsOf(layers: readonly Layer[]): readonly SourcedValue[] {
   const origins = new Map<string, SourcedValue>()
   for (const layer of layers) {
     for (const [key, value] of Object.entries(layer.values)) {
-      if (reserved.get(key)?.isMerged !== true || !isJsonObject(value))
+      if (key === 'permission')
+        origins.set(key, { path: [key], value: joinedRules(origins.get(key)?.value, layer), layer })
+      else if (reserved.get(key)?.isMerged !== true || !isJsonObject(value))
         origins.set(key, joined(origins.get(key), { path: [key], value, layer }))
       else
         for (const [inner, part] of Object.entries(value)) {
@@ -68,6 +73,12 @@ export function originsOf(layers: readonly Layer[]): readonly SourcedValue[] {
     }
   }
   return [...origins.values()]
+}
+
+/** The last rule that matches counts, so those of `layer` come last. */
+function joinedRules(before: Json = [], { rules, values, origin }: Layer): Json {
+  const own = rules ?? rulesOf(values['permission'], { origin: originText(origin) })
+  return [...(before as readonly Json[]), ...(own as unknown as readonly Json[])]
 }
 
 /** What is in force when `next` comes above `before`. */
@@ -119,16 +130,23 @@ export interface OriginRow {
   readonly origin: string
 }
 
-/** What `baton config --origin` prints: every value in force and where it comes from, sorted by key. */
+/**
+ * What `baton config --origin` prints: every value in force and where it comes from, sorted by key. Rules of `permission` are
+ * not among them: their order counts.
+ */
 export async function describeOrigins({ origins }: Pick<MergedLayers, 'origins'>): Promise<readonly OriginRow[]> {
   const rows = await Promise.all(
-    origins.map(async ({ under, ...set }) => {
+    withoutRules(origins).map(async ({ under, ...set }) => {
       const source = await sourceText(set)
       const held = under === undefined ? '' : `, over ${JSON.stringify(under.value)} of ${await sourceText(under)}`
       return { key: pathText(set.path), value: withoutQueries(set.value), origin: `${source}${held}` }
     }),
   )
   return rows.toSorted((left, right) => (left.key < right.key ? -1 : 1))
+}
+
+function withoutRules(origins: readonly SourcedValue[]): readonly SourcedValue[] {
+  return origins.filter(({ path: [key] }) => key !== 'permission')
 }
 
 async function sourceText({ path, layer }: SourcedValue): Promise<string> {

@@ -8,9 +8,10 @@ import { parseDuration } from './settings.ts'
  * How a value that comes with a folder may differ from what its user has: a folder only tightens.
  * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers, durations
  * and sizes may be smaller. `added`: a list that is only added to. `names`: a table whose names that the user has keep their values.
+ * `rules`: rules of a folder count where they are stricter than the others, without trust; with it they count as all do.
  * A list: its values from the strictest to the loosest.
  */
-export type Rule = 'free' | 'user' | 'down' | 'added' | 'names' | readonly Json[]
+export type Rule = 'free' | 'user' | 'down' | 'added' | 'names' | 'rules' | readonly Json[]
 
 export interface Order {
   readonly rule: Rule
@@ -69,7 +70,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   prices: user,
   mcp_servers: user,
   plugins: user,
-  permission: user,
+  permission: { rule: 'rules' },
   sandbox: user,
 
   write_mode: { rule: [false, 'ask', true], prompt: 'free', isForOthers: true },
@@ -190,7 +191,7 @@ export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] 
 }
 
 function compared(order: Order | undefined, path: readonly string[], value: Json, held: HeldTo): readonly Loosened[] {
-  if (order === undefined || order.rule === 'free' || order.rule === 'added') return []
+  if (order === undefined || order.rule === 'free' || order.rule === 'added' || order.rule === 'rules') return []
   if (held.by === 'prompt' && order.prompt === 'free') return []
   if (held.overridden?.includes(path.join('.')) === true) return []
   if (order.isForOthers === true && held.isForeign !== true) return []

@@ -13,6 +13,7 @@ import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
+import { locatedRules } from './permission-rules.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
 import { promptTrustHash, trustState, type TrustState } from './trust.ts'
@@ -89,11 +90,16 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     return { issues: found, spec: undefined }
 
   const { data, locate } = document.meta
+  const { file } = document
+  const { permission } = checked.values
   const written: Layer = {
-    origin: { kind: 'front matter', file: document.file },
+    origin: { kind: 'front matter', file },
     values: checked.values,
     locate,
     text: document.text,
+    ...(permission === undefined
+      ? {}
+      : { rules: await locatedRules(permission, { file, locate, tightens: !checked.isTrusted }) }),
   }
   const all = mergeLayers([...below, written, ...above])
   const outside = checkBounds(all.values, { workspace })

@@ -17,6 +17,7 @@ import {
   variableName,
 } from './expect.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
+import { permissionEffects } from './permission-rules.ts'
 import { iterateSchema, strategySchemas, toolNames } from './schema-strategies.ts'
 
 const anything = z.unknown()
@@ -43,7 +44,7 @@ const price = z.strictObject(
   { error: 'a table' },
 )
 
-const effect = oneOf('allow', 'ask', 'deny')
+const effect = oneOf(...permissionEffects)
 const effects = z.union([effect, tableOf(effect)], { error: '"allow", "ask", "deny", or a table of them by pattern' })
 
 /** Keys of settings: each may come from any layer that is allowed to set it. */

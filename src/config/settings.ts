@@ -5,6 +5,7 @@ import { parseSize } from '../base/size.ts'
 import { type IterationCondition, parseCondition } from './iteration.ts'
 import { type Defaults, defaults } from './keys.ts'
 import type { Layer } from './layers.ts'
+import type { PermissionRule } from './permission-rules.ts'
 import type { SettingValues } from './schema.ts'
 import { readWorkflow, type Workflow } from './workflow.ts'
 
@@ -43,9 +44,14 @@ type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'allow_run_on_ta
 type LimitKey = 'fallback_models' | 'budget' | 'input_concurrency' | 'max_files_size_kb'
 
 /** What is in force for one agent, with defaults. Keys that are those of the file keep their names. */
-export interface Settings extends Pick<Values, Exclude<OptionalKey, 'reasoning_effort'> | ModeKey | LimitKey> {
+export interface Settings extends Pick<
+  Values,
+  Exclude<OptionalKey, 'reasoning_effort' | 'permission'> | ModeKey | LimitKey
+> {
   /** Also one that the name of a model ends in. */
   readonly reasoning_effort?: string
+  /** Rules of all layers, weakest first; those that hold when nobody says otherwise are not among them. */
+  readonly permission?: readonly PermissionRule[]
   readonly model_aliases: Readonly<Record<string, string>>
   /** Whether the instruction is a Handlebars template; the default is whether the file has `[input]`. */
   readonly template: boolean
@@ -114,7 +120,10 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const { engine, isolated, timeout, memory_mb, instructions } = values.lua
   const present = optionalKeys.filter((key) => Object.hasOwn(values, key))
   return {
-    ...(Object.fromEntries(present.map((key) => [key, values[key]])) as Pick<Values, OptionalKey>),
+    ...(Object.fromEntries(present.map((key) => [key, values[key]])) as Pick<
+      Values,
+      Exclude<OptionalKey, 'permission'>
+    >),
     ...(output === undefined ? {} : { output: output as NonNullable<Settings['output']> }),
     fallback_models,
     write_mode,

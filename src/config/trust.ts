@@ -11,6 +11,7 @@ import type { Finding } from './issue.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
 import { effortWord, type HeldTo, isGuarded, type Loosened, loosened } from './orders.ts'
+import { loosens } from './permission-rules.ts'
 
 /** Whether a file is trusted: `changed` was trusted with other content; `none` can never be, it is no file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'
@@ -21,21 +22,24 @@ export interface NeedsTrust {
   readonly guarded: readonly string[]
   /** Values that are looser than those of the user. */
   readonly loosened: readonly Loosened[]
+  /** Its `[permission]` allows or asks about something: without trust that counts only where it is stricter. */
+  readonly rules: boolean
 }
 
 export function needsTrust(data: JsonObject, held: HeldTo): NeedsTrust {
-  return { guarded: Object.keys(data).filter(isGuarded), loosened: loosened(data, held) }
+  return { guarded: Object.keys(data).filter(isGuarded), loosened: loosened(data, held), rules: loosens(data) }
 }
 
 /** The keys, for people: `gateway`, `lua.timeout`. */
-export function needyKeys({ guarded, loosened: values }: NeedsTrust): readonly string[] {
-  return [...guarded, ...values.map(({ path }) => path.join('.'))]
+export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): readonly string[] {
+  return [...guarded, ...values.map(({ path }) => path.join('.')), ...(rules ? ['permission'] : [])]
 }
 
 /**
  * Checks the keys that a workspace config file or a prompt file may set only once its user has trusted it: which hosts
  * are asked, which programs are started, what may be changed, and limits that are looser than the user's. Which key is
- * sent to a host is the user's own choice, even for a trusted file. Findings have exit code 6.
+ * sent to a host is the user's own choice, even for a trusted file. Rules of `[permission]` need none: without it they
+ * tighten only. Findings have exit code 6.
  */
 export function checkTrust(
   data: JsonObject,

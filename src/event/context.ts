@@ -5,7 +5,15 @@ import type { BudgetLimits, Effects } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
-import { allRights, type HeldPack, type Permission, type Protection, type Rights, type ToolRule } from './permission.ts'
+import {
+  allRights,
+  type HeldPack,
+  type Permission,
+  type Protection,
+  type Rights,
+  type ToolFilter,
+  type ToolRule,
+} from './permission.ts'
 import type { Place, Segment } from './place.ts'
 import type { RunSources } from './sources.ts'
 
@@ -143,8 +151,8 @@ export interface Limits {
   readonly write?: boolean
   /** True: they are shown to a person first. */
   readonly asks?: boolean
-  /** Names of the tools that may still be offered to models. */
-  readonly tools?: readonly string[]
+  /** Which tools may still be offered to models. */
+  readonly tools?: ToolFilter
   /** Rules that calls of tools are held to besides. */
   readonly rules?: readonly ToolRule[]
   /** The pack whose capabilities hold from here on. */
@@ -162,11 +170,12 @@ export function narrow(
   const { scope, services } = context
   if (budget !== undefined) services.limitCost(scope.at, budget)
   const { rights: before } = scope
-  const offered = before.tools === undefined ? tools : before.tools.filter((name) => tools?.includes(name) ?? true)
   const rights: Rights = {
     write: before.write && write,
     ...(before.asks === true || asks ? { asks: true } : {}),
-    ...(offered === undefined ? {} : { tools: offered }),
+    ...(before.tools === undefined && tools === undefined
+      ? {}
+      : { tools: [...(before.tools ?? []), ...(tools === undefined ? [] : [tools])] }),
     rules: rules === undefined ? before.rules : [...before.rules, rules],
     packs: pack === undefined ? before.packs : [...before.packs, pack],
     protections: protect === undefined ? before.protections : [...before.protections, protect],

@@ -40,23 +40,39 @@ export type Action =
 export type ToolSubject =
   /** `path`: absolute, with links resolved. */
   | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'host'; readonly host: string }
+  /** `port`: left out where it is the usual one. */
+  | { readonly kind: 'host'; readonly host: string; readonly port?: number }
   /** A command line for a shell. */
   | { readonly kind: 'command'; readonly line: string }
   /** A tool of a server, an agent. */
   | { readonly kind: 'name'; readonly name: string }
+  /** Any call: patterns match it unless they deny. A tool of which this is denied need not be offered. */
+  | { readonly kind: 'any' }
+
+/** From the loosest to the strictest. */
+export const toolEffects = ['allow', 'ask', 'deny'] as const
 
 /** A rule of `[permission]`: what is done about a tool, or about some of its calls. */
 export interface ToolRule {
-  /** The name of a tool, or `*`. */
+  /** The name of a tool; `*` in it stands for any characters. */
   readonly tool: string
   /** Left out: every call. */
   readonly pattern?: string
-  readonly effect: 'allow' | 'ask' | 'deny'
+  readonly effect: (typeof toolEffects)[number]
   /** Where it is written: `baton.toml:3`, `default`. */
   readonly origin: string
-  /** It counts only where it is stricter than what the rules before it say: it came with a folder. */
-  readonly tightens?: true
+  /**
+   * The source that it came with, a file of a folder that is not trusted: the rules of one such source count together, and
+   * only where they are stricter than what the rules before them say.
+   */
+  readonly tightens?: string
+}
+
+/** Tools as settings name them: names, and patterns in which `*` stands for any characters. */
+export interface ToolFilter {
+  /** Left out: all. */
+  readonly tools?: readonly string[] | undefined
+  readonly disallowed_tools?: readonly string[] | undefined
 }
 
 export type Verdict =
@@ -129,9 +145,12 @@ export interface Rights {
   readonly write: boolean
   /** File changes of answers are shown to a person first. */
   readonly asks?: true
-  /** Names of the tools that may be offered to models; left out: all. */
-  readonly tools?: readonly string[]
-  /** What calls of tools need, weakest first: the last rule that matches counts. Of several lists the strictest verdict does. */
+  /** Which tools may be offered to models: those that all of these let through; left out: all. */
+  readonly tools?: readonly ToolFilter[]
+  /**
+   * What calls of tools need, weakest first: the last rule that matches counts. Of several lists the strictest verdict does;
+   * one without a rule that matches says nothing.
+   */
   readonly rules: readonly (readonly ToolRule[])[]
   /** The packs whose capabilities hold, outermost first; none: programs, hosts and models are not limited. */
   readonly packs: readonly HeldPack[]

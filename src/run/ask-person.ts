@@ -1,6 +1,6 @@
 import { isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { isObject } from '../base/json.ts'
+import { defined, isObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Limits } from '../event/context.ts'
 import type { FileChange } from '../event/event.ts'
@@ -21,6 +21,11 @@ export interface Rejected {
 /** What `write_mode` lets an agent and those that it runs do with files. */
 export function limitsOfWriting({ write_mode: mode }: Pick<Settings, 'write_mode'>): Limits {
   return { write: mode !== false, asks: mode === 'ask' }
+}
+
+/** The tools of a file: what it does not name is not for those that it runs either. */
+export function limitsOfTools({ tools, disallowed_tools }: Pick<Settings, 'tools' | 'disallowed_tools'>): Limits {
+  return tools === undefined && disallowed_tools === undefined ? {} : { tools: defined({ tools, disallowed_tools }) }
 }
 
 /**

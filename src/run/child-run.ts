@@ -70,6 +70,10 @@ async function runChildPrompt(
     const hint = 'Set write_mode = true in the file that runs it.'
     emit(context, { type: 'warning', message: `${agent.name} changes no files: the file that runs it may not`, hint })
   }
+  if (target.settings.tools !== undefined) {
+    const { tellKeptTools } = await import('../agent/tools.ts')
+    tellKeptTools(target.settings, agent.name, context)
+  }
 
   const child = childContext(target, context)
   const limit = target.settings.input_concurrency

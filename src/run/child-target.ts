@@ -56,10 +56,19 @@ export function asChild(
   return { ...target, spec, settings: settings(spec.params), agentSettings, settingsFor: settings }
 }
 
-/** What it is run with: the options that its own agents start from, and no more rights than its caller has. */
+/**
+ * What it is run with: the options that its own agents start from, and no more rights than its caller has. Its own rules
+ * hold besides those of the run.
+ */
 export function childContext(target: PromptTarget, context: RunContext): RunContext {
   const options = inheritedOptions(target.agentSettings, target.configSettings)
-  return narrow(withScope(context, { options, redoCount: 0 }), limitsOfWriting(target.settings))
+  const { rules = [] } = target.spec.layers.own
+  // among themselves they count as they are written: the list is stricter or it says nothing
+  const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
+  return narrow(withScope(context, { options, redoCount: 0 }), {
+    ...limitsOfWriting(target.settings),
+    ...(own.length === 0 ? {} : { rules: own }),
+  })
 }
 
 /** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */

@@ -5,6 +5,7 @@ import { narrow, type RunContext } from '../event/context.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
+import { limitsOfTools } from './ask-person.ts'
 import { createDelivery } from './delivery.ts'
 import { fileInputs } from './files.ts'
 import type { Keeper } from './iterate/keeper.ts'
@@ -41,7 +42,8 @@ export type PromptOutcome =
  * `post` agent asked for another round. Tasks that failed are outcomes when the file allows them.
  * @throws BatonError when a chain or (without `allow_run_on_task_fail`) a task fails
  */
-export function runPrompt(run: PromptRun, context: RunContext): Promise<PromptOutcome> {
+export function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOutcome> {
+  const context = narrow(around, limitsOfTools(run.target.settings))
   let first: Keeper | undefined
   async function round(redoCount: number, at: RunContext): Promise<RoundOutcome<PromptOutcome>> {
     const { iteration } = run.target

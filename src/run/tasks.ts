@@ -3,6 +3,7 @@ import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
 import type { InOrder } from '../base/concurrency.ts'
+import { withoutRuleOrigins } from '../config/permission-rules.ts'
 import type { Settings } from '../config/settings.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -196,7 +197,7 @@ function sharedInputs({ target, state, given, redoCount }: Round, settings: Sett
   return {
     params: Object.freeze(withoutWorkflow(withoutLimits(state.params))),
     prompts: state.prompts,
-    settings: Object.freeze(withoutWorkflow(withoutLimits(settings as unknown as JsonObject))),
+    settings: Object.freeze(withoutWorkflow(withoutLimits(withoutRuleOrigins(settings) as unknown as JsonObject))),
     workflow: settings.workflow && Object.freeze(settings.workflow),
     agents: Object.freeze([...spec.agents]),
     given,

@@ -5,7 +5,7 @@ import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace, 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
 import type { PromptAgent, ScriptAgent } from '../event/agent.ts'
-import { below, emit, narrow, type RunContext } from '../event/context.ts'
+import { below, emit, type Limits, narrow, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { withoutLimits } from '../event/limits.ts'
 import { type Part, runPart } from '../event/part.ts'
@@ -206,12 +206,8 @@ async function runStep(call: ChainCall, step: Step, context: RunContext): Promis
   const { config, agent } = step
   const { stage, state, promptDir, redoCount } = call
   // a chain that gave up a right gave it up for the agents after it, too
-  const { write_mode: write, tools } = state.params
-  const limits = {
-    write: write !== false,
-    asks: write === 'ask',
-    ...(Array.isArray(tools) && { tools: tools.map(String) }),
-  }
+  const { write_mode: write } = state.params
+  const limits = { write: write !== false, asks: write === 'ask', ...limitOfTools(state.params) }
   const at = narrow(below(context, { kind: 'step', index: step.step, name: config.name }), limits)
   const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
   const { previous, next } = step
@@ -256,6 +252,14 @@ async function runAgent(
     at.services.signal.throwIfAborted()
     throw failed(error, config, agent.file)
   }
+}
+
+function limitOfTools({ tools, disallowed_tools: disallowed }: JsonObject): Pick<Limits, 'tools'> {
+  const given = {
+    ...(Array.isArray(tools) ? { tools: tools.map(String) } : {}),
+    ...(Array.isArray(disallowed) ? { disallowed_tools: disallowed.map(String) } : {}),
+  }
+  return Object.keys(given).length === 0 ? {} : { tools: given }
 }
 
 function withContent(extra: JsonObject, content: string): JsonObject {

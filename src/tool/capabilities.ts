@@ -112,7 +112,7 @@ function goesOn(segments: readonly GlobSegment[], path: string): boolean {
 }
 
 /** `api.example`, `*.example` for those below it, with `:PORT` for that port alone; `*` is every host. */
-function isHost(written: string, { hostname, port, protocol }: URL): boolean {
+export function isHost(written: string, { hostname, port, protocol }: URL): boolean {
   const [, name = '', wantedPort] = /^(.*?)(?::(\d+))?$/.exec(written) ?? []
   const usedPort = port || (protocol === 'https:' ? '443' : '80')
   if (wantedPort !== undefined && wantedPort !== usedPort) return false
@@ -122,8 +122,12 @@ function isHost(written: string, { hostname, port, protocol }: URL): boolean {
   return wanted.startsWith('*.') ? host.endsWith(wanted.slice(1)) && host.length >= wanted.length : host === wanted
 }
 
-/** `*` stands for any characters. */
 function isName(pattern: string, name: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, String.raw`\$&`))
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(name)
+  return namePattern(pattern).test(name)
+}
+
+/** `*` stands for any characters. */
+export function namePattern(text: string): RegExp {
+  const parts = text.split('*').map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, String.raw`\$&`))
+  return new RegExp(`^${parts.join('.*')}$`, 's')
 }

@@ -1,65 +1,89 @@
-import { relative, sep } from 'node:path'
-import { isInside } from '../base/files.ts'
-import { compileGlobs } from '../base/glob.ts'
-import type { Action, ToolRule, ToolSubject, Verdict } from '../event/permission.ts'
+import { pathText } from '../base/data-text.ts'
+import { type Action, toolEffects, type ToolRule, type Verdict } from '../event/permission.ts'
+import { compilePattern, type SubjectTest } from './rule-pattern.ts'
+import { toolPattern } from './tool-filter.ts'
 import { factsOf, toolNames } from './toolbox/names.ts'
 
-type ToolAction = Extract<Action, { readonly kind: 'tool' }>
+export type ToolAction = Extract<Action, { readonly kind: 'tool' }>
 
-type Effects = Readonly<Record<string, ToolRule['effect'] | Readonly<Record<string, ToolRule['effect']>>>>
+/** What holds when nobody says otherwise: of tools that Baton does not know, each call is asked about. */
+const defaultRules: readonly ToolRule[] = [
+  { tool: '*', effect: 'ask', origin: 'default' },
+  ...toolNames.map((tool): ToolRule => ({ tool, effect: factsOf(tool).initial, origin: 'default' })),
+]
 
-/** The rules of one run: what holds when nobody says otherwise, and behind it what `[permission]` says. */
-export function toolRules(permission: Effects = {}): readonly ToolRule[] {
-  const initial = toolNames.map((tool): ToolRule => ({ tool, effect: factsOf(tool).initial, origin: 'default' }))
-  const written = Object.entries(permission).flatMap(([tool, given]): readonly ToolRule[] => {
-    if (typeof given === 'string') return [{ tool, effect: given, origin: '[permission]' }]
-    return Object.entries(given).map(([pattern, effect]) => ({ tool, pattern, effect, origin: '[permission]' }))
-  })
-  return [...initial, ...written]
+/** The rules of one run, weakest first: what holds when nobody says otherwise, and behind it what `[permission]` says. */
+export function toolRules(written: readonly ToolRule[] = []): readonly ToolRule[] {
+  return [...defaultRules, ...written]
 }
 
-const strictness = ['allow', 'ask', 'deny'] as const
-
-/** What a call of a tool needs: the strictest of what several lists of rules say. */
+/** What several lists of rules say of a call: the strictest. A list without a rule that matches says nothing. */
 export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: ToolAction, workspace: string): Verdict {
-  const deciding = lists.map((rules) => decidingRule(rules, action, workspace))
-  const effects = deciding.map((rule) => rule?.effect ?? 'ask')
-  const effect = strictness.findLast((one) => effects.includes(one)) ?? 'ask'
-  if (effect !== 'deny') return { kind: effect }
-  const { origin, pattern } = deciding.find((rule) => rule?.effect === 'deny') ?? {}
-  const which = pattern === undefined ? action.tool : `${action.tool} of ${pattern}`
-  return { kind: 'deny', reason: `${which} is denied (${origin ?? 'default'})`, code: 'UNTRUSTED' }
+  const deciding = lists.flatMap((rules) => decidingRule(rules, action, workspace) ?? [])
+  const strictest = deciding.toSorted((left, right) => strictness(right) - strictness(left))[0]
+  if (strictest === undefined) return { kind: 'ask' }
+  if (strictest.effect !== 'deny') return { kind: strictest.effect }
+  return { kind: 'deny', reason: `${ruleText(strictest)} (${strictest.origin})`, code: 'UNTRUSTED' }
 }
 
-/** The last rule that matches; one that came with a folder only where it is stricter than those before. Undefined: none does. */
-function decidingRule(rules: readonly ToolRule[], action: ToolAction, workspace: string): ToolRule | undefined {
+/** `[permission] bash."rm *" = "deny"`: a rule as people write it. */
+export function ruleText({ tool, pattern, effect }: Pick<ToolRule, 'tool' | 'pattern' | 'effect'>): string {
+  return `[permission] ${pathText(pattern === undefined ? [tool] : [tool, pattern])} = "${effect}"`
+}
+
+function strictness({ effect }: Pick<ToolRule, 'effect'>): number {
+  return toolEffects.indexOf(effect)
+}
+
+/**
+ * The rule that decides about a call: the last that matches. Of the rules that came with one file of a folder the last
+ * that matches counts where it is stricter than what the rules before them say. Undefined: none matches.
+ */
+export function decidingRule(
+  rules: readonly ToolRule[],
+  action: Pick<ToolAction, 'tool' | 'subject'>,
+  workspace: string,
+): ToolRule | undefined {
   let deciding: ToolRule | undefined
-  for (const rule of rules) {
-    if (!isAbout(rule, action, workspace)) continue
-    const isStricter = strictness.indexOf(rule.effect) > strictness.indexOf(deciding?.effect ?? 'ask')
-    if (rule.tightens !== true || isStricter) deciding = rule
+  // what the rules of one folder are held to
+  let before: ToolRule | undefined
+  let source: string | undefined
+  for (const { rule, matches } of compiled(rules, workspace)) {
+    if (rule.tightens !== source) before = deciding
+    source = rule.tightens
+    if (!matches(action)) continue
+    const isLooser = source !== undefined && before !== undefined && strictness(rule) <= strictness(before)
+    deciding = isLooser ? before : rule
   }
   return deciding
 }
 
-function isAbout({ tool, pattern }: ToolRule, { tool: called, subject }: ToolAction, workspace: string): boolean {
-  if (tool !== '*' && tool !== called) return false
-  if (pattern === undefined) return true
-  return subject !== undefined && matches(pattern, subject, workspace)
+interface CompiledRule {
+  readonly rule: ToolRule
+  readonly matches: (action: Pick<ToolAction, 'tool' | 'subject'>) => boolean
 }
 
-function matches(pattern: string, subject: ToolSubject, workspace: string): boolean {
-  switch (subject.kind) {
-    case 'path': {
-      const { path } = subject
-      const name = isInside(workspace, path) ? relative(workspace, path).split(sep).join('/') : path
-      return compileGlobs([pattern]).matches(name)
-    }
-    case 'host':
-      return pattern === subject.host
-    case 'command':
-      return pattern === subject.line
-    case 'name':
-      return pattern === subject.name
+/** Rights are narrowed for each call, and their rules stay: patterns are compiled once for a list. */
+const lists = new WeakMap<
+  readonly ToolRule[],
+  { readonly workspace: string; readonly rules: readonly CompiledRule[] }
+>()
+
+function compiled(rules: readonly ToolRule[], workspace: string): readonly CompiledRule[] {
+  const known = lists.get(rules)
+  if (known?.workspace === workspace) return known.rules
+  const made = rules.map((rule) => compileRule(rule, workspace))
+  lists.set(rules, { workspace, rules: made })
+  return made
+}
+
+function compileRule(rule: ToolRule, workspace: string): CompiledRule {
+  const { tool, pattern, effect } = rule
+  const test: SubjectTest | undefined = pattern === undefined ? undefined : compilePattern(pattern, effect, workspace)
+  const isTool = toolPattern(tool)
+  return {
+    rule,
+    matches: ({ tool: called, subject }) =>
+      isTool(called) && (test === undefined || (subject !== undefined && test(subject))),
   }
 }

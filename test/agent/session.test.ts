@@ -157,7 +157,7 @@ describe('tools of a session', () => {
     const { services } = world.context
     const session = await services.agents.open(
       agentWith(tool('read'), tool('bash')),
-      narrow(world.context, { tools: ['read'] }),
+      narrow(world.context, { tools: { tools: ['read'] } }),
     )
     await ask(session, user('1'))
     expect(provider.requests[0]?.tools?.map(({ name }) => name)).toEqual(['read'])

@@ -208,7 +208,7 @@ describe('what is not in this version', () => {
 })
 
 describe('keys that need trust', () => {
-  it.each(['providers', 'gateway', 'mcp_servers', 'plugins', 'permission', 'sandbox'])(
+  it.each(['providers', 'gateway', 'mcp_servers', 'plugins', 'sandbox'])(
     'are refused in a prompt file: %s',
     async (key) => {
       expect(await issues(`[${key}]`)).toEqual([

@@ -113,3 +113,61 @@ describe('-c key=value', () => {
     expect(mergeLayers(layers).values).toStrictEqual({ seed: 2 })
   })
 })
+
+describe('rules of [permission]', () => {
+  it('of all layers are one list, in their order, each with its origin', () => {
+    const { values } = mergeLayers([
+      layer('a', { permission: { bash: 'ask', read: { 'x/**': 'deny' } } }),
+      { ...layer('b', { permission: { bash: 'deny' } }), rules: [{ tool: 'bash', effect: 'deny', origin: 'b:3' }] },
+      layer('c', { permission: { bash: { 'npm test*': 'allow', 'rm *': 'deny' } } }),
+    ])
+    expect(values).toStrictEqual({
+      permission: [
+        { tool: 'bash', effect: 'ask', origin: 'a' },
+        { tool: 'read', pattern: 'x/**', effect: 'deny', origin: 'a' },
+        { tool: 'bash', effect: 'deny', origin: 'b:3' },
+        { tool: 'bash', pattern: 'npm test*', effect: 'allow', origin: 'c' },
+        { tool: 'bash', pattern: 'rm *', effect: 'deny', origin: 'c' },
+      ],
+    })
+    expect(mergeLayers([layer('a', { seed: 1 })]).values).toStrictEqual({ seed: 1 })
+  })
+
+  it.each<readonly [text: string, permission: JsonObject]>([
+    ['permission.todo=ask', { todo: 'ask' }],
+    ['permission.todo="ask"', { todo: 'ask' }],
+    ['permission."*" = deny', { '*': 'deny' }],
+    ['permission.*=deny', { '*': 'deny' }],
+    ['permission.bash.npm test*=allow', { bash: { 'npm test*': 'allow' } }],
+    ['permission.bash."npm test*"=allow', { bash: { 'npm test*': 'allow' } }],
+    [`permission.bash.'say "hi"*'=allow`, { bash: { 'say "hi"*': 'allow' } }],
+    ['permission.bash.say "hi" and "ho"=allow', { bash: { 'say "hi" and "ho"': 'allow' } }],
+    ['permission.bash.A=1 npm test=ask', { bash: { 'A=1 npm test': 'ask' } }],
+    ['permission.webfetch.api.example.com=allow', { webfetch: { 'api.example.com': 'allow' } }],
+    ['permission.webfetch.localhost:8080=allow', { webfetch: { 'localhost:8080': 'allow' } }],
+    ['permission.read.src/**/*.ts=allow', { read: { 'src/**/*.ts': 'allow' } }],
+    ['permission.read.~/notes/**=allow', { read: { '~/notes/**': 'allow' } }],
+    ['permission.server__tool=allow', { server__tool: 'allow' }],
+    ['permission.bash={"git *" = "allow", "git push*" = "deny"}', { bash: { 'git *': 'allow', 'git push*': 'deny' } }],
+    ['permission={todo = "ask"}', { todo: 'ask' }],
+    ['permission.todo=maybe', { todo: 'maybe' }],
+  ])('are set by -c %s', async (text, permission) => {
+    expect(await parseOverride(text)).toStrictEqual({ permission })
+  })
+
+  it('set by -c are checked, and named without their effect', async () => {
+    const { layers, issues } = await readOverrides(
+      ['permission.bash.A=1 x=allow', 'permission.todo=maybe', 'permission.read.src=nothing'],
+      { userFile: '~/config.toml' },
+    )
+    expect(layers.map(({ origin }) => originText(origin))).toEqual([
+      '-c permission.bash.A=1 x',
+      '-c permission.todo',
+      '-c permission.read.src',
+    ])
+    expect(issues.map(({ message }) => message)).toEqual([
+      '"permission.todo" must be "allow", "ask", "deny", or a table of them by pattern, not "maybe"',
+      '"permission.read.src" must be one of "allow", "ask", "deny", not "nothing"',
+    ])
+  })
+})

@@ -334,21 +334,50 @@ describe('trust', () => {
     `)
   })
 
-  it.each([
-    'providers.a.base_url = "http://evil"',
-    'mcp_servers = {}',
-    'plugins = []',
-    'permission = {}',
-    'sandbox = {}',
-  ])('keeps a workspace file from %s', async (toml) => {
-    const given = { files: { '.baton/config.toml': `seed = 1\n${toml}`, 'p.md': '' } }
-    expect(await failure(load(given))).toMatch(/^UNTRUSTED "\w+" may not be set by .baton\/config.toml: .*\n.*\n> 2 /)
-    expect(await failure(loadTarget(given))).toMatch(/^UNTRUSTED/)
-  })
+  it.each(['providers.a.base_url = "http://evil"', 'mcp_servers = {}', 'plugins = []', 'sandbox = {}'])(
+    'keeps a workspace file from %s',
+    async (toml) => {
+      const given = { files: { '.baton/config.toml': `seed = 1\n${toml}`, 'p.md': '' } }
+      expect(await failure(load(given))).toMatch(/^UNTRUSTED "\w+" may not be set by .baton\/config.toml: .*\n.*\n> 2 /)
+      expect(await failure(loadTarget(given))).toMatch(/^UNTRUSTED/)
+    },
+  )
 
   it('is not asked of the user: only what is not built yet is refused', async () => {
     const given = { files: { 'user.toml': '[mcp_servers.a]\ncommand = "x"\n', 'p.md': '' } }
     expect(await failure(load(given))).toMatch(/^NOT_AVAILABLE "mcp_servers" is not available in this version/)
+  })
+})
+
+describe('rules of [permission]', () => {
+  const files = {
+    'user.toml': 'seed = 1\n[permission]\ntodo = "ask"\n',
+    'baton.toml': 'permission.bash = { "rm *" = "deny", "npm *" = "allow" }\n',
+    'p.md': '+++\n[permission]\ntodo = "allow"\n\n[permission.read]\n"keys/**" = "deny"\n+++\nHi\n',
+  }
+  const overrides = ['permission.bash.git log=allow']
+  const lines = async (given: Given): Promise<readonly string[]> =>
+    ((await load(given)).settings.permission ?? []).map(
+      ({ tool, pattern = '', effect, origin, tightens = 'full' }) =>
+        `${tool} ${pattern}: ${effect}, ${origin.replace(/^.*\/(?=home\/)/, '')}, ${tightens}`,
+    )
+
+  it('of all sources have their lines, and those of a folder tighten without an error', async () => {
+    expect(await lines({ files, overrides })).toEqual([
+      'todo : ask, home/config/config.toml:3, full',
+      'bash rm *: deny, baton.toml:1, baton.toml',
+      'bash npm *: allow, baton.toml:1, baton.toml',
+      'todo : allow, p.md:3, p.md',
+      'read keys/**: deny, p.md:6, p.md',
+      'bash git log: allow, -c permission.bash.git log, full',
+    ])
+    expect(await lines({ files: { 'p.md': '+++\nseed = 1\n+++\n' } })).toEqual([])
+    expect((await load({ files: { 'p.md': '' } })).settings).not.toHaveProperty('permission')
+  })
+
+  it('are checked wherever they come from', async () => {
+    const wrong = { files: { 'baton.toml': '[permission]\ntodo = "maybe"\n', 'p.md': '' } }
+    expect(await failure(load(wrong))).toContain('"permission.todo" must be "allow", "ask", "deny", or a table')
   })
 })
 

@@ -53,6 +53,20 @@ describe('trusted files', () => {
     await expect(spec('p.md')).rejects.toMatchObject({ message: expect.stringContaining('has changed') })
   })
 
+  it('have rules of [permission] that count as those of the user do', async () => {
+    const rules = '[permission]\ntodo = "allow"\n'
+    const asked = `+++\n${rules}+++\nAsk.\n`
+    const { trust, spec } = world({ 'baton.toml': rules, 'p.md': asked })
+    const held = async () => ((await spec('p.md')).settings.permission ?? []).map(({ tightens }) => tightens)
+    expect(await held()).toEqual(['baton.toml', 'p.md'])
+    trust('baton.toml', sha256(rules))
+    expect(await held()).toEqual([undefined, 'p.md'])
+    trust('p.md', promptTrustHash(await parsePrompt('p.md', asked)))
+    expect(await held()).toEqual([undefined, undefined])
+    trust('p.md', 'other')
+    expect(await held()).toEqual([undefined, 'p.md'])
+  })
+
   it('never get a key of the environment', async () => {
     const { around, trust, spec } = world({ 'p.md': prompt })
     trust('p.md', promptTrustHash(await parsePrompt('p.md', prompt)))

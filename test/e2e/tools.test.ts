@@ -99,6 +99,9 @@ it('refuses a call that the permission denies or would ask about, and lists it a
   expect(model.results()).toEqual(['Error: permission denied; to allow it set [permission] todo = "allow"'])
   const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { readonly permission_denials: unknown }
   expect(end.permission_denials).toMatchObject([{ tool: 'todo', input: steps }])
+  const allowed = await world([callsTools(['todo', steps]), { text: 'Done.' }], files, asking)
+  expect(await allowed.run('ask.md', '-c', 'permission.todo=allow')).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(allowed.model.results()).toEqual(['- [~] Look'])
   const denied = await world([{ text: 'No tools.' }], files, '[permission]\ntodo = "deny"\n')
   expect(await denied.run('ask.md')).toMatchObject({ code: 0 })
   expect(denied.model.offered()).toEqual([])

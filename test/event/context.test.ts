@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { AgentExecutor } from '../../src/event/agent.ts'
 import { below, narrow, type RunContext, type RunScope, withScope, withServices } from '../../src/event/context.ts'
 import { part, task } from '../../src/event/place.ts'
+import { passesFilters } from '../../src/tool/tool-filter.ts'
 import { createFakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 import { testContext } from '../helpers/context.ts'
@@ -37,8 +38,11 @@ describe('the scope of a run', () => {
       'a conversation of a child',
       withScope(whole, { at: placeAt('task/1/agent/post_task+0:write+output~2/turn/4/tool/0:read') }),
     ],
-    ['a child that has given up rights', narrow(whole, { write: false, tools: ['read'], pack, protect })],
-    ['a child of such a child', below(narrow(narrow(whole, { pack }), { tools: ['read', 'edit'], protect }), task(0))],
+    ['a child that has given up rights', narrow(whole, { write: false, tools: { tools: ['read'] }, pack, protect })],
+    [
+      'a child of such a child',
+      below(narrow(narrow(whole, { pack }), { tools: { tools: ['read', 'edit'] }, protect }), task(0)),
+    ],
   ])('of %s is plain data: it comes back from JSON as it was', (_, { scope }) => {
     expect(sent(scope)).toStrictEqual(scope)
   })
@@ -81,9 +85,11 @@ describe('a child that gives up rights', () => {
   const context = testContext({ workspace: '/w' })
 
   it('never gets back what was given up further up', () => {
-    const few = narrow(context, { write: false, tools: ['read', 'grep'] })
-    const more = narrow(few, { write: true, tools: ['read', 'bash'] })
-    expect(more.scope.rights).toMatchObject({ write: false, tools: ['read'] })
+    const few = narrow(context, { write: false, tools: { tools: ['read', 'g*'] } })
+    const more = narrow(few, { write: true, tools: { tools: ['*'], disallowed_tools: ['glob'] } })
+    expect(more.scope.rights).toMatchObject({ write: false })
+    const { tools } = more.scope.rights
+    expect(['read', 'glob', 'grep', 'bash'].filter((name) => passesFilters(name, tools))).toEqual(['read', 'grep'])
     expect(narrow(few, {}).scope.rights).toEqual(few.scope.rights)
     expect(context.scope.rights).toMatchObject({ write: true })
   })

@@ -268,6 +268,48 @@ describe('a prompt file that a script runs', () => {
   })
 })
 
+describe('tools', () => {
+  const offered = (requests: readonly ModelRequest[]): readonly (readonly string[])[] =>
+    requests.map(({ tools = [] }) => tools.map(({ name }) => name))
+  const child = (keys: string): string => `+++\n${keys}\n+++\nC\n`
+  const parent = (keys: string): string => `+++\nsub_agents = ["c.md"]\n${keys}\n+++\nHi\n`
+
+  it.each<readonly [parent: string, child: string, ofChild: readonly string[]]>([
+    ['', 'tools = ["todo"]', ['todo']],
+    ['tools = ["*"]', 'tools = ["todo"]', ['todo']],
+    ['tools = ["other"]', 'tools = ["todo"]', []],
+    ['tools = []', 'tools = ["t*"]', []],
+    ['disallowed_tools = ["to*"]', 'tools = ["todo"]', []],
+    ['tools = ["todo"]', 'tools = ["todo"]\n[permission]\ntodo = "deny"', []],
+    ['tools = ["todo"]', 'tools = ["todo"]\n[permission]\n"*" = "deny"\ntodo = "allow"', ['todo']],
+  ])('of a file with %j for one with %j', async (above, own, expected) => {
+    const { ask, requests } = world({ 'ask.md': parent(above), 'c.md': child(own) })
+    await ask()
+    expect(offered(requests)[0]).toEqual(expected)
+  })
+
+  it('that the file that runs it does not have are told, when they are named', async () => {
+    const { ask, context } = world({
+      'ask.md': parent('disallowed_tools = ["grep", "todo"]'),
+      'c.md': child('tools = ["todo", "grep", "w*"]'),
+    })
+    await ask()
+    expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
+      { message: 'c.md is not given the tools todo, grep: the file that runs it does not have them' },
+    ])
+  })
+
+  it('of the children of a child are those that both have', async () => {
+    const { ask, requests } = world({
+      'ask.md': parent('tools = ["t*"]'),
+      'c.md': '+++\nsub_agents = ["d.md"]\ndisallowed_tools = ["todo"]\n+++\nC\n',
+      'd.md': child('tools = ["todo"]'),
+    })
+    await ask()
+    expect(offered(requests)).toEqual([[], [], ['todo']])
+  })
+})
+
 describe('rights', () => {
   const files = {
     'ask.md': '+++\nsub_agents = [{ name = "w.md", stage = "post" }]\n+++\nHi\n',

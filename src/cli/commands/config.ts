@@ -1,10 +1,13 @@
 import { join } from 'node:path'
-import { describeOrigins } from '../../config/layers.ts'
+import { describeOrigins, type OriginRow } from '../../config/layers.ts'
 import { loadRunSpec } from '../../config/run-spec.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
+import type { ToolRule } from '../../event/permission.ts'
 import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { packageRoot } from '../../package-root.ts'
+import { ruleKey } from '../../config/permission-rules.ts'
 import { promptFileOf } from '../../run/target.ts'
+import { toolRules } from '../../tool/tool-rules.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 
@@ -17,7 +20,7 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
     flags.file === undefined
       ? await loadTargetConfig(options)
       : await loadRunSpec({ ...options, file: promptFileOf(flags.file, { ...options, builtInDir }) })
-  const rows = (await describeOrigins(source)).map((row) => {
+  const rows = withRules(await describeOrigins(source), toolRules(source.settings.permission)).map((row) => {
     return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
   })
   const width = Math.min(60, Math.max(0, ...rows.map(({ text }) => text.length)))
@@ -27,4 +30,15 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
     )
   }
   return 0
+}
+
+/** The rules of `permission` among the other values, sorted by that key. They keep their order, which decides. */
+function withRules(rows: readonly OriginRow[], rules: readonly ToolRule[]): readonly OriginRow[] {
+  const [before, behind] = [rows.filter(({ key }) => key < 'permission'), rows.filter(({ key }) => key > 'permission')]
+  const described = rules.map((rule): OriginRow => {
+    const isHeld = rule.tightens !== undefined && rule.effect !== 'deny'
+    const origin = isHeld ? `${rule.origin}, only where it is stricter` : rule.origin
+    return { key: ruleKey(rule), value: rule.effect, origin }
+  })
+  return [...before, ...described, ...behind]
 }

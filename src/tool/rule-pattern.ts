@@ -1,0 +1,76 @@
+import { join, resolve, sep } from 'node:path'
+import { isInside, realPath } from '../base/files.ts'
+import { compileGlobs, type GlobMatcher } from '../base/glob.ts'
+import { homeFolder } from '../base/home.ts'
+import type { ToolRule, ToolSubject } from '../event/permission.ts'
+import { isHost, namePattern } from './capabilities.ts'
+
+/** Whether a rule is about what a call is about. */
+export type SubjectTest = (subject: ToolSubject) => boolean
+
+/**
+ * The test of a rule's pattern, which depends on what a call is about: a glob for paths, a host, a name. What it takes is
+ * worked out once, when it is first needed.
+ * @throws BatonError USAGE, when called, for a glob that cannot be parsed
+ */
+export function compilePattern(pattern: string, effect: ToolRule['effect'], workspace: string): SubjectTest {
+  let paths: ((path: string) => boolean) | undefined
+  let names: RegExp | undefined
+  return (subject) => {
+    switch (subject.kind) {
+      case 'path':
+        paths ??= pathTest(pattern, effect, workspace)
+        return paths(subject.path)
+      case 'host':
+        return isHost(bracketed(pattern), urlOf(subject))
+      case 'command':
+        return pattern === subject.line
+      case 'name':
+        names ??= namePattern(pattern)
+        return names.test(subject.name)
+      case 'any':
+        return effect !== 'deny'
+    }
+  }
+}
+
+/**
+ * A glob from the workspace, from `/` or from `~/`. Links in the part before the first wildcard are resolved, as they are
+ * in the paths that it is held against. What is denied or asked about by a glob that begins with `**` + `/` is so outside
+ * the workspace as well.
+ */
+function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string): (path: string) => boolean {
+  const inner = compileGlobs([absoluteGlob(pattern, workspace)])
+  const everywhere = effect !== 'allow' && pattern.startsWith('**/') ? compileGlobs([pattern]) : undefined
+  const steps = (path: string): string => path.split(sep).join('/')
+  return (path) => inner.matches(steps(path)) || (everywhere !== undefined && outside(path, everywhere))
+
+  function outside(path: string, globs: GlobMatcher): boolean {
+    return !isInside(realPath(workspace), path) && globs.matches(steps(path))
+  }
+}
+
+function absoluteGlob(pattern: string, workspace: string): string {
+  const written = pattern.startsWith('~/') ? `${escaped(homeFolder())}${pattern.slice(1)}` : pattern
+  const steps = written.split('/')
+  const wild = steps.findIndex((step) => /[\\*?[\]{}]/.test(step))
+  const fixed = wild === -1 ? steps : steps.slice(0, wild)
+  const folder = fixed.join('/')
+  const start = escaped(realPath(resolve(workspace, written.startsWith('/') ? folder || '/' : join('.', folder))))
+  return [start === '/' ? '' : start, ...steps.slice(fixed.length)].join('/')
+}
+
+function escaped(path: string): string {
+  return path.replaceAll(/[\\*?[\]{},!]/g, String.raw`\$&`)
+}
+
+/** An IPv6 address as addresses hold it; the colon of a port is the only one of its text. */
+function bracketed(host: string): string {
+  return /^[^[]*:[^[]*:/.test(host) ? `[${host}]` : host
+}
+
+/** A host without a port is one that is spoken to on the usual one. */
+function urlOf({ host, port }: Extract<ToolSubject, { readonly kind: 'host' }>): URL {
+  const name = bracketed(host)
+  return new URL(port === undefined ? `https://${name}` : `http://${name}:${port}`)
+}
