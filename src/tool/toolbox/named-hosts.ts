@@ -16,6 +16,6 @@ export function namesHost(host: string, lists: readonly (readonly ToolRule[])[])
 
 function isAbout({ tool, pattern, tightens, effect }: ToolRule, host: string): boolean {
   // what came with a folder opens nothing
-  if (tightens === true && effect === 'allow') return false
+  if (tightens !== undefined && effect === 'allow') return false
   return tool === 'webfetch' && pattern !== undefined && pattern.toLowerCase().replace(/^\[|\]$/g, '') === host
 }

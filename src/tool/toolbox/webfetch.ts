@@ -156,7 +156,8 @@ function bareHost({ hostname }: URL): string {
 }
 
 function hostSubject(url: URL): ToolSubject {
-  return { kind: 'host', host: bareHost(url) }
+  const port = url.port === '' && url.protocol === 'http:' ? 80 : Number(url.port)
+  return { kind: 'host', host: bareHost(url), ...(port === 0 ? {} : { port }) }
 }
 
 function connecting(url: URL): Extract<Action, { readonly kind: 'connect' }> {

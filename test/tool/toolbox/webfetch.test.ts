@@ -7,6 +7,8 @@ import { allRights } from '../../../src/event/permission.ts'
 import { bindTool } from '../../../src/tool/toolbox/bind.ts'
 import { createSeenLog } from '../../../src/tool/toolbox/seen-log.ts'
 import { createWebfetch } from '../../../src/tool/toolbox/webfetch.ts'
+import type { JsonObject } from '../../../src/base/json.ts'
+import { rulesOf } from '../../../src/config/permission-rules.ts'
 import { toolRules } from '../../../src/tool/tool-rules.ts'
 import { testContext } from '../../helpers/context.ts'
 
@@ -78,7 +80,8 @@ const named = { '127.0.0.1': 'allow' } as const
 
 interface Fetching {
   readonly format?: 'text' | 'html' | 'markdown'
-  readonly rules?: Parameters<typeof toolRules>[0]
+  /** The table `[permission]`. */
+  readonly rules?: JsonObject
   readonly limits?: Partial<Parameters<typeof createWebfetch>[0]>
 }
 
@@ -87,7 +90,9 @@ async function get(url: string, { format, rules = { webfetch: named }, limits }:
     baseDir: '/nowhere',
     seen: createSeenLog(),
   })
-  const context = testContext({ scope: { rights: { ...allRights, rules: [toolRules(rules)] } } })
+  const context = testContext({
+    scope: { rights: { ...allRights, rules: [toolRules(rulesOf(rules, { origin: 'mine' }))] } },
+  })
   return tool.run(JSON.stringify(format === undefined ? { url } : { url, format }), context)
 }
 
@@ -164,7 +169,7 @@ it('is led to no other host that nobody has allowed', async () => {
   )
   const denied = { webfetch: { ...named, localhost: 'deny' } } as const
   expect(await failure(`${base}/to?url=https://localhost:1/`, { rules: denied })).toContain(
-    'webfetch of localhost is denied',
+    '[permission] webfetch.localhost = "deny" (mine)',
   )
   const all = { webfetch: { '*': 'allow', ...named } } as const
   expect(await failure(`${base}/to?url=https://169.254.169.254/latest`, { rules: all })).toMatch(
@@ -189,7 +194,7 @@ it('reaches a private address only where a rule names it, whatever a person says
     expect(await failure(url, { rules: { webfetch: 'ask' } })).toContain('is a private address')
   }
   expect(await failure(base, { rules: { webfetch: { '127.0.0.1': 'deny' } } })).toContain(
-    'webfetch of 127.0.0.1 is denied',
+    '[permission] webfetch."127.0.0.1" = "deny" (mine)',
   )
   expect(asked).toEqual([])
   expect(
