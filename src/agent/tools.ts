@@ -3,6 +3,7 @@ import type { ModelResult, Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
+import { toolVerdict } from '../tool/tool-rules.ts'
 import { openTools } from '../tool/toolbox/tools.ts'
 import { factsOf, toolNames, type ToolName } from '../tool/toolbox/names.ts'
 import { createSeenLog, type SeenLog } from '../tool/toolbox/seen-log.ts'
@@ -10,13 +11,11 @@ import { createSeenLog, type SeenLog } from '../tool/toolbox/seen-log.ts'
 /**
  * The tools that a model is given: those that are named, not disallowed, and within the rights of the agent (R28).
  */
-export function chosenTools(
-  { tools = [], disallowed_tools }: ToolFilter,
-  { scope, services }: RunContext,
-): readonly ToolName[] {
+export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): readonly ToolName[] {
   const { rights } = scope
+  const { workspace } = scope.folders
   const isDenied = (tool: ToolName): boolean =>
-    services.permission.check({ kind: 'tool', tool, input: null, subject: { kind: 'any' } }).kind === 'deny'
+    toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
   return toolNames.filter(
     (name) =>
       passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])]) &&

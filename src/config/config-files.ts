@@ -16,7 +16,6 @@ import {
   workspaceConfigFile,
 } from './locate.ts'
 import { secureOwnPlaces } from './own-places.ts'
-import { locatedRules } from './permission-rules.ts'
 import { defaultLayer } from './settings.ts'
 
 export interface ConfigFiles {
@@ -110,14 +109,16 @@ async function readConfigFile(file: ConfigFile, context: FileContext): Promise<R
   const { text, locate } = source
   const { values, at, findings, notes, tightens = false } = await checkFile(file, source, context)
   const { permission } = values
+  const rules = async (): Promise<Pick<Layer, 'rules'>> => {
+    const { locatedRules } = await import('./permission-rules.ts')
+    return { rules: await locatedRules(permission, { file: source.file, locate, tightens }) }
+  }
   const layer: Layer = {
     origin: { kind: file.kind, file: source.file },
     values,
     locate: (path, part) => locate([...at, ...path], part),
     text,
-    ...(permission === undefined
-      ? {}
-      : { rules: await locatedRules(permission, { file: source.file, locate, tightens }) }),
+    ...(permission === undefined ? {} : await rules()),
   }
   return { layer, issues: await placeFindings(findings, source), notes: await placeFindings(notes, source) }
 }

@@ -4,7 +4,7 @@ import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.
 import { type Finding, type Issue, withPlace } from './issue.ts'
 import { reserved } from './keys.ts'
 import { orderOf } from './orders.ts'
-import { type PermissionRule, rulesOf } from './permission-rules.ts'
+import type { PermissionRule } from './permission-rules.ts'
 
 export type Origin =
   | { readonly kind: 'default' }
@@ -19,7 +19,7 @@ export interface Layer {
   readonly locate?: DataText['locate']
   /** The whole file, for code frames. */
   readonly text?: string
-  /** The rules of its `[permission]`, with their lines; left out: they are made of its values. */
+  /** The rules of its `[permission]`, which is among the values. */
   readonly rules?: readonly PermissionRule[]
 }
 
@@ -76,9 +76,8 @@ export function originsOf(layers: readonly Layer[]): readonly SourcedValue[] {
 }
 
 /** The last rule that matches counts, so those of `layer` come last. */
-function joinedRules(before: Json = [], { rules, values, origin }: Layer): Json {
-  const own = rules ?? rulesOf(values['permission'], { origin: originText(origin) })
-  return [...(before as readonly Json[]), ...(own as unknown as readonly Json[])]
+function joinedRules(before: Json = [], { rules = [] }: Layer): Json {
+  return [...(before as readonly Json[]), ...(rules as unknown as readonly Json[])]
 }
 
 /** What is in force when `next` comes above `before`. */

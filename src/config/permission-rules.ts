@@ -1,5 +1,5 @@
 import { type DataText, pathText } from '../base/data-text.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json } from '../base/json.ts'
 
 export const permissionEffects = ['allow', 'ask', 'deny'] as const
 
@@ -55,11 +55,6 @@ export async function locatedRules(
       return position === undefined ? rule : { ...rule, origin: `${file}:${position.line}` }
     }),
   )
-}
-
-/** Whether a table has rules that only trust lets loosen something. */
-export function loosens({ permission }: JsonObject): boolean {
-  return rulesOf(permission, { origin: '' }).some(({ effect }) => effect !== 'deny')
 }
 
 /** Rules as far as they decide what is done: where they are written does not. */

@@ -11,7 +11,6 @@ import type { Finding } from './issue.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
 import { effortWord, type HeldTo, isGuarded, type Loosened, loosened } from './orders.ts'
-import { loosens } from './permission-rules.ts'
 
 /** Whether a file is trusted: `changed` was trusted with other content; `none` can never be, it is no file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'
@@ -27,7 +26,13 @@ export interface NeedsTrust {
 }
 
 export function needsTrust(data: JsonObject, held: HeldTo): NeedsTrust {
-  return { guarded: Object.keys(data).filter(isGuarded), loosened: loosened(data, held), rules: loosens(data) }
+  return { guarded: Object.keys(data).filter(isGuarded), loosened: loosened(data, held), rules: hasLooseRules(data) }
+}
+
+function hasLooseRules({ permission = null }: JsonObject): boolean {
+  if (!isJsonObject(permission)) return false
+  const effects = Object.values(permission).flatMap((given) => (isJsonObject(given) ? Object.values(given) : [given]))
+  return effects.some((effect) => effect !== 'deny')
 }
 
 /** The keys, for people: `gateway`, `lua.timeout`. */

@@ -4,7 +4,7 @@ import type { NewFileContent, Permission, Rights, Verdict } from '../event/permi
 import { packPathRule, packProtection, packRule } from './capabilities.ts'
 import { type PathAction, workspaceRule } from './path-rules.ts'
 import { protectionRule } from './protected/places.ts'
-import { toolVerdict } from './tool-rules.ts'
+import { toolJudge } from './tool-judge.ts'
 
 /** The permission that rights stand for: all rules must allow an action. */
 export function createPermission(
@@ -59,7 +59,7 @@ export function createPermission(
           return reason === undefined ? { kind: 'allow' } : deniedPath(action, reason)
         }
         case 'tool':
-          return toolVerdict(rules, action, workspace)
+          return toolJudge()(rules, action, workspace)
         case 'command':
         case 'connect':
         case 'model': {

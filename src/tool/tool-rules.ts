@@ -2,20 +2,8 @@ import { pathText } from '../base/data-text.ts'
 import { type Action, toolEffects, type ToolRule, type Verdict } from '../event/permission.ts'
 import { compilePattern, type SubjectTest } from './rule-pattern.ts'
 import { toolPattern } from './tool-filter.ts'
-import { factsOf, toolNames } from './toolbox/names.ts'
 
 export type ToolAction = Extract<Action, { readonly kind: 'tool' }>
-
-/** What holds when nobody says otherwise: of tools that Baton does not know, each call is asked about. */
-const defaultRules: readonly ToolRule[] = [
-  { tool: '*', effect: 'ask', origin: 'default' },
-  ...toolNames.map((tool): ToolRule => ({ tool, effect: factsOf(tool).initial, origin: 'default' })),
-]
-
-/** The rules of one run, weakest first: what holds when nobody says otherwise, and behind it what `[permission]` says. */
-export function toolRules(written: readonly ToolRule[] = []): readonly ToolRule[] {
-  return [...defaultRules, ...written]
-}
 
 /** What several lists of rules say of a call: the strictest. A list without a rule that matches says nothing. */
 export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: ToolAction, workspace: string): Verdict {

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
 import type { JsonObject } from '../../src/base/json.ts'
-import { parseOverride, readOverrides } from '../../src/config/flags.ts'
+import { readOverrides } from '../../src/config/flags.ts'
+import { rulesOf } from '../../src/config/permission-rules.ts'
+import { parseOverride } from '../../src/config/override.ts'
 import { describeOrigins, type Layer, mergeLayers, originText } from '../../src/config/layers.ts'
 
 function layer(name: string, values: JsonObject): Layer {
-  return { origin: { kind: 'flag', name }, values }
+  const { permission } = values
+  const rules = permission === undefined ? {} : { rules: rulesOf(permission, { origin: name }) }
+  return { origin: { kind: 'flag', name }, values, ...rules }
 }
 
 describe('merging', () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { realPath } from '../../src/base/files.ts'
 import type { ToolRule, ToolSubject } from '../../src/event/permission.ts'
-import { toolRules, toolVerdict } from '../../src/tool/tool-rules.ts'
+import { toolRules } from '../../src/tool/rule-list.ts'
+import { toolVerdict } from '../../src/tool/tool-rules.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 type Effect = ToolRule['effect']

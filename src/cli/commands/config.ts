@@ -2,12 +2,10 @@ import { join } from 'node:path'
 import { describeOrigins, type OriginRow } from '../../config/layers.ts'
 import { loadRunSpec } from '../../config/run-spec.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
-import type { ToolRule } from '../../event/permission.ts'
 import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { packageRoot } from '../../package-root.ts'
-import { ruleKey } from '../../config/permission-rules.ts'
+import { ruleRows } from '../../run/rules-in-force.ts'
 import { promptFileOf } from '../../run/target.ts'
-import { toolRules } from '../../tool/tool-rules.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 
@@ -20,7 +18,7 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
     flags.file === undefined
       ? await loadTargetConfig(options)
       : await loadRunSpec({ ...options, file: promptFileOf(flags.file, { ...options, builtInDir }) })
-  const rows = withRules(await describeOrigins(source), toolRules(source.settings.permission)).map((row) => {
+  const rows = sortedIn(await describeOrigins(source), ruleRows(source.settings)).map((row) => {
     return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
   })
   const width = Math.min(60, Math.max(0, ...rows.map(({ text }) => text.length)))
@@ -32,13 +30,8 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
   return 0
 }
 
-/** The rules of `permission` among the other values, sorted by that key. They keep their order, which decides. */
-function withRules(rows: readonly OriginRow[], rules: readonly ToolRule[]): readonly OriginRow[] {
+/** The rules of `permission` stand where that key would, in their own order. */
+function sortedIn(rows: readonly OriginRow[], rules: readonly OriginRow[]): readonly OriginRow[] {
   const [before, behind] = [rows.filter(({ key }) => key < 'permission'), rows.filter(({ key }) => key > 'permission')]
-  const described = rules.map((rule): OriginRow => {
-    const isHeld = rule.tightens !== undefined && rule.effect !== 'deny'
-    const origin = isHeld ? `${rule.origin}, only where it is stricter` : rule.origin
-    return { key: ruleKey(rule), value: rule.effect, origin }
-  })
-  return [...before, ...described, ...behind]
+  return [...before, ...rules, ...behind]
 }

@@ -5,6 +5,7 @@ import type { Tool, ToolResult } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
 import { item, part } from '../../event/place.ts'
+import { loadToolJudge } from '../tool-judge.ts'
 import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
 import { cutOutput } from './output.ts'
 
@@ -27,6 +28,7 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     async run(text, context) {
       const { services, scope } = context
       compiled ??= compile(kind)
+      await loadToolJudge()
       const input = await readInput(text, { name, schema: await compiled, signal: services.signal })
       if (typeof input === 'string') return { text: input, isError: true }
       const work = async (): Promise<Recorded> =>

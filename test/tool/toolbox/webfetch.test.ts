@@ -9,7 +9,7 @@ import { createSeenLog } from '../../../src/tool/toolbox/seen-log.ts'
 import { createWebfetch } from '../../../src/tool/toolbox/webfetch.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import { rulesOf } from '../../../src/config/permission-rules.ts'
-import { toolRules } from '../../../src/tool/tool-rules.ts'
+import { toolRules } from '../../../src/tool/rule-list.ts'
 import { testContext } from '../../helpers/context.ts'
 
 const kilobyte = 'x'.repeat(1023) + '\n'
