@@ -17,7 +17,7 @@ import { below, emit, type RunContext, withScope, withServices } from '../event/
 import { errorInfo } from '../event/error-info.ts'
 import { type Message, reasoningOf, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
 import { addSpent, nothingSpent } from '../event/meter.ts'
-import { conversationPlace, placeText } from '../event/place.ts'
+import { callPlace, conversationPlace, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import type { RecordedMessages } from './model-call.ts'
@@ -34,7 +34,7 @@ const toolsAtOnce = 8
  */
 export function openConversation(agent: ModelAgent, parts: AgentParts, opener: RunContext): AgentSession {
   const at = conversationPlace(opener.scope.at)
-  const respond = createTurns(agent, parts, { opener, context: withScope(opener, { at }) })
+  const { respond, wasAnswered } = createTurns(agent, parts, { opener, context: withScope(opener, { at }) })
   const answers = new Map<SubmissionId, Promise<ModelResult>>()
   let status: SessionStatus = { kind: 'idle' }
   let last: ModelResult | undefined
@@ -77,6 +77,7 @@ export function openConversation(agent: ModelAgent, parts: AgentParts, opener: R
       const found = answers.get(submission)
       return found ?? Promise.reject(new BatonError('AGENT_FAILED', `${agent.name} was not sent ${submission}`))
     },
+    wasAnswered,
     interrupt: () => current.abort(new DOMException('interrupted', 'AbortError')),
     ended,
     async close() {
@@ -101,7 +102,7 @@ interface Places {
 /** Answers messages, with as many turns as the tools it calls take. */
 type Respond = (messages: readonly Message[], signal: AbortSignal) => Promise<ModelResult>
 
-function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: Places): Respond {
+function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: Places) {
   const { maxTurns = Infinity, maxRounds = Infinity, fallbackModels = [], output, acceptsEmpty = false } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
@@ -116,8 +117,15 @@ function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: 
   }
   let turns = 0
 
+  /** Of the next turn. */
+  function wasAnswered(): boolean {
+    const { at } = below(context, { kind: 'turn', index: turns }).scope
+    return [model, ...fallbackModels].some((_, index) => opener.services.effects.wasDone(callPlace(at, index)))
+  }
+
   async function ask(signal: AbortSignal): Promise<Answered> {
     const index = turns
+    const isTold = wasAnswered()
     turns += 1
     const place = below(context, { kind: 'turn', index })
     const id = `${placeText(opener.scope.at)}/message${index === 0 ? '' : `-${index + 1}`}`
@@ -136,7 +144,7 @@ function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: 
       parts,
       speaking,
     )
-    warnOfAnswer(answered, { agent, offersTools: tools.length > 0 }, opener)
+    if (!isTold) warnOfAnswer(answered, { agent, offersTools: tools.length > 0 }, opener)
     emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answered.answer) } })
     return answered
   }
@@ -156,7 +164,7 @@ function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: 
     })
   }
 
-  return async (messages, signal) => {
+  const respond: Respond = async (messages, signal) => {
     log.add(messages)
     let spent = nothingSpent
     let seconds = 0
@@ -195,6 +203,7 @@ function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: 
       }
     }
   }
+  return { respond, wasAnswered }
 }
 
 /** What an agent says that is not asked again (R206). */

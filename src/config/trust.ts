@@ -82,7 +82,7 @@ export function checkTrust(
 function ownText({ own, origin, path }: Loosened): string {
   if (own === undefined) return 'only you may set it'
   const [key, name = ''] = path
-  if (key === 'model_aliases' && [name, name.replace(effortWord, '')].includes(String(own)))
+  if (key === 'model_aliases' && (own === name || own === name.replace(effortWord, '')))
     return `${shown(own)} is a model's own name`
   return `yours is ${shown(own)} (${origin === undefined ? 'default' : originText(origin)})`
 }

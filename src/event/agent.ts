@@ -224,6 +224,8 @@ export interface AgentSession {
   send(messages: readonly Message[]): Promise<SubmissionId>
   /** The answer to a submission. @throws what it failed with, or the reason it was interrupted or closed */
   answer(submission: SubmissionId): Promise<ModelResult>
+  /** Whether an older process of this run has got the answer to what is sent next, and told why it was sent. */
+  wasAnswered(): boolean
   /** Stops the answer that is in progress; the session takes further messages. */
   interrupt(): void
   /** Settles when the session is closed: the last answer, undefined when there was none. Never rejects. */

@@ -197,6 +197,8 @@ export interface Effects {
   observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T>
   /** True when an observation or a change that was done at this place is answered from a record: nothing need be prepared. */
   readonly answers: (at: Place) => boolean
+  /** True when an older process of this run has finished the effect at this place, and told what there was to tell of it. */
+  readonly wasDone: (at: Place) => boolean
   /** Asks a person where the permission says `ask`. @throws BatonError when it is refused, or nobody can be asked */
   permit(at: Place, action: Action): Promise<Permit>
   /** Changes files: recorded before and after. True when something has changed. `plan` is not asked when a record answers. */

@@ -151,6 +151,7 @@ export function createEffects(options: EffectsOptions): Effects {
       },
 
       answers: () => false,
+      wasDone: () => false,
 
       async permit(at, action) {
         const verdict = permission.check(action)

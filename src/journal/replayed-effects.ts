@@ -193,6 +193,8 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     },
 
     answers: () => files.kind === 'recorded',
+    // a replay tells everything
+    wasDone: () => false,
 
     permit: async (at, action) => permitted(at, action, permission),
 

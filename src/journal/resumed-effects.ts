@@ -211,8 +211,11 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       },
 
       answers(at) {
+        return tree.find(placeText(at))?.answer !== undefined || effects.wasDone(at)
+      },
+
+      wasDone(at) {
         const node = tree.find(placeText(at))
-        if (node?.answer !== undefined) return true
         const ended = node?.ended === undefined ? undefined : source.at(node.ended)
         return ended?.k === 'ended' && ended.status === 'ok'
       },

@@ -221,6 +221,7 @@ export function createVerification(options: VerifyOptions): Verification {
     },
 
     answers: () => false,
+    wasDone: () => false,
 
     permit: () => refuse(always.approval),
 

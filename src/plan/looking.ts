@@ -84,6 +84,7 @@ function lookingAgents(onAsked: (request: AgentRequest) => void): AgentExecutor 
           return '0'
         },
         answer: async () => noAnswer,
+        wasAnswered: () => false,
         interrupt: () => {},
         ended: Promise.resolve(undefined),
         close: async () => {},
@@ -119,6 +120,7 @@ function lookingEffects(permission: Permission): Effects {
     observe: once,
     observeAsync: (at, call, look) => once(at, call, () => look(allowedBy(permission))),
     answers: () => false,
+    wasDone: () => false,
     permit: () => refuse('an approval'),
     changeFile: (_, { op }) => refuse(op),
     perform: (_, { kind }) => refuse(kind),

@@ -87,8 +87,10 @@ async function repair(
   context: RunContext,
 ): Promise<{ readonly answer: ModelResult; readonly editing: Editing }> {
   const { settings } = editing
-  const problem = problemText(outcome, namesIn(settings.base_dir, context))
-  emit(context, { type: 'warning', message: `the model is asked to correct its file changes: ${problem}` })
+  if (!conversation.wasAnswered()) {
+    const problem = problemText(outcome, namesIn(settings.base_dir, context))
+    emit(context, { type: 'warning', message: `the model is asked to correct its file changes: ${problem}` })
+  }
   const present = loadFiles(changedFiles(outcome), settings, context)
   const seen = new Set([...(editing.shown?.keys() ?? [])].map(realPath))
   const wasShown = (path: string): boolean => seen.has(realPath(join(settings.base_dir, path)))

@@ -38,6 +38,8 @@ export interface Question {
 export interface Conversation {
   /** Sends further messages: one more model call. */
   readonly ask: (messages: readonly Message[]) => Promise<ModelResult>
+  /** Whether the answer to further messages is one of an older process of this run, which has told why they were sent. */
+  readonly wasAnswered: () => boolean
   readonly spent: () => Spent
   /** The last answer. */
   readonly last: () => GivenAnswer
@@ -209,6 +211,7 @@ function conversationOf(session: AgentSession): Conversation {
   let spent = nothingSpent
   let text = ''
   return {
+    wasAnswered: () => session.wasAnswered(),
     spent: () => spent,
     last: () => ({ text, spent }),
     async ask(messages) {

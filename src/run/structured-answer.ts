@@ -39,7 +39,9 @@ export async function repairAnswer(
     }
     const problems = read.problems.map(({ path, message }) => `${path} ${message}`)
     if (repairs === maxRepairs) throw unusableAnswer(await misfit(problems, read.problems[0], output))
-    emit(context, { type: 'warning', message: `the model is asked to correct its answer: ${problems[0] ?? ''}` })
+    if (!conversation.wasAnswered()) {
+      emit(context, { type: 'warning', message: `the model is asked to correct its answer: ${problems[0] ?? ''}` })
+    }
     result = await conversation.ask([textMessage('user', repairMessage(read.problems, output.schema))])
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { isCassette } from '../../src/journal/is-cassette.ts'
 import { runIds } from '../../src/journal/find-run.ts'
 import { openSigningKey, type SigningKey } from '../../src/journal/signing.ts'
@@ -8,6 +8,7 @@ import { signRun } from '../helpers/sign-run.ts'
 import { baton } from '../helpers/baton.ts'
 import { play } from '../helpers/durable/play.ts'
 import { makeWorldOf } from '../helpers/durable/scenario.ts'
+import { type ModelScript, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const agent = 'aip.file.save("begun.txt", "")\nreturn aip.file.load("needed.txt").content\n'
@@ -102,4 +103,37 @@ it('a run whose last sync failed can be resumed, also as the last one', async ()
   })
   const resumed = await play(['resume', 'last'], { world, url: '' })
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('the answer') })
+})
+
+const misfit = '<FILE_CHANGES>\n<FILE_PATCH file_path="a.js">\n@@\n-other\n+new\n</FILE_PATCH>\n</FILE_CHANGES>'
+const fitting = misfit.replace('-other', '-source')
+const coder = '+++\nwrite_mode = true\n[[sub_agents]]\nname = "post.lua"\nstage = "post_task"\n+++\nDo it.\n'
+const post = 'return { coder_response = aip.file.load("needed.txt").content }\n'
+
+it('a warning of what an older process was answered is told by that process alone', async () => {
+  let isDown = true
+  const script: ModelScript = (_, index) => {
+    if (index === 0) return { text: misfit, finish: 'tool_calls' }
+    return isDown ? { status: 400, body: 'broken' } : { text: fitting }
+  }
+  const server = await startModelServer(script)
+  onTestFinished(() => server.close())
+  const folder = tempTree({ '.git/HEAD': '', 'a.js': 'source\n', 'post.lua': post, 'ask.md': coder })
+  const env = { BATON_HOME: join(folder, '.home'), BATON_GATEWAY_URL: server.url }
+  const run = async (...args: readonly string[]) => {
+    const { stderr } = await baton(args, { cwd: folder, env })
+    return ['called a tool, and none is offered', 'asked to correct its file changes', 'needed.txt'].filter((told) =>
+      stderr.includes(told),
+    )
+  }
+  expect(await run('ask.md', '-m', 'any')).toEqual([
+    'called a tool, and none is offered',
+    'asked to correct its file changes',
+  ])
+  // the model is asked again, so it is said why; what it had answered before that is known
+  expect(await run('resume', '--last')).toEqual(['asked to correct its file changes'])
+  isDown = false
+  expect(await run('resume', '--last')).toEqual(['asked to correct its file changes', 'needed.txt'])
+  expect(await run('resume', '--last')).toEqual(['needed.txt'])
+  expect(server.requests).toHaveLength(4)
 })

@@ -65,6 +65,7 @@ async function attempt({
       asked.push(messages.map(textOf).join('\n'))
       return next()
     },
+    wasAnswered: () => false,
     spent: () => nothingSpent,
     last: () => ({ text: '', spent: nothingSpent }),
   }
