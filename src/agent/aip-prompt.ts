@@ -59,7 +59,9 @@ async function equip(
   const { tools: named } = options
   if (!Array.isArray(named)) return {}
   const { chosenTools, giveTools, tellKeptTools, usualRounds } = await import('./tools.ts')
+  const { refuseUnknownTools } = await import('./tool-names.ts')
   const given = { tools: named.map(String) }
+  refuseUnknownTools(given.tools, `"${name}"`)
   tellKeptTools(given, name, context)
   const names = chosenTools(given, context)
   const { tools } = await giveTools(names, { baseDir: context.scope.folders.workspace })

@@ -1,11 +1,14 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
+import type { Finding } from '../config/issue.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
 /** The settings that name the models of one agent. */
 export interface ModelNames {
   readonly model?: string
   readonly fallback_models: readonly string[]
+  /** They are given tools: models that cannot call any are a problem. */
+  readonly usesTools?: boolean
 }
 
 /** What is wrong with a name, and the key it is written at: `['model']`, `['fallback_models', 0]`. */
@@ -25,7 +28,7 @@ export interface CheckedNames {
  * `normal`, `high` and `fast` may look for a server on this machine, where no key says what they mean.
  */
 export async function checkModelNames(
-  { model, fallback_models: fallbacks }: ModelNames,
+  { model, fallback_models: fallbacks, usesTools = false }: ModelNames,
   { chooseModel }: Pick<AgentParts, 'chooseModel'>,
 ): Promise<CheckedNames> {
   const named: readonly (readonly [string, DataPath])[] = [
@@ -36,13 +39,31 @@ export async function checkModelNames(
   const problems: NameProblem[] = []
   for (const [name, path] of named) {
     try {
-      usable.push(await chooseModel(name))
+      const chosen = await chooseModel(name)
+      if (usesTools) refuseWithoutTools(chosen)
+      usable.push(chosen)
     } catch (error) {
       if (!isBatonError(error)) throw error
       problems.push({ path, error })
     }
   }
   return { usable, problems }
+}
+
+/**
+ * Refuses a model that cannot call tools, for a request that offers some.
+ * @throws BatonError CONFIG_INVALID
+ */
+export function refuseWithoutTools({ provider, label }: Pick<ChosenModel, 'provider' | 'label'>): void {
+  if (provider.callsTools !== false) return
+  const { code, message, hint } = withoutTools(label)
+  throw new BatonError(code, message, { hint })
+}
+
+/** What is said of a model that cannot call tools. */
+export function withoutTools(label: string): Pick<Finding, 'code' | 'message' | 'hint'> {
+  const message = `${label} cannot call tools`
+  return { code: 'CONFIG_INVALID', message, hint: 'Leave out tools, or name another model.' }
 }
 
 /**

@@ -31,9 +31,13 @@ export async function readOwnOptions(
   const { test: _, ...options } = data
   const { values, findings, unknown } = checkAgentOptions(options, [])
   const source = { file, text, locate }
+  const { tools } = values
+  // most agents name none, and load nothing for them
+  const unknownOf = Array.isArray(tools) ? (await import('./tool-names.ts')).unknownTools : undefined
+  const wrongTools = unknownOf?.(tools as readonly string[], ['tools']) ?? []
   return {
     values,
-    issues: await placeFindings(findings, source),
+    issues: await placeFindings([...findings, ...wrongTools], source),
     unknown: await placeFindings(unknown, source),
     placeOf: async (path, part) => ({ file, text, ...(await locate(path, part)) }),
   }

@@ -5,6 +5,7 @@ import { textOf, toolCallsOf } from '../event/message.ts'
 import { callPlace, type Place } from '../event/place.ts'
 import { candidates } from '../model/cool-down.ts'
 import type { ModelRequest } from '../model/provider.ts'
+import { refuseWithoutTools } from './check-models.ts'
 import { type Answer, callModel, type RecordedMessages } from './model-call.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
@@ -40,6 +41,7 @@ export async function askModels(turn: Turn, parts: AgentParts, context: RunConte
     const patience = next === undefined ? parts : { ...parts, retry: { ...parts.retry, leavesOverloads: true } }
     try {
       const chosen = await parts.chooseModel(name === '' ? undefined : name)
+      if (request.tools !== undefined && request.tools.length > 0) refuseWithoutTools(chosen)
       // the place says which model of the list it is, because the order depends on what failed before
       const place = callPlace(at, models.indexOf(name))
       const call = { chosen, request: requestFor(chosen, request), recorded, at: place, itemId }

@@ -1,4 +1,5 @@
 import { isBatonError, type SourcePlace } from '../base/error.ts'
+import { withoutTools } from '../agent/check-models.ts'
 import type { Settings } from '../config/settings.ts'
 import { type Environment, readVariable } from '../model/choice.ts'
 import { selectModel } from '../model/select.ts'
@@ -11,6 +12,8 @@ export interface NamedModel {
   readonly placeOf: () => Promise<SourcePlace>
   /** Aliases that hold besides those of the settings. */
   readonly aliases?: Readonly<Record<string, string>>
+  /** It is given tools, and has to call them. */
+  readonly usesTools?: boolean
 }
 
 export interface ModelSurroundings {
@@ -26,13 +29,16 @@ export async function checkModel(model: NamedModel, around: ModelSurroundings): 
 }
 
 function findingOf(
-  { name, aliases }: NamedModel,
+  { name, aliases, usesTools = false }: NamedModel,
   { env, settings, table }: ModelSurroundings,
 ): Omit<Problem, 'place' | 'trail'> | undefined {
   const { providers, gateway, model_aliases: shared } = settings
   try {
     const selection = selectModel(name, { env, providers, gateway, aliases: { ...shared, ...aliases } }, table)
-    if (selection.kind === 'undecided' || selection.choice.provider.kind === 'offline') return undefined
+    if (selection.kind === 'undecided') return undefined
+    if (selection.choice.provider.kind === 'offline') {
+      return usesTools ? { severity: 'error', ...withoutTools(selection.choice.label) } : undefined
+    }
     const { provider, label } = selection.choice
     const { apiKeyEnv, keyRequired } = provider
     if (!keyRequired || apiKeyEnv === undefined || readVariable(env, apiKeyEnv) !== undefined) return undefined

@@ -1,3 +1,4 @@
+import { mayGiveTools } from '../agent/tool-names.ts'
 import type { SourcePlace } from '../base/error.ts'
 import type { AgentConfig } from '../config/agent-config.ts'
 import { displayPath } from '../base/files.ts'
@@ -7,6 +8,7 @@ import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
+import { toolIssues } from '../run/named-tools.ts'
 import { findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
@@ -55,8 +57,10 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
   for (const config of spec.agents.filter(({ enabled }) => enabled)) {
     agents.push(await checkEntry(config, spec, around))
   }
+  const tools = (await toolIssues(spec)).map((issue) => problemOf(issue, { severity: 'error', file, trail: [] }))
   return [
     ...notes,
+    ...tools,
     ...(await globProblems(spec, around)),
     ...(await modelProblems(spec, around)),
     ...agents.flat(),
@@ -166,7 +170,13 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
     typeof model === 'string' ? [{ name: model, path: ['workflow', 'step', index, 'options', 'model'] }] : [],
   )
   const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries, ...steps]
-  const models = named.map(({ name, path }): NamedModel => ({ name, placeOf: () => placeOfModel(path, spec) }))
+  const { tools, disallowed_tools, write_mode: writes } = spec.settings
+  const givesTools = mayGiveTools({ tools, disallowed_tools, writes: writes !== false })
+  const models = named.map(({ name, path }): NamedModel => {
+    // the tools of an agent of the chain are known where its own options are
+    const usesTools = givesTools && path[0] !== 'sub_agents'
+    return { name, usesTools, placeOf: () => placeOfModel(path, spec) }
+  })
   return (await Promise.all(models.map((found) => checkNamedModel(found, around)))).flat()
 }
 

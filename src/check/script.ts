@@ -1,4 +1,5 @@
 import { readOwnOptions } from '../agent/own-options.ts'
+import { mayGiveTools } from '../agent/tool-names.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { editDistance } from '../base/suggest.ts'
 import type { Issue } from '../config/issue.ts'
@@ -64,7 +65,9 @@ async function checkOptions(
     const { model } = values
     if (typeof model !== 'string') return { problems, models: [] }
     const aliases = values['model_aliases'] as Readonly<Record<string, string>> | undefined
-    const named = { name: model, placeOf: () => placeOf(['model'], 'value') }
+    const tools = Array.isArray(values['tools']) ? values['tools'].map(String) : []
+    const usesTools = mayGiveTools({ tools, writes: true })
+    const named = { name: model, usesTools, placeOf: () => placeOf(['model'], 'value') }
     return { problems, models: [aliases === undefined ? named : { ...named, aliases }] }
   } catch (error) {
     return { problems: problemsOfError(error, { file, trail }), models: [] }

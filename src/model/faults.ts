@@ -102,6 +102,17 @@ const tooLong =
 
 const noCredit = /credit balance is too low|insufficient (?:credit|balance|funds)|exceeded your current quota/i
 
+/** As Ollama, OpenRouter, vLLM, Groq, Gemini, and servers that know no such field say it. */
+const noTools = [
+  /\b(?:not|n't|cannot) (?:be )?(?:support|use|call|allow)\w*[^.;]*\b(?:tools?|function[ _]call\w*)\b/i,
+  /\b(?:tools?|tool[ _](?:calling|calls?|use|choice)|function[ _]calling)\b[^.;]*\b(?:not |n't |un)(?:be )?(?:support|allow|permit|enabl|recogni)/i,
+  /\bno\b[^.;]*\bsupport tool use|tool choice requires/i,
+  /\b(?:unknown|unrecognized|unexpected|unsupported)\b[^.;]*\b(?:tools|tool_choice)\b|\btools\b[^.;]*\bextra (?:inputs|fields)/i,
+]
+/** Characters of the server's words that are looked at. */
+const lookedAt = 1000
+const noToolsHint = 'The model or its server cannot call tools: leave out tools, or name another model.'
+
 function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   if (status !== undefined && status >= 500) return undefined
   if (/insufficient_quota|billing/.test(code) || noCredit.test(detail)) return { class: 'quota' }
@@ -114,6 +125,8 @@ function namedKind({ code, detail = '', status }: Report): Kind | undefined {
       'The prompt is too long for this model: give it fewer or smaller files, or name a model with a larger context.'
     return { class: 'invalid_request', hint }
   }
+  if (noTools.some((said) => said.test(detail.slice(0, lookedAt))))
+    return { class: 'invalid_request', hint: noToolsHint }
   return undefined
 }
 

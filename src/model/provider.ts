@@ -76,6 +76,8 @@ export interface UnsentSetting {
 /** One way to reach models. `stream` throws `BatonError` (`MODEL_FAILED`, `KEY_MISSING`, `KEY_REFUSED`) when a call fails. */
 export interface ModelProvider {
   readonly name: string
+  /** False: requests with tools are not for it. Left out: it calls them, or nobody knows. */
+  readonly callsTools?: false
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
   /** The settings that the model is not sent because it does not take them. Left out: nobody knows. */
   unsent?(request: ModelRequest): readonly UnsentSetting[]

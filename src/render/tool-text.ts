@@ -22,12 +22,8 @@ function aboutOf(name: string, input: JsonObject): string {
     const where = typeof path === 'string' && path !== '.' ? ` ${path}` : ''
     return `${name === 'glob' ? pattern : JSON.stringify(pattern)}${where}`
   }
-  const key = telling.find((one) => typeof input[one] === 'string') ?? firstText(input)
-  return key === undefined ? '' : String(input[key])
-}
-
-function firstText(input: JsonObject): string | undefined {
-  return Object.keys(input).find((key) => typeof input[key] === 'string')
+  const texts = [...telling.map((key) => input[key]), ...Object.values(input)]
+  return texts.find((value) => typeof value === 'string') ?? ''
 }
 
 /** `2 of 5 done: Write the parser`. */

@@ -1,4 +1,4 @@
-import { checkModelNames, fatalProblem, refuseUnpriced } from '../agent/check-models.ts'
+import { checkModelNames, fatalProblem, refuseUnpriced, refuseWithoutTools } from '../agent/check-models.ts'
 import { givenOptions, fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
@@ -61,7 +61,8 @@ async function modelsOf(target: PromptTarget, checking: Checking): Promise<reado
 async function mainModels(target: PromptTarget, { chooseModel }: Parts): Promise<readonly ChosenModel[]> {
   const { settings, spec } = target
   if (!mayAskModel(target)) return []
-  const checked = await checkModelNames(settings, { chooseModel })
+  const usesTools = await givesTools(settings)
+  const checked = await checkModelNames({ ...settings, usesTools }, { chooseModel })
   const problem = fatalProblem(checked)
   if (problem !== undefined) throw await placeModelError(problem.error, problem.path, spec)
   const mayNameOne = spec.agents.some(
@@ -70,7 +71,25 @@ async function mainModels(target: PromptTarget, { chooseModel }: Parts): Promise
   const hasNoWork = settings.workflow === undefined && spec.document.instruction.trim() === ''
   const isLeftOpen = settings.model !== undefined || mayNameOne || hasNoWork
   const ofSteps = await stepModels(target, { chooseModel })
-  return isLeftOpen ? [...checked.usable, ...ofSteps] : [await chooseModel(undefined), ...checked.usable, ...ofSteps]
+  if (isLeftOpen) return [...checked.usable, ...ofSteps]
+  return [await defaultModel({ usesTools }, { chooseModel }), ...checked.usable, ...ofSteps]
+}
+
+/** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
+async function givesTools({ tools, disallowed_tools, write_mode: writes }: PromptTarget['settings']): Promise<boolean> {
+  if (tools === undefined) return false
+  const { mayGiveTools } = await import('../agent/tool-names.ts')
+  return mayGiveTools({ tools, disallowed_tools, writes: writes !== false })
+}
+
+/** @throws BatonError CONFIG_INVALID for one that cannot call the tools that it would be given */
+async function defaultModel(
+  { usesTools }: { readonly usesTools: boolean },
+  { chooseModel }: Pick<Parts, 'chooseModel'>,
+): Promise<ChosenModel> {
+  const chosen = await chooseModel(undefined)
+  if (usesTools) refuseWithoutTools(chosen)
+  return chosen
 }
 
 /** The models that steps name for the main agent. */
@@ -81,7 +100,8 @@ async function stepModels(
   const models: ChosenModel[] = []
   for (const { index, agent, options } of workflow?.steps ?? []) {
     if (agent !== undefined || options['model'] === undefined) continue
-    const checked = await checkModelNames(settingsFor({ ...spec.params, ...options }), parts)
+    const settings = settingsFor({ ...spec.params, ...options })
+    const checked = await checkModelNames({ ...settings, usesTools: await givesTools(settings) }, parts)
     const problem = fatalProblem(checked)
     if (problem !== undefined) {
       const from = await place(['workflow', 'step', index, 'options', 'model'], 'value')
@@ -110,13 +130,23 @@ async function modelsOfAgent(
   throwIssues(own.issues)
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
+  const usesTools = await namesTools(merged, agent.name)
   const checked = await checkModelNames(
-    { ...defined({ model: modelOf(merged).model }), fallback_models: fallbackModels(merged) },
+    { ...defined({ model: modelOf(merged).model }), fallback_models: fallbackModels(merged), usesTools },
     checking.parts,
   )
   const problem = fatalProblem(checked)
   if (problem !== undefined) throw problem.error
-  return checked.usable.length > 0 ? checked.usable : [await checking.parts.chooseModel(undefined)]
+  return checked.usable.length > 0 ? checked.usable : [await defaultModel({ usesTools }, checking.parts)]
+}
+
+/** Whether the options of a script agent give its model tools. @throws BatonError for those that nobody knows */
+async function namesTools({ tools }: JsonObject, agent: string): Promise<boolean> {
+  if (!Array.isArray(tools)) return false
+  const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
+  const names = tools.map(String)
+  refuseUnknownTools(names, `"${agent}"`)
+  return mayGiveTools({ tools: names, writes: true })
 }
 
 function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly string[] {

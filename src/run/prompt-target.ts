@@ -64,6 +64,9 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const { vars: varFlags } = options.flags
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
+  if (settings.tools !== undefined || settings.disallowed_tools !== undefined) {
+    await (await import('./named-tools.ts')).checkNamedTools(spec)
+  }
   const lookup = agentLookup(spec, options, callers)
   const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)

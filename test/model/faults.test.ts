@@ -106,6 +106,28 @@ describe('a status that is no success', () => {
     })
   })
 
+  it.each([
+    [400, 'registry.ollama.ai/library/gemma:2b does not support tools'],
+    [404, 'No endpoints found that support tool use. To learn more about provider routing, see the docs.'],
+    [400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'],
+    [400, '`tool calling` is not supported with this model'],
+    [400, 'Function calling is not enabled for models/gemma'],
+    [400, 'Unrecognized request argument supplied: tools'],
+    [422, 'tools: Extra inputs are not permitted'],
+  ])('%i because of tools says what to do: %s', async (status, words) => {
+    const { error } = await failingReply({ status, body: errorBody(words) })
+    expect(modelFailureOf(error)).toMatchObject({ class: 'invalid_request', retryable: false })
+    expect(error.hint).toContain('leave out tools, or name another model')
+  })
+
+  it.each(['tool_use ids were found without tool_result blocks', 'Invalid schema for function "read"'])(
+    '400 because of a call is no such thing: %s',
+    async (words) => {
+      const { error } = await failingReply({ status: 400, body: errorBody(words) })
+      expect(error.hint).not.toContain('leave out tools')
+    },
+  )
+
   it('400 for a prompt that is too long says what to do', async () => {
     const body = errorBody("This model's maximum context length is 8 tokens", 'context_length_exceeded')
     const { error } = await failingReply({ status: 400, body })

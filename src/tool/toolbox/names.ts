@@ -21,3 +21,6 @@ export const toolNames = Object.keys(toolFacts) as readonly ToolName[]
 export function factsOf(name: ToolName): ToolFacts {
   return toolFacts[name]
 }
+
+/** Names that other versions know: nobody is told that they are a mistake of spelling. */
+export const laterTools: readonly string[] = ['bash', 'task', 'spawn_agent', 'send_input', 'wait', 'close_agent']

@@ -1,0 +1,122 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { checkFile, createCheckParts } from '../../src/check/check.ts'
+import { startRun } from '../../src/runner.ts'
+import { displayPath } from '../../src/base/files.ts'
+import { root } from '../helpers/baton.ts'
+import { startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+type Files = Readonly<Record<string, string>>
+
+interface Found {
+  /** `code file:line:column message hint` of the first error of `check`. */
+  readonly checked: string
+  /** The same of the run. */
+  readonly ran: string
+  readonly exitCode: number
+  /** How often a model was asked. */
+  readonly asked: number
+}
+
+interface Told {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string | undefined
+  readonly place?: { readonly file: string; readonly line?: number; readonly column?: number } | undefined
+}
+
+/** Checks a file and runs it against a server that takes every name. */
+async function tryFiles(files: Files, file = 'main.md'): Promise<Found> {
+  const server = await startModelServer(() => ({ text: 'fine' }))
+  onTestFinished(() => server.close())
+  const folder = tempTree({ '.git/HEAD': '', ...files })
+  const env = { BATON_HOME: `${folder}/.state`, BATON_LOCAL_SERVERS: 'off', OPENAI_BASE_URL: server.url }
+  const given = { cwd: folder, env, home: folder }
+  const shown = ({ code, message, hint, place }: Told): string => {
+    const at = place === undefined ? 'nowhere' : [displayPath(folder, place.file), place.line, place.column].join(':')
+    return `${code} ${at} ${message}. ${hint}`
+  }
+  const builtInDir = `${root}/agents`
+  const parts = createCheckParts({ builtInDir })
+  const { problems } = await checkFile({ ...given, file, builtInDir, flags: { overrides: [] } }, parts)
+  await parts.close()
+  const wrong = problems.find(({ severity }) => severity === 'error')
+  const ran = await startRun(file, given, () => {}).then(
+    ({ error, exitCode }) => ({ error, exitCode }),
+    (error: unknown) => ({ error, exitCode: 2 }),
+  )
+  return {
+    checked: wrong === undefined ? 'nothing' : shown(wrong),
+    ran: ran.error === undefined ? 'nothing' : shown(ran.error as Told),
+    exitCode: ran.exitCode,
+    asked: server.requests.length,
+  }
+}
+
+const prompt = (keys: string): string => `+++\n${keys}\n+++\nSay fine.\n`
+const agent = (options: string): string => `# Options\n\n\`\`\`toml\n${options}\n\`\`\`\n\n# User\n\nSay fine.\n`
+
+/** `check` and the run say the same, and nobody is asked. */
+async function expectRefused(files: Files, said: string, file?: string): Promise<void> {
+  expect(await tryFiles(files, file)).toEqual({ checked: said, ran: said, exitCode: 2, asked: 0 })
+}
+
+describe('the name of a tool', () => {
+  it('that nobody knows is refused where it is written, with the one that was meant', async () => {
+    const said = 'CONFIG_INVALID main.md:3:18 unknown tool "web_fetch". Did you mean "webfetch"?'
+    await expectRefused({ 'main.md': prompt('model = "m"\ntools = ["todo", "web_fetch"]') }, said)
+    const inOptions = 'CONFIG_INVALID main.aip:5:18 unknown tool "webfech". Did you mean "webfetch"?'
+    await expectRefused({ 'main.aip': agent('model = "m"\ntools = ["todo", "webfech"]') }, inOptions, 'main.aip')
+    const config = { 'baton.toml': 'disallowed_tools = ["tdo"]\n', 'main.md': prompt('model = "m"') }
+    await expectRefused(config, 'CONFIG_INVALID baton.toml:1:21 unknown tool "tdo". Did you mean "todo"?')
+  })
+
+  it('that this version does not have says so', async () => {
+    const said = 'NOT_AVAILABLE main.md:3:10 the tool "bash" is not available in this version. Remove it.'
+    await expectRefused({ 'main.md': prompt('model = "m"\ntools = ["bash"]') }, said)
+  })
+
+  it('of an entry of the chain is refused before the first call', async () => {
+    const entry = 'sub_agents = [{ name = "a.aip", stage = "post", options = { tools = ["tod"] } }]'
+    const { ran, exitCode, asked } = await tryFiles({ 'main.md': prompt(`model = "m"\n${entry}`), 'a.aip': agent('') })
+    expect({ ran, exitCode, asked }).toMatchObject({ ran: expect.stringContaining('unknown tool "tod"'), asked: 0 })
+    expect(exitCode).toBe(2)
+  })
+
+  it('may be a pattern, that of a server, or one that may not be used', async () => {
+    const keys = 'model = "m"\ntools = ["web*", "docs__*", "docs__search", "todo"]\ndisallowed_tools = ["bash"]'
+    expect(await tryFiles({ 'main.md': prompt(keys) })).toMatchObject({ checked: 'nothing', ran: 'nothing', asked: 1 })
+  })
+})
+
+describe('a model that cannot call tools', () => {
+  const hint = 'cannot call tools. Leave out tools, or name another model.'
+
+  it('is refused before anything is paid', async () => {
+    const named = prompt('model = "offline::extractive"\ntools = ["todo"]')
+    await expectRefused({ 'main.md': named }, `CONFIG_INVALID main.md:2:9 offline::extractive ${hint}`)
+    const fallback = prompt('model = "m"\nfallback_models = ["offline::extractive"]\ntools = ["*"]')
+    await expectRefused({ 'main.md': fallback }, `CONFIG_INVALID main.md:3:20 offline::extractive ${hint}`)
+    const later = 'sub_agents = [{ name = "a.aip", stage = "post" }]'
+    const files = {
+      'main.md': prompt(`model = "m"\n${later}`),
+      'a.aip': agent('model = "offline::extractive"\ntools = ["todo"]'),
+    }
+    const { checked, ran, asked } = await tryFiles(files)
+    expect({ checked, ran, asked }).toMatchObject({
+      checked: `CONFIG_INVALID a.aip:4:9 offline::extractive ${hint}`,
+      ran: expect.stringContaining(`offline::extractive ${hint}`),
+      asked: 0,
+    })
+  })
+
+  it('is refused when it is only known then', async () => {
+    const files = { 'a.aip': agent('model = "offline::extractive"\ntools = ["todo"]') }
+    expect(await tryFiles(files, 'a.aip')).toMatchObject({ ran: expect.stringContaining(hint), exitCode: 2 })
+  })
+
+  it('is asked where no tool is left', async () => {
+    const keys = 'model = "offline::extractive"\ntools = ["todo"]\ndisallowed_tools = ["todo"]'
+    expect(await tryFiles({ 'main.md': prompt(keys) })).toMatchObject({ checked: 'nothing', ran: 'nothing' })
+  })
+})
