@@ -40,6 +40,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
         settings: modelSettings(options),
         fallbackModels: fallbackModels(options),
         acceptsEmpty: true,
+        ...(typeof options['mode'] === 'string' ? { mode: options['mode'] } : {}),
         ...equipped,
       },
       messages,
@@ -51,21 +52,17 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 }
 
 /** The tools that the options of an agent name. AIPack has none: agents without them do not load any. */
-async function equip(
-  options: JsonObject,
-  name: string,
-  context: RunContext,
-): Promise<Pick<ModelAgent, 'tools' | 'maxRounds'>> {
+async function equip(options: JsonObject, name: string, context: RunContext): Promise<Pick<ModelAgent, 'tools'>> {
   const { tools: named } = options
   if (!Array.isArray(named)) return {}
-  const { chosenTools, giveTools, tellKeptTools, usualRounds } = await import('./tools.ts')
+  const { chosenTools, giveTools, tellKeptTools } = await import('./tools.ts')
   const { refuseUnknownTools } = await import('./tool-names.ts')
   const given = { tools: named.map(String) }
   refuseUnknownTools(given.tools, `"${name}"`)
   tellKeptTools(given, name, context)
   const names = chosenTools(given, context)
   const { tools } = await giveTools(names, { baseDir: context.scope.folders.workspace })
-  return tools.length === 0 ? {} : { tools, maxRounds: usualRounds }
+  return tools.length === 0 ? {} : { tools }
 }
 
 /** AIPack sends temperature and top_p only, and an effort that is part of the model's name. */

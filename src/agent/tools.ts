@@ -54,9 +54,6 @@ export function refuseLimit(result: ModelResult, name: string): ModelResult {
   }
 }
 
-/** Rounds of one message when nothing says how many (R207). */
-export const usualRounds = 25
-
 export interface GivenTools {
   readonly tools: readonly Tool[]
   readonly seen: SeenLog

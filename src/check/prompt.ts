@@ -5,6 +5,7 @@ import { displayPath } from '../base/files.ts'
 import { type Finding, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
+import { checkMode } from '../run/check-mode.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
@@ -69,6 +70,7 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
     ...(await checkSummarizer(spec, around)),
     ...(await checkSteps(spec, around)),
     ...(await caught(file, () => loadOutput(spec, {}))),
+    ...(await caught(file, () => checkMode(spec))),
     ...(await templateProblems(spec)),
   ]
 }

@@ -130,11 +130,18 @@ interface LimitFlags extends Pick<GlobalFlags, 'config'> {
   readonly timeout?: string | undefined
   readonly iter?: string | undefined
   readonly until?: string | undefined
+  readonly mode?: string | undefined
 }
 
-/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter` and `--until`. @throws BatonError USAGE for an invalid value */
-export function overridesOf({ config, maxCost, timeout, iter, until }: LimitFlags): readonly string[] {
-  return [...config, ...costLimit(maxCost), ...timeLimit(timeout), ...iteration(iter, until)]
+/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until` and `--mode`. @throws BatonError USAGE for an invalid value */
+export function overridesOf({ config, maxCost, timeout, iter, until, mode }: LimitFlags): readonly string[] {
+  return [...config, ...costLimit(maxCost), ...timeLimit(timeout), ...iteration(iter, until), ...named('mode', mode)]
+}
+
+/** A flag that is a key of files with one name as its value. */
+function named(key: 'mode', value: string | undefined): readonly string[] {
+  if (value?.trim() === '') throw usageError(`--${key} is empty`, `Name a ${key}, for example --${key} classic.`)
+  return value === undefined ? [] : [`${key}=${JSON.stringify(value)}`]
 }
 
 function iteration(iter: string | undefined, until: string | undefined): readonly string[] {

@@ -13,6 +13,7 @@ const rules: Rules = {
   },
   allow_run_on_task_fail: { expected: 'true or false', fits: (value) => typeof value === 'boolean' },
   fallback_models: { expected: 'a list of models', fits: (value) => Array.isArray(value) && value.every(isName) },
+  mode: { expected: 'text that is not empty', fits: isName },
   tools: { expected: 'a list of tools', fits: (value) => Array.isArray(value) && value.every(isName) },
   model_aliases: {
     expected: 'a table of texts',

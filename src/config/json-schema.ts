@@ -38,7 +38,9 @@ function propertyOf(key: ReservedKey, { text, available, initial }: ReservedEntr
 }
 
 function schemaOf(key: ReservedKey, available: ReservedEntry['available']): JsonObject {
-  if (typeof available === 'object') return { enum: available }
+  if (typeof available === 'object') {
+    return 'except' in available ? { ...generated(schemas[key]), not: { enum: available.except } } : { enum: available }
+  }
   return key === 'sub_agents' ? subAgents : generated(schemas[key])
 }
 

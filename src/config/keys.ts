@@ -13,8 +13,8 @@ export interface ReservedEntry {
   readonly kind: 'request' | 'frame'
   /** Only prompt files may set it: it describes one prompt file. */
   readonly isPromptOnly: boolean
-  /** False: not in this version. A value in a list: the only one that this version has. */
-  readonly available: boolean | readonly [Json]
+  /** False: not in this version. A value in a list: the only one that this version has; `except`: those it does not have. */
+  readonly available: boolean | readonly [Json] | { readonly except: readonly Json[] }
   /** It is about models: `-c` sets it for the agents of the run, too. */
   readonly isForModels: boolean
   /** It is a table whose keys come from different layers; other values replace those of lower layers. */
@@ -134,7 +134,11 @@ const entries = {
     initial: false,
     text: 'Continue when a task fails. The exit code is 1 all the same.',
   },
-  mode: { ...frame, available: ['classic'], text: 'How a prompt is executed.' },
+  mode: {
+    ...frameForModels,
+    available: { except: ['code'] },
+    text: 'How a prompt is executed: classic, or a mode of a plug-in.',
+  },
   instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
   runs: { ...frameTable, initial: { max_size: '2gb' }, text: 'Where runs are recorded, and how large one may get.' },
   timeout: {
@@ -213,5 +217,6 @@ export function unavailableIn(key: ReservedKey, value: Json): Unavailable | unde
   const { available }: ReservedEntry = entries[key]
   if (available === true) return undefined
   if (available === false) return { path: [key], shown: `"${key}"` }
-  return value === available[0] ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` }
+  const isMissing = 'except' in available ? available.except.includes(value) : value !== available[0]
+  return isMissing ? { path: [key], shown: `${key} = ${JSON.stringify(value)}` } : undefined
 }

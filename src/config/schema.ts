@@ -105,6 +105,7 @@ const settingShape = {
   permission: tableOf(effects),
   max_rounds: integer(1),
   max_turns: integer(1),
+  mode: name,
   secrets: listOf(variableName, 'a list of names of environment variables'),
   providers: tableOf(provider),
   gateway: provider,
@@ -193,6 +194,5 @@ export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   ),
   sub_agents: listOf(anything),
   test: tests,
-  mode: name,
   instructions: z.union([z.literal('auto'), z.literal(false), texts], { error: '"auto", false or a list of paths' }),
 }

@@ -37,6 +37,7 @@ const optionalKeys = [
   'permission',
   'max_rounds',
   'max_turns',
+  'mode',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]

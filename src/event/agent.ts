@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
 import type { FilePart, Message } from './message.ts'
 import type { Spent } from './meter.ts'
+import type { Prompt, PromptChoice } from './prompt.ts'
 
 /** The pack an agent was named through: what its scripts see as `CTX.PACK_…`. */
 export interface AgentPack {
@@ -68,8 +69,14 @@ export interface ModelAgent {
   readonly tools?: readonly Tool[]
   /** How many model calls the whole conversation may take; left out: no limit. */
   readonly maxTurns?: number
-  /** How many model calls one message may lead to; left out: no limit. */
+  /** How many rounds one message may take; left out: what its mode has, 25 in `classic`. */
   readonly maxRounds?: number
+  /** The id of the mode that its messages are executed in; left out: `classic`. */
+  readonly mode?: string
+  /** Who asks, in events. */
+  readonly userId?: string
+  /** Prompts of an earlier conversation that this one goes on from, oldest first. */
+  readonly history?: readonly Prompt[]
   /** An empty answer is an answer when there is no further model to ask: the caller looks at it. */
   readonly acceptsEmpty?: true
 }
@@ -221,11 +228,13 @@ export interface AgentSession {
   readonly id: string
   status(): SessionStatus
   /** Adds messages. They are answered in the order they come, those of one call together. */
-  send(messages: readonly Message[]): Promise<SubmissionId>
+  send(messages: readonly Message[], choice?: PromptChoice): Promise<SubmissionId>
   /** The answer to a submission. @throws what it failed with, or the reason it was interrupted or closed */
   answer(submission: SubmissionId): Promise<ModelResult>
   /** Whether an older process of this run has got the answer to what is sent next, and told why it was sent. */
   wasAnswered(): boolean
+  /** The messages as prompts with what came of them, oldest first; with those it was opened with. */
+  prompts(): readonly Prompt[]
   /** Stops the answer that is in progress; the session takes further messages. */
   interrupt(): void
   /** Settles when the session is closed: the last answer, undefined when there was none. Never rejects. */

@@ -161,6 +161,29 @@ const events = {
   'tool.started': { id: text, name: text, input: anything },
   /** `output`: what the model is told; what is longer than 2,000 characters is cut. `denied`: the permission did not allow it. */
   'tool.completed': { id: text, name: text, output: text, is_error: truth, denied: optional(always(true)) },
+  /** A message of a conversation is going to be executed, in a mode (R196). */
+  'prompt.created': { prompt_id: text, user_id: text, mode: text },
+  /**
+   * What comes of a prompt has one entry more (R197). A `text` of a model is that of the item `item_id`, which is complete;
+   * another one has its `text`. A `tool` has the `id` of the call, whose events come next. `index` counts from 0.
+   */
+  'prompt.output': {
+    prompt_id: text,
+    index: count,
+    output: object({
+      type: oneOf('text', 'tool', 'file'),
+      text: optional(text),
+      item_id: optional(text),
+      id: optional(text),
+      function: optional(text),
+      name: optional(text),
+      media_type: optional(text),
+    }),
+  },
+  /** A prompt has come to its end (R199). `usage`: of its model calls. */
+  'prompt.completed': { prompt_id: text, usage },
+  /** A prompt has failed or was interrupted (R200); `agent.failed` follows. */
+  'prompt.error': { prompt_id: text, state: oneOf('failed', 'cancelled'), error },
   /** Tokens and price of one model call and of the run so far; a price is null when it is not known. */
   usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
   /**

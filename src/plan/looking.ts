@@ -85,6 +85,7 @@ function lookingAgents(onAsked: (request: AgentRequest) => void): AgentExecutor 
         },
         answer: async () => noAnswer,
         wasAnswered: () => false,
+        prompts: () => [],
         interrupt: () => {},
         ended: Promise.resolve(undefined),
         close: async () => {},

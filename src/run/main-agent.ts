@@ -13,7 +13,7 @@ import { factsOf, type ToolName } from '../tool/toolbox/names.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
 import { applyAnswer, type Editing, shownFile } from './apply-answer.ts'
 import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps } from './files.ts'
-import { chosenTools, type GivenTools, giveTools, refuseLimit, usualRounds } from '../agent/tools.ts'
+import { chosenTools, type GivenTools, giveTools, refuseLimit } from '../agent/tools.ts'
 import { buildMessages, type Material, showFiles, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
@@ -191,7 +191,7 @@ function pathsOf(refs: readonly FileRef[]): readonly string[] {
 function mainAgent({ settings, output, usesOwnAliases }: Question, { tools }: GivenTools): ModelAgent {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
-  const { max_turns: maxTurns, max_rounds: maxRounds = usualRounds } = settings
+  const { max_turns: maxTurns, max_rounds: maxRounds, mode } = settings
   const named = usesOwnAliases && model !== undefined ? askedModel(model, aliases) : undefined
   return {
     kind: 'llm',
@@ -202,8 +202,8 @@ function mainAgent({ settings, output, usesOwnAliases }: Question, { tools }: Gi
     },
     fallbackModels: usesOwnAliases ? fallbacks.map((name) => resolveAlias(name, aliases)) : fallbacks,
     ...(output === undefined ? {} : { output: { name: 'answer', schema: output.schema } }),
-    ...(tools.length === 0 ? {} : { tools, maxRounds }),
-    ...defined({ maxTurns }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...defined({ maxTurns, maxRounds, mode }),
   }
 }
 

@@ -16,6 +16,7 @@ import type { ChainAgent } from '../stage/chain.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { type Iteration, loadIteration } from './iterate/load.ts'
+import { checkMode } from './check-mode.ts'
 import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
@@ -67,6 +68,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   if (settings.tools !== undefined || settings.disallowed_tools !== undefined) {
     await (await import('./named-tools.ts')).checkNamedTools(spec)
   }
+  await checkMode(spec)
   const lookup = agentLookup(spec, options, callers)
   const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)

@@ -103,7 +103,7 @@ it.each(Object.entries(schemas))('keeps to what old language servers know: %s', 
   expect(text.replaceAll('"additionalProperties":', '').replaceAll('"default":', '')).not.toMatch(/":(?:true|false)\b/)
 })
 
-it('allows the one value that this version has of a key', () => {
+it('allows the values that this version has of a key', () => {
   for (const [key, value, other] of [
     ['mode', 'classic', 'code'],
     ['instructions', false, 'auto'],

@@ -33,6 +33,7 @@ export async function converse(
     name: 'reader',
     settings: { model: choice.model, reasoning_effort: 'high' },
     tools: [readTool(onRead)],
+    maxRounds: Infinity,
   }
   const session = await context.services.agents.open(agent, context)
   try {

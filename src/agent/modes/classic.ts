@@ -1,0 +1,40 @@
+import type { ModelEnd } from '../../event/agent.ts'
+import { createRepeats } from '../repeats.ts'
+import type { ExecutionMode, PromptWork } from './mode.ts'
+
+/** Rounds of one message when nothing says how many (R207). */
+const usualRounds = 25
+
+/** Text and tools: the model is asked, calls tools, is told what they gave, and is asked again until it calls none (R166). */
+export const classic: ExecutionMode = {
+  id: 'classic',
+  name: 'Classic (text + tools)',
+  createExecutor: ({ services, maxRounds = usualRounds }) => services.executor((work) => converse(work, maxRounds)),
+}
+
+async function converse(work: PromptWork, maxRounds: number): Promise<ModelEnd> {
+  const repeats = createRepeats()
+  await work.prepare()
+  for (let round = 1; ; round += 1) {
+    const { text, calls, end, itemId, isLast } = await work.ask()
+    if (calls.length === 0) {
+      if (text !== '') work.timeline.addText(text, { itemId })
+      return end
+    }
+    const limit: ModelEnd | undefined = isLast
+      ? 'max_turns'
+      : round >= maxRounds
+        ? 'max_rounds'
+        : repeats.isEndless()
+          ? 'repeated_calls'
+          : undefined
+    if (text.trim() !== '') work.timeline.addText(text, { itemId, interim: limit === undefined })
+    if (limit !== undefined) {
+      work.refuseCalls(calls, 'not run: the limit of calls is reached')
+      // R206
+      if (limit === 'max_rounds') work.timeline.addText(`Exceeded maximum number of rounds (${maxRounds}). Stopping.`)
+      return limit
+    }
+    repeats.add(await work.runTools(calls), work.warn)
+  }
+}

@@ -1,0 +1,58 @@
+import { isJsonObject, type Json } from '../../base/json.ts'
+import { cutText } from '../../base/cut-text.ts'
+import { type Message, textMessage } from '../../event/message.ts'
+import type { Prompt, PromptOutput, PromptTool } from '../../event/prompt.ts'
+
+/** Characters of a tool's line. */
+const mostCharacters = 2000
+
+/**
+ * Earlier prompts as messages, oldest first (R181 to R184). It is decided by output, not by mode: what was said is said by
+ * the assistant, a program is said by the assistant and its result told by the user, another tool is one line of the user.
+ */
+export function historyMessages(prompts: readonly Prompt[]): readonly Message[] {
+  return prompts.flatMap(({ input = '', output }) => [
+    ...(input === '' ? [] : [textMessage('user', input)]),
+    ...output.flatMap(outputMessages),
+  ])
+}
+
+function outputMessages(output: PromptOutput): readonly Message[] {
+  switch (output.type) {
+    case 'text':
+      return output.text === '' ? [] : [textMessage('assistant', output.text)]
+    case 'file':
+      return [{ role: 'user', parts: [output.file] }]
+    case 'tool':
+      return output.function === 'code.execute' ? programMessages(output) : [textMessage('user', toolLine(output))]
+  }
+}
+
+function programMessages(output: PromptTool): readonly Message[] {
+  const code = isJsonObject(output.input) ? output.input['code'] : undefined
+  const result = resultText(output)
+  return [
+    textMessage('assistant', typeof code === 'string' ? code : inputText(output.input)),
+    ...(result === '' ? [] : [textMessage('user', result)]),
+  ]
+}
+
+/** `tool(input) → result`. */
+function toolLine(output: PromptTool): string {
+  return cutText(`${output.function}(${inputText(output.input)}) → ${resultText(output)}`, mostCharacters)
+}
+
+function inputText(input: Json): string {
+  return typeof input === 'string' ? input : JSON.stringify(input)
+}
+
+function resultText({ result }: PromptTool): string {
+  switch (result.type) {
+    case 'success':
+      return result.output
+    case 'error':
+      return `error: ${result.error}`
+    case 'pending':
+      return 'not finished'
+  }
+}

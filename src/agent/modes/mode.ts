@@ -1,0 +1,104 @@
+import type { JsonObject } from '../../base/json.ts'
+import type { ModelEnd, Tool, ToolResult } from '../../event/agent.ts'
+import type { Message, ToolCallPart, Usage } from '../../event/message.ts'
+import type { Prompt, PromptChoice, PromptState } from '../../event/prompt.ts'
+import type { Timeline } from './timeline.ts'
+
+/** A way to execute a prompt: how one message becomes outputs (R154). */
+export interface ExecutionMode {
+  readonly id: string
+  /** For people. */
+  readonly name: string
+  /** JSON Schema of the table that is named like the mode; left out: it has no options. */
+  readonly options?: JsonObject
+  /** Rounds of one message when nothing says how many (R207); left out: as many as the mode likes. */
+  readonly rounds?: number
+  createExecutor(options: ExecutorOptions): PromptExecutor
+}
+
+/** What an executor is made of (R155). */
+export interface ExecutorOptions extends PromptChoice {
+  readonly services: PromptServices
+  readonly userId: string
+  /** The prompts before this one, oldest first; they are part of the messages already. */
+  readonly history?: readonly Prompt[]
+  /** The messages of this prompt. */
+  readonly input?: readonly Message[]
+  /** Values that prompts of the conversation share. */
+  readonly state?: JsonObject
+  readonly maxRounds?: number
+  /** A prompt that waited and is executed again: it keeps its id and outputs. */
+  readonly resumePrompt?: Prompt
+  /** The options of the mode, as its schema describes them. */
+  readonly options?: JsonObject
+}
+
+/** One execution of one prompt (R152, R153). */
+export interface PromptExecutor {
+  /** As it is now. */
+  readonly prompt: Prompt
+  readonly id: string
+  readonly userId: string
+  readonly state: PromptState
+  readonly usage: Usage
+  /** Executes the prompt to its end. @throws what it failed with; the state then says `failed`, `cancelled` or `waiting_for_approval` */
+  run(): Promise<Prompt>
+  /** Allows a call that waits for a person; of other ids nothing happens. */
+  approve?(toolCallId: string): Promise<void>
+  reject?(toolCallId: string, reason?: string): Promise<void>
+}
+
+/** What a mode works with. Everything that costs or comes from outside is recorded, so that a resumed run repeats nothing. */
+export interface PromptWork {
+  /** Of the prompt. */
+  readonly id: string
+  /** Aborted when the prompt is interrupted, or the run is. */
+  readonly signal: AbortSignal
+  /** The messages of the conversation so far, oldest first: system prompt, history, this prompt, what came of it (R181). */
+  readonly messages: () => readonly Message[]
+  readonly addMessages: (messages: readonly Message[]) => void
+  /** The tools that the model may use. */
+  readonly tools: readonly Tool[]
+  /** Lets the plug-ins add what they know to the messages: to be called once, before the first `ask` (R173). */
+  readonly prepare: () => Promise<void>
+  /**
+   * Asks the model with all messages, and adds its answer to them. With `tools` false it is not told of any.
+   * @throws BatonError of the call, LIMIT beyond `max_turns`
+   */
+  readonly ask: (options?: { readonly tools?: boolean }) => Promise<Reply>
+  /** Runs calls at once, bounded, and adds a message with the result of each, in order. */
+  readonly runTools: (calls: readonly ToolCallPart[]) => Promise<readonly CalledTool[]>
+  /** Adds messages that answer calls that are not carried out: a request with an open call would be refused. */
+  readonly refuseCalls: (calls: readonly ToolCallPart[], why: string) => void
+  /** What comes of the prompt. */
+  readonly timeline: Timeline
+  readonly warn: (message: string) => void
+  readonly usage: () => Usage
+}
+
+export interface PromptServices extends PromptWork {
+  /** Makes the executor of a loop: the shape that every mode has to have. */
+  readonly executor: (loop: ModeLoop) => PromptExecutor
+}
+
+/** The work of a mode: from the messages to outputs in the timeline. */
+export type ModeLoop = (work: PromptWork) => Promise<ModelEnd>
+
+/** What a model answered. */
+export interface Reply {
+  readonly text: string
+  /** None where no tools were offered. */
+  readonly calls: readonly ToolCallPart[]
+  /** Why it ended, when it calls nothing. */
+  readonly end: ModelEnd
+  /** The item that its text was streamed as, for the timeline. */
+  readonly itemId: string
+  /** `max_turns` is reached: it cannot be asked again. */
+  readonly isLast: boolean
+}
+
+/** A call of a tool that has been answered. */
+export interface CalledTool {
+  readonly call: ToolCallPart
+  readonly result: ToolResult
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { BatonError } from '../../base/error.ts'
+import type { Json } from '../../base/json.ts'
+import type { Prompt } from '../../event/prompt.ts'
+
+const timed = { start: z.string(), end: z.string().exactOptional() }
+const count = z.number().int().min(0)
+
+const tool = z.object({
+  type: z.literal('tool'),
+  id: z.string(),
+  function: z.string(),
+  input: z.json(),
+  result: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('pending') }),
+    z.object({ type: z.literal('success'), output: z.string() }),
+    z.object({ type: z.literal('error'), error: z.string() }),
+  ]),
+  ...timed,
+})
+
+const text = z.object({
+  type: z.literal('text'),
+  text: z.string(),
+  interim: z.literal(true).exactOptional(),
+  ...timed,
+})
+
+const file = z.object({
+  type: z.literal('file'),
+  file: z.object({ type: z.literal('file'), name: z.string(), mediaType: z.string(), data: z.string() }),
+  ...timed,
+})
+
+const promptSchema = z.object({
+  id: z.string(),
+  userId: z.string(),
+  mode: z.string().default('classic'),
+  model: z.enum(['normal', 'high']).default('normal'),
+  visible: z.boolean().default(true),
+  state: z.enum(['running', 'completed', 'waiting_for_approval', 'failed', 'cancelled']),
+  input: z.string().exactOptional(),
+  output: z.array(z.discriminatedUnion('type', [tool, text, file])).default([]),
+  usage: z
+    .object({
+      calls: count,
+      input: count,
+      output: count,
+      cached: count,
+      reasoning: count,
+      cache_write: count.exactOptional(),
+    })
+    .exactOptional(),
+})
+
+/**
+ * A prompt that was stored as JSON; what was stored before there were modes is `classic` (R160, R161).
+ * @throws BatonError USAGE for what is none
+ */
+export function readPrompt(value: Json): Prompt {
+  const result = promptSchema.safeParse(value)
+  if (result.success) return result.data as Prompt
+  const [issue] = result.error.issues
+  const where = (issue?.path ?? []).join('.')
+  const problem = `${where === '' ? '' : `${where}: `}${issue?.message ?? 'it is of a wrong type'}`
+  throw new BatonError('USAGE', `a prompt of the history is not valid: ${problem}`, {
+    hint: 'Give what AgentSession.prompts() or a conversation gave.',
+  })
+}

@@ -1,0 +1,230 @@
+import { messageOf, stopsRun } from '../base/error.ts'
+import { cutText } from '../base/cut-text.ts'
+import type { ModelAgent, ModelEnd, Tool, ToolResult, ToolUse } from '../event/agent.ts'
+import { below, emit, type RunContext, withServices } from '../event/context.ts'
+import { type Message, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
+import { callPlace, placeText } from '../event/place.ts'
+import type { FinishReason } from '../model/provider.ts'
+import { passesFilters } from '../tool/tool-filter.ts'
+import { inputOf } from './call-input.ts'
+import { createMessageLog, type MessageLog } from './message-log.ts'
+import type { CalledTool } from './modes/mode.ts'
+import type { Timeline } from './modes/timeline.ts'
+import type { AgentParts } from './parts.ts'
+import { mapSiblings } from './siblings.ts'
+import { type Answered, askModels } from './turn.ts'
+
+/** Tools of one turn that run at once. */
+const toolsAtOnce = 8
+
+/** Where the turns of a conversation happen. */
+export interface TurnPlaces {
+  /** Where events are sent from. */
+  readonly opener: RunContext
+  /** Where turns are recorded. */
+  readonly context: RunContext
+}
+
+export interface TurnOptions {
+  /** False: the model is not told of any tool. */
+  readonly tools?: boolean
+  /** It is asked for its highest effort. */
+  readonly isHigh: boolean
+  readonly signal: AbortSignal
+}
+
+export interface Turn extends Answered {
+  readonly calls: readonly ToolCallPart[]
+  readonly itemId: string
+  /** `max_turns` is reached: no further turn may be taken for this message. */
+  readonly isLast: boolean
+}
+
+/** The turns of one conversation: what it asks and what its tools do is recorded by their numbers. */
+export interface Turns {
+  readonly log: MessageLog
+  /** Whether an older process of this run has got the answer to the next turn, and told why it was asked. */
+  readonly wasAnswered: () => boolean
+  /** Those that may be offered. */
+  readonly tools: readonly Tool[]
+  /** @throws BatonError of the model call */
+  readonly ask: (options: TurnOptions) => Promise<Turn>
+  /** Runs the calls of the last turn. @throws what ends the run */
+  readonly runTools: (
+    calls: readonly ToolCallPart[],
+    options: { readonly signal: AbortSignal; readonly timeline: Timeline },
+  ) => Promise<readonly CalledTool[]>
+}
+
+export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: TurnPlaces): Turns {
+  const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false } = agent
+  const { tools: filters } = context.scope.rights
+  const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
+  const offered = tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const { model = '', ...settings } = agent.settings
+  const log = createMessageLog()
+  let turns = 0
+  /** Calls of the last turn that have run. */
+  let ran = 0
+
+  /** Of the next turn. */
+  function wasAnswered(): boolean {
+    const { at } = below(context, { kind: 'turn', index: turns }).scope
+    return [model, ...fallbackModels].some((_, index) => opener.services.effects.wasDone(callPlace(at, index)))
+  }
+
+  const idOf = (index: number): string => `${placeText(opener.scope.at)}/message${index === 0 ? '' : `-${index + 1}`}`
+
+  return {
+    log,
+    wasAnswered,
+    tools,
+    async ask({ tools: offers = true, isHigh, signal }) {
+      const index = turns
+      const isTold = wasAnswered()
+      turns += 1
+      ran = 0
+      const place = below(context, { kind: 'turn', index })
+      const id = idOf(index)
+      const item = { id, type: 'agent_message' } as const
+      const offersTools = offers && tools.length > 0
+      emit(opener, { type: 'item.started', item })
+      const answered = await askModels(
+        {
+          at: place.scope.at,
+          models: [model, ...fallbackModels],
+          request: {
+            ...settings,
+            ...(isHigh ? { reasoning_effort: 'high' } : {}),
+            ...(output === undefined ? {} : { output }),
+            ...(offersTools ? { tools: offered } : {}),
+            messages: log.all(),
+          },
+          recorded: log.next(),
+          itemId: id,
+          acceptsEmpty,
+        },
+        parts,
+        withServices(opener, { signal }),
+      )
+      const { answer } = answered
+      if (!isTold) warnOfAnswer(answered, { agent, offersTools }, opener)
+      emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answer) } })
+      const calls = offersTools ? toolCallsOf(answer) : []
+      log.answered({ role: 'assistant', parts: calls.length === 0 ? withoutCalls(answer.parts) : answer.parts })
+      return { ...answered, calls, itemId: id, isLast: turns >= maxTurns }
+    },
+    async runTools(calls, { signal, timeline }) {
+      const turn = below(context, { kind: 'turn', index: turns - 1 })
+      const first = ran
+      ran += calls.length
+      return mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
+        const index = first + sibling
+        const id = `${idOf(turns - 1)}/${index}`
+        const input = inputOf(call)
+        const ended = timeline.addTool({ id, function: call.name, input })
+        emit(opener, { type: 'tool.started', id, name: call.name, input })
+        const at = withServices(below(turn, { kind: 'tool', index, name: call.name }), { signal: inner })
+        const result = await runTool(call, tools, at)
+        const { text, isError = false, isDenied = false, files = [] } = result
+        ended(isError ? { error: text } : { output: text })
+        for (const file of files) timeline.addFile(file)
+        const shown = cutText(text, shownOutput)
+        const end = { type: 'tool.completed', id, name: call.name, output: shown, is_error: isError } as const
+        emit(opener, isDenied ? { ...end, denied: true } : end)
+        return { call, result }
+      })
+    },
+  }
+}
+
+/** Characters of an output in events. */
+const shownOutput = 2000
+
+export function resultMessage({ call: { id }, result: { text, files = [], isError } }: CalledTool): Message {
+  const parts = [{ type: 'text', text } as const, ...files]
+  return { role: 'tool', parts: [{ type: 'tool_result', id, parts, ...(isError === true ? { is_error: true } : {}) }] }
+}
+
+/** The result of a call that was not finished: a request with a call that has none would be refused. */
+export function refusedCall({ id }: ToolCallPart, text: string): Message {
+  return { role: 'tool', parts: [{ type: 'tool_result', id, parts: [{ type: 'text', text }], is_error: true }] }
+}
+
+export function useOf({ call: { id, name, input }, result: { text: output, isError } }: CalledTool): ToolUse {
+  return { id, name, input, output, ...(isError === true ? { is_error: true } : {}) }
+}
+
+/** What was said without calls of tools that were never offered, and without the thoughts that led to nothing else. */
+function withoutCalls(parts: Message['parts']): Message['parts'] {
+  const said = parts.filter(({ type }) => type !== 'tool_call')
+  return said.length === parts.length
+    ? parts
+    : said.slice(0, said.findLastIndex(({ type }) => type !== 'reasoning') + 1)
+}
+
+/** Failures of a tool are results for the model; what ends the run is thrown. */
+async function runTool(
+  { name, input }: ToolCallPart,
+  tools: readonly Tool[],
+  context: RunContext,
+): Promise<ToolResult> {
+  const tool = tools.find((one) => one.name === name)
+  if (tool === undefined) {
+    const known = tools.map((one) => one.name).join(', ')
+    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true }
+  }
+  try {
+    return await tool.run(input, context)
+  } catch (error) {
+    context.services.signal.throwIfAborted()
+    if (stopsRun(error)) throw error
+    return { text: messageOf(error), isError: true }
+  }
+}
+
+export function endOf(finish: FinishReason): ModelEnd {
+  switch (finish) {
+    case 'length':
+      return 'max_tokens'
+    case 'incomplete':
+    case 'content_filter':
+      return 'incomplete'
+    case 'stop':
+    case 'tool_calls':
+    case 'refusal':
+    case 'other':
+      return 'done'
+  }
+}
+
+/** What a person should know of an answer that is not whole, or empty. */
+function warnOfAnswer(
+  { chosen, answer }: Answered,
+  { agent, offersTools }: { readonly agent: ModelAgent; readonly offersTools: boolean },
+  context: RunContext,
+): void {
+  const { label } = chosen
+  const isCall = offersTools && toolCallsOf(answer).length > 0
+  if (textOf(answer).trim() === '' && !isCall) {
+    emit(context, { type: 'warning', message: `${label} gave an empty answer` })
+  }
+  const trouble = isCall ? undefined : troubles[answer.finish]
+  if (trouble !== undefined) emit(context, { type: 'warning', message: `${label} ${trouble}` })
+  if (answer.finish === 'length') {
+    emit(context, { type: 'warning', message: 'the answer was truncated at its output limit', hint: lengthHint(agent) })
+  }
+}
+
+/** What a model that stopped for such a reason has to say is no whole answer. */
+const troubles: { readonly [K in FinishReason]?: string } = {
+  content_filter: 'was stopped by its content filter: the answer is not complete',
+  refusal: 'refused to answer: its words are the refusal',
+  incomplete: 'stopped in the middle: the answer is not complete',
+  tool_calls: 'called a tool, and none is offered: the answer may not be complete',
+}
+
+/** Agents of AIPack have no such setting: there the limit is the model's own. */
+function lengthHint({ name }: ModelAgent): string {
+  return name === 'main' ? 'Raise max_tokens.' : 'Ask for less at once, or name a model that may answer at more length.'
+}
