@@ -1,5 +1,5 @@
 import { defined, type Json, type JsonObject } from '../base/json.ts'
-import type { ModelAgent, ModelResult, ModelSettings } from '../event/agent.ts'
+import type { ModelResult, ModelSettings } from '../event/agent.ts'
 import { part } from '../event/place.ts'
 import { type RunContext, below } from '../event/context.ts'
 import { type Message, textMessage, textOf } from '../event/message.ts'
@@ -30,7 +30,9 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 
   const { context, options } = task
   const { agent } = run.request
-  const equipped = await equip(options, agent.name, context)
+  // AIPack has neither: agents without them load nothing for it
+  const isPlain = options['tools'] === undefined && options['mode'] === undefined
+  const equipped = isPlain ? {} : await (await import('./tools.ts')).equip(options, agent.name, context)
   const result = await context.services.agents.run(
     {
       kind: 'model',
@@ -40,7 +42,6 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
         settings: modelSettings(options),
         fallbackModels: fallbackModels(options),
         acceptsEmpty: true,
-        ...(typeof options['mode'] === 'string' ? { mode: options['mode'] } : {}),
         ...equipped,
       },
       messages,
@@ -49,20 +50,6 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
   )
   if (result.calls.length > 0) (await import('./tools.ts')).refuseLimit(result, agent.name)
   return aiResponse(result, options)
-}
-
-/** The tools that the options of an agent name. AIPack has none: agents without them do not load any. */
-async function equip(options: JsonObject, name: string, context: RunContext): Promise<Pick<ModelAgent, 'tools'>> {
-  const { tools: named } = options
-  if (!Array.isArray(named)) return {}
-  const { chosenTools, giveTools, tellKeptTools } = await import('./tools.ts')
-  const { refuseUnknownTools } = await import('./tool-names.ts')
-  const given = { tools: named.map(String) }
-  refuseUnknownTools(given.tools, `"${name}"`)
-  tellKeptTools(given, name, context)
-  const names = chosenTools(given, context)
-  const { tools } = await giveTools(names, { baseDir: context.scope.folders.workspace })
-  return tools.length === 0 ? {} : { tools }
 }
 
 /** AIPack sends temperature and top_p only, and an effort that is part of the model's name. */

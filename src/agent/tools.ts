@@ -1,5 +1,6 @@
 import { BatonError } from '../base/error.ts'
-import type { ModelResult, Tool } from '../event/agent.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { ModelAgent, ModelResult, Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
@@ -7,6 +8,7 @@ import { toolVerdict } from '../tool/tool-rules.ts'
 import { openTools } from '../tool/toolbox/tools.ts'
 import { factsOf, toolNames, type ToolName } from '../tool/toolbox/names.ts'
 import { createSeenLog, type SeenLog } from '../tool/toolbox/seen-log.ts'
+import { refuseUnknownTools } from './tool-names.ts'
 
 /**
  * The tools that a model is given: those that are named, not disallowed, and within the rights of the agent (R28).
@@ -25,7 +27,7 @@ export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scop
 }
 
 /** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
-export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
+function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
   const kept = tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, context.scope.rights.tools))
   if (kept.length === 0) return
   const message = `${name} is not given ${kept.length === 1 ? 'the tool' : 'the tools'} ${kept.join(', ')}: the file that runs it does not have ${kept.length === 1 ? 'it' : 'them'}`
@@ -66,4 +68,17 @@ export async function giveTools(
 ): Promise<GivenTools> {
   const seen = createSeenLog(shown)
   return { tools: await openTools(names, { baseDir, seen }), seen }
+}
+
+/** The tools and the mode that the options of a script agent name. */
+export async function equip(
+  { tools: named, mode }: JsonObject,
+  name: string,
+  context: RunContext,
+): Promise<Pick<ModelAgent, 'tools' | 'mode'>> {
+  const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
+  refuseUnknownTools(given.tools ?? [], `"${name}"`)
+  tellKeptTools(given, name, context)
+  const { tools } = await giveTools(chosenTools(given, context), { baseDir: context.scope.folders.workspace })
+  return { ...(tools.length === 0 ? {} : { tools }), ...(typeof mode === 'string' ? { mode } : {}) }
 }

@@ -8,7 +8,7 @@ const requestFlags = {
   stdin: { kind: 'switch', describe: 'give standard input to the model as context; with -p a pipe is context anyway' },
   var: { kind: 'list', describe: 'set a variable of [input]: name=value' },
   model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
-  mode: { kind: 'text', describe: 'execution mode: classic, or a mode of a plug-in' },
+  mode: { kind: 'text', describe: 'how messages are executed' },
   'output-schema': { kind: 'text', describe: 'require JSON that matches the JSON Schema in this file' },
   'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
   iter: { kind: 'text', describe: 'work on it again and again: a count (5) or a time (10m)' },

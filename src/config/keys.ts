@@ -137,7 +137,7 @@ const entries = {
   mode: {
     ...frameForModels,
     available: { except: ['code'] },
-    text: 'How a prompt is executed: classic, or a mode of a plug-in.',
+    text: 'How messages are executed.',
   },
   instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
   runs: { ...frameTable, initial: { max_size: '2gb' }, text: 'Where runs are recorded, and how large one may get.' },

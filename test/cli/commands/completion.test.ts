@@ -43,7 +43,7 @@ done`,
     // bash replaces what begins with the @
     ['baton check demo@sh', ['@short', '@short/check']],
     ['baton check zz', ['zz$(>ran)', 'zz`>ran`']],
-    ['baton run --mod', ['--model']],
+    ['baton run --mod', ['--mode', '--model']],
     ['baton ask.md --max-c', ['--max-cost']],
     ['baton config --or', ['--origin']],
     ['baton check --or', []],
