@@ -5,7 +5,6 @@ import type { ErrorInfo } from '../event/event.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
 import { toldText } from '../script/told-error.ts'
 import type { Started } from './aip-agent.ts'
-import { askAip } from './aip-prompt.ts'
 import { type AttachmentSource, readAttachments } from './attachments.ts'
 import { misplaced, optionsOf, readDirective } from './directive.ts'
 import { mergeOptions } from './options.ts'
@@ -42,7 +41,9 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
       return { output: null, failed: false }
     }
     const ready = { ...task, ...data }
-    const answer = await askAip(run, document, ready)
+    // scripts that ask nobody load nothing for it
+    const asks = document.parts.length > 0 || ready.attachments.length > 0
+    const answer = asks ? await (await import('./aip-prompt.ts')).askAip(run, document, ready) : undefined
     const output = await inSection(agent, document.output, () => outputOf(run, document, { ...ready, answer }))
     return { output, failed: false }
   } catch (error) {
