@@ -27,7 +27,7 @@ export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scop
 }
 
 /** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
-function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
+export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
   const kept = tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, context.scope.rights.tools))
   if (kept.length === 0) return
   const message = `${name} is not given ${kept.length === 1 ? 'the tool' : 'the tools'} ${kept.join(', ')}: the file that runs it does not have ${kept.length === 1 ? 'it' : 'them'}`
