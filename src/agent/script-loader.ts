@@ -6,11 +6,16 @@ import type { LuaEngine } from '../script/engine.ts'
 import type { ScriptHost } from '../script/section.ts'
 import type { LoadScripts } from './parts.ts'
 
+export interface ScriptLoading {
+  /** Told once when an engine is used that does not hold `lua.memory_mb` exactly; left out where nobody has set that. */
+  readonly onRoughLimit?: ((warning: { readonly message: string; readonly hint: string }) => void) | undefined
+}
+
 /**
  * Gives the Lua engine with all host modules; loaded at the first call and shared by a run's sections. Without a setting
  * the scripts of installed packs are isolated.
  */
-export function createScriptLoader(lua: Settings['lua']): LoadScripts {
+export function createScriptLoader(lua: Settings['lua'], { onRoughLimit }: ScriptLoading = {}): LoadScripts {
   const hosts = new Map<boolean, Promise<ScriptHost>>()
   const limits = {
     timeMs: lua.timeout_ms,
@@ -23,6 +28,7 @@ export function createScriptLoader(lua: Settings['lua']): LoadScripts {
       loadEngine(lua.engine, isolated),
       import('../script/host/index.ts'),
     ])
+    if (engine.name === 'fengari' && !isolated) onRoughLimit?.(roughLimit(lua.memory_mb))
     return { engine, bindings: createBindings(hostModules), limits }
   }
 
@@ -31,6 +37,14 @@ export function createScriptLoader(lua: Settings['lua']): LoadScripts {
     const host = hosts.get(isolated) ?? load(isolated)
     hosts.set(isolated, host)
     return host
+  }
+}
+
+/** In one process nobody can say whose JavaScript objects are whose. */
+function roughLimit(megabytes: number): { readonly message: string; readonly hint: string } {
+  return {
+    message: `lua.memory_mb = ${megabytes} is held only roughly by the engine fengari: a script that makes one longer text is stopped, others when memory has grown far beyond it`,
+    hint: 'With lua.isolated = true its heap is limited; lua.engine = "lua54" counts all that a script holds.',
   }
 }
 

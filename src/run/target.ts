@@ -4,6 +4,7 @@ import type { JsonObject } from '../base/json.ts'
 import { isSourceEntry } from '../base/reads.ts'
 import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
+import type { SourcedValue } from '../config/layers.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 import { findWorkspace } from '../config/locate.ts'
@@ -22,6 +23,8 @@ export interface AgentTarget {
   readonly reload: () => ScriptFile
   readonly workspace: string
   readonly settings: Settings
+  /** Where the settings come from. */
+  readonly origins: readonly SourcedValue[]
   /** What the agent's own options are merged over: config files, and `-c`. */
   readonly agentSettings: Settings
   readonly configSettings: Settings
@@ -43,6 +46,12 @@ export type Target = PromptTarget | AgentTarget
 export function warningsOf(target: Target): readonly string[] {
   const own = target.kind === 'prompt' ? target.spec.warnings.map(issueText) : []
   return [...own, ...unusedCores(target.packRoots).map(unusedCoreText)]
+}
+
+/** Whether somebody has set a key inside a table, and not the defaults alone. */
+export function isSet(target: Target, key: string, inner: string): boolean {
+  const origins = target.kind === 'prompt' ? target.spec.origins : target.origins
+  return origins.some(({ path, layer }) => path[0] === key && path[1] === inner && layer.origin.kind !== 'default')
 }
 
 /** Whether the built-in main agent may ask a model: no agent answers in its place, and there may be an instruction. */
@@ -83,7 +92,7 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {
-  const { workspace, settings, configSettings, flagValues, notes } = await loadTargetConfig(options)
+  const { workspace, settings, origins, configSettings, flagValues, notes } = await loadTargetConfig(options)
   const roots = packRoots(workspace, options)
   const guard = nameGuard(workspace, options)
   const { cwd, builtInDir, file, reads } = options
@@ -101,6 +110,7 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     },
     workspace,
     settings,
+    origins,
     agentSettings: configSettings,
     configSettings,
     overrides: options.flags.overrides,

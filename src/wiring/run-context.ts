@@ -30,7 +30,7 @@ import type { createChangeFinder } from '../pack/pack-status.ts'
 import { possibleAgentFiles, resolveAgent } from '../pack/resolve.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import type { Target } from '../run/target.ts'
+import { isSet, type Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules } from '../tool/rule-list.ts'
@@ -203,7 +203,11 @@ function agentParts(
       return (await changed)(pack)
     },
     agentRunsBefore: past?.agentRuns ?? 0,
-    scripts: createScriptLoader(settings.lua),
+    scripts: createScriptLoader(settings.lua, {
+      ...(isSet(target, 'lua', 'memory_mb') && {
+        onRoughLimit: (warning) => bus.send([], { type: 'warning', ...warning }),
+      }),
+    }),
     chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),
     modelPool,
     retry: { policy: policyOf(settings), patienceMs, clock },

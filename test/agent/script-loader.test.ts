@@ -15,3 +15,19 @@ it.each([
     expect(own === installed).toBe(isShared)
   },
 )
+
+it.each([
+  ['fengari', false, 1],
+  ['fengari', true, 0],
+  ['lua54', false, 0],
+] as const)(
+  'tells once that %s, isolated = %j, holds a limit of memory only roughly: %i',
+  async (engine, isolated, times) => {
+    const told: string[] = []
+    const onRoughLimit = ({ message }: { readonly message: string }): void => void told.push(message)
+    const load = createScriptLoader({ ...lua, engine, isolated }, { onRoughLimit })
+    await Promise.all([load({ isInstalled: false }), load({ isInstalled: true })])
+    expect(told).toHaveLength(times)
+    for (const message of told) expect(message).toContain('lua.memory_mb = 64 is held only roughly')
+  },
+)

@@ -20,17 +20,25 @@ print(_VERSION, data.size > 100, data.child.outputs[1])
   'child.lua': 'return input .. " of the child"',
 }
 
-function run(...args: readonly string[]): { readonly stdout: string; readonly status: number | null } {
+function run(...args: readonly string[]): {
+  readonly stdout: string
+  readonly stderr: string
+  readonly status: number | null
+} {
   const home = tempTree()
   const command = join(root, 'dist/bin/baton.js')
   const node = args.filter((arg) => arg.startsWith('--'))
   const own = args.filter((arg) => !arg.startsWith('--')).flatMap((setting) => ['-c', setting])
-  const { stdout, status } = spawnSync(process.execPath, [...node, command, 'engine.aip', '-i', 'text', ...own], {
-    cwd: tempTree(script),
-    env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: join(home, 'baton'), NO_COLOR: '1' },
-    encoding: 'utf8',
-  })
-  return { stdout, status }
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [...node, command, 'engine.aip', '-i', 'text', ...own],
+    {
+      cwd: tempTree(script),
+      env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: join(home, 'baton'), NO_COLOR: '1' },
+      encoding: 'utf8',
+    },
+  )
+  return { stdout, stderr, status }
 }
 
 describe('the engine of scripts', () => {
@@ -44,4 +52,17 @@ describe('the engine of scripts', () => {
   ])('runs an agent that runs an agent with %j on %s', (args, version) => {
     expect(run(...args)).toEqual({ stdout: `${version}\ntrue\ntext of the child\n`, status: 0 })
   })
+
+  it.each([
+    [['lua.engine=fengari', 'lua.memory_mb=64'], 1],
+    [['lua.engine=fengari'], 0],
+    [['lua.memory_mb=64'], 0],
+  ] as const)(
+    'with %j, says %i times that the limit of memory which somebody has set is held roughly',
+    (settings, times) => {
+      const { stderr, status } = run(...settings)
+      expect(status).toBe(0)
+      expect(stderr.match(/^warning lua\.memory_mb = 64 is held only roughly/gm) ?? []).toHaveLength(times)
+    },
+  )
 })
