@@ -45,6 +45,8 @@ export interface StartOptions extends Surroundings {
   /** Files that the result and the record are written to by who starts the run: a resume does so too. Absolute. */
   readonly output?: string
   readonly record?: string
+  /** What becomes of approvals where nobody can be asked: a resume does the same. */
+  readonly onAsk?: 'suspend'
   /** How long a call may wait for an overloaded host when no file says so, in milliseconds; 0 when left out. */
   readonly patienceMs?: number
   /** Told the folder of the run's record, once it has begun. */
@@ -88,7 +90,7 @@ export function startRun(file: string, options: StartOptions, listener: Listener
 
 function invocationOf(file: string, options: StartOptions): Invocation {
   const { cwd, env, inputs = [], onFiles = [], overrides = [], vars = [], patienceMs = 0 } = options
-  const { dry, model, text, stdin, outputSchema, output, record } = options
+  const { dry, model, text, stdin, outputSchema, output, record, onAsk } = options
   return {
     file,
     cwd,
@@ -98,7 +100,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     vars,
     patienceMs,
     env: decidingVariables(env),
-    ...defined({ dry, model, text, stdin, outputSchema, output, record }),
+    ...defined({ dry, model, text, stdin, outputSchema, output, record, onAsk }),
   }
 }
 

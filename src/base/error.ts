@@ -28,6 +28,7 @@ export const exitCodes = {
   RUN_TOO_LARGE: 4,
   NEEDS_INPUT: 5,
   SUSPENDED: 5,
+  WAITING_FOR_APPROVAL: 5,
   DIVERGED: 5,
   UNCERTAIN: 5,
   UNTRUSTED: 6,
@@ -92,7 +93,7 @@ export function isBatonError(value: unknown): value is BatonError {
 export function stopsRun(error: unknown): boolean {
   return (
     isBatonError(error) &&
-    ['JOURNAL_FAILED', 'RUN_TOO_LARGE', 'DIVERGED', 'UNCERTAIN', 'SUSPENDED'].includes(error.code)
+    (isSuspension(error) || ['JOURNAL_FAILED', 'RUN_TOO_LARGE', 'DIVERGED', 'UNCERTAIN'].includes(error.code))
   )
 }
 
@@ -106,7 +107,12 @@ export function isRunTooLarge(error: unknown): boolean {
 
 /** Whether work waits for a person or another day: it is neither done nor failed, and can be resumed. */
 export function isSuspension(error: unknown): boolean {
-  return isBatonError(error) && error.code === 'SUSPENDED'
+  return isBatonError(error) && (error.code === 'SUSPENDED' || error.code === 'WAITING_FOR_APPROVAL')
+}
+
+/** Whether it is the answer of a person to a question that work waits for. */
+export function isWaitingForApproval(error: unknown): boolean {
+  return isBatonError(error) && error.code === 'WAITING_FOR_APPROVAL'
 }
 
 /**

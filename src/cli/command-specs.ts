@@ -1,5 +1,5 @@
 import { runStatuses } from '../journal/summary.ts'
-import type { CommandSpec, FlagSpecs, Given } from './command.ts'
+import type { CommandSpec, FlagSpecs, Given, GlobalFlags } from './command.ts'
 
 const requestFlags = {
   prompt: { kind: 'text', short: 'p', describe: 'run this text as the prompt, without a file' },
@@ -26,6 +26,18 @@ const approvalFlags = {
     describe: 'what becomes of an approval where nobody can be asked (default: deny)',
   },
   'no-input': noInput,
+} as const satisfies FlagSpecs
+
+const waitingWords = [
+  { name: 'run', count: 'optional', describe: 'run id, or a prefix of it (default: the only run that waits)' },
+  { name: 'call', count: 'optional', describe: 'number of the call (default: the only one that is open)' },
+] as const
+const answerFlags = {
+  all: { kind: 'switch', describe: 'every open call of the run' },
+  'no-resume': { kind: 'switch', describe: 'only record it; baton resume continues the run' },
+  ids: { kind: 'switch', hidden: true, describe: 'only print the numbers of the open calls' },
+  ...approvalFlags,
+  'on-ask': { ...approvalFlags['on-ask'], describe: 'what becomes of further approvals (default: suspend)' },
 } as const satisfies FlagSpecs
 
 const target = {
@@ -79,6 +91,24 @@ export const commandSpecs = {
       ...approvalFlags,
     },
   },
+  approve: {
+    summary: 'approve a call that a run waits for, and resume the run',
+    words: waitingWords,
+    flags: {
+      always: { kind: 'switch', describe: 'also approve later calls of this tool about the same, in this run' },
+      ...answerFlags,
+    },
+    examples: [
+      ['baton approve', 'the only open call of the only run that waits'],
+      ['baton approve 20261122 2 --always', 'call 2 of a run, and what is about the same'],
+    ],
+  },
+  reject: {
+    summary: 'reject a call that a run waits for, and resume the run',
+    words: waitingWords,
+    flags: { reason: { kind: 'text', describe: 'what the model is told, for example "use tabs"' }, ...answerFlags },
+    examples: [['baton reject 20261122 2 --reason "not in this folder"', 'the model is told why']],
+  },
   runs: {
     summary: 'list, show, compare, export and remove the runs of this workspace',
     words: [
@@ -92,6 +122,7 @@ export const commandSpecs = {
     ],
     flags: {
       ids: { kind: 'switch', describe: 'list: print ids only' },
+      waiting: { kind: 'switch', describe: 'list: only runs that wait for an approval, with their calls' },
       limit: { kind: 'text', short: 'n', describe: 'list: at most this many runs (default 20; 0: all)' },
       file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
       status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
@@ -104,6 +135,7 @@ export const commandSpecs = {
     },
     examples: [
       ['baton runs --status failed', 'the newest runs that failed'],
+      ['baton runs --waiting', 'the runs that wait for an approval, and how to answer'],
       ['baton runs show last', 'the newest run as a tree: tasks, agents, calls, pins, errors'],
       ['baton runs show 20261122 --place task/0', 'one part of a run, with its prompts and answers'],
       ['baton runs show last --diff', 'what the newest run changed in files'],
@@ -267,6 +299,22 @@ export const commandSpecs = {
 } as const satisfies { readonly [name: string]: CommandSpec }
 
 export type CommandName = keyof typeof commandSpecs
+
+/** What `baton resume` is given where another command resumes. */
+export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof ApprovalValues | 'run'> = {
+  last: false,
+  from: undefined,
+  force: false,
+  useCurrent: false,
+  uncertain: [],
+  repair: false,
+  maxCost: undefined,
+  timeout: undefined,
+  output: undefined,
+  record: undefined,
+}
+
+type ApprovalValues = Pick<Flags<'resume'>, 'yes' | 'onAsk' | 'noInput'>
 
 /** What the command line gave a command. */
 export type Flags<Name extends CommandName> = Given<(typeof commandSpecs)[Name]>

@@ -13,6 +13,8 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
     return (await import('./commands/run.ts')).runCommand(flags, io)
   },
   resume: async (flags, io) => (await import('./commands/resume.ts')).resumeCommand(flags, io),
+  approve: async (flags, io) => (await import('./commands/approve.ts')).approveCommand(flags, io),
+  reject: async (flags, io) => (await import('./commands/approve.ts')).rejectCommand(flags, io),
   runs: async (flags, io) => (await import('./commands/runs.ts')).runsCommand(flags, io),
   undo: async (flags, io) => (await import('./commands/undo.ts')).undoCommand(flags, io),
   check: async (flags, io) => (await import('./commands/check.ts')).checkCommand(flags, io),

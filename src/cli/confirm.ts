@@ -35,22 +35,32 @@ export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo
   return /^\s*y(?:es)?\s*$/i.test((await askLine(`${what}? [y/N] `)) ?? '')
 }
 
-/** Puts a question to the terminal and gives the line that is typed; undefined: the input has ended. */
-export type AskLine = (question: string) => Promise<string | undefined>
+/**
+ * Puts a question to the terminal and gives the line that is typed; undefined: the input has ended. Rejects with the
+ * reason of the signal, and of the command's own.
+ */
+export type AskLine = (question: string, signal?: AbortSignal) => Promise<string | undefined>
 
 /** Undefined where standard input is no terminal. */
 export function lineAsker(io: CommandIo): AskLine | undefined {
   if (io.inputKind() !== 'device') return undefined
   const input = io.input()
   if (!('isTTY' in input) || input.isTTY !== true) return undefined
-  return async (question) => {
+  return async (question, signal) => {
     const { createInterface } = await import('node:readline')
     io.err(question)
     const lines = createInterface({ input })
+    const stop = signal === undefined ? io.signal : AbortSignal.any([io.signal, signal])
     try {
       return await new Promise<string | undefined>((resolve, reject) => {
         lines.once('line', resolve).once('close', () => resolve(undefined))
-        io.signal.addEventListener('abort', () => reject(io.signal.reason as Error), { once: true })
+        const withdraw = (): void => {
+          // the cursor stands behind the question
+          io.err('\n')
+          reject(stop.reason as Error)
+        }
+        if (stop.aborted) withdraw()
+        else stop.addEventListener('abort', withdraw, { once: true })
       })
     } finally {
       lines.close()

@@ -1,5 +1,5 @@
 import { shellWord } from '../base/command.ts'
-import { closedPipe, isSuspension, messageOf, OutputLost, StopSignal } from '../base/error.ts'
+import { closedPipe, isSuspension, isWaitingForApproval, messageOf, OutputLost, StopSignal } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { Listener } from '../event/bus.ts'
 import { harmless } from '../base/terminal-text.ts'
@@ -24,6 +24,7 @@ import { type GlobalFlags, usageError } from './command.ts'
 import type { CommandIo, Surroundings } from './io.ts'
 import { describeError } from './report.ts'
 import { openResult, type ResultFlags } from './result-file.ts'
+import { withPlace } from './with-place.ts'
 
 /**
  * Shows a run while it goes: the result on stdout or in `--output`, everything else on stderr.
@@ -48,7 +49,7 @@ export async function presentRun<Report extends RunReport>(
     screen.close()
     result.finish(report.exitCode)
     if (hasChanged && flags.level !== 'quiet' && !flags.json) await reportChanges(report, flags, { ...io, env })
-    reportEnd(report, flags, { ...io, env })
+    await reportEnd(report, flags, { ...io, env })
     return report
   } finally {
     screen.close()
@@ -74,7 +75,7 @@ async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, i
   io.err([`${count} ${count === 1 ? 'file' : 'files'} changed`, ...ways].join(' · ') + '\n')
 }
 
-function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): void {
+async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): Promise<void> {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const { error, skipped, repeated, exitCode } = report
   const isQuiet = flags.level === 'quiet' || flags.json
@@ -88,6 +89,11 @@ function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: Command
     if (exitCode === closedPipe) return
     // a lost output is reported at the end of the process
     if (!(error instanceof OutputLost)) io.err(`${error.message}\n`)
+  } else if (isWaitingForApproval(error)) {
+    const { waitingLines } = await import('../render/approval.ts')
+    const command = (words: string): string => `baton ${withPlace(words.replace('RUN', report.runId), flags)}`
+    const lines = waitingLines(report.approvals, { paint, command: report.canResume ? command : undefined })
+    for (const line of lines) io.err(`${report.mask(line)}\n`)
   } else if (isSuspension(error)) {
     io.err(`${paint('yellow', 'suspended')}: ${report.mask(harmless(messageOf(error)))}\n`)
     for (const { kind, place } of report.suspended) io.err(`  ${kind} ${harmless(place)}\n`)
@@ -113,16 +119,6 @@ function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: Command
 interface RunFiles {
   readonly output?: string | undefined
   readonly record?: string | undefined
-}
-
-/** A command about this run, with the flags that decide where its record is and which secrets are set. */
-function withPlace(words: string, { chdir, env, config }: GlobalFlags): string {
-  const flags = [
-    ...(chdir === undefined ? [] : ['-C', chdir]),
-    ...(env === undefined ? [] : ['--env', env]),
-    ...config.filter((setting) => setting.startsWith('runs.dir=')).flatMap((setting) => ['-c', setting]),
-  ]
-  return [words, ...flags.map(shellWord)].join(' ')
 }
 
 interface LimitFlags extends Pick<GlobalFlags, 'config'> {

@@ -187,6 +187,7 @@ const texts: { readonly [path: string]: string } = {
   'timeouts.headers': 'Until the answer begins.',
   'timeouts.stream_idle': 'Between two pieces of the answer; what has no content is none.',
   'timeouts.request': 'For one call in all.',
+  'timeouts.approval': 'Until a person has answered a question, from when it was first put; then it counts as no.',
   'prices.*.input': 'US dollars for a million tokens of input.',
   'prices.*.output': 'US dollars for a million tokens of output, reasoning included.',
   'prices.*.cached': 'US dollars for a million tokens of input that the host still had. Default: as other input.',

@@ -120,7 +120,7 @@ const entries = {
   timeouts: {
     ...frameTable,
     initial: { connect: '10s', headers: '30s', stream_idle: '5m', request: '1h' },
-    text: 'How long a model may take. Durations are texts such as "30s" or "10m".',
+    text: 'How long a model may take, and a person. Durations are texts such as "30s" or "10m".',
   },
   budget: { ...frameTable, initial: { unpriced: 'deny' }, text: 'Limits of the whole run.' },
   lua: {

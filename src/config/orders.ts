@@ -87,7 +87,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
       patience: { rule: 'down', unset: '10m' },
     },
   },
-  timeouts: { keys: { connect: down, headers: down, stream_idle: down, request: down } },
+  timeouts: { keys: { connect: down, headers: down, stream_idle: down, request: down, approval: down } },
   timeout: down,
   budget: {
     keys: {

@@ -84,7 +84,13 @@ const settingShape = {
     jitter_factor: number(0, 1),
     patience: duration,
   }),
-  timeouts: table({ connect: timeLimit, headers: timeLimit, stream_idle: timeLimit, request: timeLimit }),
+  timeouts: table({
+    connect: timeLimit,
+    headers: timeLimit,
+    stream_idle: timeLimit,
+    request: timeLimit,
+    approval: timeLimit,
+  }),
   budget: table({
     usd: number(0, 1e9),
     tokens: integer(1),

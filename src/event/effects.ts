@@ -199,8 +199,11 @@ export interface Effects {
   readonly answers: (at: Place) => boolean
   /** True when an older process of this run has finished the effect at this place, and told what there was to tell of it. */
   readonly wasDone: (at: Place) => boolean
-  /** Asks a person where the permission says `ask`. @throws BatonError when it is refused, or nobody can be asked */
-  permit(at: Place, action: Action): Promise<Permit>
+  /**
+   * Asks a person where the permission says `ask`. `since`: the question is open since then (milliseconds since 1970),
+   * from an older process. @throws BatonError when it is refused, or nobody can be asked
+   */
+  permit(at: Place, action: Action, since?: number): Promise<Permit>
   /** Changes files: recorded before and after. True when something has changed. `plan` is not asked when a record answers. */
   changeFile(at: Place, asked: AskedChange, plan: PlanChange, permit?: Permit): boolean
   /** Does something with consequences: permission, budget, journal and events in this order. Without `permit` it asks. */

@@ -93,7 +93,17 @@ const message = { id: text, type: always('agent_message') }
 const task = { index: count, label: text }
 
 const ending = {
-  stop_reason: oneOf('done', 'skipped', 'limit', 'budget', 'error', 'cancelled', 'suspended', 'until_not_met'),
+  stop_reason: oneOf(
+    'done',
+    'skipped',
+    'limit',
+    'budget',
+    'error',
+    'cancelled',
+    'suspended',
+    'waiting_for_approval',
+    'until_not_met',
+  ),
   exit_code: exitCode,
   result: textOrNull,
   outputs: list(anything),
@@ -104,6 +114,8 @@ const ending = {
   repeated: list(anything),
   /** What a suspended run waits for: `place` and `kind` of each open effect. */
   suspended: optional(list(anything)),
+  /** The questions that a run waits for, each with what `approval.requested` says, `place`, `asked` and `until`. */
+  approvals: optional(list(anything)),
   /** Why nothing was done, when `stop_reason` is `skipped`. */
   reason: optional(text),
   error: optional(error),
@@ -184,6 +196,13 @@ const events = {
   'prompt.completed': { prompt_id: text, usage },
   /** A prompt has failed or was interrupted (R200); `agent.failed` follows. */
   'prompt.error': { prompt_id: text, state: oneOf('failed', 'cancelled'), error },
+  /**
+   * A person is asked whether something may be done: a call of a tool, or a file change of an answer (`tool`: `write` or
+   * `delete`). `id`: what `baton approve` takes. `diff`: what would change. `until`: an answer counts until then.
+   */
+  'approval.requested': { id: text, tool: text, input: anything, diff: optional(text), until: optional(text) },
+  /** What was decided, and why not. Without it the question is open, and the run waits for the answer. */
+  'approval.decided': { id: text, decision: oneOf('allow', 'always', 'deny', 'expired'), reason: optional(text) },
   /** Tokens and price of one model call and of the run so far; a price is null when it is not known. */
   usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
   /**

@@ -45,6 +45,7 @@ const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'RUN_TOO_LARGE',
   'NEEDS_INPUT',
   'SUSPENDED',
+  'WAITING_FOR_APPROVAL',
   'UNTRUSTED',
 ])
 

@@ -89,11 +89,46 @@ export interface Permission {
   check(action: Action, content?: NewFileContent): Verdict
 }
 
-/** What a person says. `remark`: not so, and what should be different. */
-export type Decision = 'allow' | 'deny' | { readonly remark: string }
+/**
+ * What a person says. `always`: this, and what is about the same, until the run has ended. `remark`: not so, and why, or
+ * what should be different. `expired`: nobody has said anything for so long.
+ */
+export type Decision =
+  | 'allow'
+  | 'deny'
+  | { readonly always: Grant }
+  | { readonly remark: string }
+  | { readonly expired: string }
 
-/** Answers for a person. Rejects with a suspension (`BatonError` SUSPENDED) when the answer comes another time. */
-export type Approver = (action: Action, at: Place, signal: AbortSignal) => Promise<Decision>
+/** Calls of a tool that need no further question: those with the same subject; without one every call of it. */
+export interface Grant {
+  readonly tool: string
+  readonly subject?: ToolSubject
+}
+
+/** What `always` means for a call. */
+export function grantFor({ tool, subject }: Extract<Action, { readonly kind: 'tool' }>): Grant {
+  return { tool, ...(subject === undefined ? {} : { subject }) }
+}
+
+/** A question to a person. */
+export interface Question {
+  /** Its number in the run, by which it can be answered from elsewhere. */
+  readonly id: string
+  /** Of what is asked about. */
+  readonly at: Place
+  /** An older process has put it already, and nobody has answered. */
+  readonly isReopened: boolean
+  /** Until when an answer counts, in milliseconds since 1970. */
+  readonly until?: number
+  /** Withdraws the question. */
+  readonly signal: AbortSignal
+  /** What was allowed since it was put answers it as well. */
+  readonly isGranted: () => boolean
+}
+
+/** Answers for a person. Rejects with a suspension (`BatonError` WAITING_FOR_APPROVAL) when the answer comes another time. */
+export type Approver = (action: Action, question: Question) => Promise<Decision>
 
 /** What a person has allowed: it stands in for a verdict `ask`. */
 export interface Permit {
@@ -162,4 +197,22 @@ export const allRights: Rights = { write: true, rules: [], packs: [], protection
 /** Whether programs get this variable of the environment. */
 export function passesVariable({ packs }: Rights, variable: string): boolean {
   return packs.every(({ granted }) => granted.env.includes(variable))
+}
+
+/** What somebody wants to do, as the beginning of a sentence. */
+export function actionText(action: Action): string {
+  switch (action.kind) {
+    case 'read':
+    case 'write':
+    case 'delete':
+      return `to ${action.kind} ${action.shown ?? action.named}`
+    case 'command':
+      return `to run ${action.program}`
+    case 'connect':
+      return `to connect to ${action.url}`
+    case 'model':
+      return `to ask ${action.label}`
+    case 'tool':
+      return `to use ${action.tool}`
+  }
 }

@@ -1,4 +1,4 @@
-import { BatonError, stopsRun, isSuspension } from '../base/error.ts'
+import { BatonError, isSuspension, stopsRun } from '../base/error.ts'
 import type {
   AskedCall,
   BoundaryOptions,
@@ -11,11 +11,21 @@ import type {
   Kept,
 } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
-import type { Action, Approver, Decision, NewFileContent, Permission, Permit, Verdict } from '../event/permission.ts'
+import {
+  type Action,
+  actionText,
+  type Decision,
+  type NewFileContent,
+  type Permission,
+  type Permit,
+  type Verdict,
+} from '../event/permission.ts'
 import { part, type Place, placeText } from '../event/place.ts'
+import type { ApprovalOptions, Approvals } from './approvals.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
 import { type Budget, noBudget } from './budget.ts'
 import type { RunJournal } from './journal.ts'
+import { needsApproval } from './needs-approval.ts'
 import { boundaryKey, changeName, fingerprint } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
 import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
@@ -29,7 +39,7 @@ export interface EffectHook {
   readonly effect?: <T>(kind: EffectKind, act: () => Promise<T>) => Promise<T>
 }
 
-export interface EffectsOptions {
+export interface EffectsOptions extends Pick<ApprovalOptions, 'approver'> {
   readonly journal: RunJournal
   /** Handed to every effect; once aborted no new one begins. */
   readonly signal: AbortSignal
@@ -39,9 +49,16 @@ export interface EffectsOptions {
   readonly onSpent: (at: Place, spent: Spent) => void
   /** Called when an effect begins and when it has ended. */
   readonly onEffect?: (at: Place, event: EffectEvent) => void
-  /** Left out: what needs an approval is refused. */
-  readonly approver?: Approver | undefined
+  /** What else decides about questions to a person. */
+  readonly approvals?: Omit<ApprovalOptions, 'approver'>
   readonly hooks?: readonly EffectHook[]
+}
+
+/** An effect as its start is recorded. `times`: of a question to a person. */
+type Begun = Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'> & {
+  readonly times?: { readonly asked: number; readonly until?: number }
+  /** Called when that is recorded. */
+  readonly isBegun?: () => void
 }
 
 interface EffectEvent {
@@ -58,19 +75,21 @@ const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command
  * whose end cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must be what `encodeValue` takes.
  */
 export function createEffects(options: EffectsOptions): Effects {
-  const { journal, signal, budget = noBudget, onSpent, onEffect, approver, hooks = [] } = options
+  const { journal, signal, budget = noBudget, onSpent, onEffect, hooks = [] } = options
+  let approvals: Promise<Approvals> | undefined
 
   /** Records that an effect begins, and gives the function that records its end. */
   async function begin(
     at: Place,
-    { kind, request, repeat, estimate }: Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'>,
+    { kind, request, repeat, estimate, times, isBegun }: Begun,
   ): Promise<(result: Attempt<unknown>, tries: Tries) => Promise<void>> {
     assertNotFenced()
     const p = placeText(at)
     const fp = fingerprint(request, journal.mask)
-    const started: Entry = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }) }
+    const started: Entry = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }), ...times }
     const s = repeat === 'unsafe' ? await journal.append(started) : journal.note(started)
     journal.push()
+    isBegun?.()
     onEffect?.(at, { kind, phase: 'started' })
 
     return async (result, tries) => {
@@ -153,14 +172,11 @@ export function createEffects(options: EffectsOptions): Effects {
       answers: () => false,
       wasDone: () => false,
 
-      async permit(at, action) {
+      async permit(at, action, since) {
         const verdict = permission.check(action)
         if (verdict.kind === 'deny') throw denied(verdict)
         if (verdict.kind === 'allow') return { action }
-        if (approver === undefined) throw needsApproval(action)
-        const ask: EffectRequest<Decision> = { kind: 'approval', request: { ...action }, action, repeat: 'safe' }
-        const place = [...at, part('approval')]
-        return permitOf(action, await attemptAsync(() => run(place, ask, () => approver(action, at, signal))))
+        return permitOf(action, await attemptAsync(() => askPerson(at, action, since)))
       },
 
       changeFile(at, asked, plan, permit) {
@@ -211,10 +227,26 @@ export function createEffects(options: EffectsOptions): Effects {
     return effects
   }
 
+  async function askPerson(at: Place, action: Action, since: number | undefined): Promise<Decision> {
+    const place = [...at, part('approval')]
+    // most runs ask nobody
+    approvals ??= import('./approvals.ts').then(({ createApprovals }) =>
+      createApprovals({ ...options.approvals, approver: options.approver }),
+    )
+    const { open, number, settle } = await approvals
+    const p = placeText(place)
+    const { times, answer } = open(action, { at, place: p, since })
+    const isBegun = (): void => void number(p)
+    const ask = { kind: 'approval', request: { ...action }, action, repeat: 'safe', times, isBegun } as const
+    const decision = await run<Decision>(place, ask, answer)
+    settle(decision)
+    return decision
+  }
+
   /** Does an effect that is allowed: budget, journal, the act itself. */
   async function run<T>(
     at: Place,
-    effect: EffectRequest<T>,
+    effect: EffectRequest<T> & Pick<Begun, 'times' | 'isBegun'>,
     act: Parameters<Effects['perform']>[2],
     allow: (action: Action) => void = () => {},
   ): Promise<T> {
@@ -249,39 +281,17 @@ export function allowedBy(permission: Permission): (action: Action, content?: Ne
   }
 }
 
-function needsApproval(action: Action): BatonError {
-  return new BatonError('NEEDS_INPUT', `${actionText(action)} needs an approval, and nobody can be asked`, {
-    hint: 'Run it on a terminal, or use -y or --on-ask.',
-  })
-}
-
 function denied({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
   return new BatonError(code, reason, { hint })
 }
 
 /** The permit of an approval that has ended. @throws BatonError UNTRUSTED when it was rejected, with the decision as cause */
 export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
-  const decision = passOn(answer)
-  if (decision === 'allow') return { action }
-  throw new BatonError('UNTRUSTED', `${actionText(action)} was rejected`, { cause: decision })
-}
-
-/** What somebody wants to do, as the beginning of a sentence. */
-function actionText(action: Action): string {
-  switch (action.kind) {
-    case 'read':
-    case 'write':
-    case 'delete':
-      return `to ${action.kind} ${action.shown ?? action.named}`
-    case 'command':
-      return `to run ${action.program}`
-    case 'connect':
-      return `to connect to ${action.url}`
-    case 'model':
-      return `to ask ${action.label}`
-    case 'tool':
-      return `to use ${action.tool}`
-  }
+  const decision = passOn(answer) as Decision
+  if (decision === 'allow' || (typeof decision === 'object' && 'always' in decision)) return { action }
+  const isExpired = typeof decision === 'object' && 'expired' in decision
+  const what = isExpired ? `is not allowed: nobody has answered for ${decision.expired}` : 'was rejected'
+  throw new BatonError('UNTRUSTED', `${actionText(action)} ${what}`, { cause: decision })
 }
 
 /** Does the work of a boundary that has begun, and records its end. */

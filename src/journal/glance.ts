@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts'
 import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
 import { type Line, readLines } from './lines.ts'
-import { type OwnerPort, processOwners } from './owner.ts'
+import { type Owner, type OwnerPort, processOwners } from './owner.ts'
 import { lifeOf } from './ownership.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import { epochsIn, segmentFile } from './segment.ts'
@@ -19,6 +19,8 @@ export interface Glance {
   readonly times: RunTimes
   /** The process of the newest epoch is alive and has not ended the run. */
   readonly isRunning: boolean
+  /** That process, where its record can be read. */
+  readonly owner?: Owner
 }
 
 export interface GlanceOptions {
@@ -48,7 +50,8 @@ export async function glance(
   const claim = end === undefined && owner?.k === 'seg' ? { folder, epoch: newest, owner } : undefined
   const isRunning = claim !== undefined && (await lifeOf(claim, { files, owners, now: Date.now })) !== false
   const start = await startIn(segmentFile(folder, oldest), files)
-  return { start, end, times: timesOf(spans, { start, epochs: epochs.length }), isRunning }
+  const times = timesOf(spans, { start, epochs: epochs.length })
+  return { start, end, times, isRunning, ...(owner?.k === 'seg' ? { owner } : {}) }
 }
 
 interface Span {

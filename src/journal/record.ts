@@ -85,6 +85,9 @@ type RecordBody<Value> =
       readonly estimate?: Estimate
       /** Of a file change: `ChangeStates`. The contents are blobs, by the hashes in it. */
       readonly kept?: Value
+      /** Of an approval, in milliseconds since 1970: when the question was first put, and until when an answer counts. */
+      readonly asked?: number
+      readonly until?: number
     }
   /** `s` is the number of the `started` record, in the same epoch. */
   | ({

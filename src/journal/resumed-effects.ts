@@ -223,8 +223,11 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       async permit(at, action) {
         const p = placeText([...at, part('approval')])
         const match = matcher.effect(nodeOf(p), { kind: 'approval', request: { ...action } })
-        if (match.kind !== 'ended' || match.outcome.status !== 'ok') return live.permit(at, action)
-        return permitOf(action, matcher.recall(match.outcome))
+        if (match.kind === 'ended' && match.outcome.status === 'ok')
+          return permitOf(action, matcher.recall(match.outcome))
+        // the decision about another call is none about this one, and neither is the time it has waited
+        const isOpen = match.kind === 'open' || (match.kind === 'ended' && match.outcome.status === 'cancelled')
+        return live.permit(at, action, isOpen ? (match.started?.asked ?? match.started?.t) : undefined)
       },
 
       call(at, asked, work) {

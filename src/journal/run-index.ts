@@ -1,7 +1,9 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import { isObject, type Json } from '../base/json.ts'
 import { type Cost, type Estimate, type FileChangeRecord, makesFile } from '../event/effects.ts'
+import { grantIn, type PastApprovals } from './grants.ts'
 import type { Spent } from '../event/meter.ts'
+import type { Grant } from '../event/permission.ts'
 import { attempt } from './attempt.ts'
 import { isBlobReference, valueAt } from './blobs.ts'
 import { amountOf, usdOf, wantedOf } from './ledger.ts'
@@ -63,6 +65,7 @@ export interface RunIndex {
   readonly damages: readonly Damage[]
   /** Boundaries that are to be done again because of damage. */
   readonly redone: readonly string[]
+  readonly approvals: PastApprovals
 }
 
 type RecordOf<K extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: K }>
@@ -80,6 +83,8 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
   const shownBy = new WeakMap<PlaceNode, number>()
   const changedFiles = new Set<string>()
   const madeFiles = new Set<string>()
+  const questions = new Set<string>()
+  const grants: Grant[] = []
   let agentRuns = 0
 
   /** Shows of a call that was lost with its process are shown again by the next one. */
@@ -131,6 +136,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return observe === undefined ? tree.setReturned(record.p, location) : undefined
       case 'started':
         if (record.kind === 'model') calls.start(record, location)
+        if (record.kind === 'approval') questions.add(record.p)
         if (record.kind === 'file')
           addChange(
             fileChangeOf(
@@ -141,6 +147,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return start(tree.make(record.p), location)
       case 'ended':
         if (record.kind === 'model') calls.end(record, location)
+        if (record.kind === 'approval' && record.status === 'ok') grants.push(...grantIn(source.value(record.value)))
         return end(tree.make(record.p), location, record.status === 'ok')
       case 'choice':
         mark(record.k, location)
@@ -188,6 +195,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
     madeFiles,
     damages: [...torn, ...lost.map((one) => one.damage)],
     redone: [...redone],
+    approvals: { places: [...questions], grants },
     records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
     modelCalls: () => calls.read(source),
     shows: (node) => showsBelow(node).map((location) => source.at(location)),

@@ -12,6 +12,7 @@ export const runStatuses: readonly RunStatus[] = [
   'budget',
   'limit',
   'suspended',
+  'waiting_for_approval',
   'interrupted',
   'running',
 ]

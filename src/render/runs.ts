@@ -27,6 +27,7 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
   cancelled: 'yellow',
   interrupted: 'yellow',
   suspended: 'yellow',
+  waiting_for_approval: 'yellow',
   failed: 'red',
   budget: 'red',
   limit: 'red',
@@ -58,6 +59,7 @@ export function runTable(
   for (const [index, run] of runs.entries()) {
     const format = statusFormats[run.status]
     lines.push(line(rows[index] ?? [], (column, text) => (column === 2 ? paint(format, text) : text)))
+    if (run.status === 'waiting_for_approval') lines.push(`  ${paint('cyan', 'calls')}: baton runs show ${run.id}`)
     if (run.status === 'interrupted' || run.status === 'suspended') lines.push(`  ${resumeLine(run.id, paint)}`)
   }
   return lines.map((text) => `${text}\n`).join('')

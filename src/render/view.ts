@@ -185,6 +185,8 @@ function outcomeOf({ ending }: Progress): Segment | undefined {
       return { text: 'stopped', format: 'yellow' }
     case 'suspended':
       return { text: 'suspended', format: 'yellow' }
+    case 'waiting_for_approval':
+      return { text: 'waiting for approval', format: 'yellow' }
     case 'limit':
     case 'budget':
     case 'error':

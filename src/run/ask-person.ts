@@ -4,7 +4,7 @@ import { defined, isObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Limits } from '../event/context.ts'
 import type { FileChange } from '../event/event.ts'
-import type { Action, Decision, Permission } from '../event/permission.ts'
+import type { Action, Permission } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import type { ShownChange } from '../tool/changes/preview.ts'
@@ -31,7 +31,7 @@ export function limitsOfTools({ tools, disallowed_tools }: Pick<Settings, 'tools
 /**
  * Shows each change of a set to a person, and carries out those that are agreed to. Each question is an approval below
  * the place of the call, recorded with the diff that was shown; what would change by now is another one is refused.
- * @throws BatonError NEEDS_INPUT when nobody can be asked, SUSPENDED when the answer comes another time
+ * @throws BatonError NEEDS_INPUT when nobody can be asked, WAITING_FOR_APPROVAL when the answer comes another time
  */
 export async function applyApproved(
   directives: readonly Directive[],
@@ -67,7 +67,10 @@ export async function applyApproved(
   return { ...result, items }
 }
 
-async function decide({ path, isDeletion, diff, index }: ShownChange, { context, at }: FileCall): Promise<Decision> {
+async function decide(
+  { path, isDeletion, diff, index }: ShownChange,
+  { context, at }: FileCall,
+): Promise<'allow' | 'deny' | { readonly remark: string }> {
   const { effects, permission } = context.services
   const shown = displayPath(context.scope.folders.workspace, path)
   const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, shown, diff }

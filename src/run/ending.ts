@@ -1,5 +1,6 @@
 import type { Json } from '../base/json.ts'
-import { isBatonError, isSuspension, StopSignal } from '../base/error.ts'
+import type { ApprovalView } from '../event/asked-action.ts'
+import { isBatonError, isSuspension, isWaitingForApproval, StopSignal } from '../base/error.ts'
 import type { RunTotal } from '../event/meter.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
 import type { EventBody, RunStopReason } from '../event/event.ts'
@@ -26,7 +27,13 @@ export function failedEnding(
   tasks: readonly TaskOutcome[] = [],
 ): Ending {
   if (signal?.aborted === true) return { stopReason: 'cancelled', tasks, outputs: [], error: signal.reason as unknown }
-  return { stopReason: isSuspension(error) ? 'suspended' : stopReasonOf(error), tasks, outputs: [], error }
+  const stopReason = isSuspension(error) ? suspensionReason(error) : stopReasonOf(error)
+  return { stopReason, tasks, outputs: [], error }
+}
+
+/** What a suspended run waits for: a person, or something else. */
+export function suspensionReason(error: unknown): 'waiting_for_approval' | 'suspended' {
+  return isWaitingForApproval(error) ? 'waiting_for_approval' : 'suspended'
 }
 
 function stopReasonOf(error: unknown): RunStopReason {
@@ -53,6 +60,7 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
     case 'budget':
     case 'error':
     case 'suspended':
+    case 'waiting_for_approval':
       return error === undefined ? 1 : exitCodeOf(error)
   }
 }
@@ -70,6 +78,7 @@ export interface EndFacts extends RunTotal {
   readonly repeated: readonly Repeated[]
   readonly suspended: readonly Waiting[]
   readonly denials: readonly Denial[]
+  readonly approvals: readonly ApprovalView[]
 }
 
 /** A call of a tool that was not allowed. */
@@ -91,7 +100,7 @@ export interface Waiting {
 /** The one last event of a run. */
 export function endingEvent(
   ending: Ending,
-  { usage, costUsd, unpriced, repeated, suspended, denials }: EndFacts,
+  { usage, costUsd, unpriced, repeated, suspended, denials, approvals }: EndFacts,
 ): EventBody {
   const { stopReason, tasks, outputs, error, skipped } = ending
   const exitCode = exitCodeFor(ending)
@@ -108,6 +117,7 @@ export function endingEvent(
     permission_denials: denials.map((denial) => ({ ...denial })),
     repeated: repeated.map(({ id, place, kind }) => ({ id, place, kind })),
     ...(suspended.length === 0 ? {} : { suspended: suspended.map(({ place, kind }) => ({ place, kind })) }),
+    ...(approvals.length === 0 ? {} : { approvals: approvals.map((one) => ({ ...one })) }),
     ...(skipped === undefined ? {} : { reason: skipped.reason }),
     ...(error === undefined ? {} : { error: errorInfo(error) }),
   }

@@ -1,5 +1,5 @@
 import { BatonError } from '../base/error.ts'
-import type { Ending } from './ending.ts'
+import { type Ending, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from './inputs.ts'
 import type { IterateResult } from './iterate/record.ts'
@@ -71,7 +71,8 @@ function promptEnding(outcome: PromptOutcome): Ending {
     return { stopReason: 'skipped', tasks: [], outputs: [], skipped: { reason, hint } }
   }
   if (outcome.status === 'suspended') {
-    return { stopReason: 'suspended', tasks: outcome.outcomes, outputs: [], error: outcome.error }
+    const { outcomes: tasks, error } = outcome
+    return { stopReason: suspensionReason(error), tasks, outputs: [], error }
   }
   const { outcomes: tasks, iterated } = outcome
   if (iterated?.until_met === false) {

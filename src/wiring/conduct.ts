@@ -4,6 +4,7 @@ import { BatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
 import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
+import type { ApprovalView } from '../event/asked-action.ts'
 import type { BudgetLimits } from '../event/effects.ts'
 import type { Approver } from '../event/permission.ts'
 import { createBudget, type RunBudget } from '../journal/budget.ts'
@@ -46,8 +47,11 @@ export interface Surroundings {
   readonly openBudget?: (limits: BudgetLimits) => RunBudget
   /** Reuses what an earlier run of a watch session has finished. */
   readonly reuse?: Reuse
-  /** Answers for a person what needs an approval; left out: it is refused. */
-  readonly approver?: Approver
+  /**
+   * Answers for a person what needs an approval; `allow` and `deny` for everything. Left out: it is refused, and what an
+   * older process has asked stays open.
+   */
+  readonly approver?: Approver | 'allow' | 'deny'
   /** Who else takes part in effects. */
   readonly hooks?: readonly EffectHook[]
 }
@@ -62,6 +66,8 @@ export interface RunReport extends Ending, RunTotal {
   readonly repeated: readonly Repeated[]
   /** The effects that a suspended run waits for. */
   readonly suspended: readonly Waiting[]
+  /** The questions that it waits for. */
+  readonly approvals: readonly ApprovalView[]
   /** Whether something was done: an effect was begun. */
   readonly hasActed: boolean
   /** Whether something was done and recorded, so that a run that failed is worth going on with. */
@@ -109,6 +115,7 @@ interface Run {
   readonly leftOut: LeftOut
   readonly onEffect: EffectParts['onEffect']
   readonly onOpen: (run: KeptRun) => void
+  readonly onWaiting: EffectParts['onWaiting'] & {}
   readonly onCallBefore: (call: Spent) => void
 }
 
@@ -139,6 +146,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   const repeated: Repeated[] = []
   let hasActed = plan.isResumed
   const suspended: Waiting[] = []
+  const approvals: ApprovalView[] = []
   const onEffect: EffectParts['onEffect'] = (at, { kind, phase }) => {
     hasActed = true
     if (phase === 'suspended') suspended.push({ place: placeText(at), kind })
@@ -152,13 +160,14 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
     const parts = { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated, leftOut }
-    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore })
+    const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
+    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting })
   } catch (error) {
     if (!bus.hasSent()) sendStart(plan, undefined, bus)
     ending = failedEnding(error, surroundings.signal, finished)
   }
   const total = meter.total()
-  bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all() }))
+  bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals }))
   if (kept !== undefined) await keepHistory(kept, tally.result())
   const exitCode = exitCodeFor(ending)
   const { folder } = kept ?? {}
@@ -170,6 +179,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     exitCode,
     repeated,
     suspended,
+    approvals,
     hasActed,
     canResume: hasActed && kept !== undefined && ending.isFinal !== true,
     mask: mask.hide,

@@ -25,6 +25,7 @@ export function pastOf(
   return {
     agentRuns: index.agentRuns,
     madeFiles: index.madeFiles,
+    approvals: index.approvals,
     spentBelow: (place) => costBelow(index, place),
     around(live, { onRepeat, onRecall, events }) {
       for (const one of redone) onRepeat(one)

@@ -144,8 +144,8 @@ function warnOfChanges(stored: StoredSources | undefined, bus: Bus, cwd: string)
   })
 }
 
-/** Its finished steps would count as done, though what they changed is gone. */
-function refuseUndone(folder: string): void {
+/** Its finished steps would count as done, though what they changed is gone. @throws BatonError USAGE */
+export function refuseUndone(folder: string): void {
   const by = undoneBy(folder)
   if (by === undefined) return
   throw new BatonError('USAGE', `what run ${basename(folder)} changed was undone by ${by}, so it is not resumed`, {

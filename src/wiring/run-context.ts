@@ -59,6 +59,7 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly past: Past | undefined
   readonly onRepeat: EffectParts['onRepeat']
   readonly approver?: EffectParts['approver']
+  readonly onWaiting?: EffectParts['onWaiting'] & {}
   /** Set when a recorded run is run again without anything outside. */
   readonly replay: Replay | undefined
 }
@@ -110,7 +111,15 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   ]
   const recorded =
     run.replay?.effects.under(permission) ??
-    createRunEffects({ ...run, permission, budget: budgets, signal, events: bus.send, hooks })
+    createRunEffects({
+      ...run,
+      approvalMs: target.settings.timeouts.approval_ms,
+      permission,
+      budget: budgets,
+      signal,
+      events: bus.send,
+      hooks,
+    })
   const effects = dry === 'changes' ? withoutChanges(recorded, bus.send) : recorded
   const context: RunContext = {
     scope: rootScope({

@@ -5,8 +5,10 @@ import type { RunServices } from '../event/context.ts'
 import type { Meter } from '../event/meter.ts'
 import type { Permission } from '../event/permission.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
+import type { ApprovalOptions } from '../journal/approvals.ts'
 import type { Budget } from '../journal/budget.ts'
 import { createEffects, type EffectHook, type EffectsOptions } from '../journal/effects.ts'
+import type { PastApprovals } from '../journal/grants.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { ResumeOptions } from '../journal/resumed-effects.ts'
 
@@ -17,6 +19,7 @@ export interface Past {
   /** Files that they made where nothing was, as records name them. */
   readonly madeFiles: Iterable<string>
   /** What counts as spent already below a place. */
+  readonly approvals: PastApprovals
   readonly spentBelow: (place: string) => Required<Cost>
   /** The same effects, answered by the record as far as it goes. */
   readonly around: (live: Effects, notified: PastNotices) => Effects
@@ -42,14 +45,24 @@ export interface EffectParts {
   readonly onEffect: EffectsOptions['onEffect'] & {}
   readonly hooks: readonly EffectHook[]
   readonly approver?: EffectsOptions['approver'] | undefined
+  /** How long a question to a person may be open; undefined: for ever. */
+  readonly approvalMs?: number | undefined
+  /** Told of questions whose answer comes another time. */
+  readonly onWaiting?: ApprovalOptions['onWaiting']
   /** Left out: the run begins. */
   readonly past: Past | undefined
   readonly onRepeat: ResumeOptions['onRepeat']
 }
 
 /** The effects of one run: recorded, and answered from its record where it is resumed. */
-export function createRunEffects({ meter, events, past, onRepeat, ...parts }: EffectParts): Effects {
-  const live = createEffects({ ...parts, onSpent: countUsage(meter, events) })
+export function createRunEffects({ meter, events, past, onRepeat, approvalMs, ...parts }: EffectParts): Effects {
+  const approvals = {
+    before: past?.approvals,
+    limitMs: approvalMs,
+    events,
+    onWaiting: parts.onWaiting,
+  }
+  const live = createEffects({ ...parts, approvals, onSpent: countUsage(meter, events) })
   return past?.around(live, { onRepeat, onRecall: meter.recall, events }) ?? live
 }
 

@@ -31,7 +31,7 @@ it('without a terminal --on-ask decides: a suspended run goes on where it was, a
 
   const suspended = await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })
   expect([suspended.code, read(), server.requests.length]).toEqual([5, 'one\n', 2])
-  expect(suspended.stderr).toContain('suspended: write a.txt needs an approval\n')
+  expect(suspended.stderr).toContain('waiting for approval: 1 call\n1  write  ')
 
   const { code, stdout } = await baton(['resume', '--last', '-y'], { cwd, env })
   expect([code, stdout, read(), server.requests.length]).toEqual([0, 'Done.\n', 'three\n', 2])
@@ -89,5 +89,5 @@ it('on a terminal a remark goes back to the model, and its new changes are asked
 it('a terminal that is closed instead of an answer leaves the run waiting', async () => {
   const { code, text, texts } = await onTerminal(['y', '\u0004'])
   expect([code, texts]).toEqual([5, 'a one\nb one\nc one\n'])
-  expect(text).toMatch(/write b\.txt needs an approval\n[^]*baton resume /)
+  expect(text).toMatch(/waiting for approval: 1 call\n[^]*path: b\.txt\n[^]*baton resume /)
 })

@@ -265,7 +265,7 @@ describe('a person', () => {
     )
     const first = await world.run(['ask.md', '--on-ask', 'suspend'])
     expect(first.code).toBe(5)
-    expect(first.stderr).toContain('suspended: write made/0.txt needs an approval\n')
+    expect(first.stderr).toContain('waiting for approval: 1 call\n1  write  ')
     expect(subjects(world)).toEqual(['base'])
     const second = await world.run(['resume', '--last', '-y'])
     expect(second).toMatchObject({ code: 0, stdout: 'Answer 1.\n' })

@@ -105,6 +105,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
         ? undefined
         : {
             madeFiles: [],
+            approvals: { places: [], grants: [] },
             agentRuns: 0,
             spentBelow: () => ({ calls: 0, tokens: 0, usd: 0 }),
             around: (live, { onRepeat, onRecall }) =>

@@ -259,7 +259,7 @@ describe('what a person has to allow', () => {
     const asked: unknown[] = []
     const gate = openLoggedGate({
       verdict: ask,
-      approver: async (what, place) => {
+      approver: async (what, { at: place }) => {
         asked.push([what, placeText(place)])
         return 'allow'
       },

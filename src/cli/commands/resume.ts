@@ -31,7 +31,7 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   const overrides = overridesOf(given)
   const runs = await workspaceRuns(given, around)
   const folder = await chosenRun(runs.folder, given)
-  const flags = { ...given, ...(await filesOf(folder, given, around)) }
+  const flags = { ...given, ...(await startedWith(folder, given, around)) }
   const choices = {
     isAttended: isAttended(given, io),
     usesCurrent,
@@ -43,7 +43,7 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   }
   const resume = (): Promise<RunReport> =>
     presentRun({ flags, around }, io, (listener, hold) => {
-      const approver = createApprover(given, { ...io, cwd, hold })
+      const approver = createApprover(flags, { ...io, cwd, hold })
       return resumeRun({ folder, env, home, signal: io.signal, ...choices, ...defined({ approver }) }, listener)
     })
   if (flags.record === undefined) return (await resume()).exitCode
@@ -55,19 +55,19 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   return exitCode
 }
 
-/** The files that the run writes besides: those given now, else those it was started with. As they are shown. */
-async function filesOf(
+/** The files that the run writes besides, and what becomes of approvals: as given now, else as it was started. */
+async function startedWith(
   folder: string,
   given: Flags<'resume'>,
   { cwd, env }: Surroundings,
-): Promise<Pick<Flags<'resume'>, 'output' | 'record'>> {
+): Promise<Pick<Flags<'resume'>, 'output' | 'record' | 'onAsk'>> {
   const seen = await glance(folder)
   const mask = createMask(env, { names: Object.keys(env) })
   const facts = seen?.start && (await readValue(seen.start.facts, { folder, mask }).catch(() => undefined))
-  const { output, record } = invocationOf(facts) ?? {}
+  const { output, record, onAsk } = invocationOf(facts) ?? {}
   const shown = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : displayPath(cwd, path)
-  return { output: given.output ?? shown(output), record: given.record ?? shown(record) }
+  return { output: given.output ?? shown(output), record: given.record ?? shown(record), onAsk: given.onAsk ?? onAsk }
 }
 
 async function chosenRun(folder: string, { run, last }: Flags<'resume'>): Promise<string> {

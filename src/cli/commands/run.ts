@@ -65,8 +65,9 @@ async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: Com
   const at = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(around.cwd, path)
   const files = defined({ output: at(flags.output), record: at(flags.record) })
+  const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
   const process = { signal: io.signal, isAttended: isAttended(flags, io), patienceMs: defaultPatienceMs }
-  const options = { ...around, ...given, ...files, ...process, ...hooks }
+  const options = { ...around, ...given, ...files, ...asking, ...process, ...hooks }
   return presentRun({ flags, around }, io, (listener, hold) => {
     // a watch session reads its own keys
     const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }

@@ -46,7 +46,7 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
   try {
     const { paint, workspace } = context
     const shown = { folder, run, source, options: { paint, lines, workspace } }
-    await (flags.place === undefined ? showWhole(shown, context) : showPlace(shown, flags.place, context))
+    await (flags.place === undefined ? showWhole(shown, flags, context) : showPlace(shown, flags.place, context))
     return 0
   } finally {
     source.close()
@@ -60,21 +60,44 @@ interface Shown {
   readonly options: TreeOptions
 }
 
-async function showWhole({ folder, run, source, options }: Shown, { print, paint }: RunsContext): Promise<void> {
+async function showWhole(
+  { folder, run, source, options }: Shown,
+  flags: Flags<'runs'>,
+  { print, paint }: RunsContext,
+): Promise<void> {
   const { root, damages, breaks } = await readTree(source, { most: options.lines, keepsAnswers: false })
   const isOpen = run.status !== 'done' && run.status !== 'skipped' && run.status !== 'running'
   const uncertain = isOpen ? await pendingEffects(folder) : []
+  const { approvals, lines: waiting } = isOpen ? await waitingIn(folder, flags, paint) : { approvals: [], lines: [] }
   const parts = viewParts(root, { source, breaks })
   const omitted = omittedIn(root)
   const lines = () => [
     runHeader(run, options),
     ...partLines(parts, '', options),
     ...omittedLine({ omitted }, options),
-    ...uncertainLines(uncertain, options),
+    ...uncertainLines(
+      uncertain.filter(({ kind }) => kind !== 'approval'),
+      options,
+    ),
+    ...waiting,
     ...(damages === 0 ? [] : [paint('red', `${damages} parts of the journal are damaged and left out`)]),
     ...(isOpen ? [resumeLine(run.id, paint)] : []),
   ]
-  print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, damages }, () => textOf(lines()))
+  print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, approvals, damages }, () =>
+    textOf(lines()),
+  )
+}
+
+/** What a run waits for, with the commands that answer it. */
+async function waitingIn(folder: string, flags: Flags<'runs'>, paint: RunsContext['paint']) {
+  const [{ approvalsIn }, { waitingLines }, { withPlace }] = await Promise.all([
+    import('../../history/waiting.ts'),
+    import('../../render/approval.ts'),
+    import('../with-place.ts'),
+  ])
+  const approvals = await approvalsIn(folder)
+  const command = (words: string): string => `baton ${withPlace(words.replace('RUN', basename(folder)), flags)}`
+  return { approvals, lines: approvals.length === 0 ? [] : ['', ...waitingLines(approvals, { paint, command })] }
 }
 
 async function showPlace(

@@ -37,7 +37,7 @@ interface ActionSpec {
 }
 
 const actions: { readonly [action in Action]: ActionSpec } = {
-  list: { least: 0, most: 0, words: '', flags: ['ids', 'limit', 'file', 'status'] },
+  list: { least: 0, most: 0, words: '', flags: ['ids', 'limit', 'file', 'status', 'waiting'] },
   show: { least: 1, most: 1, words: 'RUN', flags: ['place', 'diff', 'all'] },
   diff: { least: 2, most: 2, words: 'A B', flags: ['all'] },
   export: { least: 1, most: 2, words: 'RUN [FILE]', flags: [] },
@@ -98,6 +98,7 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   const { io, folder, paint, width, workspace } = context
   const limit = limitOf(flags.limit)
   const fits = fitsFlags(flags, context)
+  if (flags.waiting) return (await import('./runs-waiting.ts')).listWaiting({ limit, fits }, flags, context)
   // one more than is shown tells whether there are more
   const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits })
   const key = attempt(() => presentSigningKey(context))

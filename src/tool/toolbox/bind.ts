@@ -122,7 +122,9 @@ function deniedText(
   { message, code, cause }: BatonError,
 ): string {
   if (code === 'NEEDS_INPUT') return `permission denied; to allow it set [permission] ${tool} = "allow"`
-  const remark = isJsonObject(cause as Json) ? (cause as JsonObject)['remark'] : undefined
+  if (cause === 'deny') return 'rejected by the user'
+  const { remark, expired } = isJsonObject(cause as Json) ? (cause as JsonObject) : {}
+  if (typeof expired === 'string') return `permission denied: nobody has answered for ${expired}`
   return typeof remark === 'string' ? `rejected by the user: ${remark}` : `permission denied: ${message}`
 }
 

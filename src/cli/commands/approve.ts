@@ -1,0 +1,83 @@
+import { basename, join } from 'node:path'
+import { harmlessName } from '../../base/terminal-text.ts'
+import { approvalsIn, waitingRuns } from '../../history/waiting.ts'
+import { findRun } from '../../journal/find-run.ts'
+import { approvalLines } from '../../render/approval.ts'
+import { decide, type Decided, type Verdict } from '../../wiring/decide.ts'
+import { type Flags, resumeDefaults } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { type CommandIo, openWorkplace, type Workplace } from '../io.ts'
+import { withPlace } from '../with-place.ts'
+import { workspaceRuns } from '../runs-folder.ts'
+import { resumeCommand } from './resume.ts'
+
+type Answering = Omit<Flags<'approve'>, 'always'>
+
+/** `baton approve [RUN] [CALL]`: records it, then resumes the run; returns its exit code. */
+export function approveCommand({ always, ...flags }: Flags<'approve'>, io: CommandIo): Promise<number> {
+  return answer({ kind: 'approve', always }, flags, io)
+}
+
+/** `baton reject [RUN] [CALL]`: the same with a no. */
+export function rejectCommand({ reason, ...flags }: Flags<'reject'>, io: CommandIo): Promise<number> {
+  return answer({ kind: 'reject', reason }, flags, io)
+}
+
+async function answer(verdict: Verdict, flags: Answering, io: CommandIo): Promise<number> {
+  const workplace = openWorkplace(flags, io)
+  const { env, home } = workplace
+  const { folder: runs } = await workspaceRuns(flags, workplace)
+  const { run, call } = readWords(flags)
+  if (call !== undefined && flags.all) throw usageError('--all and a call are both given', 'Leave one of them out.')
+  const folder = run === undefined ? await onlyWaitingRun(runs) : findRun(runs, run)
+  if (flags.ids) {
+    for (const { id } of await approvalsIn(folder)) io.out(`${id}\n`)
+    return 0
+  }
+  const decided = await decide({ folder, env, home, verdict, call: flags.all ? { kind: 'all' } : call })
+  tell(decided, { verdict, flags, folder, workplace })
+  if (flags.noResume) return 0
+  // what comes up next waits as well: nobody is there to be asked
+  const { onAsk = 'suspend', run: _, call: __, all: ___, noResume: ____, ids: _____, ...given } = flags
+  return resumeCommand({ ...resumeDefaults, ...given, onAsk, run: basename(folder) }, io)
+}
+
+/** The first word is a call when it cannot be the beginning of a run. */
+function readWords({ run, call }: Pick<Answering, 'run' | 'call'>): Pick<Answering, 'run' | 'call'> {
+  const isCall = run !== undefined && call === undefined && (/^\d{1,3}$/.test(run) || run.includes('/'))
+  return isCall ? { run: undefined, call: run } : { run, call }
+}
+
+/** @throws BatonError USAGE when no run of the workspace waits, or several do */
+async function onlyWaitingRun(runs: string): Promise<string> {
+  const waiting: string[] = []
+  const fits = ({ status }: { readonly status: string }): boolean => status !== 'running'
+  for await (const { run } of waitingRuns(runs, { limit: 5, fits })) waiting.push(run.id)
+  const [id, ...others] = waiting
+  if (id === undefined) throw usageError('no run of this workspace waits for an approval', 'See baton runs.')
+  if (others.length === 0) return join(runs, id)
+  throw usageError(`several runs wait for an approval: ${waiting.join(', ')}`, 'Name one. See baton runs --waiting.')
+}
+
+interface Telling {
+  readonly verdict: Verdict
+  readonly flags: Answering
+  readonly folder: string
+  readonly workplace: Workplace
+}
+
+function tell({ decided, open }: Decided, { verdict, flags, folder, workplace }: Telling): void {
+  const { print, note, paint } = workplace
+  const run = basename(folder)
+  const word = verdict.kind === 'approve' ? 'approved' : 'rejected'
+  const lines = decided.map(({ id, tool, place }) => {
+    const what = `${id}  ${harmlessName(tool)}  ${paint('dim', harmlessName(place))}`
+    return `${paint(verdict.kind === 'approve' ? 'green' : 'yellow', word)} ${what}\n`
+  })
+  // the events of the run are what a program reads
+  if (!flags.noResume) return note(lines.join(''))
+  print({ run, decision: verdict.kind, decided, open }, () => (flags.level === 'quiet' ? '' : lines.join('')))
+  const command = (words: string): string => `baton ${withPlace(words.replace('RUN', run), flags)}`
+  if (open.length > 0) note(`still open:\n${approvalLines(open, { paint, command }).join('\n')}\n`)
+  note(`${paint('cyan', 'resume')}: ${command('resume RUN')}\n`)
+}

@@ -1,0 +1,163 @@
+import { durationText, startLimit } from '../base/clock.ts'
+import { BatonError, isSuspension } from '../base/error.ts'
+import { canonicalJson, defined, type Json } from '../base/json.ts'
+import { type ApprovalView, askedAction } from '../event/asked-action.ts'
+import type { EventBody } from '../event/event.ts'
+import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
+import { openerOf, type Place, placeText } from '../event/place.ts'
+import { grantIn, type PastApprovals } from './grants.ts'
+import { needsApproval } from './needs-approval.ts'
+
+export interface ApprovalOptions {
+  /**
+   * Who answers. `allow`: nobody has to. Left out: nobody can be asked, so that what is asked for is refused, and a
+   * question that is open stays open. `deny`: that is refused as well.
+   */
+  readonly approver?: Approver | 'allow' | 'deny' | undefined
+  readonly before?: PastApprovals | undefined
+  /** How long a question may be open; left out: for ever. Milliseconds. */
+  readonly limitMs?: number | undefined
+  /** Told what is asked of somebody, and what was decided. */
+  readonly events?: ((at: Place, event: EventBody) => void) | undefined
+  /** Told of questions whose answer comes another time. */
+  readonly onWaiting?: ((view: ApprovalView) => void) | undefined
+}
+
+interface Asked {
+  readonly at: Place
+  /** Of the question, as text. */
+  readonly place: string
+  /** When an older process has put the question. */
+  readonly since: number | undefined
+}
+
+/** A question as it is recorded, and the way to its answer. */
+interface OpenQuestion {
+  readonly times: { readonly asked: number; readonly until?: number }
+  readonly answer: (signal: AbortSignal) => Promise<Decision>
+}
+
+/** The questions of one run. */
+export interface Approvals {
+  /** @throws BatonError NEEDS_INPUT when nobody can be asked, and nothing that was said before answers it */
+  readonly open: (action: Action, asked: Asked) => OpenQuestion
+  /** To be called when a question has been recorded: numbers follow the record. */
+  readonly number: (place: string) => string
+  /** To be called with what was decided. */
+  readonly settle: (decision: Decision) => void
+}
+
+export function createApprovals({ approver, before, limitMs, events, onWaiting }: ApprovalOptions = {}): Approvals {
+  const places = new Set(before?.places)
+  const grants: Grant[] = [...(before?.grants ?? [])]
+  const isGranted = (action: Action): boolean => grants.some((grant) => covers(grant, action))
+
+  function number(place: string): string {
+    places.add(place)
+    return String([...places].indexOf(place) + 1)
+  }
+
+  return {
+    number,
+    settle: (decision) => void grants.push(...grantIn(decision)),
+    open(action, { at, place, since }) {
+      const isUnanswerable = approver === 'deny' || (approver === undefined && since === undefined)
+      if (isUnanswerable && !isGranted(action)) throw needsApproval(action)
+      const asked = since ?? Date.now()
+      const until = limitMs === undefined ? undefined : asked + limitMs
+      const limited = until === undefined ? {} : { until }
+      return {
+        times: { asked, ...limited },
+        async answer(signal) {
+          if (isGranted(action) || approver === 'allow') return 'allow'
+          const id = number(place)
+          const view = viewOf(action, { id, place: placeText(at), asked, ...limited })
+          events?.(openerOf(at), requested(view))
+          const put = async (either: AbortSignal): Promise<Decision> => {
+            if (typeof approver !== 'function') throw waitingForApproval(action)
+            const isReopened = since !== undefined
+            return approver(action, {
+              id,
+              at,
+              isReopened,
+              signal: either,
+              isGranted: () => isGranted(action),
+              ...limited,
+            })
+          }
+          try {
+            const decision = await (until === undefined ? put(signal) : beforeTime(put, signal, { asked, until }))
+            events?.(openerOf(at), { type: 'approval.decided', id, ...decisionFields(decision) })
+            return decision
+          } catch (error) {
+            if (isSuspension(error)) onWaiting?.(view)
+            throw error
+          }
+        },
+      }
+    },
+  }
+}
+
+/** Withdraws a question that nobody has answered in time. */
+async function beforeTime(
+  put: (signal: AbortSignal) => Promise<Decision>,
+  signal: AbortSignal,
+  { asked, until }: { readonly asked: number; readonly until: number },
+): Promise<Decision> {
+  if (until <= Date.now()) return expired(asked, until)
+  const limit = new AbortController()
+  const late = new Promise<Decision>((resolve) => {
+    limit.signal.addEventListener('abort', () => resolve(expired(asked, until)), { once: true })
+  })
+  const close = startLimit(until - Date.now(), () => limit.abort())
+  try {
+    const answer = put(AbortSignal.any([signal, limit.signal]))
+    // who asks a person may notice that the question was withdrawn
+    return await Promise.race([late, answer.catch((error) => (limit.signal.aborted ? late : Promise.reject(error)))])
+  } finally {
+    close()
+  }
+}
+
+function requested({ id, tool, input, diff, until }: ApprovalView): EventBody {
+  return { type: 'approval.requested', id, tool, input, ...defined({ diff, until }) }
+}
+
+type Decided = Omit<Extract<EventBody, { readonly type: 'approval.decided' }>, 'type' | 'id'>
+
+function decisionFields(decision: Decision): Decided {
+  if (typeof decision === 'string') return { decision }
+  if ('always' in decision) return { decision: 'always' }
+  if ('remark' in decision) return { decision: 'deny', reason: decision.remark }
+  return { decision: 'expired', reason: `nobody has answered for ${decision.expired}` }
+}
+
+/** A question for people and programs. Times are in milliseconds since 1970. */
+export function viewOf(
+  action: Action,
+  question: { readonly id: string; readonly place: string; readonly asked: number; readonly until?: number },
+): ApprovalView {
+  const { id, place, asked, until } = question
+  const time = (ms: number): string => new Date(ms).toISOString()
+  const limited = until === undefined ? {} : { until: time(until) }
+  return { id, place, ...askedAction(action), asked: time(asked), ...limited }
+}
+
+function expired(asked: number, until: number): Decision {
+  return { expired: durationText(until - asked) }
+}
+
+/** Whether a call is one of those that a person has allowed for the rest of the run. */
+function covers({ tool, subject }: Grant, action: Action): boolean {
+  if (action.kind !== 'tool' || action.tool !== tool) return false
+  const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
+  return text(subject) === text(action.subject)
+}
+
+/** The answer comes another time. */
+export function waitingForApproval(action: Action): BatonError {
+  return new BatonError('WAITING_FOR_APPROVAL', `${actionText(action)} needs an approval`, {
+    hint: 'Answer with baton approve or baton reject.',
+  })
+}

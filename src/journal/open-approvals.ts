@@ -1,0 +1,61 @@
+import type { Json } from '../base/json.ts'
+import type { ApprovalView } from '../event/asked-action.ts'
+import type { Action, Decision } from '../event/permission.ts'
+import { viewOf } from './approvals.ts'
+import type { StartedRecord } from './matching.ts'
+import type { RunIndex } from './run-index.ts'
+import { begunEffects } from './uncertain.ts'
+
+/** A question of a run that nobody has answered. */
+export interface OpenApproval {
+  readonly view: ApprovalView
+  readonly action: Action
+  /** The newest record of the question. */
+  readonly started: StartedRecord
+}
+
+/** The questions that a run waits for, in the order in which they were first put. */
+export function openApprovals(index: RunIndex): readonly OpenApproval[] {
+  const open = begunEffects(index).flatMap(({ node, place, started }): readonly OpenApproval[] => {
+    if (started.kind !== 'approval') return []
+    const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
+    // one that was withdrawn is put again; one that could not be put was told to the model
+    if (ended?.k === 'ended' && ended.status === 'error') return []
+    const action = index.source.value(started.request) as Action
+    const { asked = started.t, until } = started
+    const id = numberOf(place, index) ?? ''
+    const times = { asked, ...(until === undefined ? {} : { until }) }
+    return [{ view: viewOf(action, { id, place: callOf(place), ...times }), action, started }]
+  })
+  return open.toSorted((left, right) => Number(left.view.id) - Number(right.view.id))
+}
+
+/** How the question with this number was answered last; undefined: it was not, or there is none. */
+export function decidedApproval(index: RunIndex, call: string): Decision | undefined {
+  const place = index.approvals.places.find((one) => isCalled(call, one, index))
+  const node = place === undefined ? undefined : index.tree.find(place)
+  const ended = node?.isOk === true && node.ended !== undefined ? index.source.at(node.ended) : undefined
+  return ended?.k === 'ended' && ended.status === 'ok'
+    ? (index.source.value(ended.value as Json) as Decision)
+    : undefined
+}
+
+/** Whether a word names the question at a place: by its number, its place, or that of what is asked about. */
+function isCalled(word: string, place: string, index: RunIndex): boolean {
+  return word === place || word === callOf(place) || word === numberOf(place, index)
+}
+
+/** The one of these that a word names. */
+export function findApproval(open: readonly OpenApproval[], word: string): OpenApproval | undefined {
+  return open.find(({ view, started }) => [view.id, view.place, started.p].includes(word))
+}
+
+function numberOf(place: string, { approvals: { places } }: RunIndex): string | undefined {
+  const index = places.indexOf(place)
+  return index === -1 ? undefined : String(index + 1)
+}
+
+/** What a question is about: the place of the call, whose part `approval` it is. */
+function callOf(place: string): string {
+  return place.slice(0, place.lastIndexOf('/'))
+}

@@ -1,0 +1,109 @@
+import { isJsonObject, type Json } from '../base/json.ts'
+import { harmlessName } from '../base/terminal-text.ts'
+import type { ApprovalView, AskedAction } from '../event/asked-action.ts'
+import type { Grant } from '../event/permission.ts'
+import { type Paint, paintDiff } from './style.ts'
+
+/** How much of a call is shown. Left out: all of it. */
+interface Extent {
+  readonly lines?: number
+  readonly columns?: number
+}
+
+const indent = '  '
+
+/** The input of a call and what it would change, so that a person can judge it. `isCut`: something is left out. */
+export function callLines(
+  { input, diff }: Omit<AskedAction, 'tool'>,
+  paint: Paint,
+  { lines = Infinity, columns = Infinity }: Extent = {},
+): { readonly lines: readonly string[]; readonly isCut: boolean } {
+  // the diff shows what an edit is about
+  const most = diff === undefined ? lines : Math.min(lines, 6)
+  const said = cutLines(inputLines(input), { lines: most, columns }, paint)
+  const changes = diff === undefined ? [] : diff.trimEnd().split('\n')
+  const shown = cutLines(paintDiff(changes, paint), { lines, columns: Infinity }, paint)
+  return {
+    lines: [...said.lines.map((line) => `${indent}${line}`), ...shown.lines],
+    isCut: said.isCut || shown.isCut,
+  }
+}
+
+function cutLines(
+  all: readonly string[],
+  { lines, columns }: Required<Extent>,
+  paint: Paint,
+): { readonly lines: readonly string[]; readonly isCut: boolean } {
+  const kept = all.slice(0, lines)
+  const rest = all.length - kept.length
+  const isLong = (line: string): boolean => line.length > columns
+  const shown = kept.map((line) => (isLong(line) ? `${line.slice(0, columns)}${paint('dim', '…')}` : line))
+  const more = rest === 0 ? [] : [paint('dim', `… ${rest} more ${rest === 1 ? 'line' : 'lines'}`)]
+  return { lines: [...shown, ...more], isCut: rest > 0 || kept.some(isLong) }
+}
+
+/** `name: value` each; a text of several lines stands below its name. */
+function inputLines(input: Json): readonly string[] {
+  if (!isJsonObject(input)) return [harmlessName(JSON.stringify(input))]
+  return Object.entries(input).flatMap(([name, value]) => {
+    const text = typeof value === 'string' ? value : jsonText(value)
+    const [first = '', ...others] = text.replace(/\n$/, '').split('\n').map(visible)
+    if (others.length === 0) return [`${harmlessName(name)}: ${first}`]
+    return [`${harmlessName(name)}:`, ...[first, ...others].map((line) => `${indent}${line}`)]
+  })
+}
+
+/** On one line where that can be read. */
+function jsonText(value: Json): string {
+  const short = JSON.stringify(value)
+  return short.length <= 100 ? short : JSON.stringify(value, null, 2)
+}
+
+/** Everything in a line can be seen, also what has no width. */
+function visible(line: string): string {
+  return harmlessName(line.replaceAll('\t', '    '))
+}
+
+/** What `always` allows, precisely: `every call of todo`, `edit of src/a.ts`, `bash with exactly: npm test`. */
+export function grantText({ tool, subject }: Grant, shown: (path: string) => string): string {
+  const name = harmlessName(tool)
+  switch (subject?.kind) {
+    case undefined:
+      return `every call of ${name}`
+    case 'path':
+      return `${name} of ${harmlessName(shown(subject.path))}`
+    case 'host':
+      return `${name} of ${harmlessName(subject.host)}`
+    case 'command':
+      return `${name} with exactly this command`
+    case 'name':
+      return `${name} of ${harmlessName(subject.name)}`
+  }
+}
+
+/** What a run waits for, below a line that says so. */
+export function waitingLines(
+  approvals: readonly ApprovalView[],
+  options: Parameters<typeof approvalLines>[1],
+): readonly string[] {
+  const count = `${approvals.length} ${approvals.length === 1 ? 'call' : 'calls'}`
+  return [`${options.paint('yellow', 'waiting for approval')}: ${count}`, ...approvalLines(approvals, options)]
+}
+
+/** Questions that wait, each with its whole input and the commands that answer it; without `command` nobody can. */
+export function approvalLines(
+  approvals: readonly ApprovalView[],
+  { paint, command }: { readonly paint: Paint; readonly command?: ((words: string) => string) | undefined },
+): readonly string[] {
+  return approvals.flatMap(({ id, tool, place, until, ...call }) => [
+    `${paint('yellow', id)}  ${paint('bold', harmlessName(tool))}  ${paint('dim', harmlessName(place))}`,
+    ...callLines(call, paint).lines,
+    ...(until === undefined ? [] : [`${indent}${paint('dim', `an answer counts until ${until}`)}`]),
+    ...(command === undefined
+      ? []
+      : [
+          `${indent}${paint('cyan', 'approve')}: ${command(`approve RUN ${id}`)}`,
+          `${indent}${paint('cyan', 'reject')}:  ${command(`reject RUN ${id}`)} --reason "…"`,
+        ]),
+  ])
+}

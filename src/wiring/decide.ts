@@ -1,0 +1,167 @@
+import { basename } from 'node:path'
+import { BatonError, exitCodes } from '../base/error.ts'
+import type { ApprovalView } from '../event/asked-action.ts'
+import { type Decision, grantFor } from '../event/permission.ts'
+import { glance } from '../journal/glance.ts'
+import type { RunJournal } from '../journal/journal.ts'
+import { decidedApproval, findApproval, type OpenApproval, openApprovals } from '../journal/open-approvals.ts'
+import { refuseForeign } from '../journal/own-run.ts'
+import { terminalOf } from '../journal/owner.ts'
+import { openError } from '../journal/recorded-error.ts'
+import { indexRun, type RunIndex } from '../journal/run-index.ts'
+import { createMask, noMask } from '../journal/secrets.ts'
+import { withdrawEpoch } from '../journal/segment.ts'
+import { openSigningKey } from '../journal/signing.ts'
+import { openFileRecords } from '../journal/source.ts'
+import { openRun } from '../journal/store.ts'
+import { refuseUndone } from './resume.ts'
+
+/** What a person decides about a call that a run waits for. `reason`: told to the model. */
+export type Verdict =
+  | { readonly kind: 'approve'; readonly always?: boolean | undefined }
+  | { readonly kind: 'reject'; readonly reason?: string | undefined }
+
+export interface DecideOptions {
+  /** The folder of the run; see `findRun`. */
+  readonly folder: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly home: string
+  /** The number of a call, or its place; `all`: every open one. Left out: the only one. */
+  readonly call?: string | { readonly kind: 'all' } | undefined
+  readonly verdict: Verdict
+}
+
+/** What was decided, and what the run still waits for. */
+export interface Decided {
+  readonly decided: readonly ApprovalView[]
+  readonly open: readonly ApprovalView[]
+}
+
+/**
+ * Records what a person says about calls that a run waits for, as a writer of its own: it is durable when this resolves,
+ * and a resume takes it as the answer to exactly these calls.
+ * @throws BatonError USAGE when the run is running, has no such call, or the call is decided; UNTRUSTED for the run of others
+ */
+export async function decide({ folder, env, home, call, verdict }: DecideOptions): Promise<Decided> {
+  const key = openSigningKey({ env, home })
+  await refuseForeign(folder, key, 'changed')
+  refuseUndone(folder)
+  await refuseRunning(folder)
+  // what is recorded is copied as it is, secrets by their names
+  const journal = await openRun({ folder, now: () => new Date(), mask: noMask, key })
+  const source = openFileRecords(folder, { mask: noMask, before: journal.epoch, key })
+  let isRefused = true
+  try {
+    const index = await indexRun(source, { keeps: 'everything', repair: 'skip' })
+    const open = openApprovals(index)
+    const chosen = chosenCalls(call, { open, index, folder })
+    if (verdict.kind === 'approve') for (const one of chosen) refuseExpired(one, folder)
+    isRefused = false
+    const { mask } = createMask(env, { names: Object.keys(env) })
+    for (const one of chosen) await record(one, decisionOf(verdict, one, mask), journal)
+    const left = open.filter((one) => !chosen.includes(one))
+    copyEnd(index, journal, left.length > 0)
+    await journal.flush()
+    return { decided: chosen.map(({ view }) => view), open: left.map(({ view }) => view) }
+  } finally {
+    source.close()
+    await journal.close()
+    if (isRefused) withdrawEpoch(folder, journal.epoch)
+  }
+}
+
+async function refuseRunning(folder: string): Promise<void> {
+  const seen = await glance(folder)
+  if (seen?.isRunning !== true) return
+  const { owner } = seen
+  const terminal = owner && terminalOf(owner)
+  const who = owner === undefined ? '' : `: process ${owner.pid}`
+  throw new BatonError('USAGE', `run ${basename(folder)} is running${who}`, {
+    hint:
+      terminal === undefined
+        ? 'Answer where it runs, or stop it first: nothing that it has paid for is lost.'
+        : `Answer at the terminal it runs in, ${terminal}.`,
+  })
+}
+
+interface Choosing {
+  readonly open: readonly OpenApproval[]
+  readonly index: RunIndex
+  readonly folder: string
+}
+
+/** @throws BatonError USAGE */
+function chosenCalls(call: DecideOptions['call'], { open, index, folder }: Choosing): readonly OpenApproval[] {
+  const run = basename(folder)
+  const listed = open.map(({ view: { id, tool, place } }) => `  ${id}  ${tool}  ${place}`).join('\n')
+  if (typeof call === 'string') {
+    const found = findApproval(open, call)
+    if (found !== undefined) return [found]
+    const decision = decidedApproval(index, call)
+    if (decision !== undefined) {
+      throw new BatonError('USAGE', `call ${call} of run ${run} is decided already: ${decisionText(decision)}`, {
+        hint: `If the run has not ended, baton resume ${run} continues it.`,
+      })
+    }
+    throw new BatonError('USAGE', `run ${run} waits for no call ${call}`, {
+      hint: listed === '' ? 'It waits for none.' : `It waits for these:\n${listed}`,
+    })
+  }
+  if (open.length === 0) {
+    throw new BatonError('USAGE', `run ${run} waits for no approval`, {
+      hint: 'baton runs --waiting lists the runs that do.',
+    })
+  }
+  if (call === undefined && open.length > 1) {
+    throw new BatonError('USAGE', `run ${run} waits for ${open.length} calls`, {
+      hint: `Name one of them, or use --all:\n${listed}`,
+    })
+  }
+  return open
+}
+
+function decisionText(decision: Decision): string {
+  if (typeof decision === 'string') return decision === 'allow' ? 'approved' : 'rejected'
+  if ('always' in decision) return 'approved'
+  return 'expired' in decision ? 'nobody has answered in time' : 'rejected'
+}
+
+/** An answer that comes too late counts as none, whoever gives it. */
+function refuseExpired({ view: { id, until } }: OpenApproval, folder: string): void {
+  if (until === undefined || Date.parse(until) > Date.now()) return
+  throw new BatonError('USAGE', `call ${id} could be approved until ${until}`, {
+    hint: `To be asked again: baton resume ${basename(folder)} -c timeouts.approval=... with a longer time.`,
+  })
+}
+
+function decisionOf(verdict: Verdict, { action }: OpenApproval, mask: (text: string) => string): Decision {
+  if (verdict.kind === 'reject') {
+    const reason = verdict.reason?.trim() ?? ''
+    return reason === '' ? 'deny' : { remark: mask(reason) }
+  }
+  // of file changes each is looked at
+  return verdict.always === true && action.kind === 'tool' ? { always: grantFor(action) } : 'allow'
+}
+
+/** The question as it was put, with the fingerprint of its call, and the answer. */
+async function record({ started, action }: OpenApproval, value: Decision, journal: RunJournal): Promise<void> {
+  const { p, kind, repeat, fp, asked = started.t, until } = started
+  const times = { asked, ...(until === undefined ? {} : { until }) }
+  const s = journal.note({ k: 'started', p, kind, repeat, fp, request: action, ...times })
+  await journal.append({ k: 'ended', p, s, kind, status: 'ok', value })
+}
+
+/** The run stands as it stood, and nobody is at work on it; one that was interrupted waits. */
+function copyEnd({ records, source }: RunIndex, journal: RunJournal, stillWaits: boolean): void {
+  const last = records('run.end').at(-1)
+  const interrupted = { exit: exitCodes.SUSPENDED, stop: 'waiting_for_approval', facts: undefined, error: undefined }
+  const { exit, stop, facts, error } = last?.e === journal.epoch - 1 ? last : interrupted
+  const isWaiting = stop === 'waiting_for_approval'
+  journal.note({
+    k: 'run.end',
+    exit,
+    stop: isWaiting && !stillWaits ? 'suspended' : stop,
+    ...(facts === undefined ? {} : { facts: source.value(facts) }),
+    ...(error === undefined ? {} : { error: openError(source, error) }),
+  })
+}

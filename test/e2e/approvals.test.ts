@@ -1,0 +1,249 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult } from '../helpers/baton.ts'
+import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { inTerminal } from '../helpers/pty.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools } from '../helpers/tool-model.ts'
+
+interface World {
+  readonly server: ModelServer
+  readonly cwd: string
+  readonly env: { readonly BATON_GATEWAY_URL: string; readonly BATON_HOME: string }
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+  /** What tools gave, over all requests, each once. */
+  readonly told: () => readonly string[]
+}
+
+const prompt = '+++\nmodel = "m"\ntools = ["todo"]\ntemplate = true\n+++\n{{data.task.input}}\n'
+const asking = '[permission]\ntodo = "ask"\n'
+
+/** A model that calls `todo` as often as its prompt has words, and then ends with what the last call gave. */
+async function world(files: { readonly [path: string]: string } = {}): Promise<World> {
+  const server = await startModelServer(({ body }): ModelReply => {
+    const messages = body?.messages ?? []
+    const words = (messages.find(({ role }) => role === 'user')?.content ?? '').trim().split(' ')
+    const results = messages.filter(({ role }) => role === 'tool')
+    const next = words[results.length]
+    if (next === undefined) return { text: `${words[0]} ends: ${results.at(-1)?.content}` }
+    return callsTools(['todo', { todos: [{ content: next, status: 'pending' }] }])
+  })
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': prompt, ...files })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({ 'config/config.toml': asking }) }
+  return {
+    server,
+    cwd,
+    env,
+    run: (...args) => baton(args, { cwd, env }),
+    told() {
+      const all = server.requests.flatMap(({ body }) => body?.messages ?? [])
+      return [...new Set(all.flatMap(({ role, content }) => (role === 'tool' ? [content] : [])))]
+    },
+  }
+}
+
+interface Listed {
+  readonly approvals: readonly { readonly id: string; readonly input: unknown }[]
+}
+
+function idIn({ stderr }: Pick<BatonResult, 'stderr'>): string {
+  return /baton (?:resume|approve) (\S+)/.exec(stderr)?.[1] ?? ''
+}
+
+it('two tasks wait; one call is approved and one rejected by other processes, and nothing is asked or paid twice', async () => {
+  const { server, run, told } = await world()
+  const waits = await run('ask.md', '-i', 'one', '-i', 'two', '--on-ask', 'suspend')
+  const id = idIn(waits)
+  expect([waits.code, waits.stdout, server.requests.length]).toEqual([5, '', 2])
+  expect(waits.stderr).toContain('waiting for approval: 2 calls\n')
+
+  // listed, for people and for programs
+  expect((await run('runs', '--waiting')).stdout).toContain(`reject:  baton reject ${id} 1 --reason "…"`)
+  const listed = JSON.parse((await run('runs', '--waiting', '--json')).stdout) as Listed
+  expect(listed).toMatchObject({ id, status: 'waiting_for_approval' })
+  // tasks that run at once may ask in any order
+  const [first, second] = ['one', 'two'].map((word) =>
+    listed.approvals.find(({ input }) => JSON.stringify(input).includes(word)),
+  )
+  const place = 'task/0/agent/ask/turn/0/tool/0:todo'
+  expect(first).toMatchObject({ place, tool: 'todo', input: { todos: [{ content: 'one', status: 'pending' }] } })
+  const two = second?.id ?? ''
+  expect([first?.id, two].toSorted()).toEqual(['1', '2'])
+  expect(waits.stderr).toContain(
+    `  todos: [{"content":"two","status":"pending"}]\n  approve: baton approve ${id} ${two}\n`,
+  )
+  expect((await run('runs', 'show', id)).stdout).toContain(`approve: baton approve ${id} 1`)
+  expect((await run('runs', '--waiting', '--ids')).stdout).toBe(`${id}\n`)
+
+  const several = await run('approve')
+  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining(`run ${id} waits for 2 calls`)])
+  const recorded = await run('reject', id, two, '--reason', 'not today', '--no-resume')
+  expect([recorded.code, recorded.stdout]).toEqual([0, expect.stringContaining(`rejected ${two}  todo`)])
+  const twice = await run('approve', id, two)
+  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining(`call ${two} of run`)])
+  expect(twice.stderr).toContain('is decided already: rejected')
+  const unknown = await run('approve', id, '7')
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`run ${id} waits for no call 7`)])
+  expect(server.requests.length).toBe(2)
+
+  // the only run that waits, and its only open call
+  const done = await run('approve')
+  expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining(`approved ${first?.id}  todo  ${place}\n`) })
+  expect(done.stdout).toContain('one ends: - [ ] one')
+  expect(done.stdout).toContain('two ends: Error: rejected by the user: not today')
+  expect(told()).toHaveLength(2)
+  expect(server.requests.length).toBe(4)
+  expect((await run('runs', '--waiting')).stderr).toBe('no run of this workspace waits for an approval\n')
+})
+
+it('ends with the open calls in the last event, and says what is asked and decided', async () => {
+  const { run } = await world()
+  const events = (result: BatonResult): readonly { readonly type: string }[] =>
+    result.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly type: string })
+  const suspended = events(await run('ask.md', '-i', 'one', '--on-ask', 'suspend', '--json'))
+  const call = { id: '1', tool: 'todo', input: { todos: [{ content: 'one', status: 'pending' }] } }
+  expect(suspended.find(({ type }) => type === 'approval.requested')).toMatchObject({ agent: 'task/0/ask', ...call })
+  expect(suspended.some(({ type }) => type === 'approval.decided')).toBe(false)
+  expect(suspended.at(-1)).toMatchObject({ stop_reason: 'waiting_for_approval', exit_code: 5, approvals: [call] })
+
+  // an open question stays open where nobody can be asked, and is denied by who says so
+  const again = await run('resume', '--last')
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
+  const denied = events(await run('resume', '--last', '--on-ask', 'deny', '--json'))
+  expect(denied.at(-1)).toMatchObject({ exit_code: 0, permission_denials: [{ tool: 'todo' }] })
+})
+
+it('always holds for what is about the same until the run has ended, also in later processes', async () => {
+  const { run, server } = await world()
+  const waits = await run('ask.md', '-i', 'one two three', '--on-ask', 'suspend')
+  expect(waits.code).toBe(5)
+  const done = await run('approve', '--always')
+  expect([done.code, done.stdout]).toEqual([0, 'one ends: - [ ] three\n'])
+  expect(server.requests.length).toBe(4)
+  // another run asks again
+  expect((await run('ask.md', '-i', 'one', '--on-ask', 'suspend')).code).toBe(5)
+})
+
+it('a question that is older than timeouts.approval counts as not allowed, and the model is told', async () => {
+  const { run, told, server } = await world()
+  const waits = await run('ask.md', '-i', 'one', '--on-ask', 'suspend', '-c', 'timeouts.approval=300ms')
+  await new Promise((resolve) => setTimeout(resolve, 350))
+  const late = await run('approve')
+  expect([waits.code, late.code, server.requests.length]).toEqual([5, 2, 1])
+  expect(late.stderr).toContain('call 1 could be approved until 2')
+  const done = await run('resume', '--last', '--on-ask', 'suspend')
+  expect([done.code, told()]).toEqual([0, ['Error: permission denied: nobody has answered for 300 ms']])
+})
+
+it('a change that would be another one by now is not made because of what was approved: the new one is asked about', async () => {
+  const change =
+    'Done.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="a.txt">\n@@\n-one\n+two\n</FILE_PATCH>\n</FILE_CHANGES>'
+  const server = await startModelServer(() => ({ text: change }))
+  onTestFinished(() => server.close())
+  const files = {
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    'ask.md': '+++\nmodel = "m"\nwrite_mode = "ask"\ncontext_globs = ["*.txt"]\n+++\nChange it.\n',
+    'a.txt': 'zero\none\n',
+  }
+  const cwd = tempTree(files)
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }
+  const run = (...args: readonly string[]): Promise<BatonResult> => baton(args, { cwd, env })
+  const waits = await run('ask.md', '--on-ask', 'suspend')
+  expect(waits.stderr).toMatch(/^1 {2}write .*\n {2}path: a\.txt\n(?:.*\n)* zero\n-one\n\+two\n {2}approve:/m)
+  await run('approve', '--no-resume')
+  writeFileSync(join(cwd, 'a.txt'), 'other\none\n')
+  const again = await run('resume', '--last', '--on-ask', 'suspend')
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('\n other\n-one\n+two\n')])
+  expect((await run('approve')).code).toBe(0)
+  expect([readFileSync(join(cwd, 'a.txt'), 'utf8'), server.requests.length]).toEqual(['other\ntwo\n', 2])
+})
+
+/** What each question on a terminal is answered with, in the order in which they stand there. */
+async function onTerminal(
+  { cwd, env }: World,
+  command: string,
+  answers: readonly (string | ((process: number) => void))[],
+): Promise<{ readonly code: number | null; readonly text: string }> {
+  let given = 0
+  const { code, output } = await inTerminal(command, {
+    cwd,
+    env,
+    columns: 200,
+    onScreen: (terminal, type) => {
+      const count =
+        terminal
+          .everything()
+          .join('\n')
+          .match(/allow it\?/g)?.length ?? 0
+      for (; given < Math.min(count, answers.length); given += 1) {
+        const answer = answers[given]
+        if (typeof answer === 'string') type(`${answer}\n`)
+        else answer?.(writerOf(env.BATON_HOME))
+      }
+    },
+  })
+  return { code, text: stripVTControlCharacters(output).replaceAll('\r', '') }
+}
+
+/** The process that has begun the only run. */
+function writerOf(home: string): number {
+  const runs = join(home, 'state/runs')
+  const [file = ''] = readdirSync(runs, { recursive: true, encoding: 'utf8' }).filter((name) => /j-000001/.test(name))
+  const [first = ''] = readFileSync(join(runs, file), 'utf8').split('\n')
+  return (JSON.parse(first.slice(9)) as { readonly pid: number }).pid
+}
+
+it('on a terminal a call is shown with its input and the agent, and yes, a reason, and always decide', async () => {
+  const all = await world()
+  const answers = ['what?', 'no, because it is late', 'yes', 'a']
+  const { code, text } = await onTerminal(all, 'baton ask.md -i "one two three four five"', answers)
+  expect(code).toBe(0)
+  expect(all.told()).toEqual([
+    'Error: rejected by the user: it is late',
+    ...['two', 'three', 'four', 'five'].map((word) => `- [ ] ${word}`),
+  ])
+  expect(text).toContain('task/0/ask asks to use the tool todo\n  todos: [{"content":"one","status":"pending"}]\n')
+  expect(text).toContain(
+    'allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: every call of todo: no, because it is late\n',
+  )
+  // four and five are about the same as what was allowed always
+  expect(text.match(/allow it\?/g)).toHaveLength(4)
+})
+
+it('a killed process leaves its questions open: they are answered from elsewhere, and a running one answers itself', async () => {
+  const all = await world()
+  let refused: Promise<BatonResult> | undefined
+  const ask = (writer: number): void => {
+    refused ??= all.run('approve', 'last', '1').then((result) => {
+      process.kill(writer, 'SIGKILL')
+      return result
+    })
+  }
+  await onTerminal(all, 'baton ask.md -i one -i two; true', [ask])
+  const { code, stderr } = (await refused) as BatonResult
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: run \S+ is running: process \d+\n/)])
+  expect(stderr).toMatch(/hint: Answer at the terminal it runs in, \/dev\/pts\/\d+\.\n$/)
+  expect(all.server.requests.length).toBe(2)
+
+  expect((await all.run('runs', '--waiting', '--json')).stdout).toContain('"status":"interrupted"')
+  expect(
+    await all.run('reject', 'last', 'task/1/agent/ask/turn/0/tool/0:todo', '--reason', 'no', '--no-resume'),
+  ).toMatchObject({ code: 0 })
+  const done = await all.run('approve')
+  expect([done.code, all.server.requests.length]).toEqual([0, 4])
+  expect(all.told().toSorted()).toEqual(['- [ ] one', 'Error: rejected by the user: no'])
+})
+
+it('a terminal that nobody answers at counts as no after timeouts.approval; the end of its input suspends', async () => {
+  const all = await world()
+  const unanswered = await onTerminal(all, 'baton ask.md -i one -c timeouts.approval=300ms', [])
+  expect([unanswered.code, all.told()]).toEqual([0, ['Error: permission denied: nobody has answered for 300 ms']])
+  const { code, text } = await onTerminal(all, 'baton ask.md -i two', ['\u0004'])
+  expect([code, text]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
+})
