@@ -69,11 +69,12 @@ export function grantText({ tool, subject }: Grant, shown: (path: string) => str
   const name = harmlessName(tool)
   switch (subject?.kind) {
     case undefined:
+    case 'any':
       return `every call of ${name}`
     case 'path':
       return `${name} of ${harmlessName(shown(subject.path))}`
     case 'host':
-      return `${name} of ${harmlessName(subject.host)}`
+      return `${name} of ${harmlessName(subject.host)}${subject.port === undefined ? '' : `:${subject.port}`}`
     case 'command':
       return `${name} with exactly this command`
     case 'name':
