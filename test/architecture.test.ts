@@ -20,7 +20,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   undo: ['base', 'event', 'journal', 'tool', 'version.ts'],
   history: ['base', 'event', 'journal', 'prompt'],
   render: ['base', 'event', 'journal', 'history'],
-  authoring: ['base', 'prompt', 'config', 'pack'],
+  authoring: ['base', 'prompt', 'config', 'pack', 'tool'],
   doctor: ['base', 'config', 'journal', 'model', 'pack', 'agent'],
   'build-id.ts': [],
   'code-cache.ts': ['base'],

@@ -221,8 +221,14 @@ export const commandSpecs = {
     flags: {},
   },
   list: {
-    summary: 'list agents, packs and pipelines',
-    words: [{ name: 'word', count: 'optional', describe: 'only those whose name or description contains this word' }],
+    summary: 'list agents, packs, pipelines and tools',
+    words: [
+      {
+        name: 'word',
+        count: 'optional',
+        describe: 'only those whose name or description contains this word; tools: only tools',
+      },
+    ],
     flags: { names: { kind: 'switch', describe: 'print agent names only' } },
   },
   install: {

@@ -6,15 +6,20 @@ import { defaults, isReserved, reserved, type ReservedEntry, type ReservedKey } 
 import { isGuarded } from './orders.ts'
 import { schemas } from './schema.ts'
 
+interface SchemaNames {
+  readonly tools?: readonly string[]
+}
+
 /**
  * The JSON Schema of the front matter, or of config files: draft-07, without what draft-04 does not have, which is all
  * that taplo promises. Keys that this version does not have are left out. Editors report what `baton check` reports,
  * except what depends on other files.
+ * @param names what editors offer: the tools there are
  */
-export function configJsonSchema(subject: 'prompt' | 'config'): JsonObject {
+export function configJsonSchema(subject: 'prompt' | 'config', { tools = [] }: SchemaNames = {}): JsonObject {
   const properties = [...reserved].flatMap(([key, entry]) => {
     const isAllowed = subject === 'prompt' ? !isGuarded(key) : !entry.isPromptOnly
-    return entry.available !== false && isAllowed && isReserved(key) ? [[key, propertyOf(key, entry)]] : []
+    return entry.available !== false && isAllowed && isReserved(key) ? [[key, propertyOf(key, entry)] as const] : []
   })
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -23,10 +28,19 @@ export function configJsonSchema(subject: 'prompt' | 'config'): JsonObject {
         ? 'Front matter of a Baton prompt file'
         : 'Baton config file: baton.toml, or config.toml of the user',
     type: 'object',
-    properties: Object.fromEntries(properties) as JsonObject,
+    properties: { ...(Object.fromEntries(properties) as JsonObject), ...toolLists(properties, tools) },
     // a key of a prompt file that is not reserved is a parameter for sub-agents
     additionalProperties: subject === 'prompt',
   }
+}
+
+/** The lists of tools with names that editors offer; patterns and tools of servers fit as well. */
+function toolLists(properties: readonly (readonly [string, JsonObject])[], tools: readonly string[]): JsonObject {
+  if (tools.length === 0) return {}
+  const lists = properties.filter(([key]) => key === 'tools' || key === 'disallowed_tools')
+  return Object.fromEntries(
+    lists.map(([key, { items = {}, ...list }]) => [key, { ...list, items: { anyOf: [{ enum: tools }, items] } }]),
+  )
 }
 
 function propertyOf(key: ReservedKey, { text, available, initial }: ReservedEntry): JsonObject {

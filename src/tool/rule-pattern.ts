@@ -65,7 +65,7 @@ function escaped(path: string): string {
 }
 
 /** An IPv6 address as addresses hold it; the colon of a port is the only one of its text. */
-function bracketed(host: string): string {
+export function bracketed(host: string): string {
   return /^[^[]*:[^[]*:/.test(host) ? `[${host}]` : host
 }
 

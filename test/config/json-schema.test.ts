@@ -76,6 +76,16 @@ describe('the schema of the front matter', () => {
     expect(Object.keys(propertiesOf(schemas.prompt)).toSorted()).toEqual(keys.toSorted())
   })
 
+  it('offers the names of tools, and takes patterns and tools of servers', () => {
+    const schema = configJsonSchema('prompt', { tools: ['read', 'edit'] })
+    expect(propertiesOf(schema)['tools']).toMatchObject({
+      items: { anyOf: [{ enum: ['read', 'edit'] }, { type: 'string' }] },
+    })
+    const takes = ajv.compile(schema)
+    expect(takes({ tools: ['read', 'web*', 'docs__search'], disallowed_tools: ['*'] })).toBe(true)
+    expect(takes({ tools: [3] })).toBe(false)
+  })
+
   it('says defaults, which fit', () => {
     const { input_concurrency, timeouts } = propertiesOf(schemas.prompt)
     expect(input_concurrency).toMatchObject({ default: 2 })

@@ -105,6 +105,18 @@ describe('a new project', () => {
         '  demo@short/check  Counts the words of the answer and says below it when they are too many.\n',
     )
   })
+
+  it('lists the tools of models with what their calls need', async () => {
+    const { stdout } = await baton(['list', 'tools'], { cwd })
+    expect(stdout).toMatch(/^tools of models .*\n/)
+    expect(stdout).toMatch(/^ {2}todo {2,}keeps a list of steps \(allow\)$/m)
+    expect(stdout).toMatch(/^ {2}webfetch {2,}fetches a page \(ask\)$/m)
+    const { stdout: json } = await baton(['list', 'webfetch', '--json'], { cwd })
+    expect(jsonLines(json)).toEqual([
+      { kind: 'tool', name: 'webfetch', description: 'fetches a page', permission: 'ask', writes: false },
+    ])
+    expect((await baton(['list', '--names'], { cwd })).stdout).not.toContain('webfetch')
+  })
 })
 
 it('a workspace in another folder comes with commands that lead there', async () => {

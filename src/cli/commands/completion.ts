@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { pipelineNames } from '../../authoring/starters.ts'
+import { listTools } from '../../authoring/tools.ts'
 import { packageRoot } from '../../package-root.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs } from '../command.ts'
 import type { Flags } from '../command-specs.ts'
@@ -62,7 +63,11 @@ export function completionModel(table: readonly Command[], from: readonly string
       words: words.map((word) => ({
         name: word.name,
         isRepeated: word.count === 'some' || word.count === 'any',
-        values: valuesOf(word.name, word.choices, pipelines),
+        values: valuesOf(
+          word.name,
+          name === 'list' ? ['tools', ...listTools().map((tool) => tool.name)] : word.choices,
+          pipelines,
+        ),
       })),
     }
   })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type Group, type Item, takeInventory } from '../../authoring/inventory.ts'
+import { type ListedTool, listTools } from '../../authoring/tools.ts'
 import { displayPath } from '../../base/files.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import type { PackStatus } from '../../pack/pack-status.ts'
@@ -10,7 +11,7 @@ import { cutEnd } from '../../base/width.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
 
-/** `baton list [WORD]`: what can be run or named here, one line each. */
+/** `baton list [WORD]`: what can be run or named here, and the tools that models can be given, one line each. */
 export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, paint, width } = openWorkplace(flags, io)
   const workspace = findWorkspace({ cwd, home })
@@ -22,9 +23,9 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
     pipelinesDir: join(root, 'pipelines'),
     isBare: flags.names,
   })
-  const groups = withWord(all, flags.word)
+  const groups = withWord([...all, toolGroup()], flags.word)
   if (flags.json) {
-    for (const group of groups) for (const item of group.items) io.out(jsonLine(recordOf(group, item)))
+    for (const record of groups.flatMap(recordsOf)) io.out(jsonLine(record))
   } else if (flags.names) {
     for (const name of agentNames(groups)) io.out(`${name}\n`)
   } else {
@@ -36,21 +37,61 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
   return 0
 }
 
-function withWord(groups: readonly Group[], word: string | undefined): readonly Group[] {
+/** The tools that models can be given. */
+interface ToolGroup {
+  readonly kind: 'tool'
+  readonly items: readonly ToolItem[]
+}
+
+interface ToolItem extends Pick<Item, 'name' | 'description'> {
+  readonly tool: ListedTool
+}
+
+type Listed = Group | ToolGroup
+
+function toolGroup(): ToolGroup {
+  return {
+    kind: 'tool',
+    items: listTools().map((tool) => ({ name: tool.name, description: describeTool(tool), tool })),
+  }
+}
+
+function describeTool({ summary, permission, writes }: ListedTool): string {
+  return `${summary} (${writes ? `${permission}, with write_mode` : permission})`
+}
+
+function withWord(groups: readonly Listed[], word: string | undefined): readonly Listed[] {
   if (word === undefined) return groups
+  if (word === 'tools') return groups.filter(({ kind }) => kind === 'tool')
   const wanted = word.toLowerCase()
-  const fits = ({ name, description }: Item): boolean => `${name}\n${description}`.toLowerCase().includes(wanted)
-  return groups.map((group) => ({ ...group, items: group.items.filter(fits) })).filter(({ items }) => items.length > 0)
+  const fits = ({ name, description }: Pick<Item, 'name' | 'description'>): boolean =>
+    `${name}\n${description}`.toLowerCase().includes(wanted)
+  const found = groups.map((group): Listed =>
+    group.kind === 'tool'
+      ? { ...group, items: group.items.filter(fits) }
+      : { ...group, items: group.items.filter(fits) },
+  )
+  return found.filter(({ items }) => items.length > 0)
 }
 
 /** Names that mean nothing to a shell, and are no flags: the others are typed, and quoted, by hand. */
 const plainName = /^[\p{L}\p{N}_@./][\p{L}\p{N}_@./+-]*$/u
 
-function agentNames(groups: readonly Group[]): readonly string[] {
+function agentNames(groups: readonly Listed[]): readonly string[] {
   return groups
-    .filter(({ kind }) => kind !== 'pipeline')
+    .filter((group): group is Group => group.kind !== 'pipeline' && group.kind !== 'tool')
     .flatMap(({ items }) => items.filter(({ shadowedBy }) => shadowedBy === undefined).map(({ name }) => name))
     .filter((name) => plainName.test(name))
+}
+
+function recordsOf(group: Listed): readonly object[] {
+  if (group.kind !== 'tool') return group.items.map((item) => recordOf(group, item))
+  return group.items.map(({ tool: { name, summary: description, ...facts } }) => ({
+    kind: 'tool',
+    name,
+    description,
+    ...facts,
+  }))
 }
 
 function recordOf({ kind, pack, status }: Group, { name, description, file, shadowedBy }: Item): object {
@@ -73,13 +114,17 @@ interface Drawing extends Pick<Workplace, 'paint' | 'width'> {
   readonly show: (path: string) => string
 }
 
-function describe(groups: readonly Group[], drawing: Drawing): string {
+function describe(groups: readonly Listed[], drawing: Drawing): string {
   const names = groups.flatMap(({ items }) => items.map(({ name }) => name.length))
   const column = Math.min(32, Math.max(0, ...names))
   return groups.map((group) => describeGroup(group, column, drawing)).join('\n')
 }
 
-function describeGroup(group: Group, column: number, { paint, width, show }: Drawing): string {
+function describeGroup(group: Listed, column: number, { paint, width, show }: Drawing): string {
+  if (group.kind === 'tool') {
+    const tools = group.items.map(({ name, description }) => cutEnd(`  ${name.padEnd(column)}  ${description}`, width))
+    return `${paint('bold', 'tools of models (tools = ["NAME"] in a prompt file)')}\n${tools.map((line) => `${line}\n`).join('')}`
+  }
   const isShadowed =
     group.kind === 'pack' && group.items.length > 0 && group.items.every(({ shadowedBy }) => shadowedBy !== undefined)
   const lines = group.items.map(({ name, description, shadowedBy }) => {

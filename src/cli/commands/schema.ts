@@ -1,3 +1,4 @@
+import { listTools } from '../../authoring/tools.ts'
 import type { Flags } from '../command-specs.ts'
 import type { CommandIo } from '../io.ts'
 
@@ -9,7 +10,9 @@ export async function schemaCommand(
   const schema =
     subject === 'events'
       ? (await import('../../event/event.ts')).eventJsonSchema()
-      : (await import('../../config/json-schema.ts')).configJsonSchema(subject)
+      : (await import('../../config/json-schema.ts')).configJsonSchema(subject, {
+          tools: listTools().map(({ name }) => name),
+        })
   out(`${JSON.stringify(schema, null, 2)}\n`)
   return 0
 }

@@ -182,7 +182,7 @@ interface Checking extends Pick<Granted, 'allow'> {
  * asked about it then. Plain `http` is only spoken with who was named so.
  */
 function checkTarget(target: URL, { from, input, allow }: Checking): void {
-  const isHost = bareHost(target) === bareHost(from)
+  const isHost = isSameHost(target, from)
   const led = `${from.href} redirects to ${target.href}`
   if (target.protocol === 'http:' && (from.protocol !== 'http:' || !isHost)) {
     throw new BatonError('UNTRUSTED', `${led}, which is not encrypted`, { hint: askForIt })
@@ -194,21 +194,25 @@ function checkTarget(target: URL, { from, input, allow }: Checking): void {
   } catch (error) {
     if (!isBatonError(error)) throw error
     const isAsked = error.code === 'NEEDS_INPUT'
-    throw new BatonError('UNTRUSTED', isAsked ? `${led}, another host` : `${led}: ${error.message}`, {
+    throw new BatonError('UNTRUSTED', isAsked ? `${led}, another host` : `${led}, which is denied: ${error.message}`, {
       hint: isAsked ? askForIt : error.hint,
       cause: error,
     })
   }
 }
 
+/** The same name on the same port, or on the usual ones. */
+function isSameHost(target: URL, from: URL): boolean {
+  return bareHost(target) === bareHost(from) && target.port === from.port
+}
+
 const askForIt = 'Call webfetch with that address if it is wanted.'
 
 /** @throws BatonError UNTRUSTED for this machine and private networks, unless a rule names the host */
 function checkNamed(url: URL, rules: Parameters<typeof namesHost>[1]): void {
-  const host = bareHost(url)
-  if (namesHost(host, rules)) return
+  if (namesHost(url, rules)) return
   throw new BatonError('UNTRUSTED', `${url.host} is a private address`, {
-    hint: `It is fetched only where a rule names it: [permission] webfetch."${host}" = "allow"`,
+    hint: `It is fetched only where a rule names it: [permission] webfetch."${url.host}" = "allow"`,
   })
 }
 

@@ -159,6 +159,16 @@ it('follows redirects on the same host, and no loop', async () => {
   expect(await failure(`${base}/to?url=ftp://127.0.0.1/`)).toContain('ftp: is not http: or https:')
 })
 
+it('takes another port for another host', async () => {
+  const port = portOf(server)
+  const rules = { webfetch: { [`127.0.0.1:${port}`]: 'allow' } } as const
+  expect((await get(base, { rules })).text).toContain('# Home')
+  expect(await failure(`${base}/to?url=http://127.0.0.1:1/`, { rules })).toContain('which is not encrypted')
+  expect(await failure(`${base}/to?url=https://127.0.0.1:1/`, { rules })).toContain('another host')
+  const other = { webfetch: { '127.0.0.1:1': 'allow', '127.0.0.1:*': 'allow' } } as const
+  expect(await failure(base, { rules: other })).toContain('is a private address')
+})
+
 it('is led to no other host that nobody has allowed', async () => {
   asked.length = 0
   expect(await failure(`${base}/away`)).toContain(
