@@ -7,6 +7,7 @@ import { passesFilters } from '../tool/tool-filter.ts'
 import { toolVerdict } from '../tool/tool-rules.ts'
 import { openTools } from '../tool/toolbox/tools.ts'
 import { factsOf, toolNames, type ToolName } from '../tool/toolbox/names.ts'
+import { createOutputs } from '../tool/toolbox/outputs.ts'
 import { createSeenLog, type SeenLog } from '../tool/toolbox/seen-log.ts'
 import { refuseUnknownTools } from './tool-names.ts'
 
@@ -67,7 +68,7 @@ export async function giveTools(
   { baseDir, shown }: { readonly baseDir: string; readonly shown?: ReadonlyMap<string, string> },
 ): Promise<GivenTools> {
   const seen = createSeenLog(shown)
-  return { tools: await openTools(names, { baseDir, seen }), seen }
+  return { tools: await openTools(names, { baseDir, seen, outputs: createOutputs() }), seen }
 }
 
 /** The tools and the mode that the options of a script agent name. */

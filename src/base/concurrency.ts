@@ -196,6 +196,8 @@ export type Steps<T> = Generator<void, T, void>
 /** Pieces that are done without a pause: about a tenth of a second of reading folders. */
 const stepsAtOnce = 10_000
 const turnMs = 20
+/** So short that several pieces of work that take turns at once are not noticed together. */
+const sliceMs = 2
 
 /** Does all of the work now. */
 export function finishSteps<T>(steps: Steps<T>): T {
@@ -229,6 +231,22 @@ async function inTurns<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
+/** Does work of which much may be under way at once, in slices of two milliseconds. Rejects with the reason of the signal. */
+export async function finishInSlices<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
+  const slices = createSlices()
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    const pause = slices.pass(signal)
+    if (pause !== undefined) await pause
+  }
+}
+
+/** Pauses in work of which much may be under way at once. */
+export function createSlices(): Turns {
+  return createTurns(sliceMs)
+}
+
 /** Pauses in long work that is not made of `Steps`. */
 export interface Turns {
   /** Lets other work of the process continue when this has lasted long enough. @throws the reason of the signal */
@@ -237,14 +255,14 @@ export interface Turns {
   readonly passed: () => boolean
 }
 
-export function createTurns(): Turns {
-  let end = performance.now() + turnMs
+export function createTurns(ms = turnMs): Turns {
+  let end = performance.now() + ms
   let passed = false
 
   async function pause(signal: AbortSignal | undefined): Promise<void> {
     passed = true
     await nextTurn(undefined, signal && { signal })
-    end = performance.now() + turnMs
+    end = performance.now() + ms
   }
 
   return {

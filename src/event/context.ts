@@ -94,6 +94,14 @@ export function rootScope(given: Pick<RunScope, 'runId' | 'version' | 'folders'>
   }
 }
 
+/** Texts that are kept with a run, by the SHA-256 of their UTF-8. */
+export interface KeptTexts {
+  /** @throws BatonError RUN_TOO_LARGE, JOURNAL_FAILED */
+  readonly keep: (text: string) => void
+  /** Undefined: it is not kept, or not as it was. */
+  readonly find: (hash: string) => string | undefined
+}
+
 /** What a piece of a run works with. */
 export interface RunServices {
   readonly effects: Effects
@@ -115,6 +123,8 @@ export interface RunServices {
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */
   readonly sources: RunSources
+  /** Undefined: nothing is kept of this run. */
+  readonly texts?: KeptTexts
   /** What earlier runs of a watch session have finished; undefined: everything is done. */
   readonly earlier?: EarlierParts
 }

@@ -24,6 +24,8 @@ export interface RunJournal {
    * and durable before the next durable record. Undefined: nothing is kept by this journal.
    */
   readonly keep: ((content: KeptContent) => void) | undefined
+  /** The bytes of a content that was kept, secrets put back; undefined: there is none, or it is damaged. */
+  readonly findKept: ((hash: string) => Uint8Array | undefined) | undefined
   /**
    * Limits the bytes that the run takes on the disk, from here on; undefined: this journal takes none. Then what begins or is
    * read is refused beyond them with `BatonError` RUN_TOO_LARGE, and what is the end of something is recorded all the same.

@@ -178,3 +178,24 @@ export function findKept(
     throw error
   }
 }
+
+/** The bytes of a kept content, which must fit into memory; what held secrets that have changed has their names. Undefined: there is none. */
+export function readKept(
+  runFolder: string,
+  hash: string,
+  mask: Pick<SecretMask, 'unmask'>,
+  files: FilePort,
+): Buffer | undefined {
+  const found = findKept(runFolder, hash, mask, files)
+  switch (found.kind) {
+    case 'file': {
+      const bytes = readFile(found.file, files)
+      return sha256(bytes) === hash ? bytes : undefined
+    }
+    case 'bytes':
+    case 'masked':
+      return found.bytes
+    case 'missing':
+      return undefined
+  }
+}

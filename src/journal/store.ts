@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { attempt } from './attempt.ts'
 import { createBlobWriter } from './blobs.ts'
 import { edgesOf } from './edges.ts'
-import { createKeeper } from './kept.ts'
+import { createKeeper, readKept } from './kept.ts'
 import { journalFailure } from './failure.ts'
 import { encodeFields, recordJson } from './fields.ts'
 import { noteRunOrder } from './find-run.ts'
@@ -155,6 +155,7 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
       return number
     },
     keep: (content) => orFailure(() => keep(content)),
+    findKept: (hash) => readKept(folder, hash, mask, files),
     limitSize(bytes) {
       size.limitTo(bytes)
       return size.reached

@@ -42,11 +42,12 @@ export function compilePattern(pattern: string, effect: ToolRule['effect'], work
 function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string): (path: string) => boolean {
   const inner = compileGlobs([absoluteGlob(pattern, workspace)])
   const everywhere = effect !== 'allow' && pattern.startsWith('**/') ? compileGlobs([pattern]) : undefined
-  const steps = (path: string): string => path.split(sep).join('/')
+  const root = realPath(workspace)
+  const steps = sep === '/' ? (path: string): string => path : (path: string): string => path.split(sep).join('/')
   return (path) => inner.matches(steps(path)) || (everywhere !== undefined && outside(path, everywhere))
 
   function outside(path: string, globs: GlobMatcher): boolean {
-    return !isInside(realPath(workspace), path) && globs.matches(steps(path))
+    return !isInside(root, path) && globs.matches(steps(path))
   }
 }
 
@@ -57,7 +58,8 @@ function absoluteGlob(pattern: string, workspace: string): string {
   const fixed = wild === -1 ? steps : steps.slice(0, wild)
   const folder = fixed.join('/')
   const start = escaped(realPath(resolve(workspace, written.startsWith('/') ? folder || '/' : join('.', folder))))
-  return [start === '/' ? '' : start, ...steps.slice(fixed.length)].join('/')
+  const rest = steps.slice(fixed.length)
+  return [start === '/' && rest.length > 0 ? '' : start, ...rest].join('/')
 }
 
 function escaped(path: string): string {

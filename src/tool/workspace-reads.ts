@@ -1,4 +1,5 @@
 import { readFileSync, readSync, statSync } from 'node:fs'
+import { createSlices } from '../base/concurrency.ts'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { readRegular } from '../base/regular-file.ts'
@@ -110,4 +111,27 @@ export function readPieces(
       position += size
     }
   })
+}
+
+/**
+ * The same for what may take long: other work of the process continues in between. The file is opened anew for each slice of
+ * the work, so it may change meanwhile. Rejects with the reason of the signal besides.
+ */
+export async function readSlices(path: string, take: PieceTaker, context: RunContext): Promise<void> {
+  const { signal } = context.services
+  let from = 0
+  for (let isMore = true; isMore;) {
+    const slice = createSlices()
+    isMore = false
+    let pause: Promise<void> | undefined
+    const takePiece: PieceTaker = (piece) => {
+      from += piece.length
+      if (!take(piece)) return false
+      pause = slice.pass(signal)
+      isMore = pause !== undefined
+      return !isMore
+    }
+    readPieces(path, { take: takePiece, from }, context)
+    await pause
+  }
 }

@@ -19,6 +19,7 @@ import type { RunBudget } from '../journal/budget.ts'
 import { allRights, type Permission, type Rights } from '../event/permission.ts'
 import { createSources, type RunSources } from '../event/sources.ts'
 import type { EffectHook } from '../journal/effects.ts'
+import { keptTexts } from '../journal/kept-texts.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
@@ -145,7 +146,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       now: () => new Date(),
       signal,
       env,
-      ...defined({ reads: log }),
+      ...defined({ reads: log, texts: keptTexts(journal) }),
       sources,
     },
   }

@@ -8,10 +8,13 @@ import { item, part } from '../../event/place.ts'
 import { loadToolJudge } from '../tool-judge.ts'
 import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
 import { cutOutput } from './output.ts'
+import type { KeptOutput } from './outputs.ts'
 
 /** What is recorded of a call: what the model is told, and what it knows by it. */
 interface Recorded extends ToolOutput {
   readonly isDenied?: true
+  /** All of the text, when it was cut. */
+  readonly kept?: KeptOutput
 }
 
 /**
@@ -32,7 +35,10 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
       const input = await readInput(text, { name, schema: await compiled, signal: services.signal })
       if (typeof input === 'string') return { text: input, isError: true }
       const work = async (): Promise<Recorded> =>
-        cutOutput(await carryOut(kind, input, { box, context: held(context) }))
+        cutOutput(await carryOut(kind, input, { box, context: held(context) }), {
+          outputs: box.outputs,
+          texts: services.texts,
+        })
       const recorded = await services.effects.call(scope.at, { name, args: input }, work)
       return resultOf(recorded, box)
     },
@@ -133,7 +139,8 @@ function told(name: string, error: unknown): string {
   return `Error in tool "${name}": ${messageOf(error)}.${hint}`.replace(/\.\.(?= |$)/, '.')
 }
 
-function resultOf({ seen = [], ...result }: Recorded, { seen: log }: Toolbox): ToolResult {
+function resultOf({ seen = [], kept, ...result }: Recorded, { seen: log, outputs }: Toolbox): ToolResult {
   for (const file of seen) log.add(file)
+  if (kept !== undefined) outputs.know(kept)
   return result
 }

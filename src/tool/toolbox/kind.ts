@@ -2,6 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ToolResult } from '../../event/agent.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileCall } from '../workspace-files.ts'
+import type { Outputs } from './outputs.ts'
 import type { SeenFile, SeenLog } from './seen-log.ts'
 
 /** What the tools of one conversation share. */
@@ -10,10 +11,12 @@ export interface Toolbox {
   readonly baseDir: string
   /** What the model knows of the files on disk. */
   readonly seen: SeenLog
+  /** The whole texts of outputs that were cut. */
+  readonly outputs: Outputs
 }
 
 /** One call of a tool that is allowed. Its effects are recorded below `at`; `permit` is for those that need one. */
-interface ToolCall extends FileCall {
+export interface ToolCall extends FileCall {
   readonly box: Toolbox
   readonly permit: Permit
 }

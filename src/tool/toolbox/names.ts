@@ -10,6 +10,7 @@ interface ToolFacts {
 
 /** The tools that models can be given, by name. */
 const toolFacts = {
+  read: { summary: 'reads files, images, PDF documents and folders', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', initial: 'allow' },
   webfetch: { summary: 'fetches a page', initial: 'ask' },
 } as const satisfies { readonly [name: string]: ToolFacts }

@@ -1,13 +1,48 @@
+import type { KeptTexts } from '../../event/context.ts'
 import type { ToolOutput } from './kind.ts'
+import type { KeptOutput, Outputs } from './outputs.ts'
 
 /** Characters of an output that a model is given at once. */
-const mostCharacters = 50_000
+export const mostCharacters = 50_000
+/** A longer line is read as several. */
+const mostInLine = 2_000
 
-/** An output with no more text than a model should be given at once; what is left out is said. */
-export function cutOutput<Output extends ToolOutput>(output: Output): Output {
+/** The name under which `read` gives the rest of an output. */
+export const outputPrefix = 'output:'
+
+interface Keeping {
+  readonly outputs: Outputs
+  readonly texts: KeptTexts | undefined
+}
+
+/**
+ * An output with no more text than a model should be given at once. What is left out is kept, and the last line says how it is
+ * read: from the line where this one was cut.
+ */
+export function cutOutput<Output extends ToolOutput>(
+  output: Output,
+  { outputs, texts }: Keeping,
+): Output & { readonly kept?: KeptOutput } {
   const { text } = output
   if (text.length <= mostCharacters) return output
-  const end = text.lastIndexOf('\n', mostCharacters)
-  const kept = text.slice(0, end > mostCharacters / 2 ? end : mostCharacters)
-  return { ...output, text: `${kept}\n[cut: ${text.length - kept.length} of ${text.length} characters are not shown]` }
+  const kept = outputs.keep(text, texts)
+  const lines = outputLines(text)
+  let end = 0
+  let count = 0
+  for (const line of lines) {
+    if (end + line.length > mostCharacters) break
+    end += line.length
+    count += 1
+  }
+  const shown = text.slice(0, end).replace(/\n$/, '')
+  const where = `lines 1 to ${count} of ${lines.length} are shown`
+  const rest = `for the rest read "${outputPrefix}${kept.id}" from offset ${count + 1}`
+  return { ...output, text: `${shown}\n[cut: ${where}; ${rest}]`, kept }
 }
+
+/** The lines of an output with their line feeds: joined they are the text. Long ones are several, none of which ends in half a character. */
+export function outputLines(text: string): readonly string[] {
+  return text.match(linePieces) ?? []
+}
+
+const linePieces = new RegExp(String.raw`[^\n]{0,${mostInLine - 1}}\n|[^\n]{1,${mostInLine}}`, 'gu')

@@ -5,6 +5,7 @@ import type { ToolName } from './names.ts'
 
 /** Each is loaded when a model is given it. */
 const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
+  read: async () => (await import('./read.ts')).read,
   todo: async () => (await import('./todo.ts')).todo,
   webfetch: async () => (await import('./webfetch.ts')).webfetch,
 }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ToolResult } from '../../../src/event/agent.ts'
 import { allRights } from '../../../src/event/permission.ts'
 import { bindTool } from '../../../src/tool/toolbox/bind.ts'
+import { createOutputs } from '../../../src/tool/toolbox/outputs.ts'
 import { createSeenLog } from '../../../src/tool/toolbox/seen-log.ts'
 import { createWebfetch } from '../../../src/tool/toolbox/webfetch.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
@@ -89,6 +90,7 @@ async function get(url: string, { format, rules = { webfetch: named }, limits }:
   const tool = bindTool(createWebfetch({ bytes: 5 * 2 ** 20, ms: 30_000, ...limits }), {
     baseDir: '/nowhere',
     seen: createSeenLog(),
+    outputs: createOutputs(),
   })
   const context = testContext({
     scope: { rights: { ...allRights, rules: [toolRules(rulesOf(rules, { origin: 'mine' }))] } },

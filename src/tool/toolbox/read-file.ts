@@ -1,0 +1,118 @@
+import { BatonError } from '../../base/error.ts'
+import { sizeText } from '../../base/size.ts'
+import { readPieces, readSlices } from '../workspace-reads.ts'
+import { type FileKind, fileKind, headBytes } from './file-kinds.ts'
+import type { ToolCall, ToolOutput } from './kind.ts'
+import { createLineWindow, type WindowLine, type WindowLines } from './line-window.ts'
+import { mostCharacters } from './output.ts'
+import type { ReadInput } from './read.ts'
+import type { SeenFile } from './seen-log.ts'
+
+/** A file that may be read. */
+export interface ReadableFile {
+  /** Absolute, links resolved. */
+  readonly path: string
+  /** As a model is shown it. */
+  readonly shown: string
+  /** In bytes. */
+  readonly size: number
+}
+
+export const usualLimit = 2_000
+/** Characters of a file: less than an output may have, so that its own last line says how to go on. */
+const mostShown = mostCharacters - 4_000
+/** A larger file is none that a model writes back, so nobody asks whether it has changed since. */
+const mostHashed = 10 * 1024 * 1024
+/** Of a larger file the lines behind those that are shown are not counted. */
+const mostCounted = 64 * 1024 * 1024
+
+/** Shows lines of a text, an image, or pages of a document. @throws BatonError FILE_FAILED */
+export async function readFile(file: ReadableFile, input: ReadInput, call: ToolCall): Promise<ToolOutput> {
+  const kind = kindOf(file, call)
+  if (kind === undefined) return readLines(file, input, call)
+  if (kind.kind !== 'binary') return (await import('./read-media.ts')).readMedia(file, kind, { input, call })
+  throw new BatonError('FILE_FAILED', `${file.shown} is binary (${kind.what}, ${sizeText(file.size)})`, {
+    hint: 'Only text, images and PDF documents can be read.',
+  })
+}
+
+function kindOf({ path }: ReadableFile, { context }: ToolCall): FileKind | undefined {
+  let kind: FileKind | undefined
+  const take = (piece: Buffer): boolean => {
+    kind = fileKind(piece.subarray(0, headBytes))
+    return false
+  }
+  readPieces(path, { take }, context)
+  return kind
+}
+
+async function readLines(
+  file: ReadableFile,
+  { offset = 1, limit = usualLimit }: ReadInput,
+  { context }: ToolCall,
+): Promise<ToolOutput> {
+  const { path, shown, size } = file
+  const hashes = size <= mostHashed
+  const window = createLineWindow({ offset, limit, characters: mostShown }, { hashes })
+  let isWhole = true
+  await readSlices(
+    path,
+    (piece) => {
+      window.take(piece)
+      isWhole = size <= mostCounted || !window.isFull()
+      return isWhole
+    },
+    context,
+  )
+  const found = window.finish()
+  if (found.count === 0) return { text: '[the file is empty]', seen: [{ path, hash: found.hash }] }
+  if (found.lines.length === 0) {
+    throw new BatonError('FILE_FAILED', `${shown} has ${linesText(found.count)}: none from ${offset} on`)
+  }
+  const seen = hashes && found.isUtf8 ? seenParts(path, offset, found) : []
+  return { text: [numbered(found.lines, offset), ...remarks(found, { offset, isWhole, size })].join('\n'), seen }
+}
+
+/** Lines with their numbers. The arrow cannot be mistaken for a part of the indentation. */
+function numbered(lines: readonly WindowLine[], offset: number): string {
+  return lines.map(({ text }, index) => `${offset + index}→${text}`).join('\n')
+}
+
+interface Shown {
+  readonly offset: number
+  /** All lines were counted. */
+  readonly isWhole: boolean
+  readonly size: number
+}
+
+/** What is to be known of a file besides the lines of it that are shown. */
+function remarks(found: WindowLines, { offset, isWhole, size }: Shown): readonly string[] {
+  const { lines, count, endsInCrLf, isUtf8 } = found
+  const last = offset + lines.length - 1
+  const all = isWhole ? `${count}` : `more than ${count} (${sizeText(size)})`
+  const isPart = offset > 1 || last < count || !isWhole
+  const rest = last < count || !isWhole ? `; go on from offset ${last + 1}` : ''
+  return [
+    ...(isPart ? [`[lines ${offset} to ${last} of ${all}${rest}]`] : []),
+    ...(endsInCrLf ? ['[lines end in CR LF]'] : []),
+    ...(isUtf8 ? [] : ['[this is not UTF-8: bytes that are no character are shown as �]']),
+  ]
+}
+
+/** What a model has seen: a line that was cut it has not. */
+function seenParts(path: string, offset: number, { lines, count, hash }: WindowLines): readonly SeenFile[] {
+  const isAll = offset === 1 && lines.length === count && !lines.some(({ isCut }) => isCut)
+  if (isAll) return [{ path, hash }]
+  const parts: SeenFile[] = []
+  let from = 0
+  for (const [index, { isCut }] of [...lines, { isCut: true }].entries()) {
+    if (!isCut) continue
+    if (index > from) parts.push({ path, hash, part: { from: offset + from, to: offset + index - 1, lines: count } })
+    from = index + 1
+  }
+  return parts
+}
+
+function linesText(count: number): string {
+  return count === 1 ? '1 line' : `${count} lines`
+}

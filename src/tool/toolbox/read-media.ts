@@ -1,0 +1,82 @@
+import { basename } from 'node:path'
+import { runApart } from '../../base/apart.ts'
+import { BatonError } from '../../base/error.ts'
+import { sizeText } from '../../base/size.ts'
+import type { FilePart } from '../../event/message.ts'
+import { readSlices } from '../workspace-reads.ts'
+import type { FileKind } from './file-kinds.ts'
+import type { ToolCall, ToolOutput } from './kind.ts'
+import type { PdfPages } from './pdf-pages.ts'
+import type { ReadInput } from './read.ts'
+import type { ReadableFile } from './read-file.ts'
+
+/** Bytes that providers take: images of 5 MB and requests of 32 MB, as base64. */
+const mostBytes = { image: 3.75 * 1024 * 1024, document: 16 * 1024 * 1024 }
+/** Pages of a document that are shown at once. */
+const usualPages = 20
+const pdfLimits = { timeMs: 20_000, memoryMb: 512 }
+
+interface Reading {
+  readonly input: ReadInput
+  readonly call: ToolCall
+}
+
+/** An image, or a document or some of its pages, behind a line that says what it is. @throws BatonError FILE_FAILED */
+export async function readMedia(
+  file: ReadableFile,
+  { kind, mediaType }: Exclude<FileKind, { readonly kind: 'binary' }>,
+  { input, call }: Reading,
+): Promise<ToolOutput> {
+  const { path, shown, size } = file
+  if (size > mostBytes[kind]) {
+    throw new BatonError(
+      'FILE_FAILED',
+      `${shown} has ${sizeText(size)}; a model is given at most ${sizeText(mostBytes[kind])}`,
+    )
+  }
+  const pieces: Buffer[] = []
+  await readSlices(
+    path,
+    (piece) => {
+      pieces.push(Buffer.from(piece))
+      return true
+    },
+    call.context,
+  )
+  const bytes = Buffer.concat(pieces)
+  const name = basename(path)
+  if (kind === 'document') return pagesOf({ name, shown, bytes }, { input, call })
+  const image = { type: 'file', name, mediaType, data: bytes.toString('base64') } as const
+  return { text: `${shown} (${mediaType}, ${sizeText(size)})`, files: [image] }
+}
+
+interface PdfDocument {
+  readonly name: string
+  readonly shown: string
+  readonly bytes: Uint8Array
+}
+
+/** The whole document where it is short and nothing else is asked for; else each page as a document of its own. */
+async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Reading): Promise<ToolOutput> {
+  const { offset = 1, limit = usualPages } = input
+  const wanted = { first: offset, count: Math.min(limit, usualPages) }
+  const { signal } = call.context.services
+  const task = { name: 'pdf.pages', args: [bytes, shown, wanted] }
+  const { count, pages } = (await runApart(task, { ...pdfLimits, signal })) as PdfPages
+  const part = (label: string, data: string): FilePart => ({
+    type: 'file',
+    name: label,
+    mediaType: 'application/pdf',
+    data,
+  })
+  if (pages === 'all') {
+    return { text: `${shown} (PDF, ${count} pages)`, files: [part(name, Buffer.from(bytes).toString('base64'))] }
+  }
+  if (pages.length === 0) throw new BatonError('FILE_FAILED', `${shown} has ${count} pages: none from ${offset} on`)
+  const last = offset + pages.length - 1
+  const rest = last < count ? `; go on from offset ${last + 1}` : ''
+  return {
+    text: `${shown} (PDF)\n[pages ${offset} to ${last} of ${count}${rest}]`,
+    files: pages.map((data, index) => part(`${name.replace(/\.pdf$/i, '')}-${offset + index}.pdf`, data)),
+  }
+}

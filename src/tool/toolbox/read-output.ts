@@ -1,0 +1,35 @@
+import { BatonError } from '../../base/error.ts'
+import type { ToolCall, ToolOutput } from './kind.ts'
+import { mostCharacters, outputLines, outputPrefix } from './output.ts'
+import type { ReadInput } from './read.ts'
+import { usualLimit } from './read-file.ts'
+
+/** Characters of one part: less than an output may have, so that it is not cut again. */
+const mostShown = mostCharacters - 4_000
+
+/** Shows lines of an output that was cut, as they are. @throws BatonError FILE_FAILED when it is not kept */
+export function readOutput(
+  { path, offset = 1, limit = usualLimit }: ReadInput,
+  { box, context }: ToolCall,
+): ToolOutput {
+  const text = box.outputs.find(path.slice(outputPrefix.length), context.services.texts)
+  if (text === undefined) {
+    throw new BatonError('FILE_FAILED', `no output ${path} is kept`, { hint: 'Call the tool that gave it again.' })
+  }
+  const all = outputLines(text)
+  if (offset > all.length) {
+    throw new BatonError('FILE_FAILED', `${path} has ${all.length} lines: none from ${offset} on`)
+  }
+  let end = offset - 1
+  let size = 0
+  for (; end < all.length && end < offset - 1 + limit; end += 1) {
+    size += all[end]?.length ?? 0
+    if (size > mostShown) break
+  }
+  const shown = all
+    .slice(offset - 1, end)
+    .join('')
+    .replace(/\n$/, '')
+  const rest = end < all.length ? `; go on from offset ${end + 1}` : ''
+  return { text: `${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
+}

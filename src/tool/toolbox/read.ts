@@ -1,0 +1,65 @@
+import { BatonError } from '../../base/error.ts'
+import { callPlace } from '../../event/place.ts'
+import { notAFile, statusAt } from '../workspace-reads.ts'
+import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
+import { outputPrefix } from './output.ts'
+import { pathSubject, permittedPath, toolPath } from './paths.ts'
+import { readFile } from './read-file.ts'
+import { readFolder } from './read-folder.ts'
+import { readOutput } from './read-output.ts'
+
+export interface ReadInput {
+  readonly path: string
+  readonly offset?: number
+  readonly limit?: number
+}
+
+/** Shows a file, a folder, or the rest of an output. */
+export const read = defineTool<ReadInput>({
+  name: 'read',
+  description:
+    'Read a file. Each line of the answer is the number of a line, an arrow (→), and the text of that line exactly as it stands in the file: the number and the arrow are no part of the file. Long files are given in parts, and the last line says how to go on. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown as they are. Of a folder the entries are listed. The rest of an output that was cut is read by its name (output:…).',
+  parameters: {
+    type: 'object',
+    properties: {
+      path: {
+        type: 'string',
+        minLength: 1,
+        description: 'The file or folder, from the folder you work in; or the name of an output that was cut.',
+      },
+      offset: { type: 'integer', minimum: 1, description: 'The first line, from 1. Of a PDF the first page.' },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        description: 'How many lines at most; 2000 when left out. Of a PDF, pages.',
+      },
+    },
+    required: ['path'],
+    additionalProperties: false,
+  },
+  subject: ({ path }, box) => (path.startsWith(outputPrefix) ? undefined : pathSubject(path, box)),
+  async run(input, call) {
+    const { effects } = call.context.services
+    const { path } = input
+    const reads = path.startsWith(outputPrefix) ? {} : { reads: path }
+    const asked = { name: 'read', args: { ...input }, ...reads }
+    return effects.observeAsync(callPlace(call.at, 0), asked, () => look(input, call))
+  },
+})
+
+async function look(input: ReadInput, call: ToolCall): Promise<ToolOutput> {
+  if (input.path.startsWith(outputPrefix)) return readOutput(input, call)
+  const path = permittedPath(call.permit)
+  const shown = toolPath(path, call.box)
+  const status = statusAt(path)
+  switch (status?.kind) {
+    case undefined:
+      throw new BatonError('FILE_FAILED', `there is no file ${shown}`)
+    case 'other':
+      throw notAFile(shown, 'other')
+    case 'folder':
+      return readFolder(path, input, call)
+    case 'file':
+      return readFile({ path, shown, size: status.size }, input, call)
+  }
+}

@@ -1,0 +1,29 @@
+import type { Action, Verdict } from '../../event/permission.ts'
+import { mayRead } from '../guard.ts'
+import type { ToolCall } from './kind.ts'
+import type { ToolName } from './names.ts'
+
+const strictness: readonly Verdict['kind'][] = ['allow', 'ask', 'deny']
+
+/**
+ * Whether a call may show a path (absolute, without links) that it finds below the one it was permitted for: not when a rule
+ * is stricter about it, neither about this tool nor about `read`, which would be gone around.
+ */
+export function visibleTo(
+  tool: ToolName,
+  { context, permit }: Pick<ToolCall, 'context' | 'permit'>,
+): (path: string) => boolean {
+  const { permission } = context.services
+  const { packs } = context.scope.rights
+  const { action } = permit
+  const rootOf = action.kind === 'tool' && action.subject?.kind === 'path' ? action.subject.path : undefined
+  const tools: readonly ToolName[] = tool === 'read' ? [tool] : [tool, 'read']
+  const strictest = Math.max(...tools.map((one) => rank(one, rootOf)))
+
+  function rank(name: ToolName, path: string | undefined): number {
+    const asked: Action = { kind: 'tool', tool: name, input: null, ...(path && { subject: { kind: 'path', path } }) }
+    return strictness.indexOf(permission.check(asked).kind)
+  }
+
+  return (path) => tools.every((one) => rank(one, path) <= strictest) && (packs.length === 0 || mayRead(path, context))
+}

@@ -1,0 +1,194 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PDFDocument } from '@cantoo/pdf-lib'
+import { describe, expect, it } from 'vitest'
+import { sha256 } from '../../../src/base/hash.ts'
+import { tempTree } from '../../helpers/temp.ts'
+import { toolHost } from '../../helpers/tool-call.ts'
+
+const numbers = (from: number, to: number): string =>
+  Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}\n`).join('')
+
+describe('a text file', () => {
+  it('is shown with the numbers of its lines, and counts as seen', async () => {
+    const folder = tempTree({ 'a.txt': 'one\n\ttwo\n\nfour' })
+    const { call, seen } = toolHost(folder)
+    expect(await call('read', { path: 'a.txt' })).toEqual({ text: '1→one\n2→\ttwo\n3→\n4→four' })
+    expect(seen.whole()).toEqual(new Map([[join(folder, 'a.txt'), sha256('one\n\ttwo\n\nfour')]]))
+  })
+
+  it('is given in parts, which count as seen when all of them were shown', async () => {
+    const { call, seen } = toolHost(tempTree({ 'a.txt': numbers(1, 4500) }))
+    const first = await call('read', { path: 'a.txt' })
+    expect(first.text).toMatch(/^1→line 1\n2→line 2\n/)
+    expect(first.text).toMatch(/\n2000→line 2000\n\[lines 1 to 2000 of 4500; go on from offset 2001\]$/)
+    await call('read', { path: 'a.txt', offset: 2001 })
+    expect(seen.whole().size).toBe(0)
+    const last = await call('read', { path: 'a.txt', offset: 4001 })
+    expect(last.text).toMatch(/\n4500→line 4500\n\[lines 4001 to 4500 of 4500\]$/)
+    expect(seen.whole().size).toBe(1)
+    expect(await call('read', { path: 'a.txt', offset: 7, limit: 2 })).toEqual({
+      text: '7→line 7\n8→line 8\n[lines 7 to 8 of 4500; go on from offset 9]',
+    })
+    expect(await call('read', { path: 'a.txt', offset: 4501 })).toEqual({
+      text: 'Error in tool "read": a.txt has 4500 lines: none from 4501 on.',
+      isError: true,
+    })
+  })
+
+  it('is given in parts that are no longer than an output may be, at whole lines', async () => {
+    const { call } = toolHost(tempTree({ 'a.txt': `${'x'.repeat(500)}\n`.repeat(1000) }))
+    const { text } = await call('read', { path: 'a.txt' })
+    expect(text.length).toBeLessThan(50_000)
+    const [, last = '', next = ''] = /\[lines 1 to (\d+) of 1000; go on from offset (\d+)\]$/.exec(text) ?? []
+    expect(Number(next)).toBe(Number(last) + 1)
+    expect(text).toContain(`\n${last}→${'x'.repeat(500)}\n[`)
+  })
+
+  it('has long lines cut, and these do not count as seen', async () => {
+    const { call, seen } = toolHost(tempTree({ 'a.txt': `short\n${'😀'.repeat(3000)}\nend\n` }))
+    const { text } = await call('read', { path: 'a.txt' })
+    expect(text).toBe(`1→short\n2→${'😀'.repeat(1000)}… [cut: the line has 12000 bytes]\n3→end`)
+    expect(seen.whole().size).toBe(0)
+    const huge = toolHost(tempTree({ 'b.txt': 'x'.repeat(3_000_000) }))
+    expect((await huge.call('read', { path: 'b.txt' })).text).toMatch(
+      /^1→x{2000}… \[cut: the line has 3000000 bytes\]$/,
+    )
+  })
+
+  it('may be empty, end lines in CR LF, or be no UTF-8', async () => {
+    const { call, seen } = toolHost(
+      tempTree({ 'empty.txt': '', 'dos.txt': 'a\r\nb\r\n', 'old.txt': Buffer.from('caf\u00e9\n', 'latin1') }),
+    )
+    expect((await call('read', { path: 'empty.txt' })).text).toBe('[the file is empty]')
+    expect((await call('read', { path: 'dos.txt' })).text).toBe('1→a\n2→b\n[lines end in CR LF]')
+    expect((await call('read', { path: 'old.txt' })).text).toMatch(/^1→caf\ufffd\n\[this is not UTF-8/)
+    expect(seen.whole().size).toBe(2)
+  })
+
+  it('of a gigabyte is read only as far as it is asked for', async () => {
+    const folder = tempTree({ 'big.log': numbers(1, 20_000) })
+    const { call, seen } = toolHost(folder)
+    truncateSync(join(folder, 'big.log'), 1024 ** 3)
+    const { text } = await call('read', { path: 'big.log', offset: 15_000, limit: 2 })
+    expect(text).toMatch(
+      /^15000→line 15000\n15001→line 15001\n\[lines 15000 to 15001 of more than \d+ \(1gb\); go on from offset 15002\]$/,
+    )
+    expect(seen.whole().size).toBe(0)
+  })
+})
+
+describe('what is no text', () => {
+  it('is refused with what it is', async () => {
+    const folder = tempTree({ 'a.bin': Buffer.from([1, 2, 0, 3]), 'b.gz': Buffer.from([0x1f, 0x8b, 8, 0, 0, 0]) })
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    const { call } = toolHost(folder)
+    const told = async (path: string): Promise<string> => (await call('read', { path })).text
+    expect(await told('a.bin')).toBe(
+      'Error in tool "read": a.bin is binary (no text, 0.1kb). Only text, images and PDF documents can be read.',
+    )
+    expect(await told('b.gz')).toContain('b.gz is binary (compressed by gzip, ')
+    expect(await told('pipe')).toBe('Error in tool "read": pipe is a device or pipe, not a file.')
+    expect(await told('none.txt')).toBe('Error in tool "read": there is no file none.txt.')
+    expect(await told('a.bin/b')).toBe('Error in tool "read": there is no file a.bin/b.')
+    expect(await told('a\0b')).toContain('null bytes')
+  })
+
+  it('is given as a file when it is an image', async () => {
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    )
+    const { call } = toolHost(tempTree({ 'dot.data': png }))
+    expect(await call('read', { path: 'dot.data' })).toEqual({
+      text: 'dot.data (image/png, 0.1kb)',
+      files: [{ type: 'file', name: 'dot.data', mediaType: 'image/png', data: png.toString('base64') }],
+    })
+  })
+
+  it('is given as a file when it is a PDF, in pages when it is long', async () => {
+    const document = await PDFDocument.create()
+    for (let page = 0; page < 30; page += 1) document.addPage([100, 100 + page])
+    const bytes = await document.save()
+    const { call } = toolHost(tempTree({ 'a.pdf': bytes, 'b.pdf': Buffer.from('%PDF-1.7 not really') }))
+    const first = await call('read', { path: 'a.pdf' })
+    expect(first.text).toBe('a.pdf (PDF)\n[pages 1 to 20 of 30; go on from offset 21]')
+    expect(first.files?.map(({ name }) => name).slice(0, 2)).toEqual(['a-1.pdf', 'a-2.pdf'])
+    const last = await call('read', { path: 'a.pdf', offset: 30 })
+    const page = await PDFDocument.load(Buffer.from(last.files?.[0]?.data ?? '', 'base64'))
+    expect([page.getPageCount(), page.getPage(0).getHeight()]).toEqual([1, 129])
+    expect((await call('read', { path: 'b.pdf' })).text).toContain('b.pdf is damaged or truncated')
+  })
+})
+
+describe('a folder', () => {
+  it('is listed, without what the rules deny', async () => {
+    const folder = tempTree({ 'src/b.ts': '', 'src/.env': 'KEY=1', 'src/in/c.ts': '', 'src/a\nb': '' })
+    symlinkSync('b.ts', join(folder, 'src/link'))
+    mkdirSync(join(folder, 'none'))
+    const { call } = toolHost(folder)
+    expect((await call('read', { path: 'src' })).text).toBe('src is a folder:\n"a\\nb"\nb.ts\nin/\nlink@')
+    expect((await call('read', { path: 'src/', offset: 2, limit: 1 })).text).toBe(
+      'src is a folder:\nb.ts\n[entries 2 to 2 of 4; go on from offset 3]',
+    )
+    expect((await call('read', { path: 'none' })).text).toBe('[the folder is empty]')
+  })
+})
+
+describe('the rules', () => {
+  it.each([
+    '.env',
+    'in/.env.local',
+    'id_rsa',
+    'keys/server.pem',
+    '.npmrc',
+    '/etc/passwd',
+    '../outside.txt',
+    '/proc/self/environ',
+    'out/x.txt',
+    'safe.txt',
+  ])('deny %s', async (path) => {
+    const outside = tempTree({ 'x.txt': 'secret' })
+    const folder = tempTree({ '.env': 'KEY=1', 'in/.env.local': '', id_rsa: '', 'keys/server.pem': '', '.npmrc': '' })
+    symlinkSync(outside, join(folder, 'out'))
+    symlinkSync('.env', join(folder, 'safe.txt'))
+    const { text, isDenied } = await toolHost(folder).call('read', { path })
+    expect(text).toMatch(/^permission denied: /)
+    expect(isDenied).toBe(true)
+  })
+
+  it('allow examples of files with keys, and what a later rule opens', async () => {
+    const folder = tempTree({ '.env.example': 'KEY=', '.env': 'KEY=1', 'certs/ca.pem': 'x' })
+    const opened = { tool: 'read', pattern: 'certs/*.pem', effect: 'allow', origin: 'baton.toml:1' } as const
+    const { call } = toolHost(folder, { rules: [opened] })
+    expect((await call('read', { path: '.env.example' })).text).toBe('1→KEY=')
+    expect((await call('read', { path: 'certs/ca.pem' })).text).toBe('1→x')
+    expect((await call('read', { path: '.env' })).isDenied).toBe(true)
+  })
+})
+
+it('gives the rest of an output that was cut, at whole lines', async () => {
+  const names = Array.from({ length: 1500 }, (_, index) => `entry-with-a-very-long-name-of-many-characters-${index}`)
+  const folder = tempTree()
+  for (const name of names) writeFileSync(join(folder, name), '')
+  const { call } = toolHost(folder)
+  const first = await call('read', { path: '.', limit: 1500 })
+  const [, last = '', id = '', next = ''] =
+    /\n\[cut: lines 1 to (\d+) of 1501 are shown; for the rest read "(output:\w+)" from offset (\d+)\]$/.exec(
+      first.text,
+    ) ?? []
+  expect(Number(next)).toBe(Number(last) + 1)
+  let rest = ''
+  for (let offset = next; offset !== '';) {
+    const { text } = await call('read', { path: id, offset: Number(offset) })
+    rest += `${text.slice(0, text.lastIndexOf('\n['))}\n`
+    offset = /; go on from offset (\d+)\]$/.exec(text)?.[1] ?? ''
+  }
+  const whole = `${first.text.slice(0, first.text.lastIndexOf('\n['))}\n${rest}`
+  expect(whole.trimEnd().split('\n').slice(1).toSorted()).toEqual(names.toSorted())
+  expect(await call('read', { path: 'output:123456789abc' })).toEqual({
+    text: 'Error in tool "read": no output output:123456789abc is kept. Call the tool that gave it again.',
+    isError: true,
+  })
+})
