@@ -1,6 +1,6 @@
 // How long host functions take for hostile texts, in the built command: npm run soak -- slow [part of a call …]
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -18,6 +18,9 @@ export async function slowInputs({ only, write, length = megabyte }) {
   for (const [index, name] of names.entries())
     writeFileSync(join(folder, `s${index}.txt`), textOf(shapes[name], length))
   const state = join(folder, 'state')
+  mkdirSync(join(folder, 'home'))
+  // what is changed
+  writeFileSync(join(folder, 'out.txt'), 'a\n'.repeat(length / 2))
   let bad = 0
   const chosen = calls.filter((one) => only.every((part) => one.includes(part)))
   for (const engine of engines) {
@@ -50,7 +53,7 @@ export async function slowInputs({ only, write, length = megabyte }) {
         const ended = await run(['b.lua', '-c', `lua.engine=${engine}`, '-c', 'lua.timeout=10m'], {
           folder,
           state,
-          interruptMs: 2000,
+          isInterrupted: true,
         })
         const isBad = ms > 20_000 || ended.isHung || ![4, 130].includes(ended.code)
         if (isBad) bad += 1
@@ -62,20 +65,32 @@ export async function slowInputs({ only, write, length = megabyte }) {
   return bad
 }
 
-function run(args, { folder, state, interruptMs }) {
-  const env = { PATH: process.env.PATH, HOME: folder, BATON_HOME: state, NO_COLOR: '1' }
+/** With `isInterrupted` it gets SIGINT two seconds after it has printed anything. */
+function run(args, { folder, state, isInterrupted }) {
+  // nothing may be written where the home folder is
+  const env = { PATH: process.env.PATH, HOME: join(folder, 'home'), BATON_HOME: state, NO_COLOR: '1' }
   const child = spawn(process.execPath, [command, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr, isHung] = ['', '', false]
-  child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text))
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    if (isInterrupted && stdout === '') interrupt()
+    stdout += text
+  })
   child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text))
-  const interrupt = interruptMs === undefined ? undefined : setTimeout(() => child.kill('SIGINT'), interruptMs)
-  const patience = setTimeout(
-    () => ((isHung = true), child.kill('SIGKILL')),
-    interruptMs === undefined ? 900_000 : 20_000,
-  )
+  let patience = setTimeout(kill, 900_000)
+  function interrupt() {
+    clearTimeout(patience)
+    // in the middle of a call
+    patience = setTimeout(() => {
+      child.kill('SIGINT')
+      patience = setTimeout(kill, 20_000)
+    }, 2000)
+  }
+  function kill() {
+    isHung = true
+    child.kill('SIGKILL')
+  }
   return new Promise((resolve) =>
     child.on('close', (code) => {
-      clearTimeout(interrupt)
       clearTimeout(patience)
       resolve({ code, stdout, stderr, isHung })
     }),

@@ -24,14 +24,19 @@ interface Attempt {
 }
 
 /** Runs a prompt file over `files` with a model that answers so. */
-async function answered(reply: ModelReply, files: Files, options: Parameters<World['run']>[1] = {}): Promise<Attempt> {
+async function answered(
+  reply: ModelReply,
+  files: Files,
+  { isInterrupted = false }: { readonly isInterrupted?: boolean } = {},
+): Promise<Attempt> {
   const server = await startModelServer(() => reply)
   try {
     const world = createWorld({
       work: { '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': prompt, ...files },
       env: { BATON_GATEWAY_URL: server.url },
     })
-    const end = await world.run(['ask.md', '-m', 'any'], options)
+    const options = { interruptWhen: () => server.requests.length > 0, patienceMs: 40_000 }
+    const end = await world.run(['ask.md', '-m', 'any'], isInterrupted ? options : {})
     const sent = server.requests.flatMap(({ body }) => body?.messages.map(({ content }) => content) ?? [])
     return { world, end, sent }
   } finally {
@@ -110,7 +115,7 @@ const long: Readonly<Record<string, { readonly reply: ModelReply; readonly file:
 attack('a signal ends a run whatever an answer makes it do', { core: long, every: 2 }, async ({ reply, file }) => {
   const copies = Array.from({ length: 200 }, (_, index) => [`src/a${index}.js`, file] as const)
   const files = Object.fromEntries([['src/a.js', file] as const, ...(file === 'old\n' ? [] : copies)])
-  const { world, end } = await answered(reply, files, { interruptAfterMs: 3_000, patienceMs: 40_000 })
+  const { world, end } = await answered(reply, files, { isInterrupted: true })
   expectHeld(world, end, [130])
   expect(readdirSync(join(world.work, 'src')).toSorted()).toEqual(
     Object.keys(files)

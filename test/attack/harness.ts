@@ -34,8 +34,8 @@ interface AttackOptions {
   readonly cwd?: string
   /** Instead of the built command, for shells and other programs; `args` are theirs. */
   readonly program?: string
-  /** SIGINT is sent after so many milliseconds. */
-  readonly interruptAfterMs?: number
+  /** SIGINT is sent a second after this is true: the work, which must not end by itself, is in progress then. */
+  readonly interruptWhen?: () => boolean
   /** SIGINT is sent as soon as this is true, and once more a moment later. */
   readonly interruptTwiceWhen?: () => boolean
   /** When it is killed as one that does not end; 45 seconds when left out. */
@@ -64,6 +64,8 @@ export interface World {
   readonly marker: string
   readonly mark: string
   readonly run: (args: readonly string[], options?: AttackOptions) => Promise<AttackEnd>
+  /** A run of this world has begun: from then on it hears signals. */
+  readonly hasBegun: () => boolean
   /** What has changed since the world was made in the home folder, outside, and beside the workspace. */
   readonly changes: () => readonly string[]
 }
@@ -105,6 +107,7 @@ export function createWorld({ work = {}, home = {}, outside = {}, env = {} }: Wo
     state,
     mark: `touch '${paths.marker}'`,
     run: (args, options = {}) => execute(args, { ...options, env: { ...base, ...options.env }, work: paths.work }),
+    hasBegun: () => filesBelow(join(state, 'state/runs')).some((path) => path.endsWith('j-000001.jsonl')),
     changes: () => differences(before, states(folder)),
   }
 }
@@ -127,8 +130,8 @@ type Execution = AttackOptions & { readonly work: string; readonly env: Readonly
 
 /** `npm test` runs what is no more than a command in the process of the runs before it; the whole suite does not. */
 function execute(args: readonly string[], options: Execution): Promise<AttackEnd> {
-  const { env, work, cwd, input, program, interruptAfterMs, interruptTwiceWhen, patienceMs } = options
-  const isPlain = [input, program, interruptAfterMs, interruptTwiceWhen, patienceMs].every(
+  const { env, work, cwd, input, program, interruptWhen, interruptTwiceWhen, patienceMs } = options
+  const isPlain = [input, program, interruptWhen, interruptTwiceWhen, patienceMs].every(
     (option) => option === undefined,
   )
   const shared =
@@ -147,7 +150,7 @@ async function patiently(shared: Promise<CommandEnd>): Promise<AttackEnd> {
 
 function executeAlone(
   args: readonly string[],
-  { env, work, input, cwd, program, interruptAfterMs, interruptTwiceWhen, patienceMs = usualPatienceMs }: Execution,
+  { env, work, input, cwd, program, interruptWhen, interruptTwiceWhen, patienceMs = usualPatienceMs }: Execution,
 ): Promise<AttackEnd> {
   const [file, ...rest] = program === undefined ? [process.execPath, command, ...args] : [program, ...args]
   const options = { cwd: cwd === undefined ? work : join(work, cwd), env, detached: true } as const
@@ -166,13 +169,14 @@ function executeAlone(
     isHung = true
     kill('SIGKILL')
   }, patienceMs)
-  const interrupt =
-    interruptAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGINT'), interruptAfterMs)
+  let interrupt: NodeJS.Timeout | undefined
   const watch = setInterval(() => {
-    if (interruptTwiceWhen?.() !== true) return
+    if (interruptWhen?.() === true) interrupt = setTimeout(() => child.kill('SIGINT'), 1000)
+    else if (interruptTwiceWhen?.() === true) {
+      child.kill('SIGINT')
+      interrupt = setTimeout(() => child.kill('SIGINT'), 100)
+    } else return
     clearInterval(watch)
-    child.kill('SIGINT')
-    setTimeout(() => child.kill('SIGINT'), 100)
   }, 20)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
@@ -180,12 +184,15 @@ function executeAlone(
       clearTimeout(patience)
       clearInterval(watch)
       clearTimeout(interrupt)
-      // a process that is just exiting hears no signal any more, and ends by it as any program does: 130 for a shell
-      const hasEnded = interruptTwiceWhen !== undefined || /^error: /m.test(stderr)
-      const isLate = signal === 'SIGINT' && hasEnded
+      // a process that is just exiting does not hear the second signal, and ends by it as any program does: 130 for a shell
+      const isLate = signal === 'SIGINT' && interruptTwiceWhen !== undefined
       resolve({ code: isLate ? 130 : code, signal: isLate ? null : signal, stdout, stderr, isHung })
     })
   })
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
 }
 
 /** Each file, link and folder below a folder but the workspace and the state, with what tells one state from another. */

@@ -31,7 +31,7 @@ attack(
     const ends = (['lua54', 'fengari'] as const).map(async (engine) => {
       const world = createWorld({ work: files })
       const [clock, options, code] =
-        engine === 'lua54' ? ['lua.timeout=10m', { interruptAfterMs: 4000 }, 130] : ['lua.timeout=1s', {}, 4]
+        engine === 'lua54' ? ['lua.timeout=10m', { interruptWhen: world.hasBegun }, 130] : ['lua.timeout=1s', {}, 4]
       const end = await world.run(['a.lua', '-c', `lua.engine=${engine}`, '-c', clock], options)
       expectHeld(world, end, [code])
     })

@@ -146,7 +146,7 @@ end
 `
 }
 
-/** A script that calls again and again. */
+/** A script that calls again and again, once it has printed `begun`. */
 export function looping(call: string): string {
-  return `local t = aip.file.load("t.txt").content\nwhile true do pcall(function() return ${call} end) end\n`
+  return `local t = aip.file.load("t.txt").content\nprint("begun")\nwhile true do pcall(function() return ${call} end) end\n`
 }
