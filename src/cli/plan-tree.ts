@@ -2,7 +2,16 @@ import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatCount, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
 import type { Ask } from '../plan/ask.ts'
-import type { AgentPlan, FileCount, Limits, PromptPlan, StepPlan, TaskPlanned, WorkflowStepPlan } from '../plan/plan.ts'
+import type {
+  AgentPlan,
+  FileCount,
+  Limits,
+  PromptPlan,
+  StepPlan,
+  TaskPlanned,
+  ToolPlan,
+  WorkflowStepPlan,
+} from '../plan/plan.ts'
 import { type DrawnStep, graphLines } from './plan-graph.ts'
 
 interface TreeOptions {
@@ -71,7 +80,25 @@ function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOpt
   const fallbacks = others.length === 0 ? '' : ` · fallback ${others.map(({ model }) => shown(model)).join(', ')}`
   return [
     `${options.paint('bold', 'ask')}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
+    ...toolLines(answer.tools, options.paint).map(indented),
   ]
+}
+
+/** `tools  todo · webfetch (ask, 2 rules by pattern) · not offered: edit (write_mode is not set)`. */
+function toolLines(tools: readonly ToolPlan[], paint: Paint): readonly string[] {
+  if (tools.length === 0) return []
+  const offered = tools.filter(({ not_offered: reason }) => reason === null).map(toolText)
+  const others = tools.flatMap(({ name, not_offered: reason }) =>
+    reason === null ? [] : [`${name} (${shown(reason)})`],
+  )
+  const kept = others.length === 0 ? [] : [`not offered: ${others.join(', ')}`]
+  return [`${paint('bold', 'tools')}  ${[...offered, ...kept].join(' · ')}`]
+}
+
+function toolText({ name, permission, patterns }: ToolPlan): string {
+  const needs = permission === 'allow' ? [] : [permission]
+  const facts = [...needs, ...(patterns === 0 ? [] : [`${countOf(patterns, 'rule')} by pattern`])]
+  return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
 }
 
 function workflowLines(
@@ -114,7 +141,10 @@ function stepLines(step: StepPlan, options: TreeOptions): readonly string[] {
   const head = [kindText(agent), ...(runs === 1 ? [] : [`${runs} times`]), ...settingTexts(entry)].join(' · ')
   const effect = changes.length === 0 ? [] : [`may change ${changes.join(', ')}`]
   const named = [...options.named, ...by]
-  const inner = agent.kind === 'prompt' ? promptTree(agent, { ...options, named }) : agentFacts(agent, step.asks)
+  const inner =
+    agent.kind === 'prompt'
+      ? promptTree(agent, { ...options, named })
+      : agentFacts(agent, { asks: step.asks, paint: options.paint })
   return [`${name}  ${head}${decidedBy(by, options.named)}`, ...[...effect, ...inner].map(indented)]
 }
 
@@ -134,17 +164,21 @@ function agentTree(agent: AgentPlan, paint: Paint): readonly string[] {
     ...(agent.sections.length === 0 ? [] : [`${paint('bold', 'sections')}  ${agent.sections.join(', ')}`]),
     `${paint('bold', 'options')}   ${options.length === 0 ? 'none' : options.join(' · ')}`,
     `${paint('bold', 'inputs')}    ${agent.inputs}`,
-    ...agentFacts(agent, agent.asks),
+    ...agentFacts(agent, { asks: agent.asks, paint }),
   ]
 }
 
-function agentFacts(agent: AgentPlan, asks: readonly Ask[]): readonly string[] {
+interface AgentDrawing extends Pick<TreeOptions, 'paint'> {
+  readonly asks: readonly Ask[]
+}
+
+function agentFacts(agent: AgentPlan, { asks, paint }: AgentDrawing): readonly string[] {
   const own = asks
     .filter(({ requests }) => requests.as_written > 0)
     .map((ask) => `asks ${askText(ask)} · once for each input`)
   const decides = agent.decides.length === 0 ? [] : [`decides ${agent.decides.join(', ')}`]
   const names = agent.runs_agents.length === 0 ? [] : [`runs ${agent.runs_agents.map(shown).join(', ')}`]
-  return [...own, ...names, ...decides]
+  return [...own, ...toolLines(agent.tools, paint), ...names, ...decides]
 }
 
 function askText({ model, model_kind: kind, requests, input_tokens: input }: Ask): string {

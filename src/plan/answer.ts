@@ -14,6 +14,7 @@ import { planChild, type Planner } from './planner.ts'
 import type { AnswerPlan } from './plan.ts'
 import { planScript } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
+import { planTools } from './tools.ts'
 import { planWorkflow } from './workflow.ts'
 
 export interface TaskCall {
@@ -117,7 +118,7 @@ interface Answering extends TaskCall {
   readonly request: AgentRequest | undefined
 }
 
-const unasked = { by: 'model', asks: [], output_limit: 0, decided_by: [] } as const
+const unasked = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
 
 interface PlannedAnswer {
   readonly answer: AnswerPlan
@@ -131,7 +132,8 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
     const options = { drift, tries: planner.tries, followUps: followUpsOf(target) }
     const asks = await planAsk(request, options, planner.models)
     const { output } = figuresOf(request)
-    return { answer: { by: 'model', asks, output_limit: output, decided_by: drift.by }, tokens: output }
+    const tools = planTools(target.settings, context)
+    return { answer: { by: 'model', asks, tools, output_limit: output, decided_by: drift.by }, tokens: output }
   }
   const at = placeText(context.scope.at)
   const { name } = request.agent

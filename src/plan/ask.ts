@@ -41,7 +41,8 @@ export interface Figures {
 export function figuresOf({ agent, messages }: ModelAsk): Figures {
   const { model = '', ...settings } = agent.settings
   const output = agent.output === undefined ? {} : { output: agent.output }
-  const { tokens = 0, output: limit } = estimateOf({ ...settings, ...output, messages, model }, undefined)
+  const tools = (agent.tools ?? []).map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const { tokens = 0, output: limit } = estimateOf({ ...settings, ...output, tools, messages, model }, undefined)
   return { input: tokens, output: limit?.tokens ?? 0 }
 }
 
@@ -55,7 +56,13 @@ export async function planAsk(request: ModelAsk, options: AskOptions, models: Mo
   const asks: Ask[] = []
   for (const [index, name] of [agent.settings.model, ...(agent.fallbackModels ?? [])].entries()) {
     const model = await models.chooseOrNote(name)
-    const tokens = index === 0 ? tokensOf(figures, options) : instead(tokensOf(figures, options))
+    const once = tokensOf(figures, options)
+    // how often it calls tools, and what they give, is its own choice
+    const all =
+      agent.tools === undefined || agent.tools.length === 0
+        ? once
+        : mapTokens(once, (range) => ({ ...range, at_most: null }))
+    const tokens = index === 0 ? all : instead(all)
     const usd = await usdOf(tokens, { model, figures, options }, models)
     asks.push({
       model: model.label,

@@ -89,10 +89,22 @@ export interface TaskPlanned {
   readonly problem: string | null
 }
 
+/** A tool that settings name. */
+export interface ToolPlan {
+  readonly name: string
+  /** What its calls need where no rule is about some of them. */
+  readonly permission: 'allow' | 'ask' | 'deny'
+  /** Rules that are about some of its calls. */
+  readonly patterns: number
+  /** Why the model is not given it; null: it is. */
+  readonly not_offered: string | null
+}
+
 export type AnswerPlan =
   | {
       readonly by: 'model'
       readonly asks: readonly Ask[]
+      readonly tools: readonly ToolPlan[]
       /** What one answer can have at most, in tokens. */
       readonly output_limit: number
       readonly decided_by: readonly string[]
@@ -153,6 +165,7 @@ export interface AgentPlan {
   /** In force, where they differ from the defaults: its own, those of who runs it, those of the entry. */
   readonly options: JsonObject
   readonly inputs: number
+  readonly tools: readonly ToolPlan[]
   readonly asks: readonly Ask[]
   readonly runs_agents: readonly string[]
   readonly decides: readonly string[]

@@ -13,6 +13,7 @@ import type { AipDocument } from '../prompt/aip.ts'
 import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
 import type { AgentPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
+import { planTools } from './tools.ts'
 
 export interface ScriptCall {
   readonly agent: ScriptAgent & Partial<Pick<ScriptFile, 'builtIn'>>
@@ -43,6 +44,7 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
     sections: document === undefined ? [] : sectionsOf(document),
     options: withoutDefaults(options),
     inputs: inputs.length,
+    tools: Array.isArray(options['tools']) ? planTools({ tools: options['tools'].map(String) }, context) : [],
     asks,
     runs_agents: reach.names,
     decides: [...decides, ...(reach.mayRunAgents ? ['the agents it runs'] : [])],

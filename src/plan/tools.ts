@@ -1,0 +1,39 @@
+import type { RunContext } from '../event/context.ts'
+import type { ToolFilter, ToolRule } from '../event/permission.ts'
+import { passesFilters, toolPattern } from '../tool/tool-filter.ts'
+import { toolVerdict } from '../tool/tool-rules.ts'
+import { factsOf, type ToolName, toolNames } from '../tool/toolbox/names.ts'
+import type { ToolPlan } from './plan.ts'
+
+/** The tools that settings name: what calls of each need, or why a model is not given it. */
+export function planTools({ tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): readonly ToolPlan[] {
+  const { rights, folders } = scope
+  const verdict = (tool: ToolName, isAny: boolean): ReturnType<typeof toolVerdict> =>
+    toolVerdict(
+      rights.rules,
+      { kind: 'tool', tool, input: null, ...(isAny ? { subject: { kind: 'any' } } : {}) },
+      folders.workspace,
+    )
+
+  function reasonAgainst(name: ToolName): string | null {
+    if (!passesFilters(name, [{ disallowed_tools }])) return 'disallowed_tools'
+    if (!passesFilters(name, rights.tools)) return 'the file that runs it does not have it'
+    if (factsOf(name).writes === true && !rights.write) return 'write_mode is not set'
+    const any = verdict(name, true)
+    return any.kind === 'deny' ? any.reason : null
+  }
+
+  return toolNames
+    .filter((name) => passesFilters(name, [{ tools }]))
+    .map((name) => ({
+      name,
+      permission: verdict(name, false).kind,
+      patterns: rights.rules.flat().filter((rule) => isAboutSome(rule, name)).length,
+      not_offered: reasonAgainst(name),
+    }))
+}
+
+/** Whether a rule decides about some of the calls of a tool. */
+function isAboutSome({ tool, pattern, origin }: ToolRule, name: ToolName): boolean {
+  return pattern !== undefined && origin !== 'default' && toolPattern(tool)(name)
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { planTree } from '../../src/cli/plan-tree.ts'
+import { createPaint } from '../../src/render/style.ts'
+import { planIn, workspaceOf } from './helpers.ts'
+
+const paint = createPaint({ env: {}, isTerminal: false })
+
+/** The lines of a plan that name tools, and what of it a test looks at. */
+async function planned(files: Readonly<Record<string, string>>, file = 'ask.md') {
+  const folder = workspaceOf(files)
+  const plan = await planIn(folder, { file })
+  const lines = planTree(plan.target, { paint, limits: plan.limits })
+  return { lines: lines.map((line) => line.trim()).filter((line) => line.startsWith('tools')), plan }
+}
+
+const prompt = (keys: string): string => `+++\nmodel = "gpt-5-mini"\n${keys}\n+++\nLook.\n`
+
+describe('the plan of a file with tools', () => {
+  it('says what calls of each need, or why it is not offered', async () => {
+    const rules = '[permission.webfetch]\n"secret.example" = "deny"\n'
+    const all = prompt('write_mode = false\ntools = ["todo", "webfetch", "read"]\ndisallowed_tools = ["read"]')
+    const { lines, plan } = await planned({ 'ask.md': all, 'baton.toml': rules })
+    expect(lines).toEqual(['tools  todo · webfetch (ask, 1 rule by pattern) · not offered: read (disallowed_tools)'])
+    expect(plan.target).toMatchObject({
+      answer: {
+        tools: expect.arrayContaining([
+          { name: 'todo', permission: 'allow', patterns: 0, not_offered: null },
+          { name: 'webfetch', permission: 'ask', patterns: 1, not_offered: null },
+        ]),
+      },
+    })
+    const denied = await planned({
+      'ask.md': prompt('tools = ["todo"]'),
+      'baton.toml': '[permission]\ntodo = "deny"\n',
+    })
+    expect(denied.lines).toEqual([
+      expect.stringMatching(/^tools {2}not offered: todo \(\[permission\] todo = "deny" \(.*baton\.toml:2\)\)$/),
+    ])
+    expect((await planned({ 'ask.md': prompt('') })).lines).toEqual([])
+  })
+
+  it('knows the tools of agents, which have at most those of who runs them', async () => {
+    const agent = '# Options\n\n```toml\ntools = ["todo", "webfetch"]\n```\n\n# User\n\nLook.\n'
+    expect((await planned({ 'a.aip': agent }, 'a.aip')).lines).toEqual(['tools  todo · webfetch (ask)'])
+    const chain = prompt('tools = ["todo"]\nsub_agents = ["a.aip"]')
+    expect((await planned({ 'ask.md': chain, 'a.aip': agent })).lines.length).toBe(2)
+  })
+
+  it('counts what is said of tools, and says that nobody knows how often a model is asked', async () => {
+    const without = (await planned({ 'ask.md': prompt('') })).plan.total
+    const { total } = (await planned({ 'ask.md': prompt('tools = ["todo"]') })).plan
+    expect(total.input_tokens.as_written).toBeGreaterThan(without.input_tokens.as_written)
+    expect(without.requests.at_most).not.toBeNull()
+    expect(total.requests).toMatchObject({ at_least: 1, as_written: 1, at_most: null })
+  })
+})
