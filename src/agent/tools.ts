@@ -7,8 +7,8 @@ import { passesFilters } from '../tool/tool-filter.ts'
 import { toolVerdict } from '../tool/tool-rules.ts'
 import { openTools } from '../tool/toolbox/tools.ts'
 import { factsOf, toolNames, type ToolName } from '../tool/toolbox/names.ts'
-import { createOutputs } from '../tool/toolbox/outputs.ts'
-import { createSeenLog, type SeenLog } from '../tool/toolbox/seen-log.ts'
+import type { Toolbox } from '../tool/toolbox/kind.ts'
+import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { refuseUnknownTools } from './tool-names.ts'
 
 /**
@@ -59,16 +59,13 @@ export function refuseLimit(result: ModelResult, name: string): ModelResult {
 
 export interface GivenTools {
   readonly tools: readonly Tool[]
-  readonly seen: SeenLog
+  readonly box: Toolbox
 }
 
-/** Opens the tools of a conversation. `shown`: the files that the prompt shows whole, their hashes by absolute path. */
-export async function giveTools(
-  names: readonly ToolName[],
-  { baseDir, shown }: { readonly baseDir: string; readonly shown?: ReadonlyMap<string, string> },
-): Promise<GivenTools> {
-  const seen = createSeenLog(shown)
-  return { tools: await openTools(names, { baseDir, seen, outputs: createOutputs() }), seen }
+/** Opens the tools of a conversation. */
+export async function giveTools(names: readonly ToolName[], options: ToolboxOptions): Promise<GivenTools> {
+  const box = createToolbox(options)
+  return { tools: await openTools(names, box), box }
 }
 
 /** The tools and the mode that the options of a script agent name. */
@@ -80,6 +77,7 @@ export async function equip(
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
   refuseUnknownTools(given.tools ?? [], `"${name}"`)
   tellKeptTools(given, name, context)
-  const { tools } = await giveTools(chosenTools(given, context), { baseDir: context.scope.folders.workspace })
+  const { folders, openedChanges: allow = [] } = context.scope
+  const { tools } = await giveTools(chosenTools(given, context), { baseDir: folders.workspace, limits: { allow } })
   return { ...(tools.length === 0 ? {} : { tools }), ...(typeof mode === 'string' ? { mode } : {}) }
 }

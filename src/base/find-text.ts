@@ -13,20 +13,40 @@ export function lastIndexOf(text: string, wanted: string): number {
   return search(text, wanted, 'last')
 }
 
+/** Where a text stands in another one, overlapping places too, in ascending order and in the same time. */
+export function indicesOf(text: string, wanted: string): readonly number[] {
+  const borders = bordersOf(wanted.length, (index) => wanted.charCodeAt(index))
+  const found: number[] = []
+  for (let index = 0, length = 0; index < text.length && wanted !== ''; index += 1) {
+    while (length > 0 && text.charCodeAt(index) !== wanted.charCodeAt(length)) length = borders[length - 1] ?? 0
+    if (text.charCodeAt(index) === wanted.charCodeAt(length)) length += 1
+    if (length < wanted.length) continue
+    found.push(index + 1 - length)
+    length = borders[length - 1] ?? 0
+  }
+  return found
+}
+
 /** The algorithm of Knuth, Morris and Pratt; for the last place both texts are read from their ends. */
 function search(text: string, wanted: string, which: 'first' | 'last'): number {
   const unitOf = (source: string, index: number): number =>
     source.charCodeAt(which === 'first' ? index : source.length - 1 - index)
-  const borders = new Int32Array(wanted.length)
-  for (let index = 1, length = 0; index < wanted.length; index += 1) {
-    while (length > 0 && unitOf(wanted, index) !== unitOf(wanted, length)) length = borders[length - 1] ?? 0
-    if (unitOf(wanted, index) === unitOf(wanted, length)) length += 1
-    borders[index] = length
-  }
+  const borders = bordersOf(wanted.length, (index) => unitOf(wanted, index))
   for (let index = 0, length = 0; index < text.length; index += 1) {
     while (length > 0 && unitOf(text, index) !== unitOf(wanted, length)) length = borders[length - 1] ?? 0
     if (unitOf(text, index) === unitOf(wanted, length)) length += 1
     if (length === wanted.length) return which === 'first' ? index + 1 - length : text.length - 1 - index
   }
   return -1
+}
+
+/** For each beginning of a text, the length of the longest shorter beginning that it ends with. */
+function bordersOf(size: number, unitAt: (index: number) => number): Int32Array {
+  const borders = new Int32Array(size)
+  for (let index = 1, length = 0; index < size; index += 1) {
+    while (length > 0 && unitAt(index) !== unitAt(length)) length = borders[length - 1] ?? 0
+    if (unitAt(index) === unitAt(length)) length += 1
+    borders[index] = length
+  }
+  return borders
 }

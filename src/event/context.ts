@@ -76,6 +76,8 @@ export interface RunScope {
   readonly redoCount: number
   /** `req`: no model is called; `res`: it is called, and Output is left out. `changes`: all is done, and no file is changed. Children inherit it. */
   readonly dry?: 'req' | 'res' | 'changes'
+  /** Globs from the workspace: `[changes] allow` of the user. */
+  readonly openedChanges?: readonly string[]
   /** The agent run that this is part of; undefined outside script agents. */
   readonly facts?: AgentRunFacts
 }

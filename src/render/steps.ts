@@ -39,8 +39,9 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     if (event.type === 'iterate.started' && !isNested(event)) isIterated = true
     // the only task of a run fails with the run, whose error is reported at the end; one of an iteration does not
     if (event.type === 'task.failed' && tasks === 1 && !isIterated && !isNested(event)) return undefined
-    if (event.type === 'changes.applied' || event.type === 'changes.planned')
-      return changeLines(event, { paint, level })
+    if (event.type === 'changes.applied' || event.type === 'changes.planned') {
+      return isOfCall(event) ? undefined : changeLines(event, { paint, level })
+    }
     if (event.type === 'tool.started' || event.type === 'tool.completed') return toolLines(event)
     if (level === 'quiet' && !(event.type === 'warning' && event.urgent === true)) return undefined
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
@@ -193,6 +194,11 @@ function toolText({ name, input }: ToolStart, { output, is_error, denied }: Tool
 }
 
 type ChangesEvent = Extract<RunEvent, { readonly type: 'changes.applied' | 'changes.planned' }>
+
+/** The call of a tool has a line of its own. */
+function isOfCall({ agent }: ChangesEvent): boolean {
+  return /\/tool\/\d+:/.test(agent)
+}
 
 /** What was left out is told by `quiet` as well: the answer is not what was asked for. */
 function changeLines({ items, base_dir: base }: ChangesEvent, { paint, level }: StepOptions): string | undefined {

@@ -4,12 +4,13 @@ import { defined, isObject } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Limits } from '../event/context.ts'
 import type { FileChange } from '../event/event.ts'
-import type { Action, Permission } from '../event/permission.ts'
+import type { Action } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import type { ShownChange } from '../tool/changes/preview.ts'
 import { previewTransaction } from '../tool/changes/plan-transaction.ts'
 import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
+import { askingFirst } from '../tool/permission.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
 
 /** A person wants other changes, and said which. Nothing was done. */
@@ -75,21 +76,11 @@ async function decide(
   const shown = displayPath(context.scope.folders.workspace, path)
   const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, shown, diff }
   try {
-    await effects.under(asking(permission)).permit([...at, item(index)], action)
+    await effects.under(askingFirst(permission)).permit([...at, item(index)], action)
     return 'allow'
   } catch (error) {
     if (!isBatonError(error) || error.code !== 'UNTRUSTED') throw error
     const { cause } = error
     return isObject(cause) && typeof cause['remark'] === 'string' ? { remark: cause['remark'] } : 'deny'
-  }
-}
-
-/** What is allowed has to be agreed to. */
-function asking(permission: Permission): Permission {
-  return {
-    check(action, content) {
-      const verdict = permission.check(action, content)
-      return verdict.kind === 'allow' ? { kind: 'ask' } : verdict
-    },
   }
 }

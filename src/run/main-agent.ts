@@ -3,7 +3,7 @@ import { finishInTurns } from '../base/concurrency.ts'
 import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { AgentSession, ModelAgent, ModelResult } from '../event/agent.ts'
-import { below, type RunContext } from '../event/context.ts'
+import { below, narrow, type RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
 import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
@@ -11,7 +11,8 @@ import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
 import { factsOf, type ToolName } from '../tool/toolbox/names.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
-import { applyAnswer, type Editing, shownFile } from './apply-answer.ts'
+import { applyAnswer, shownFile } from './apply-answer.ts'
+import { limitsOfWriting } from './ask-person.ts'
 import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps } from './files.ts'
 import { chosenTools, type GivenTools, giveTools, refuseLimit } from '../agent/tools.ts'
 import { buildMessages, type Material, showFiles, showMessages } from './messages.ts'
@@ -58,17 +59,15 @@ export async function askMain(question: Question, context: RunContext): Promise<
   }
 
   const names = toolsOf(question, context)
-  const given = await giveTools(names, { baseDir: settings.base_dir, shown })
-  const session = await context.services.agents.open(mainAgent(question, given), below(context, part('ask')))
+  const { allow = [], max_bytes: maxBytes } = settings.changes
+  const given = await giveTools(names, { baseDir: settings.base_dir, shown, limits: { allow, maxBytes } })
+  const at = narrow(below(context, part('ask')), limitsOfWriting(settings))
+  const session = await context.services.agents.open(mainAgent(question, given), at)
   try {
     const conversation = conversationOf(session)
     const result = await conversation.ask(messages)
     return await keepAnswer(conversation.last, () =>
-      useAnswer(
-        result,
-        { settings, output, shown: given.seen.whole(), changesByTools: editsFiles(names), conversation },
-        context,
-      ),
+      useAnswer(result, { settings, output, box: given.box, changesByTools: editsFiles(names), conversation }, context),
     )
   } finally {
     await session.close()
@@ -102,7 +101,7 @@ interface Prompt {
   readonly shown: ReadonlyMap<string, string>
 }
 
-interface Use extends Pick<Question, 'settings' | 'output'>, Pick<Editing, 'shown'> {
+interface Use extends Pick<Question, 'settings' | 'output'>, Pick<GivenTools, 'box'> {
   readonly conversation: Conversation
   /** File changes are made by calling tools, so that none is looked for in the answer. */
   readonly changesByTools: boolean
@@ -119,17 +118,19 @@ function editsFiles(names: readonly ToolName[]): boolean {
 
 async function useAnswer(
   result: ModelResult,
-  { settings, output, shown, changesByTools, conversation }: Use,
+  { settings, output, box, changesByTools, conversation }: Use,
   context: RunContext,
 ): Promise<TaskAnswer> {
   const { dry } = context.scope
   const isUsed = dry === undefined || dry === 'changes'
   if (isUsed && output !== undefined) return repairAnswer(result, { output, conversation }, context)
   if (!changesByTools && appliesChanges({ settings, output }, context)) {
-    return applyAnswer(result, { settings, shown, conversation }, context)
+    return applyAnswer(result, { settings, shown: box.seen.whole(), conversation }, context)
   }
   const spent = conversation.spent()
-  return { text: result.text, response: responseOf(result, spent), fileChanges: [], spent }
+  // what a dry run would have changed is its answer
+  const text = box.work.diff() || result.text
+  return { text, response: responseOf({ ...result, text }, spent), fileChanges: box.work.changes(), spent }
 }
 
 /** Whether the file changes of an answer are applied: the file wants it, and so does everybody who runs it. */

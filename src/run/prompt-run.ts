@@ -14,6 +14,7 @@ import type { PromptTarget } from './prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
 import { emptyInstruction, isWithoutWork, type TaskOutcome, valueOf } from './task.ts'
 import { type RoundTasks, type Worked, type Working, workOnce } from './tasks.ts'
+import { warnOfUnoffered } from './unoffered-tools.ts'
 
 export interface PromptRun {
   readonly target: PromptTarget
@@ -92,6 +93,7 @@ async function runRound(
   if (isWithoutWork(state, target)) return skipped('no instruction', spec)
 
   const settings = target.settingsFor(state.params)
+  if (redoCount === 0) warnOfUnoffered(settings, around)
   // a chain may lower the budget
   const isSame = equalJson(settings.budget as Json, target.settings.budget as Json)
   const context = isSame ? around : narrow(around, { budget: settings.budget })

@@ -74,6 +74,16 @@ export function createPermission(
   }
 }
 
+/** The same permission, but what it allows a person is asked about. */
+export function askingFirst(permission: Permission): Permission {
+  return {
+    check(action, content) {
+      const verdict = permission.check(action, content)
+      return verdict.kind === 'allow' ? { kind: 'ask' } : verdict
+    },
+  }
+}
+
 const capabilityHint =
   'What its agents may do is declared in [capabilities] of its pack.toml, and is agreed to when it is installed.'
 const modelHint = 'Name a model that [capabilities] of its pack.toml names.'

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, type FilePart, isInside, newTemporaryName, replaceFile } from '../base/files.ts'
+import { displayPath, type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Disk, FileChangeRecord, PlannedChange } from '../event/effects.ts'
@@ -41,10 +41,34 @@ export interface Transfer {
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function saveFile(path: string, content: string | Uint8Array, call: FileCall): void {
-  change({ op: 'write', path }, call, (asking) => {
+  saveFileOver(path, { content }, call)
+}
+
+/**
+ * The same, but only in place of what was there when the content was made of it: `over` is its SHA-256, null for nothing,
+ * left out for whatever there is. False when something else stands there by now, which then stays.
+ */
+export function saveFileOver(
+  path: string,
+  { content, over }: { readonly content: string | Uint8Array; readonly over?: string | null | undefined },
+  call: FileCall,
+): boolean {
+  return change({ op: 'write', path }, call, (asking) => {
     const target = writtenPath(path, call, { asking, content: () => content })
-    return wholeWrite(target, inMemory(content), { call })
+    const planned = wholeWrite(target, inMemory(content), { call })
+    return over === undefined || planned.record.before === over ? planned : undefined
   })
+}
+
+/** SHA-256 of the file that a path leads to; null when nothing stands there, undefined when it is none that is read. */
+export function presentHash(path: string): string | null | undefined {
+  try {
+    const status = statusAt(path)
+    return status === undefined ? null : status.kind === 'file' ? startHash(realPath(path)) : undefined
+  } catch {
+    // whoever uses the file says why it cannot be
+    return undefined
+  }
 }
 
 /** A content that was kept: bytes, or a file, with its SHA-256. */

@@ -133,7 +133,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         ...defined({ model: target.settings.model }),
         ...inheritedOptions(target.configSettings, target.configSettings),
       },
-      ...defined({ dry }),
+      ...defined({ dry, openedChanges: target.settings.changes.allow }),
     }),
     services: {
       effects,

@@ -1,39 +1,50 @@
 import type { JsonObject } from '../../src/base/json.ts'
 import type { ToolResult } from '../../src/event/agent.ts'
-import { below, type RunServices } from '../../src/event/context.ts'
+import { below, type RunScope, type RunServices } from '../../src/event/context.ts'
 import { allRights, type ToolRule } from '../../src/event/permission.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
+import type { Toolbox } from '../../src/tool/toolbox/kind.ts'
 import type { ToolName } from '../../src/tool/toolbox/names.ts'
-import { createOutputs } from '../../src/tool/toolbox/outputs.ts'
-import { createSeenLog, type SeenLog } from '../../src/tool/toolbox/seen-log.ts'
+import type { SeenLog } from '../../src/tool/toolbox/seen-log.ts'
+import { createToolbox, type ToolboxOptions } from '../../src/tool/toolbox/toolbox.ts'
 import { openTools } from '../../src/tool/toolbox/tools.ts'
 import { type TestContext, testContext } from './context.ts'
 
 /** The tools of one conversation in a workspace, under the rules that hold when nobody says otherwise. */
 export interface ToolHost {
   readonly call: (name: ToolName, input: JsonObject | string) => Promise<ToolResult>
+  readonly box: Toolbox
   readonly seen: SeenLog
   readonly context: TestContext
 }
 
+interface ToolHostOptions extends Partial<ToolboxOptions> {
+  readonly rules?: readonly ToolRule[]
+  readonly scope?: Partial<RunScope>
+  readonly services?: Partial<RunServices>
+  /** That of a process that was made elsewhere. */
+  readonly process?: TestContext
+}
+
 export function toolHost(
   workspace: string,
-  {
-    rules = [],
-    services = {},
-  }: { readonly rules?: readonly ToolRule[]; readonly services?: Partial<RunServices> } = {},
+  { rules = [], scope = {}, services = {}, process = testContext({ workspace }), ...options }: ToolHostOptions = {},
 ): ToolHost {
   const rights = { ...allRights, rules: [[...toolRules(), ...rules]] }
   const permissionOf: RunServices['permissionOf'] = (given) => createPermission(given, { workspace })
   const permission = permissionOf(rights)
-  const plain = testContext({ workspace, scope: { rights } })
-  const effects = plain.services.effects.under(permission)
-  const context = { ...plain, services: { ...plain.services, permission, permissionOf, effects, ...services } }
-  const box = { baseDir: workspace, seen: createSeenLog(), outputs: createOutputs() }
+  const effects = process.services.effects.under(permission)
+  const context = {
+    ...process,
+    scope: { ...process.scope, rights, ...scope },
+    services: { ...process.services, permission, permissionOf, effects, ...services },
+  }
+  const box = createToolbox({ baseDir: workspace, ...options })
   let calls = 0
   return {
     context,
+    box,
     seen: box.seen,
     async call(name, input) {
       const [tool] = await openTools([name], box)

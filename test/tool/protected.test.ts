@@ -98,3 +98,11 @@ describe('packs with capabilities', () => {
     expect(permission.check({ kind: 'write', path: at, named: at }).kind === 'allow').toBe(expected)
   })
 })
+
+it('a path below a file is not protected: nothing can be there', () => {
+  const workspace = tempTree({ 'a.js': 'a' })
+  const protect = { paths: [], kind: 'answer', allow: [], whom: 'a model' } as const
+  const permission = createPermission({ ...allRights, protections: [protect] }, { workspace })
+  const path = join(workspace, 'a.js/b/c.js')
+  expect(permission.check({ kind: 'write', path, named: path }, () => 'x')).toEqual({ kind: 'allow' })
+})

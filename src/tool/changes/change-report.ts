@@ -16,7 +16,7 @@ export function fileChangeReport({ filePath, kind, isSuccess, error, failedHunks
   const hunks = failedHunks?.map(({ body, cause }) => ({ hunk_body: body, cause }))
   return {
     file_path: filePath,
-    kind: kind === 'SearchReplace' ? 'Patch' : kind === 'AppendLines' ? 'Append' : kind,
+    kind: kind === 'SearchReplace' || kind === 'Replace' ? 'Patch' : kind === 'AppendLines' ? 'Append' : kind,
     success: isSuccess,
     ...(error === undefined ? {} : { error_msg: error }),
     ...(hunks === undefined ? {} : { error_hunks: hunks }),

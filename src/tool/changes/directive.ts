@@ -8,13 +8,24 @@ export interface HunkFailure {
 }
 
 /** One change that an answer asks for. Paths are as they were written, relative to a base folder. */
-export type Directive = ContentDirective | TransferDirective | DeleteDirective | FailDirective
+export type Directive = ContentDirective | ReplaceDirective | TransferDirective | DeleteDirective | FailDirective
 
 /** Changes whose result is a text. AppendLines begins on a line of its own, Append goes on where the file ends. `content` of a patch holds its hunks, that of SearchReplace its blocks (6.4). */
 export interface ContentDirective {
   readonly kind: 'New' | 'Patch' | 'Append' | 'AppendLines' | 'SearchReplace'
   readonly filePath: string
   readonly content: string
+}
+
+/** Puts one text in place of another one, wherever in a file it stands; answers have no form for it. */
+export interface ReplaceDirective {
+  readonly kind: 'Replace'
+  readonly filePath: string
+  /** What is searched; empty: the file is made. */
+  readonly search: string
+  readonly content: string
+  /** It may stand in several places. */
+  readonly all: boolean
 }
 
 export interface TransferDirective {

@@ -1,8 +1,9 @@
-import type { ContentDirective, HunkFailure } from './directive.ts'
+import type { ContentDirective, HunkFailure, ReplaceDirective } from './directive.ts'
 import { mainEnd } from './document.ts'
 import { type Hunk, parseHunks } from './hunk.ts'
 import { applyHunks, applyPatch } from './patch.ts'
 import type { Tolerance } from './place.ts'
+import { type ReplacedLines, replaceText } from './replace-text.ts'
 import { type Block, blockText, readBlocks, searchedText } from './search-replace.ts'
 
 /** What a change makes of the text of a file. */
@@ -14,6 +15,8 @@ export type ContentPlan =
       readonly failures: readonly HunkFailure[]
       readonly hunkCount: number
       readonly doubts: readonly string[]
+      /** Where a text that was searched stood: the lines of the new text. */
+      readonly places?: readonly ReplacedLines[]
     }
   /** The file holds this content already. */
   | { readonly kind: 'same' }
@@ -25,7 +28,7 @@ export type ContentPlan =
  * is written with.
  */
 export function planChange(
-  directive: ContentDirective,
+  directive: ContentDirective | ReplaceDirective,
   content: string | undefined,
   tolerance: Tolerance = 'letters',
 ): ContentPlan {
@@ -44,7 +47,43 @@ export function planChange(
       return planPatch(directive, content, tolerance)
     case 'SearchReplace':
       return planBlocks(directive, content)
+    case 'Replace':
+      return planReplacement(directive, content)
   }
+}
+
+/** A search for nothing makes a file, or fills one that is empty. */
+function planReplacement(
+  { filePath, search, content, all }: ReplaceDirective,
+  present: string | undefined,
+): ContentPlan {
+  if (search === '') {
+    if (present === undefined || present === '') return changed(content)
+    return refused(`${filePath} is not empty: give the text to be replaced, or write the whole file`)
+  }
+  if (present === undefined) return refused(`there is no file ${filePath}`)
+  const result = replaceText(present, { search, replace: content, all })
+  switch (result.kind) {
+    case 'replaced':
+      return { ...changed(result.content), places: result.places }
+    case 'same':
+      return refused('the new text is the same as the old one: there is nothing to change')
+    case 'missing': {
+      const cause = `the text to be replaced is not in ${filePath}`
+      return refused(cause, [{ body: blockText(search, content), cause }])
+    }
+    case 'several':
+      return refused(
+        `the text to be replaced stands ${result.lines.length} times in ${filePath}, at ${linesText(result.lines)}: add lines around it until it stands there once, or set all`,
+      )
+  }
+}
+
+const mostLinesNamed = 20
+
+function linesText(lines: readonly number[]): string {
+  const named = lines.slice(0, mostLinesNamed).join(', ')
+  return `lines ${named}${lines.length > mostLinesNamed ? ' and more' : ''}`
 }
 
 function planPatch(directive: ContentDirective, content: string | undefined, tolerance: Tolerance): ContentPlan {
@@ -115,7 +154,7 @@ export function failureText(failures: readonly HunkFailure[], hunkCount: number)
   return `${failures.length} of ${hunkCount} hunks failed: ${failures[0]?.cause ?? ''}`
 }
 
-function changed(content: string): ContentPlan {
+function changed(content: string): Extract<ContentPlan, { readonly kind: 'changed' }> {
   return { kind: 'changed', content, failures: [], hunkCount: 0, doubts: [] }
 }
 

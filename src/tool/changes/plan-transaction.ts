@@ -207,7 +207,8 @@ interface Planning {
   readonly thread: TextThread
 }
 
-function shownSteps(
+/** What the steps of a plan do, as a person sees it. */
+export function shownSteps(
   steps: readonly ChangeStep[],
   { baseDir }: Pick<PlanOptions, 'baseDir'>,
   { context, thread }: Planning,

@@ -4,8 +4,16 @@ import { displayPath } from '../../base/files.ts'
 import { sizeText } from '../../base/size.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { notAFile } from '../workspace-reads.ts'
-import type { ContentDirective, DeleteDirective, Directive, HunkFailure, TransferDirective } from './directive.ts'
+import type {
+  ContentDirective,
+  DeleteDirective,
+  Directive,
+  HunkFailure,
+  ReplaceDirective,
+  TransferDirective,
+} from './directive.ts'
 import { failureText } from './plan-content.ts'
+import type { ReplacedLines } from './replace-text.ts'
 import { bytesWritten, type ChangeAction, type ChangeSpace, type Files, filesAfter } from './space.ts'
 import type { TextThread } from './text-thread.ts'
 
@@ -33,6 +41,8 @@ export interface ChangeStep {
   readonly isUnchanged?: true
   /** What a person should look at although it is done. */
   readonly doubts?: readonly string[]
+  /** Of a text that was searched and replaced: where the new one stands. */
+  readonly places?: readonly ReplacedLines[]
 }
 
 /**
@@ -64,7 +74,7 @@ export async function planChanges(
 
 function tooMuch(bytes: number, { maxBytes = Infinity }: ChangeSpace): string | undefined {
   if (bytes <= maxBytes) return undefined
-  return `the changes of the answer would write more than ${sizeText(maxBytes)}, the limit of [changes] max_size: write less at once`
+  return `the changes would write more than ${sizeText(maxBytes)}, the limit of [changes] max_size: write less at once`
 }
 
 /** Says what a person should look at of a change that was carried out. */
@@ -83,6 +93,7 @@ export async function planStep(directive: Directive, space: ChangeSpace, thread:
       case 'Append':
       case 'AppendLines':
       case 'SearchReplace':
+      case 'Replace':
         return await contentStep(directive, space, thread)
       case 'Copy':
       case 'Rename':
@@ -109,7 +120,7 @@ export function errorItem(directive: Directive, error: unknown): ChangeItem {
 const sameContent = 'the file holds exactly this content already'
 
 async function contentStep(
-  directive: ContentDirective,
+  directive: ContentDirective | ReplaceDirective,
   { files, resolve, tolerance }: ChangeSpace,
   thread: TextThread,
 ): Promise<ChangeStep> {
@@ -123,14 +134,17 @@ async function contentStep(
   if (plan.kind === 'refused') return { item: failedItem(directive, plan.reason, plan.failures) }
 
   const { content, failures, hunkCount } = plan
-  const doubts = plan.doubts.length === 0 ? {} : { doubts: plan.doubts }
+  const told = {
+    ...(plan.doubts.length === 0 ? {} : { doubts: plan.doubts }),
+    ...(plan.places === undefined ? {} : { places: plan.places }),
+  }
   const whole = directive.kind === 'New' && present !== undefined ? ({ isReplaced: true } as const) : {}
   const item =
     failures.length > 0
       ? failedItem(directive, failureText(failures, hunkCount), failures)
       : { ...done(directive), ...whole }
   if (directive.kind !== 'Append' && directive.kind !== 'AppendLines') {
-    return { item, action: { op: 'write', path, content }, ...doubts }
+    return { item, action: { op: 'write', path, content }, ...told }
   }
   return { item, action: { op: 'append', path, content, added: content.slice(present?.length ?? 0) } }
 }

@@ -1,7 +1,8 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
+import { entryStatus } from '../file-hash.ts'
 import type { ChangeAction, Files, Judge } from '../changes/space.ts'
 import { sameName } from './names.ts'
 import { allowText } from './places.ts'
@@ -134,7 +135,7 @@ function textOf(path: string, files: Files): string | undefined {
 }
 
 function filesOnDisk(path: string): readonly string[] {
-  const status = lstatSync(path, { throwIfNoEntry: false })
+  const status = entryStatus(path)
   if (status === undefined) return []
   return status.isDirectory() ? readdirSync(path).flatMap((name) => filesOnDisk(join(path, name))) : [path]
 }

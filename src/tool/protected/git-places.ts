@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isInside, realPath } from '../../base/files.ts'
 import { homeFolder } from '../../base/home.ts'
 import { readRegularFile } from '../../base/regular-file.ts'
+import { entryStatus } from '../file-hash.ts'
 
 /** Where a repository keeps itself, and what its config has git run or read. Absolute, links resolved. */
 export interface GitPlaces {
@@ -15,7 +16,7 @@ export interface GitPlaces {
 /** The repository that a folder is the top of; undefined: of none. */
 export function gitPlaces(folder: string): GitPlaces | undefined {
   const entry = join(folder, '.git')
-  const status = lstatSync(entry, { throwIfNoEntry: false })
+  const status = entryStatus(entry)
   if (status === undefined) return undefined
   const target = realPath(entry)
   const gitFolder = isFolder(target) ? target : pathIn(target, /^gitdir:[ \t]*(.+?)\s*$/m, folder)
@@ -36,7 +37,7 @@ export function gitPlaces(folder: string): GitPlaces | undefined {
 
 /** Whether git would take a folder for a repository without being told: so are bare ones, wherever they are. */
 export function looksLikeRepository(folder: string): boolean {
-  const has = (name: string): boolean => lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
+  const has = (name: string): boolean => entryStatus(join(folder, name)) !== undefined
   try {
     return has('HEAD') && (has('commondir') || (isFolder(join(folder, 'objects')) && isFolder(join(folder, 'refs'))))
   } catch {

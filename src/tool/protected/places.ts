@@ -1,4 +1,4 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { type Dirent, readdirSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { shownEntry } from '../../base/archive.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
@@ -6,6 +6,7 @@ import { compileGlobs } from '../../base/glob.ts'
 import { homeFolder } from '../../base/home.ts'
 import type { RunFolders } from '../../event/context.ts'
 import type { NewFileContent, Protection } from '../../event/permission.ts'
+import { entryStatus } from '../file-hash.ts'
 import type { PathAction, PathRule } from '../path-rules.ts'
 import { type GitPlaces, gitPlaces, looksLikeRepository } from './git-places.ts'
 import { foldedName, foldedPath, nameProblem } from './names.ts'
@@ -108,7 +109,7 @@ export function protectionRule(
     const steps = stepsOf(path)
     const shown = steps.join('/')
     if (!runsByItself(steps) || agreed.includes(shown)) return undefined
-    const isNew = content !== undefined && lstatSync(path, { throwIfNoEntry: false }) === undefined
+    const isNew = content !== undefined && entryStatus(path) === undefined
     return isNew && isHarmlessWhenNew(shown, textOf(content()))
       ? undefined
       : { path, why: 'others', canBeAllowed: true }
@@ -133,7 +134,7 @@ export function protectionRule(
     if (keeping !== undefined) return (isHere ? named(path) : undefined) ?? decides(keeping.path)
     // beyond the workspace nobody writes but a pack in its own folders
     if (!isHere) return undefined
-    const isFolder = goesAway && lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+    const isFolder = goesAway && entryStatus(path)?.isDirectory() === true
     const found = [named, atHome, () => ofKind(path, content), () => ofGit(path, goesAway)]
     for (const look of found) {
       const held = look(path)

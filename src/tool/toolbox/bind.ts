@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type CompiledSchema, checkBySchema, compileSchema } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
@@ -5,8 +6,10 @@ import type { Tool, ToolResult } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
 import { item, part } from '../../event/place.ts'
+import { askingFirst } from '../permission.ts'
 import { loadToolJudge } from '../tool-judge.ts'
 import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
+import { isWriter } from './names.ts'
 import { cutOutput } from './output.ts'
 import type { KeptOutput } from './outputs.ts'
 
@@ -23,26 +26,35 @@ interface Recorded extends ToolOutput {
  */
 export function bindTool(kind: ToolKind, box: Toolbox): Tool {
   const { name, description, parameters } = kind
-  let compiled: Promise<CompiledSchema> | undefined
   return {
     name,
     description,
     parameters,
     async run(text, context) {
       const { services, scope } = context
-      compiled ??= compile(kind)
       await loadToolJudge()
-      const input = await readInput(text, { name, schema: await compiled, signal: services.signal })
+      const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
       if (typeof input === 'string') return { text: input, isError: true }
       const work = async (): Promise<Recorded> =>
-        cutOutput(await carryOut(kind, input, { box, context: held(context) }), {
+        cutOutput(await carryOut(kind, input, { box, context: held(context, box) }), {
           outputs: box.outputs,
           texts: services.texts,
         })
       const recorded = await services.effects.call(scope.at, { name, args: input }, work)
-      return resultOf(recorded, box)
+      return resultOf(recorded, { box, context })
     },
   }
+}
+
+/** Compiled once: conversations are many. */
+const schemas = new WeakMap<ToolKind, Promise<CompiledSchema>>()
+
+function schemaOf(kind: ToolKind): Promise<CompiledSchema> {
+  const known = schemas.get(kind)
+  if (known !== undefined) return known
+  const compiled = compile(kind)
+  schemas.set(kind, compiled)
+  return compiled
 }
 
 async function compile({ name, parameters }: ToolKind): Promise<CompiledSchema> {
@@ -72,9 +84,9 @@ async function readInput(text: string, { name, schema, signal }: Reading): Promi
 }
 
 /** Tools act with the rights of an answer: what is protected from that is protected from them. */
-function held(context: RunContext): RunContext {
+function held(context: RunContext, { limits: { allow } }: Toolbox): RunContext {
   const { executed } = context.services.sources
-  const protect: Protection = { paths: executed(), kind: 'answer', allow: [], whom: 'a model' }
+  const protect: Protection = { paths: executed(), kind: 'answer', allow, whom: 'a model' }
   return narrow(context, { protect })
 }
 
@@ -88,6 +100,7 @@ async function carryOut(kind: ToolKind, input: JsonObject, { box, context }: Car
   const { signal } = context.services
   try {
     const permit = await ask(kind, input, { box, context })
+    if ('text' in permit) return permit
     const inner = [...at, item(0)]
     return await kind.run(input, { box, permit, context: withScope(context, { at: inner }), at: inner })
   } catch (error) {
@@ -100,27 +113,39 @@ async function carryOut(kind: ToolKind, input: JsonObject, { box, context }: Car
 
 class Denied extends Error {}
 
-/** @throws Denied when the rules, or a person, do not allow the call */
-async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying): Promise<Permit> {
-  const { effects, permission } = context.services
-  const { at } = context.scope
+/**
+ * What allows a call; an output: it needs none, because it comes to that.
+ * @throws Denied when the rules, or a person, do not allow the call
+ */
+async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying): Promise<Permit | ToolOutput> {
   const { name } = kind
+  const { effects, permission } = gateOf(name, context)
+  const { at } = context.scope
   const subject = kind.subject?.(input, box)
   const plain: Action = { kind: 'tool', tool: name, input, ...(subject === undefined ? {} : { subject }) }
   const { preview } = kind
   // what is shown to a person is recorded, so that the decision of an older process is about the same
   const isShown = preview !== undefined && permission.check(plain).kind === 'ask'
   const asked = { name: `${name}.preview`, args: input }
-  const diff = isShown
+  const shown = isShown
     ? await effects.observeAsync([...at, part('plan')], asked, async () => preview(input, { box, context, at }))
     : undefined
-  const action = diff === undefined ? plain : { ...plain, diff }
+  if (typeof shown === 'object') return shown
+  const action = shown === undefined ? plain : { ...plain, diff: shown }
   try {
     return await effects.permit(at, action)
   } catch (error) {
     if (!isBatonError(error) || (error.code !== 'UNTRUSTED' && error.code !== 'NEEDS_INPUT')) throw error
     throw new Denied(deniedText(action, error))
   }
+}
+
+/** What changes files is shown to a person first where file changes are. */
+function gateOf(tool: string, { scope, services }: RunContext): Pick<RunContext['services'], 'effects' | 'permission'> {
+  const { effects, permission } = services
+  if (scope.rights.asks !== true || !isWriter(tool)) return { effects, permission }
+  const asking = askingFirst(permission)
+  return { effects: effects.under(asking), permission: asking }
 }
 
 function deniedText(
@@ -139,8 +164,14 @@ function told(name: string, error: unknown): string {
   return `Error in tool "${name}": ${messageOf(error)}.${hint}`.replace(/\.\.(?= |$)/, '.')
 }
 
-function resultOf({ seen = [], kept, ...result }: Recorded, { seen: log, outputs }: Toolbox): ToolResult {
-  for (const file of seen) log.add(file)
-  if (kept !== undefined) outputs.know(kept)
+function resultOf(
+  { seen = [], gone = [], changes = [], diff, kept, ...result }: Recorded,
+  { box, context }: Carrying,
+): ToolResult {
+  for (const file of seen) box.seen.add(file)
+  for (const path of gone) box.seen.forget(path)
+  if (kept !== undefined) box.outputs.know(kept)
+  context.services.sources.change(changes.map(({ file_path: path }) => resolve(box.baseDir, path)))
+  box.work.add(changes, diff)
   return result
 }

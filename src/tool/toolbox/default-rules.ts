@@ -18,18 +18,21 @@ const everything = ['/', '/**']
 const workspace = ['.', '**']
 
 const readers = ['read', 'glob', 'grep']
+/** What they may change besides is not for rules to say: nothing outside the workspace, nothing protected. */
+const writers = ['edit', 'write']
+
+function ruled(tool: string, patterns: readonly string[], effect: ToolRule['effect']): readonly ToolRule[] {
+  return patterns.map((pattern) => ({ tool, pattern, effect, origin: 'default' }))
+}
 
 /**
- * What tools that read are not given unless somebody opens it: everything outside the workspace, and secrets. The last rule
- * that matches counts.
+ * What tools for files are not given unless somebody opens it: secrets, and to those that read everything outside the
+ * workspace. The last rule that matches counts.
  */
-export const readingRules: readonly ToolRule[] = readers.flatMap((tool) => {
-  const all = (patterns: readonly string[], effect: ToolRule['effect']): readonly ToolRule[] =>
-    patterns.map((pattern) => ({ tool, pattern, effect, origin: 'default' }))
-  return [
-    ...all(everything, 'deny'),
-    ...all(workspace, 'allow'),
-    ...all(secretFiles, 'deny'),
-    ...all([exampleFiles], 'allow'),
-  ]
-})
+export const fileRules: readonly ToolRule[] = [
+  ...readers.flatMap((tool) => [...ruled(tool, everything, 'deny'), ...ruled(tool, workspace, 'allow')]),
+  ...[...readers, ...writers].flatMap((tool) => [
+    ...ruled(tool, secretFiles, 'deny'),
+    ...ruled(tool, [exampleFiles], 'allow'),
+  ]),
+]

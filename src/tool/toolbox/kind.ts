@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { ToolResult } from '../../event/agent.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
+import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import type { Outputs } from './outputs.ts'
 import type { SeenFile, SeenLog } from './seen-log.ts'
@@ -13,6 +14,27 @@ export interface Toolbox {
   readonly seen: SeenLog
   /** The whole texts of outputs that were cut. */
   readonly outputs: Outputs
+  /** What changes of files are held to. */
+  readonly limits: ChangeLimits
+  /** What the calls so far have changed. */
+  readonly work: WorkLog
+}
+
+/** What changes of files are held to, besides the permission. */
+export interface ChangeLimits {
+  /** Globs from the workspace: the user has opened what is there although it decides what is run, or other programs run it. */
+  readonly allow: readonly string[]
+  /** What one call may write. */
+  readonly maxBytes: number
+}
+
+/** The file changes of calls, in the order in which these have ended. It is made anew when a run is resumed. */
+export interface WorkLog {
+  readonly add: (changes: readonly FileChange[], diff?: string) => void
+  /** Those that were made. */
+  readonly changes: () => readonly FileChange[]
+  /** Those that a dry run has not made. */
+  readonly diff: () => string
 }
 
 /** One call of a tool that is allowed. Its effects are recorded below `at`; `permit` is for those that need one. */
@@ -24,6 +46,12 @@ export interface ToolCall extends FileCall {
 /** What a tool gives, and what the model knows by it. Plain JSON: it is recorded. */
 export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'isError'> {
   readonly seen?: readonly SeenFile[]
+  /** Files (absolute) of which the model was told that they are gone. */
+  readonly gone?: readonly string[]
+  /** What it has changed in files, with paths from the base folder. */
+  readonly changes?: readonly FileChange[]
+  /** What it would have changed in a run that is dry. */
+  readonly diff?: string
 }
 
 /** A tool: what a model is told of it, and what it does. */
@@ -34,8 +62,11 @@ export interface ToolKind<Input = JsonObject> {
   readonly parameters: JsonObject
   /** What patterns of `[permission]` are held against; undefined: there is nothing to hold them against. */
   readonly subject?: (input: Input, box: Toolbox) => ToolSubject | undefined
-  /** What would change, as a unified diff, for a person who is asked. @throws BatonError what the call would fail with */
-  readonly preview?: (input: Input, call: Omit<ToolCall, 'permit'>) => Promise<string | undefined>
+  /**
+   * What would change, as a unified diff, for a person who is asked; an output: the call comes to this whatever they say, so
+   * nobody is asked. @throws BatonError the same, as an error
+   */
+  readonly preview?: (input: Input, call: Omit<ToolCall, 'permit'>) => Promise<string | ToolOutput | undefined>
   /** @throws BatonError whose message the model is told */
   run(input: Input, call: ToolCall): Promise<ToolOutput>
 }

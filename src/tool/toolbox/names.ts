@@ -10,9 +10,11 @@ interface ToolFacts {
 
 /** The tools that models can be given, by name. */
 const toolFacts = {
+  edit: { summary: 'replaces text in a file', writes: true, initial: 'allow' },
   read: { summary: 'reads files, images, PDF documents and folders', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', initial: 'allow' },
   webfetch: { summary: 'fetches a page', initial: 'ask' },
+  write: { summary: 'writes a whole file', writes: true, initial: 'allow' },
 } as const satisfies { readonly [name: string]: ToolFacts }
 
 export type ToolName = keyof typeof toolFacts
@@ -25,3 +27,8 @@ export function factsOf(name: ToolName): ToolFacts {
 
 /** Names that other versions know: nobody is told that they are a mistake of spelling. */
 export const laterTools: readonly string[] = ['bash', 'task', 'spawn_agent', 'send_input', 'wait', 'close_agent']
+
+/** Whether a tool of this name changes files. */
+export function isWriter(name: string): boolean {
+  return toolNames.some((known) => known === name && factsOf(known).writes === true)
+}

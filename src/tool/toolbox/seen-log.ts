@@ -1,3 +1,4 @@
+import { realPath } from '../../base/files.ts'
 import { createSeen, type SeenFiles } from '../changes/seen.ts'
 
 /** Lines of a file that a model was shown. */
@@ -14,6 +15,10 @@ export interface SeenFile {
 export interface SeenLog {
   /** A model was shown a file, or has made what it holds. */
   readonly add: (file: SeenFile) => void
+  /** A model was told that there is no such file any more. */
+  readonly forget: (path: string) => void
+  /** Whether a model was shown anything of a file (absolute). */
+  readonly knows: (path: string) => boolean
   /** Hashes of the files that it knows whole, by absolute path. */
   readonly whole: () => ReadonlyMap<string, string>
   /** The same, under any name of a file. */
@@ -32,6 +37,10 @@ export function createSeenLog(shown: ReadonlyMap<string, string> = new Map()): S
     files = undefined
   }
 
+  function seenFiles(): SeenFiles {
+    return (files ??= createSeen(whole))
+  }
+
   return {
     add({ path, hash, part }) {
       if (part === undefined) return know(path, hash)
@@ -41,7 +50,15 @@ export function createSeenLog(shown: ReadonlyMap<string, string> = new Map()): S
       parts.set(path, { hash, lines })
       if (lines.size >= part.lines) know(path, hash)
     },
+    forget(path) {
+      const real = realPath(path)
+      for (const name of [...whole.keys()].filter((one) => one === path || realPath(one) === real)) whole.delete(name)
+      parts.delete(path)
+      parts.delete(real)
+      files = undefined
+    },
+    knows: (path) => parts.has(path) || parts.has(realPath(path)) || seenFiles().hashOf(path) !== undefined,
     whole: () => whole,
-    files: () => (files ??= createSeen(whole)),
+    files: seenFiles,
   }
 }

@@ -5,9 +5,11 @@ import type { ToolName } from './names.ts'
 
 /** Each is loaded when a model is given it. */
 const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
+  edit: async () => (await import('./edit.ts')).edit,
   read: async () => (await import('./read.ts')).read,
   todo: async () => (await import('./todo.ts')).todo,
   webfetch: async () => (await import('./webfetch.ts')).webfetch,
+  write: async () => (await import('./write.ts')).write,
 }
 
 /** The tools of one conversation, in the order of their names in the list. */

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ToolResult } from '../../../src/event/agent.ts'
 import { allRights } from '../../../src/event/permission.ts'
 import { bindTool } from '../../../src/tool/toolbox/bind.ts'
-import { createOutputs } from '../../../src/tool/toolbox/outputs.ts'
-import { createSeenLog } from '../../../src/tool/toolbox/seen-log.ts'
+import { createToolbox } from '../../../src/tool/toolbox/toolbox.ts'
 import { createWebfetch } from '../../../src/tool/toolbox/webfetch.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import { rulesOf } from '../../../src/config/permission-rules.ts'
@@ -87,11 +86,10 @@ interface Fetching {
 }
 
 async function get(url: string, { format, rules = { webfetch: named }, limits }: Fetching = {}): Promise<ToolResult> {
-  const tool = bindTool(createWebfetch({ bytes: 5 * 2 ** 20, ms: 30_000, ...limits }), {
-    baseDir: '/nowhere',
-    seen: createSeenLog(),
-    outputs: createOutputs(),
-  })
+  const tool = bindTool(
+    createWebfetch({ bytes: 5 * 2 ** 20, ms: 30_000, ...limits }),
+    createToolbox({ baseDir: '/nowhere' }),
+  )
   const context = testContext({
     scope: { rights: { ...allRights, rules: [toolRules(rulesOf(rules, { origin: 'mine' }))] } },
   })

@@ -1,0 +1,73 @@
+import type { ReplacedLines } from '../changes/replace-text.ts'
+
+/** Lines before and behind a place that are shown with it. */
+const around = 2
+/** Of more places only the lines are named. */
+const mostPlaces = 4
+const mostNamed = 20
+const mostLines = 40
+const mostCharacters = 400
+
+interface ChangedFile {
+  readonly isNew: boolean
+  readonly content: string
+  /** Left out: all of it was written. */
+  readonly places?: readonly ReplacedLines[] | undefined
+  /** Whether the model may be shown lines that it did not write. */
+  readonly isShown: boolean
+}
+
+/** What a model is told of a file that it has changed: the new lines with their numbers, so that it need not read it again. */
+export function changedText(file: string, { isNew, content, places, isShown }: ChangedFile): string {
+  if (isNew) return `Made ${file}, ${countText(linesOf(content).length)}.`
+  if (places === undefined) return `Replaced ${file}, which now has ${countText(linesOf(content).length)}.`
+  const named = places.length === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
+  const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${places.length > mostNamed ? ' and more' : ''}`
+  const head = `Changed ${file}${places.length === 1 ? '' : ` in ${places.length} places,`} ${where}.`
+  if (!isShown || places.length > mostPlaces) return head
+  const lines = linesOf(content)
+  return [
+    head,
+    ...excerpts(places, lines.length).map(({ from, to }) => numbered(lines.slice(from - 1, to), from)),
+  ].join('\n')
+}
+
+/** Lines with their numbers, as `read` shows them. */
+export function numbered(lines: readonly string[], first: number): string {
+  return lines
+    .map(
+      (line, index) => `${first + index}→${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}`,
+    )
+    .join('\n')
+}
+
+function rangeText({ line, count }: ReplacedLines): string {
+  return count > 1 ? `${line}-${line + count - 1}` : `${line}`
+}
+
+interface Excerpt {
+  readonly from: number
+  readonly to: number
+}
+
+/** Those that touch are one. */
+function excerpts(places: readonly ReplacedLines[], last: number): readonly Excerpt[] {
+  const result: Excerpt[] = []
+  for (const { line, count } of places) {
+    const from = Math.max(1, line - around)
+    const to = Math.min(last, line + Math.min(count, mostLines) - 1 + around)
+    const before = result.at(-1)
+    if (before !== undefined && from <= before.to + 1) result.splice(-1, 1, { from: before.from, to })
+    else result.push({ from, to })
+  }
+  return result
+}
+
+function linesOf(text: string): readonly string[] {
+  const lines = text.split('\n').map((line) => line.replace(/\r$/, ''))
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines
+}
+
+function countText(lines: number): string {
+  return lines === 1 ? '1 line' : `${lines} lines`
+}

@@ -1,0 +1,39 @@
+import type { FileChange } from '../../event/event.ts'
+import type { ChangeLimits, Toolbox, WorkLog } from './kind.ts'
+import { createOutputs } from './outputs.ts'
+import { createSeenLog } from './seen-log.ts'
+
+export interface ToolboxOptions {
+  readonly baseDir: string
+  /** Files that the prompt shows whole: their hashes by absolute path. */
+  readonly shown?: ReadonlyMap<string, string>
+  readonly limits?: Partial<ChangeLimits>
+}
+
+/** What one call may write where no setting says so. */
+const usualMaxBytes = 256 * 1024 * 1024
+
+/** What the tools of one conversation share, at its beginning. */
+export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): Toolbox {
+  const { allow = [], maxBytes = usualMaxBytes } = limits
+  return {
+    baseDir,
+    seen: createSeenLog(shown),
+    outputs: createOutputs(),
+    limits: { allow, maxBytes },
+    work: createWorkLog(),
+  }
+}
+
+function createWorkLog(): WorkLog {
+  const made: FileChange[] = []
+  const diffs: string[] = []
+  return {
+    add(changes, diff = '') {
+      made.push(...changes)
+      if (diff !== '') diffs.push(diff)
+    },
+    changes: () => made,
+    diff: () => diffs.join(''),
+  }
+}

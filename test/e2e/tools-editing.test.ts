@@ -1,0 +1,190 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { baton, type BatonOptions, type BatonResult, jsonLines, snapshot } from '../helpers/baton.ts'
+import type { ModelReply } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-model.ts'
+
+interface World {
+  readonly model: ToolModel
+  readonly folder: string
+  readonly run: (args: readonly string[], options?: Partial<BatonOptions>) => Promise<BatonResult>
+  readonly look: () => ReturnType<typeof snapshot>
+}
+
+/** `config`: the config file of the user. */
+async function world(
+  replies: readonly ModelReply[],
+  files: { readonly [path: string]: string },
+  config = '',
+): Promise<World> {
+  const model = await startToolModel(replies)
+  const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
+  const home = tempTree({ 'config/config.toml': `budget.unpriced = "allow"\n${config}` })
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home }
+  return {
+    model,
+    folder,
+    run: (args, options = {}) => baton(args, { cwd: folder, env, ...options }),
+    look: () => snapshot(folder),
+  }
+}
+
+function prompt(keys: string): string {
+  return `+++\nmodel = "m"\n${keys}\n+++\nChange it.\n`
+}
+
+const writing = prompt('write_mode = true\ntools = ["write", "edit"]\ncontext_globs = ["src/*"]')
+const source = 'const a = 1\nconst b = 2\nconst c = 3\n'
+
+describe('a model that changes files by calling tools', () => {
+  it('is told what became of each call; the run says what it changed, and undo takes it back', async () => {
+    const calls = callsTools(
+      ['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }],
+      ['write', { path: 'docs/new.md', content: '# New\n' }],
+      ['edit', { path: 'src/a.js', old_text: 'const  c=3', new_text: 'x' }],
+    )
+    const { model, folder, run, look } = await world([calls, { text: 'Done.' }], {
+      'ask.md': writing,
+      'src/a.js': source,
+    })
+    const before = look()
+    const { code, stdout, stderr } = await run(['ask.md'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    expect(model.offered()).toEqual(['edit', 'write'])
+    expect(model.results()).toEqual([
+      'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 22\n3→const c = 3',
+      'Made docs/new.md, 1 line.',
+      expect.stringMatching(/^Error: the text to be replaced is not in src\/a\.js\. The nearest place is:\n1→/),
+    ])
+    // the form of changes in answers is not asked for
+    expect(JSON.stringify(model.requests[0]?.body)).not.toContain('FILE_PATCH')
+    expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe(source.replace('b = 2', 'b = 22'))
+    // in the order in which they end
+    expect(stderr).toMatch(/^edit src\/a\.js$/m)
+    expect(stderr).toMatch(/^write docs\/new\.md$/m)
+    expect(stderr).not.toContain('patch')
+    const [, see = '', undo = ''] =
+      /^2 files changed · see: baton (.*) · undo: baton (.*)$/m.exec(stderr) ?? expect.unreachable(stderr)
+    const diff = await run(see.split(' '))
+    expect(diff.stdout).toContain('-const b = 2\n+const b = 22\n')
+    expect(diff.stdout).toContain('+++ b/docs/new.md\n@@ -0,0 +1 @@\n+# New\n')
+    expect((await run(undo.split(' '))).code).toBe(0)
+    expect(look()).toEqual(before)
+  })
+
+  it('is offered no such tools without write_mode, and one warning says so', async () => {
+    const { model, run } = await world([{ text: 'No.' }], { 'ask.md': prompt('tools = ["write", "edit", "todo"]') })
+    const { code, stderr } = await run(['ask.md'])
+    expect(code).toBe(0)
+    expect(model.offered()).toEqual(['todo'])
+    expect(stderr.match(/write and edit are not offered to the model/g)).toHaveLength(1)
+    const all = await world([{ text: 'No.' }], { 'ask.md': prompt('tools = ["*"]') })
+    expect((await all.run(['ask.md'])).stderr).not.toContain('not offered')
+  })
+
+  it('changes nothing in a dry run, which shows what it would', async () => {
+    const calls = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }])
+    const { model, run, look } = await world([calls, { text: 'Done.' }], { 'ask.md': writing, 'src/a.js': source })
+    const before = look()
+    const { code, stdout } = await run(['ask.md', '--dry', 'changes'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('--- a/src/a.js\n+++ b/src/a.js\n')
+    expect(stdout).toContain('-const b = 2\n+const b = 22\n')
+    expect(model.results()).toEqual(['This is a dry run: src/a.js stays as it is on the disk. The change fits.'])
+    expect(look()).toEqual(before)
+  })
+
+  it('is refused, where each change is shown to a person first, and nobody is there', async () => {
+    const calls = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }])
+    const asking = writing.replace('write_mode = true', 'write_mode = "ask"')
+    const files = { 'ask.md': asking, 'src/a.js': source }
+    const refused = await world([calls, { text: 'Then not.' }], files)
+    expect(await refused.run(['ask.md'])).toMatchObject({ code: 0, stdout: 'Then not.\n' })
+    expect(refused.model.results()).toEqual([expect.stringContaining('permission denied')])
+    expect(readFileSync(join(refused.folder, 'src/a.js'), 'utf8')).toBe(source)
+    const agreed = await world([calls, { text: 'Done.' }], files)
+    expect(await agreed.run(['ask.md', '-y'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(readFileSync(join(agreed.folder, 'src/a.js'), 'utf8')).toContain('b = 22')
+  })
+
+  it('tells post_task agents what it has changed', async () => {
+    const calls = callsTools(['write', { path: 'src/b.js', content: 'b\n' }])
+    const look = 'return { ai_response = { content = input.file_changes[1].file_path } }\n'
+    const file = writing.replace(
+      '+++\nChange',
+      'sub_agents = [{ name = "./look.lua", stage = "post_task" }]\n+++\nChange',
+    )
+    const { run } = await world([calls, { text: 'Done.' }], { 'ask.md': file, 'look.lua': look })
+    const result = await run(['ask.md'])
+    expect(result).toMatchObject({ code: 0, stdout: 'src/b.js\n' })
+  })
+})
+
+it('a person may write a file between a call that knows it and the next', async () => {
+  const calls = [
+    callsTools(['edit', { path: 'src/a.js', old_text: 'a = 1', new_text: 'a = 11' }]),
+    callsTools(['write', { path: 'src/a.js', content: 'all new\n' }]),
+    callsTools(['edit', { path: 'src/a.js', old_text: 'c = 3', new_text: 'c = 33' }]),
+    { text: 'Done.' },
+  ]
+  const { model, folder, run } = await world(calls, { 'ask.md': writing, 'src/a.js': source })
+  let edits = 0
+  const { code } = await run(['ask.md', '--json'], {
+    onOutput: (stdout) => {
+      if (edits > 0 || !stdout.includes('"tool.completed"')) return
+      edits += 1
+      writeFileSync(join(folder, 'src/a.js'), `// mine\n${readFileSync(join(folder, 'src/a.js'), 'utf8')}`)
+    },
+  })
+  expect(code).toBe(0)
+  expect(edits).toBe(1)
+  expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe('// mine\nconst a = 11\nconst b = 2\nconst c = 33\n')
+  expect(model.results()).toEqual([expect.stringContaining('Changed src/a.js at line 4.')])
+})
+
+it('two tasks edit one file at the same time', async () => {
+  const file = prompt('write_mode = true\ntools = ["edit"]\nworking_globs = ["tasks/*"]\ninput_concurrency = 2')
+  const edits = ['1', '2'].map((number) =>
+    callsTools(['edit', { path: 'list.txt', old_text: `${number}\n`, new_text: `${number} done\n` }]),
+  )
+  const { folder, run } = await world([...edits, { text: 'Done.' }, { text: 'Done.' }], {
+    'ask.md': file,
+    'tasks/1': '1',
+    'tasks/2': '2',
+    'list.txt': '1\n2\n3\n',
+  })
+  expect((await run(['ask.md'])).code).toBe(0)
+  expect(readFileSync(join(folder, 'list.txt'), 'utf8')).toBe('1 done\n2 done\n3\n')
+})
+
+it('a run that is killed in the middle of its calls is resumed: nothing is done twice, and undo takes all of it back', async () => {
+  const calls = [
+    callsTools(['edit', { path: 'src/a.js', old_text: 'a = 1', new_text: 'a = 1, a1 = 1' }]),
+    callsTools(
+      ['write', { path: 'new.txt', content: 'new\n' }],
+      ['edit', { path: 'src/a.js', old_text: 'b', new_text: 'bb' }],
+    ),
+    callsTools(['write', { path: 'src/a.js', content: 'last\n' }]),
+    { text: 'Done.' },
+  ]
+  const { model, folder, run, look } = await world(calls, { 'ask.md': writing, 'src/a.js': source })
+  const before = look()
+  let isKilled = false
+  const first = await run(['ask.md', '--json'], {
+    onOutput(stdout, kill) {
+      if (isKilled || !stdout.includes('"path":"new.txt"')) return
+      isKilled = true
+      kill('SIGKILL')
+    },
+  })
+  expect(first.code).toBeNull()
+  const runId = jsonLines(first.stdout)[0]?.['run_id'] as string
+  const resumed = await run(['resume', runId])
+  expect(resumed).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe('last\n')
+  expect(model.results()).toEqual(['Replaced src/a.js, which now has 1 line.'])
+  expect((await run(['undo', runId])).code).toBe(0)
+  expect(look()).toEqual(before)
+})

@@ -1,0 +1,250 @@
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { sha256 } from '../../../src/base/hash.ts'
+import { withServices } from '../../../src/event/context.ts'
+import type { Effects } from '../../../src/event/effects.ts'
+import { testContext } from '../../helpers/context.ts'
+import { tempTree } from '../../helpers/temp.ts'
+import { toolHost } from '../../helpers/tool-call.ts'
+
+const lines = Array.from({ length: 12 }, (_, index) => `line ${index + 1}\n`).join('')
+
+function read(folder: string, path: string): string {
+  return readFileSync(join(folder, path), 'utf8')
+}
+
+function shown(folder: string, ...paths: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(paths.map((path) => [join(folder, path), sha256(read(folder, path))]))
+}
+
+describe('write', () => {
+  it('makes a file with its folders, and then knows it', async () => {
+    const folder = tempTree({})
+    const { call, box, context } = toolHost(folder)
+    expect(await call('write', { path: 'a/b/c.txt', content: 'one\ntwo\n' })).toEqual({
+      text: 'Made a/b/c.txt, 2 lines.',
+    })
+    expect(read(folder, 'a/b/c.txt')).toBe('one\ntwo\n')
+    expect(await call('write', { path: join(folder, 'a/b/c.txt'), content: 'three' })).toEqual({
+      text: 'Replaced a/b/c.txt, which now has 1 line.',
+    })
+    expect(read(folder, 'a/b/c.txt')).toBe('three')
+    expect(box.work.changes()).toEqual([
+      { file_path: 'a/b/c.txt', kind: 'New', success: true },
+      { file_path: 'a/b/c.txt', kind: 'New', success: true, replaced: true },
+    ])
+    const sent = context.sent.filter(({ type }) => type === 'changes.applied' || type === 'file.changed')
+    expect(sent.map(({ type }) => type)).toEqual(['file.changed', 'changes.applied', 'file.changed', 'changes.applied'])
+    expect(() => context.services.sources.execute(join(folder, 'a/b/c.txt'))).toThrow(
+      'changed by the answer of a model',
+    )
+  })
+
+  it('does not replace what the model has not seen, or has seen otherwise', async () => {
+    const folder = tempTree({ 'seen.txt': 'old\n', 'unseen.txt': 'keep\n', 'part.txt': 'a\nb\n', 'gone.txt': 'x\n' })
+    const { call, box } = toolHost(folder, { shown: shown(folder, 'seen.txt', 'gone.txt') })
+    box.seen.add({ path: join(folder, 'part.txt'), hash: sha256('a\nb\n'), part: { from: 1, to: 1, lines: 2 } })
+    expect(await call('write', { path: 'unseen.txt', content: 'new\n' })).toEqual({
+      isError: true,
+      text: 'unseen.txt exists, and you have not seen it: nothing was written. Read it first, or change a part of it with edit.',
+    })
+    expect((await call('write', { path: 'part.txt', content: 'new\n' })).text).toContain('not seen all of it')
+    writeFileSync(join(folder, 'seen.txt'), 'by a person\n')
+    expect(await call('write', { path: 'seen.txt', content: 'new\n' })).toEqual({
+      isError: true,
+      text: 'seen.txt has changed since you saw it: nothing was written. Read it again, then decide what to write.',
+    })
+    rmSync(join(folder, 'gone.txt'))
+    expect((await call('write', { path: 'gone.txt', content: 'new\n' })).text).toContain('was deleted since you saw it')
+    expect((await call('write', { path: 'gone.txt', content: 'new\n' })).text).toBe('Made gone.txt, 1 line.')
+    expect(['seen.txt', 'unseen.txt', 'part.txt'].map((path) => read(folder, path))).toEqual([
+      'by a person\n',
+      'keep\n',
+      'a\nb\n',
+    ])
+  })
+
+  it('says that nothing changes where the file holds it already', async () => {
+    const folder = tempTree({ 'a.txt': 'same\n' })
+    const { call, box, context } = toolHost(folder)
+    const same = { text: 'a.txt holds exactly this already: nothing was changed.' }
+    expect(await call('write', { path: 'a.txt', content: 'same\n' })).toEqual(same)
+    expect(box.work.changes()).toEqual([])
+    expect(context.sent).toEqual([])
+    // and the model knows it now
+    expect((await call('write', { path: 'a.txt', content: 'new\n' })).text).toContain('Replaced')
+  })
+
+  it('keeps line breaks, a byte order mark and permissions', async () => {
+    const folder = tempTree({ 'a.sh': '\uFEFFone\r\ntwo\r\n' })
+    const { call } = toolHost(folder, { shown: shown(folder, 'a.sh') })
+    await call('write', { path: 'a.sh', content: 'three\nfour\n' })
+    expect(read(folder, 'a.sh')).toBe('\uFEFFthree\r\nfour\r\n')
+    expect((await call('write', { path: 'a.sh', content: 'five\n' })).text).toContain('Replaced')
+  })
+})
+
+describe('edit', () => {
+  it('replaces a text, and shows the new lines', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const { call, context } = toolHost(folder, { shown: shown(folder, 'a.txt') })
+    const result = await call('edit', { path: 'a.txt', old_text: 'line 5\nline 6', new_text: 'five\nsix' })
+    expect(result).toEqual({
+      text: 'Changed a.txt at lines 5-6.\n3→line 3\n4→line 4\n5→five\n6→six\n7→line 7\n8→line 8',
+    })
+    expect(read(folder, 'a.txt')).toBe(lines.replace('line 5\nline 6', 'five\nsix'))
+    expect(context.sent.find(({ type }) => type === 'changes.applied')).toMatchObject({
+      items: [{ file_path: 'a.txt', kind: 'Patch', success: true }],
+    })
+    // what it knew whole it knows whole
+    expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('Replaced')
+  })
+
+  it('wants a text that stands there once, or all of them', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const { call } = toolHost(folder)
+    const several = await call('edit', { path: 'a.txt', old_text: 'line 1', new_text: 'x' })
+    expect(several).toMatchObject({ isError: true })
+    expect(several.text).toBe(
+      'the text to be replaced stands 4 times in a.txt, at lines 1, 10, 11, 12: add lines around it until it stands there once, or set all. Nothing was changed.',
+    )
+    expect(await call('edit', { path: 'a.txt', old_text: 'line 1', new_text: 'x', all: true })).toEqual({
+      text: 'Changed a.txt in 4 places, at lines 1, 10, 11, 12.',
+    })
+    expect(read(folder, 'a.txt')).toBe(lines.replaceAll('line 1', 'x'))
+  })
+
+  it('names the nearest place of a file that the model knows, and nothing of others', async () => {
+    const folder = tempTree({ 'a.txt': lines, 'secret.txt': 'the key is 1234\n' })
+    const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
+    const missing = await call('edit', { path: 'a.txt', old_text: 'Line  7', new_text: 'x' })
+    expect(missing.isError).toBe(true)
+    expect(missing.text).toContain('the text to be replaced is not in a.txt. The nearest place is:\n3→line 3\n')
+    expect(missing.text).toContain('\n7→line 7\n')
+    const hidden = await call('edit', { path: 'secret.txt', old_text: 'the key is 1', new_text: 'The key is 1' })
+    expect(hidden.text).toBe('Changed secret.txt at line 1.')
+    const unread = await call('edit', { path: 'secret.txt', old_text: 'the key is', new_text: 'x' })
+    expect(unread.text).toBe(
+      'the text to be replaced is not in secret.txt. You have not read this file: read it first.',
+    )
+  })
+
+  it('applies to what the file holds now', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
+    writeFileSync(join(folder, 'a.txt'), `by a person\n${lines}`)
+    expect((await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'seven' })).text).toContain('at line 8.')
+    expect(read(folder, 'a.txt')).toBe(`by a person\n${lines.replace('line 7', 'seven')}`)
+    const gone = await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'x' })
+    expect(gone.text).toContain('is not in a.txt, which has changed since you saw it. The nearest place')
+    // it has seen a part of what is there now
+    expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('has changed since you saw it')
+  })
+
+  it('makes a file with an empty old_text, and only then', async () => {
+    const folder = tempTree({ 'full.txt': 'x\n', 'empty.txt': '' })
+    const { call } = toolHost(folder)
+    expect((await call('edit', { path: 'new.txt', old_text: '', new_text: 'a\n' })).text).toBe('Made new.txt, 1 line.')
+    expect((await call('edit', { path: 'empty.txt', old_text: '', new_text: 'a\n' })).text).toContain('empty.txt')
+    expect(read(folder, 'empty.txt')).toBe('a\n')
+    expect((await call('edit', { path: 'full.txt', old_text: '', new_text: 'a' })).text).toContain('is not empty')
+    expect((await call('edit', { path: 'none.txt', old_text: 'a', new_text: 'b' })).text).toContain('there is no file')
+    expect((await call('edit', { path: 'full.txt', old_text: 'x', new_text: 'x' })).text).toContain('nothing to change')
+  })
+
+  it('follows a link that stays in the workspace', async () => {
+    const folder = tempTree({ 'a.txt': 'one\n' })
+    symlinkSync('a.txt', join(folder, 'link.txt'))
+    const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
+    expect((await call('edit', { path: 'link.txt', old_text: 'one', new_text: 'two' })).isError).toBeUndefined()
+    expect(read(folder, 'a.txt')).toBe('two\n')
+    expect((await call('write', { path: 'link.txt', content: 'three\n' })).text).toContain('Replaced')
+    expect(read(folder, 'a.txt')).toBe('three\n')
+  })
+})
+
+/** Something that happens between planning and writing. */
+function meddledContext(folder: string, meddle: (count: number) => void) {
+  const context = testContext({ workspace: folder })
+  let count = 0
+  const around = (effects: Effects): Effects => ({
+    ...effects,
+    changeFile(at, asked, plan, permit) {
+      count += 1
+      meddle(count)
+      return effects.changeFile(at, asked, plan, permit)
+    },
+    under: (permission) => around(effects.under(permission)),
+  })
+  return { ...context, ...withServices(context, { effects: around(context.services.effects) }) }
+}
+
+describe('what somebody else writes at the same moment', () => {
+  it('is not lost: an edit is made in it', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const context = meddledContext(folder, (count) => {
+      if (count < 3) writeFileSync(join(folder, 'a.txt'), `by a person ${count}\n${read(folder, 'a.txt')}`)
+    })
+    const { call } = toolHost(folder, { process: context })
+    expect((await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'seven' })).text).toContain('at line 9.')
+    expect(read(folder, 'a.txt')).toBe(`by a person 2\nby a person 1\n${lines.replace('line 7', 'seven')}`)
+  })
+
+  it('is not lost: it is not replaced', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const context = meddledContext(folder, (count) => {
+      if (count === 1) writeFileSync(join(folder, 'a.txt'), 'by a person\n')
+    })
+    const { call } = toolHost(folder, { process: context, shown: shown(folder, 'a.txt') })
+    expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('has changed since you saw it')
+    expect(read(folder, 'a.txt')).toBe('by a person\n')
+    const made = meddledContext(folder, () => writeFileSync(join(folder, 'new.txt'), 'by a person\n'))
+    const other = toolHost(folder, { process: made })
+    expect((await other.call('write', { path: 'new.txt', content: 'x\n' })).text).toContain('you have not seen it')
+    expect(read(folder, 'new.txt')).toBe('by a person\n')
+  })
+
+  it('does not keep a call busy for ever', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const context = meddledContext(folder, (count) => writeFileSync(join(folder, 'a.txt'), `${count}\n${lines}`))
+    const { call } = toolHost(folder, { process: context })
+    expect((await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'x' })).text).toContain('all the time')
+  })
+})
+
+it('edits of one file that are asked for at once are made one after the other', async () => {
+  const folder = tempTree({ 'a.txt': lines })
+  const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
+  const numbers = Array.from({ length: 9 }, (_, index) => index + 1)
+  const results = await Promise.all(
+    numbers.map((number) => call('edit', { path: 'a.txt', old_text: `line ${number}\n`, new_text: `${number}!\n` })),
+  )
+  expect(results.filter(({ isError }) => isError === true)).toEqual([])
+  expect(read(folder, 'a.txt')).toBe(`1!\n2!\n3!\n4!\n5!\n6!\n7!\n8!\n9!\nline 10\nline 11\nline 12\n`)
+})
+
+it('a dry run changes nothing, and keeps what would have been changed', async () => {
+  const folder = tempTree({ 'a.txt': lines })
+  const { call, box, context } = toolHost(folder, { scope: { dry: 'changes' } })
+  const result = await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'seven' })
+  expect(result.text).toBe('This is a dry run: a.txt stays as it is on the disk. The change fits.')
+  expect(read(folder, 'a.txt')).toBe(lines)
+  expect(box.work.diff()).toContain('-line 7\n+seven\n')
+  expect(context.sent.map(({ type }) => type)).toEqual(['changes.planned'])
+  expect((await call('edit', { path: 'a.txt', old_text: 'line 77', new_text: 'seven' })).isError).toBe(true)
+})
+
+it('holds a call to what it may write', async () => {
+  const folder = tempTree({ 'a.txt': 'ab'.repeat(100) })
+  const { call } = toolHost(folder, { limits: { maxBytes: 1000 } })
+  const large = await call('write', { path: 'b.txt', content: 'x'.repeat(1001) })
+  expect(large).toMatchObject({ isError: true, text: expect.stringContaining('[changes] max_size') })
+  const grown = await call('edit', { path: 'a.txt', old_text: 'a', new_text: 'x'.repeat(100), all: true })
+  expect(grown.text).toContain('[changes] max_size')
+  const whole = await call('write', { path: 'b.txt', content: 'x'.repeat(11 * 1024 * 1024) })
+  expect(whole.text).toContain('a call writes 10mb at most')
+  mkdirSync(join(folder, 'folder'))
+  expect((await call('write', { path: 'folder', content: '' })).text).toContain('is a folder')
+  expect(statSync(join(folder, 'a.txt')).size).toBe(200)
+})
