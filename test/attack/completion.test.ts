@@ -77,14 +77,16 @@ it.skipIf(!hasZsh)('TAB in zsh runs nothing of a folder, and ends (needs zsh)', 
   const before = world.changes().length
   // each takes its time under a terminal
   const typed = process.env['BATON_ATTACK'] === 'whole' ? lines : ['baton run ', './baton run ']
-  const keys = typed.map((line) => `zpty -n -w shell '${line}'$'\\t\\t'; sleep 2; zpty -n -w shell $'\\x15'`).join('\n')
+  // what is typed is shown with the quotes, what it prints without: that is waited for
+  const said = (word: string): string =>
+    `zpty -w shell "echo ''${word}"\nzpty -r shell shown $'*[\\r\\n]${word}*'; print -r -- $shown`
+  const keys = typed.map((line, index) => `zpty -n -w shell '${line}'$'\\t\\t\\x15'\n${said(`round${index}`)}`)
   const script = `zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell 'autoload -Uz compinit; compinit -u -D; source <(baton completion zsh); echo ready'
-sleep 2
-${keys}
-zpty -w shell 'echo fini''shed'
-while zpty -r shell line '*finished*'; do print -r -- $line; break; done
+zpty -w shell 'autoload -Uz compinit; compinit -u -D; source <(baton completion zsh)'
+${said('ready')}
+${keys.join('\n')}
+${said('finished')}
 zpty -d shell`
   const end = await world.run(['-f', '-c', script], { program: 'zsh', env: environment(world) })
   expect(world.changes(), end.stdout).toHaveLength(before)

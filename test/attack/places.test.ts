@@ -40,7 +40,14 @@ async function whileSwapping(paths: readonly string[], outside: string, work: ()
     await Promise.all(swapping.map((child) => once(child.stdout, 'data')))
     await work()
   } finally {
-    for (const child of swapping) child.kill('SIGKILL')
+    // what is looked at afterwards stays as it is
+    await Promise.all(
+      swapping.map(async (child) => {
+        const gone = once(child, 'close')
+        child.kill('SIGKILL')
+        await gone
+      }),
+    )
   }
 }
 
