@@ -42,12 +42,32 @@ export type ToolSubject =
   | { readonly kind: 'path'; readonly path: string }
   /** `port`: left out where it is the usual one. */
   | { readonly kind: 'host'; readonly host: string; readonly port?: number }
-  /** A command line for a shell. */
-  | { readonly kind: 'command'; readonly line: string }
+  /**
+   * A command line for a shell, as tool/command-line.ts reads it: each of its commands is judged by itself. `doubt`: why no
+   * pattern allows it; `unread`: not all of its commands are known.
+   */
+  | {
+      readonly kind: 'command'
+      readonly line: string
+      readonly commands: readonly ReadCommand[]
+      readonly doubt?: string
+      readonly unread?: true
+    }
   /** A tool of a server, an agent. */
   | { readonly kind: 'name'; readonly name: string }
   /** Any call: patterns match it unless they deny. A tool of which this is denied need not be offered. */
   | { readonly kind: 'any' }
+
+/** A simple command of a line. The first text is held against patterns that allow, all against those that do not. */
+export type ReadCommand = {
+  readonly texts: readonly [CommandText, ...CommandText[]]
+}
+
+/** Words with one space between them, without quotes that they do not need. `isOpen`: what comes behind it is not known. */
+export type CommandText = {
+  readonly text: string
+  readonly isOpen?: true
+}
 
 /** From the loosest to the strictest. */
 export const toolEffects = ['allow', 'ask', 'deny'] as const

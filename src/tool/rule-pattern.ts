@@ -2,34 +2,52 @@ import { join, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../base/files.ts'
 import { compileGlobs, type GlobMatcher } from '../base/glob.ts'
 import { homeFolder } from '../base/home.ts'
-import type { ToolRule, ToolSubject } from '../event/permission.ts'
+import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
 import { isHost, namePattern } from './capabilities.ts'
+import { type CommandPattern, compileCommandPattern } from './command-pattern.ts'
 
-/** Whether a rule is about what a call is about. */
-export type SubjectTest = (subject: ToolSubject) => boolean
+/** A part of what a call is about that is judged by itself; `unread`: a line of which not all is understood. */
+export type SubjectPiece =
+  | Exclude<ToolSubject, { readonly kind: 'command' }>
+  | { readonly kind: 'command'; readonly command: ReadCommand; readonly isDoubtful: boolean }
+  | { readonly kind: 'unread'; readonly line: string }
+
+/** `may`: it is not known; then the rule counts where it is stricter than those before it. */
+export type PatternMatch = 'yes' | 'may' | 'no'
 
 /**
- * The test of a rule's pattern, which depends on what a call is about: a glob for paths, a host, a name. What it takes is
- * worked out once, when it is first needed.
+ * The test of a rule's pattern, which depends on what a call is about: a glob for paths, a host, a name, a command. What it
+ * takes is worked out once, when it is first needed.
  * @throws BatonError USAGE, when called, for a glob that cannot be parsed
  */
-export function compilePattern(pattern: string, effect: ToolRule['effect'], workspace: string): SubjectTest {
+export function compilePattern(
+  pattern: string,
+  effect: ToolRule['effect'],
+  workspace: string,
+): (piece: SubjectPiece) => PatternMatch {
   let paths: ((path: string) => boolean) | undefined
   let names: RegExp | undefined
-  return (subject) => {
-    switch (subject.kind) {
+  let commands: CommandPattern | undefined
+  const whether = (matches: boolean): PatternMatch => (matches ? 'yes' : 'no')
+  return (piece) => {
+    switch (piece.kind) {
       case 'path':
         paths ??= pathTest(pattern, effect, workspace)
-        return paths(subject.path)
+        return whether(paths(piece.path))
       case 'host':
-        return isHost(bracketed(pattern), urlOf(subject))
-      case 'command':
-        return pattern === subject.line
+        return whether(isHost(bracketed(pattern), urlOf(piece)))
       case 'name':
         names ??= namePattern(pattern)
-        return names.test(subject.name)
+        return whether(names.test(piece.name))
       case 'any':
-        return effect !== 'deny'
+        return whether(effect !== 'deny')
+      case 'command':
+        commands ??= compileCommandPattern(pattern)
+        if (effect === 'allow') return whether(!piece.isDoubtful && commands.isSure(piece.command))
+        return commands.match(piece.command)
+      case 'unread':
+        commands ??= compileCommandPattern(pattern)
+        return effect !== 'allow' && commands.isIn(piece.line) ? 'may' : 'no'
     }
   }
 }

@@ -1,6 +1,13 @@
 import { pathText } from '../base/data-text.ts'
-import { type Action, toolEffects, type ToolRule, type Verdict } from '../event/permission.ts'
-import { compilePattern, type SubjectTest } from './rule-pattern.ts'
+import {
+  type Action,
+  type ReadCommand,
+  toolEffects,
+  type ToolRule,
+  type ToolSubject,
+  type Verdict,
+} from '../event/permission.ts'
+import { compilePattern, type PatternMatch, type SubjectPiece } from './rule-pattern.ts'
 import { toolPattern } from './tool-filter.ts'
 
 export type ToolAction = Extract<Action, { readonly kind: 'tool' }>
@@ -8,7 +15,7 @@ export type ToolAction = Extract<Action, { readonly kind: 'tool' }>
 /** What several lists of rules say of a call: the strictest. A list without a rule that matches says nothing. */
 export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: ToolAction, workspace: string): Verdict {
   const deciding = lists.flatMap((rules) => decidingRule(rules, action, workspace) ?? [])
-  const strictest = deciding.toSorted((left, right) => strictness(right) - strictness(left))[0]
+  const strictest = strictestOf(deciding)
   if (strictest === undefined) return { kind: 'ask' }
   if (strictest.effect !== 'deny') return { kind: strictest.effect }
   return { kind: 'deny', reason: `${ruleText(strictest)} (${strictest.origin})`, code: 'UNTRUSTED' }
@@ -23,32 +30,59 @@ function strictness({ effect }: Pick<ToolRule, 'effect'>): number {
   return toolEffects.indexOf(effect)
 }
 
+type Asked = Pick<ToolAction, 'tool' | 'subject'>
+
 /**
  * The rule that decides about a call: the last that matches. Of the rules that came with one file of a folder the last
- * that matches counts where it is stricter than what the rules before them say. Undefined: none matches.
+ * that matches counts where it is stricter than what the rules before them say. Of a command line each command is judged
+ * by itself, and the strictest rule decides. Undefined: none matches.
  */
-export function decidingRule(
-  rules: readonly ToolRule[],
-  action: Pick<ToolAction, 'tool' | 'subject'>,
-  workspace: string,
-): ToolRule | undefined {
+export function decidingRule(rules: readonly ToolRule[], action: Asked, workspace: string): ToolRule | undefined {
+  const list = compiled(rules, workspace)
+  return strictestOf(piecesOf(action.subject).flatMap((piece) => lastOf(list, action.tool, piece) ?? []))
+}
+
+function strictestOf(rules: readonly ToolRule[]): ToolRule | undefined {
+  return rules.toSorted((left, right) => strictness(right) - strictness(left))[0]
+}
+
+/** What a call is about, in the parts that are judged by themselves. */
+function piecesOf(subject: ToolSubject | undefined): readonly (SubjectPiece | undefined)[] {
+  if (subject?.kind !== 'command') return [subject]
+  const { line, commands, doubt, unread } = subject
+  const isDoubtful = doubt !== undefined
+  return [
+    ...(commands.length === 0 ? [nothing] : commands).map(
+      (command) => ({ kind: 'command', command, isDoubtful }) as const,
+    ),
+    ...(unread === true ? [{ kind: 'unread', line } as const] : []),
+  ]
+}
+
+const nothing: ReadCommand = { texts: [{ text: '' }] }
+
+function lastOf(rules: readonly CompiledRule[], tool: string, piece: SubjectPiece | undefined): ToolRule | undefined {
   let deciding: ToolRule | undefined
   // what the rules of one folder are held to
   let before: ToolRule | undefined
   let source: string | undefined
-  for (const { rule, matches } of compiled(rules, workspace)) {
+  for (const { rule, matches } of rules) {
     if (rule.tightens !== source) before = deciding
     source = rule.tightens
-    if (!matches(action)) continue
-    const isLooser = source !== undefined && before !== undefined && strictness(rule) <= strictness(before)
-    deciding = isLooser ? before : rule
+    const match = matches(tool, piece)
+    if (match === 'no' || (match === 'may' && !isStricter(rule, deciding))) continue
+    deciding = source === undefined || isStricter(rule, before) ? rule : before
   }
   return deciding
 }
 
+function isStricter(rule: ToolRule, than: ToolRule | undefined): boolean {
+  return than === undefined || strictness(rule) > strictness(than)
+}
+
 interface CompiledRule {
   readonly rule: ToolRule
-  readonly matches: (action: Pick<ToolAction, 'tool' | 'subject'>) => boolean
+  readonly matches: (tool: string, piece: SubjectPiece | undefined) => PatternMatch
 }
 
 /** Rights are narrowed for each call, and their rules stay: patterns are compiled once for a list. */
@@ -67,11 +101,14 @@ function compiled(rules: readonly ToolRule[], workspace: string): readonly Compi
 
 function compileRule(rule: ToolRule, workspace: string): CompiledRule {
   const { tool, pattern, effect } = rule
-  const test: SubjectTest | undefined = pattern === undefined ? undefined : compilePattern(pattern, effect, workspace)
+  const test = pattern === undefined ? undefined : compilePattern(pattern, effect, workspace)
   const isTool = toolPattern(tool)
   return {
     rule,
-    matches: ({ tool: called, subject }) =>
-      isTool(called) && (test === undefined || (subject !== undefined && test(subject))),
+    matches(called, piece) {
+      if (!isTool(called)) return 'no'
+      if (test === undefined) return 'yes'
+      return piece === undefined ? 'no' : test(piece)
+    },
   }
 }

@@ -1,0 +1,413 @@
+import { describe, expect, it } from 'vitest'
+import type { ToolRule } from '../../src/event/permission.ts'
+import { commandSubject } from '../../src/tool/command-line.ts'
+import { toolVerdict } from '../../src/tool/tool-rules.ts'
+
+/** The commands of a line; `…` is what is not known, `?` in front: not allowed by patterns, `??`: not all is read. */
+function read(line: string): string {
+  const { commands, doubt, unread } = commandSubject(line)
+  const mark = unread === true ? '?? ' : doubt === undefined ? '' : '? '
+  return mark + commands.map(({ texts: [{ text, isOpen }] }) => text + (isOpen === true ? '…' : '')).join(' | ')
+}
+
+describe('a command line is read in its simple commands', () => {
+  it.each<readonly [line: string, commands: string]>([
+    // words and quotes
+    ['npm test', 'npm test'],
+    ['  npm \t test  ', 'npm test'],
+    ['', ''],
+    ['# nothing', ''],
+    ['npm test # and more; rm x', 'npm test'],
+    ['echo a#b', 'echo a#b'],
+    ["echo 'a b'", "echo 'a b'"],
+    ['echo "a b"', "echo 'a b'"],
+    [String.raw`echo a\ b`, "echo 'a b'"],
+    ["echo ''", "echo ''"],
+    ['echo "it\'s"', String.raw`echo 'it'\''s'`],
+    ['"npm" \'test\'', 'npm test'],
+    [String.raw`r\m x`, 'rm x'],
+    [`r''m x`, 'rm x'],
+    [`'rm x'`, "'rm x'"],
+    ['npm \\\n test', 'npm test'],
+    ['np\\\nm test', 'npm test'],
+    [String.raw`echo "a\$b\"c\d"`, String.raw`echo 'a$b"c\d'`],
+    [String.raw`echo $'a\x41\102\n'`, "echo 'aAB\n'"],
+    [String.raw`$'\x72m' x`, 'rm x'],
+    [String.raw`echo $'it\'s'`, String.raw`echo 'it'\''s'`],
+    ['git commit -m "a && rm -rf / ; b | c > d"', "git commit -m 'a && rm -rf / ; b | c > d'"],
+    ["git commit -m '$(rm x)'", "git commit -m '$(rm x)'"],
+    ['echo a=b', 'echo a=b'],
+    ['./x.sh -a --b=c', './x.sh -a --b=c'],
+    ['[ -f x ]', '[ -f x ]'],
+    ['find . -name a.ts', 'find . -name a.ts'],
+    ['echo é ü', 'echo é ü'],
+    // operators
+    ['a && b', 'a | b'],
+    ['a&&b', 'a | b'],
+    ['a || b', 'a | b'],
+    ['a; b', 'a | b'],
+    ['a;b;', 'a | b'],
+    ['a | b', 'a | b'],
+    ['a |& b', 'a | b'],
+    ['a & b', 'a | b'],
+    ['a &', 'a'],
+    ['a\nb', 'a | b'],
+    ['a\n\n\nb\n', 'a | b'],
+    ['a && b || c; d | e & f', 'a | b | c | d | e | f'],
+    ['a &&\nb', 'a | b'],
+    ['! a', 'a'],
+    ['! a && ! b', 'a | b'],
+    ['time a', 'a'],
+    ['time -p a', 'a'],
+    // groups and grammar
+    ['(a; b)', 'a | b'],
+    ['(cd x && ls) | wc', 'cd x | ls | wc'],
+    ['((a) b)', '?? '],
+    ['( (a); b )', 'a | b'],
+    ['{ a; b; }', 'a | b'],
+    ['{ a; } && b', 'a | b'],
+    ['{a', '? …'],
+    ['if a; then b; elif c; then d; else e; fi', 'a | b | c | d | e'],
+    ['if a\nthen b\nfi', 'a | b'],
+    ['while a; do b; done', 'a | b'],
+    ['until a; do b; done; c', 'a | b | c'],
+    ['for x in a b; do c; done', 'c'],
+    ['for x in a b\ndo c; done', 'c'],
+    ['for x; do c $x; done', 'c …'],
+    ['for x do c $x; done', 'c …'],
+    ['for x in do; do c; done', 'c'],
+    ['for x\ndo c; done', 'c'],
+    ['for x in $(a); do b; done', '? a | b'],
+    ['f() { rm x; }; f', '? rm x | f'],
+    ['f () (rm x)', '? rm x'],
+    ['function f { rm x; }', '? rm x'],
+    ['function f() { rm x; }', '? rm x'],
+    ['npm() { rm x; }; npm test', '? rm x | npm test'],
+    ['echo if then fi', 'echo if then fi'],
+    ['echo {', 'echo {'],
+    ['echo for', 'echo for'],
+    ['case a in a) b;; esac', '?? '],
+    ['select x in a; do b; done', '?? '],
+    ['[[ a == b ]]', '?? '],
+    ['(( a + b ))', '?? '],
+    ['coproc a', '?? '],
+    ['for ((i=0; i<3; i++)); do a; done', '?? '],
+    // what is not known before it runs
+    ['echo $HOME', 'echo …'],
+    ['echo ${HOME}/x', 'echo …'],
+    ['echo a$1b', 'echo a…'],
+    ['echo "a $x b"', 'echo …'],
+    ['echo $? $# $@ $$', 'echo …'],
+    ['echo $', "echo '$'"],
+    ['echo "$" a', "echo '$' a"],
+    ['ls *.ts', 'ls …'],
+    ['ls src/*.ts a', 'ls src/…'],
+    ['ls a?', 'ls a…'],
+    ['ls [ab]', 'ls …'],
+    ["ls '*.ts'", 'ls *.ts'],
+    ['ls {a,b}', 'ls …'],
+    ['cp a{,.old}', 'cp a…'],
+    ['ls ~/x', 'ls …'],
+    ['ls --to=~/x', 'ls --to=…'],
+    ['ls a~', 'ls a~'],
+    ['$X y', '? …'],
+    ['"$X" y', '? …'],
+    ['a$X y', '? a…'],
+    ['*.sh', '? …'],
+    ['echo ${x:-a}', '?? '],
+    ['echo ${x:=$(rm y)}', '?? '],
+    ['echo ${#x}', '?? '],
+    ['echo $((1 + 2))', '?? '],
+    ['echo $[1 + 2]', '?? '],
+    // substitutions
+    ['echo $(rm x)', '? rm x | echo …'],
+    ['echo "$(rm x)"', '? rm x | echo …'],
+    ['echo `rm x`', '? rm x | echo …'],
+    ['echo "`rm x`"', '? rm x | echo …'],
+    ['echo `echo \\`rm x\\``', '? rm x | echo … | echo …'],
+    ['echo $(echo $(rm x))', '? rm x | echo … | echo …'],
+    ['$(rm x)', '? rm x | …'],
+    ['echo $(rm x; ls) a', '? rm x | ls | echo …'],
+    ['diff <(a) <(b)', '? a | b | diff …'],
+    ['a > >(b)', '? b | a'],
+    ['x=$(rm y)', '? rm y | x=…'],
+    ['echo $"a"', '? echo a'],
+    ['echo $(a', '?? '],
+    ['echo `a', '?? '],
+    ["echo 'a", '?? '],
+    ['echo "a', '?? '],
+    ['echo a\\', '?? '],
+    ['a )', '?? '],
+    ['( a', '?? '],
+    // redirects
+    ['a > b', '? a'],
+    ['a >b c', '? a c'],
+    ['a >> b', '? a'],
+    ['a >| b', '? a'],
+    ['a &> b', '? a'],
+    ['a &>> b', '? a'],
+    ['a >& b', '? a'],
+    ['a 2> b', '? a'],
+    ['a <> b', '? a'],
+    ['a {fd}> b', '? a'],
+    ['> b', '? '],
+    ['a > $X', '? a'],
+    ['a > /dev/null', 'a'],
+    ['a >/dev/null 2>&1', 'a'],
+    ['a 2>/dev/null | b', 'a | b'],
+    ['a &>/dev/null', 'a'],
+    ['a 2>&1', 'a'],
+    ['a >&2', 'a'],
+    ['a 2>&-', 'a'],
+    ['a > /dev/null/../x', '? a'],
+    ['a > /dev/tcp/h/1', '? a'],
+    ['a < b', 'a'],
+    ['a < $X', '? a'],
+    ['a < /dev/tcp/h/1', '? a'],
+    ['a <<< b', 'a'],
+    ['a <<< "$(rm x)"', '? rm x | a'],
+    ['2>&1 a', 'a'],
+    ['< b a', 'a'],
+    // here-documents
+    ['a <<E\nrm x\nE\nb', 'a | b'],
+    ['a <<E && c\nrm x\nE\nb', 'a | c | b'],
+    ['a <<-E\n\trm x\n\tE\nb', 'a | b'],
+    ["a <<'E'\n$(rm x)\nE\nb", 'a | b'],
+    ['a <<E\n$(rm x)\nE\nb', '? a | rm x | b'],
+    ['a <<E\n`rm x`\nE', '? a | rm x'],
+    ['a <<E\n$HOME "it\'s"\nE\nb', 'a | b'],
+    ['a <<E\nrm x', '? a'],
+    ['a <<E', '? a'],
+    ['a <<E\nE\\\n\nrm x\nE', '?? a'],
+    ["a <<'E'\nb\\\nE\nc", 'a | c'],
+    ['a <<E <<F\n1\nE\n2\nF\nb', 'a | b'],
+    // variables in front
+    ['A=1 npm test', 'A=1 npm test'],
+    ['A=1 B="2 3" npm test', "A=1 'B=2 3' npm test"],
+    ['CI=1 npm test', 'npm test'],
+    ['LC_ALL=C TZ=UTC ls', 'ls'],
+    ['A=$X npm test', 'A=…'],
+    ['A=1', 'A=1'],
+    ['A+=1 b', 'A+=1 b'],
+    ['PATH=/x npm test', '? PATH=/x npm test'],
+    ['LD_PRELOAD=x.so npm test', '? LD_PRELOAD=x.so npm test'],
+    ['NODE_OPTIONS=-r=x npm test', '? NODE_OPTIONS=-r=x npm test'],
+    ['GIT_SSH_COMMAND=x git pull', '? GIT_SSH_COMMAND=x git pull'],
+    ['BASH_ENV=x sh y', '? BASH_ENV=x sh y'],
+    ['npm_config_script_shell=x npm test', '? npm_config_script_shell=x npm test'],
+    ['A=1; PATH=/x', '? A=1 | PATH=/x'],
+    ['a[0]=1 b', '? a…'],
+    ['A=(1 2)', '?? '],
+    ["'A'=1 b", 'A=1 b'],
+    // odd ones
+    ['!!', "? '!!'"],
+    ['!npm', "? '!npm'"],
+    ['echo a!b', "? echo 'a!b'"],
+    ['echo a! b', "echo 'a!' b"],
+    ["echo '!x'", "echo '!x'"],
+    ['echo\u00a0a', "? 'echo\u00a0a'"],
+    ['echo \u001bx', '? echo \u001bx'],
+    ['a\u0000b', '?? '],
+    ['echo @(a|b)', '?? '],
+    ['a\r\nb', "? 'a\r' | b"],
+  ])('%j', (line, commands) => {
+    expect(read(line)).toBe(commands)
+  })
+
+  it('however long and deep', () => {
+    expect(read('('.repeat(500) + 'a' + ')'.repeat(500))).toBe('?? ')
+    expect(read(`${'$(a '.repeat(200)}`)).toBe('?? ')
+    expect(read('a; '.repeat(50_000))).toBe('?? ')
+    expect(read('a; '.repeat(30_000)).split(' | ')).toHaveLength(30_000)
+  })
+})
+
+describe('commands that start others', () => {
+  it.each<readonly [line: string, commands: string]>([
+    ['env', 'env'],
+    ['env A=1 npm test', 'env A=1 npm test | npm test'],
+    ['env -i -u B PATH=x npm test', 'env -i -u B PATH=x npm test | npm test'],
+    ['env -S "rm x"', "?? env -S 'rm x'"],
+    ['sudo rm x', 'sudo rm x | rm x'],
+    ['sudo -u root -- rm x', 'sudo -u root -- rm x | rm x'],
+    ['sudo --whatever rm x', '?? sudo --whatever rm x'],
+    ['xargs rm', 'xargs rm | rm …'],
+    ['xargs -0 -n 1 rm -f', 'xargs -0 -n 1 rm -f | rm -f …'],
+    ['xargs', 'xargs'],
+    ["sh -c 'rm x; ls'", "sh -c 'rm x; ls' | rm x | ls"],
+    ['bash -lc "rm x"', "bash -lc 'rm x' | rm x"],
+    ['bash -c "$X"', '?? bash -c …'],
+    ['bash -c "rm $X"', '?? bash -c …'],
+    ['bash', '?? bash'],
+    ['curl x | sh', '?? curl x | sh'],
+    ['bash -s', '?? bash -s'],
+    ['bash x.sh', 'bash x.sh'],
+    ['bash --rcfile x', '?? bash --rcfile x'],
+    ['/bin/sh -c "rm x"', "/bin/sh -c 'rm x' | rm x"],
+    ['timeout 5 rm x', 'timeout 5 rm x | rm x'],
+    ['timeout -k 1 5 rm x', 'timeout -k 1 5 rm x | rm x'],
+    ['nohup rm x &', 'nohup rm x | rm x'],
+    ['nice -n 5 rm x', 'nice -n 5 rm x | rm x'],
+    ['command rm x', 'command rm x | rm x'],
+    ['command -v rm', 'command -v rm'],
+    ['builtin eval "rm x"', "builtin eval 'rm x' | eval 'rm x' | rm x"],
+    ['exec rm x', 'exec rm x | rm x'],
+    ['exec -a b rm x', 'exec -a b rm x | rm x'],
+    ['eval rm x', 'eval rm x | rm x'],
+    ['eval "rm x; ls"', "eval 'rm x; ls' | rm x | ls"],
+    ['eval "$X"', '?? eval …'],
+    ["trap 'rm x' EXIT", "trap 'rm x' EXIT | rm x"],
+    [String.raw`find . -exec rm {} \;`, "find . -exec rm {} ';' | rm …"],
+    ['find . -name a -execdir rm {} +', 'find . -name a -execdir rm {} + | rm …'],
+    ['find . -exec sh -c "rm x" ";"', "find . -exec sh -c 'rm x' ';' | sh -c 'rm x' | rm x"],
+    ['find $X', '?? find …'],
+    ['watch rm x', '?? watch rm x'],
+    ['ssh host rm x', '?? ssh host rm x'],
+    ['env sudo timeout 1 rm x', 'env sudo timeout 1 rm x | sudo timeout 1 rm x | timeout 1 rm x | rm x'],
+  ])('%j', (line, commands) => {
+    expect(read(line)).toBe(commands)
+  })
+})
+
+function verdict(line: string, ...rules: readonly (readonly [pattern: string, effect: ToolRule['effect']])[]): string {
+  const list = [
+    { tool: 'bash', effect: 'ask', origin: 'default' } as const,
+    ...rules.map(([pattern, effect], index): ToolRule => {
+      return { tool: 'bash', ...(pattern === '' ? {} : { pattern }), effect, origin: String(index) }
+    }),
+  ]
+  return toolVerdict([list], { kind: 'tool', tool: 'bash', input: null, subject: commandSubject(line) }, '/w').kind
+}
+
+describe('a pattern that allows', () => {
+  const npm = ['npm test*', 'allow'] as const
+  const git = ['git log *', 'allow'] as const
+
+  it.each<readonly [line: string, verdict: string]>([
+    ['npm test', 'allow'],
+    ['npm  test -- -u', 'allow'],
+    ["npm test 'a b'", 'allow'],
+    ['npm test && git log', 'allow'],
+    ['npm test | git log -1', 'allow'],
+    ['npm test $X src/*.ts', 'allow'],
+    ['CI=1 npm test 2>&1 >/dev/null', 'allow'],
+    ['if npm test; then git log; fi', 'allow'],
+    ['for x in 1 2; do npm test $x; done', 'allow'],
+    ['(npm test)', 'allow'],
+    ['npm test <<E\nrm x\nE', 'allow'],
+    ['git log', 'allow'],
+    ['git log --oneline', 'allow'],
+    ['git logs', 'ask'],
+    ['npm run test', 'ask'],
+    ['npm test; rm x', 'ask'],
+    ['npm test && rm x', 'ask'],
+    ['npm test || rm x', 'ask'],
+    ['npm test | sh', 'ask'],
+    ['npm test & rm x', 'ask'],
+    ['npm test\nrm x', 'ask'],
+    ['npm test $(rm x)', 'ask'],
+    ['npm test `git log`', 'ask'],
+    ['npm test $(git log)', 'ask'],
+    ['npm test <(git log)', 'ask'],
+    ['npm test > x', 'ask'],
+    ['npm test 2>> x', 'ask'],
+    ['npm test ${X:-$(rm y)}', 'ask'],
+    ['npm test $((1))', 'ask'],
+    ['PATH=. npm test', 'ask'],
+    ['X=1 npm test', 'ask'],
+    ['X=1; npm test', 'ask'],
+    ['npm$X test', 'ask'],
+    ['n* test', 'ask'],
+    ['"npm test"', 'ask'],
+    ["'npm test' x", 'ask'],
+    ['./npm test', 'ask'],
+    ['/usr/bin/npm test', 'ask'],
+    ['npm tes$X', 'ask'],
+    ['npm te*', 'ask'],
+    ['npm {test,publish}', 'ask'],
+    ['npm test() { rm x; }', 'ask'],
+    ['npm() { rm x; }; npm test', 'ask'],
+    ['env npm test', 'ask'],
+    ['sudo npm test', 'ask'],
+    ['! npm test', 'allow'],
+    ['npm test !x', 'ask'],
+    ["npm test 'unclosed", 'ask'],
+    ['npm test <<E\n$(rm x)\nE', 'ask'],
+    ['', 'ask'],
+    ['# npm test', 'ask'],
+    ['npm test\r\nrm x', 'ask'],
+    ['npm test \u2028rm x', 'ask'],
+  ])('%j: %s', (line, expected) => {
+    expect(verdict(line, npm, git)).toBe(expected)
+  })
+
+  it('the program that starts others does not allow those', () => {
+    expect(verdict('env A=1 rm x', ['env *', 'allow'])).toBe('ask')
+    expect(verdict('xargs rm', ['xargs *', 'allow'])).toBe('ask')
+    expect(verdict("sh -c 'rm x'", ['sh *', 'allow'])).toBe('ask')
+    expect(verdict('find . -exec rm {} +', ['find *', 'allow'])).toBe('ask')
+    expect(verdict('find . -name a', ['find *', 'allow'])).toBe('allow')
+    expect(verdict('timeout 5 npm test', ['timeout *', 'allow'], npm)).toBe('allow')
+    expect(verdict('timeout 5 npm test', npm)).toBe('ask')
+  })
+
+  it('may name variables, several parts, and all commands', () => {
+    expect(verdict('X=1 npm test', ['X=1 npm *', 'allow'])).toBe('allow')
+    expect(verdict('npm run a:check --fix', ['npm run *:check *', 'allow'])).toBe('allow')
+    expect(verdict('npm run a:build', ['npm run *:check*', 'allow'])).toBe('ask')
+    expect(verdict('npm run $X:check', ['npm run *:check', 'allow'])).toBe('ask')
+    expect(verdict('a && b', ['*', 'allow'])).toBe('allow')
+    expect(verdict('a && b > c', ['*', 'allow'])).toBe('ask')
+    expect(verdict('a && b > c', ['', 'allow'])).toBe('allow')
+  })
+})
+
+describe('a pattern that denies', () => {
+  it.each<readonly [line: string, verdict: string]>([
+    ['rm x', 'deny'],
+    ['rm', 'deny'],
+    ['ls; rm x', 'deny'],
+    ['ls $(rm x)', 'deny'],
+    ['ls `rm x`', 'deny'],
+    ['ls > $(rm x)', 'deny'],
+    ['f() { rm x; }', 'deny'],
+    ['if ls; then rm x; fi', 'deny'],
+    ['/bin/rm x', 'deny'],
+    [String.raw`\rm x`, 'deny'],
+    ["r''m x", 'deny'],
+    [String.raw`$'\x72\x6d' x`, 'deny'],
+    ['A=1 rm x', 'deny'],
+    ['PATH=y rm x', 'deny'],
+    ['env rm x', 'deny'],
+    ['sudo -u a rm x', 'deny'],
+    ['ls | xargs rm', 'deny'],
+    ["bash -c 'ls; rm x'", 'deny'],
+    ['eval "rm x"', 'deny'],
+    ['find . -exec rm {} +', 'deny'],
+    ['r$X y', 'deny'],
+    ['$X y', 'deny'],
+    ['{rm,x}', 'deny'],
+    ['ls <<E\n$(rm x)\nE', 'deny'],
+    ['case a in a) rm x;; esac', 'deny'],
+    ['[[ -f x ]] && rm x', 'deny'],
+    ['for ((;;)); do $X; done', 'deny'],
+    ["ls 'rm", 'deny'],
+    ['ls x', 'allow'],
+    ['ls rm', 'allow'],
+    ['git rm x', 'allow'],
+    ["git commit -m 'rm x'", 'allow'],
+    ['rmdir x', 'allow'],
+    ['ls $X', 'allow'],
+    ['[[ -f x ]]', 'allow'],
+    [`${'env '.repeat(20)}rm x`, 'deny'],
+  ])('%j: %s', (line, expected) => {
+    expect(verdict(line, ['', 'allow'], ['rm *', 'deny'])).toBe(expected)
+  })
+
+  it('is not opened by one that asks of what is not known', () => {
+    expect(verdict('$X', ['', 'deny'], ['git *', 'ask'])).toBe('deny')
+    expect(verdict('git log', ['', 'deny'], ['git *', 'ask'])).toBe('ask')
+    expect(verdict('npm $X', ['npm *', 'allow'], ['npm publish*', 'ask'])).toBe('ask')
+    expect(verdict('npm test', ['npm *', 'allow'], ['npm publish*', 'ask'])).toBe('allow')
+  })
+})
