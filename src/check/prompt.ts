@@ -62,6 +62,7 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
   return [
     ...notes,
     ...tools,
+    ...(await rulesProblems(spec)),
     ...(await globProblems(spec, around)),
     ...(await modelProblems(spec, around)),
     ...agents.flat(),
@@ -73,6 +74,15 @@ async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<reado
     ...(await caught(file, () => checkMode(spec))),
     ...(await templateProblems(spec)),
   ]
+}
+
+/** What loads patterns is loaded only where there are rules. */
+async function rulesProblems({ settings: { permission = [] }, workspace }: RunSpec): Promise<readonly Problem[]> {
+  if (permission.length === 0) return []
+  const { ruleProblems } = await import('../run/rule-problems.ts')
+  return ruleProblems(permission, workspace).map((issue) =>
+    problemOf(issue, { severity: 'warning', file: '', trail: [] }),
+  )
 }
 
 async function checkEntry(config: AgentConfig, spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {

@@ -273,7 +273,13 @@ export const commandSpecs = {
   config: {
     summary: 'print the effective settings, here or of a prompt file',
     words: [{ name: 'file', count: 'optional', describe: 'prompt file' }],
-    flags: { origin: { kind: 'switch', describe: 'also print where each value comes from' } },
+    flags: {
+      origin: { kind: 'switch', describe: 'also print where each value comes from' },
+      permission: {
+        kind: 'text',
+        describe: 'print what is done about a call of a tool, and which rule decides: "bash npm test", "read src/a.ts"',
+      },
+    },
   },
   schema: {
     summary: 'print a JSON Schema, for editors and programs',

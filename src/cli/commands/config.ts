@@ -4,12 +4,15 @@ import { loadRunSpec } from '../../config/run-spec.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
 import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { packageRoot } from '../../package-root.ts'
-import { ruleRows } from '../../run/rules-in-force.ts'
+import { type JudgedCall, judgeCall, judgedJson, ruleRows } from '../../run/rules-in-force.ts'
 import { promptFileOf } from '../../run/target.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 
-/** `baton config [FILE]`: every effective value, with `--origin` also where it comes from. */
+/**
+ * `baton config [FILE]`: every effective value, with `--origin` also where it comes from; with `--permission` the rule that
+ * decides about a call.
+ */
 export async function configCommand(flags: Flags<'config'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, print, paint } = openWorkplace(flags, io)
   const options = { cwd, env, home, flags: { overrides: flags.config } }
@@ -18,9 +21,16 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
     flags.file === undefined
       ? await loadTargetConfig(options)
       : await loadRunSpec({ ...options, file: promptFileOf(flags.file, { ...options, builtInDir }) })
-  const rows = sortedIn(await describeOrigins(source), ruleRows(source.settings)).map((row) => {
-    return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
-  })
+  if (flags.permission !== undefined) {
+    const judged = await judgeCall(flags.permission, source)
+    print(judgedJson(judged), () => judgedText(judged, (text) => paint('dim', text)))
+    return 0
+  }
+  const rows = sortedIn(await describeOrigins(source), ruleRows(source.settings, { withDefaults: flags.origin })).map(
+    (row) => {
+      return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
+    },
+  )
   const width = Math.min(60, Math.max(0, ...rows.map(({ text }) => text.length)))
   for (const { key, value, origin, text } of rows) {
     print(flags.origin ? { key, value, origin } : { key, value }, () =>
@@ -34,4 +44,14 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
 function sortedIn(rows: readonly OriginRow[], rules: readonly OriginRow[]): readonly OriginRow[] {
   const [before, behind] = [rows.filter(({ key }) => key < 'permission'), rows.filter(({ key }) => key > 'permission')]
   return [...before, ...rules, ...behind]
+}
+
+function judgedText({ verdict, doubt, parts }: JudgedCall, dim: (text: string) => string): string {
+  const ruled = (rule: OriginRow): string =>
+    `${harmlessName(rule.key)} = ${safeJson(rule.value)}  ${dim(`# ${harmlessName(rule.origin)}`)}`
+  const why = doubt === undefined ? '' : `no pattern allows it: the line holds ${doubt}\n`
+  const [only, ...others] = parts
+  if (only !== undefined && others.length === 0) return `${verdict}: ${ruled(only.rule)}\n${why}`
+  const lines = parts.map(({ about, rule }) => `  ${harmlessName(about)}: ${ruled(rule)}\n`)
+  return `${verdict}\n${lines.join('')}${why}`
 }

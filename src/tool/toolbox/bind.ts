@@ -7,6 +7,7 @@ import { narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
 import { item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
+import { nobodyAsked } from '../rule-suggestion.ts'
 import { loadToolJudge } from '../tool-judge.ts'
 import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
 import { isWriter } from './names.ts'
@@ -136,7 +137,7 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
     return await effects.permit(at, action)
   } catch (error) {
     if (!isBatonError(error) || (error.code !== 'UNTRUSTED' && error.code !== 'NEEDS_INPUT')) throw error
-    throw new Denied(deniedText(action, error))
+    throw new Denied(deniedText(action, error, context))
   }
 }
 
@@ -149,10 +150,11 @@ function gateOf(tool: string, { scope, services }: RunContext): Pick<RunContext[
 }
 
 function deniedText(
-  { tool }: Extract<Action, { readonly kind: 'tool' }>,
+  action: Extract<Action, { readonly kind: 'tool' }>,
   { message, code, cause }: BatonError,
+  { scope: { rights, folders } }: RunContext,
 ): string {
-  if (code === 'NEEDS_INPUT') return `permission denied; to allow it set [permission] ${tool} = "allow"`
+  if (code === 'NEEDS_INPUT') return nobodyAsked(action, { lists: rights.rules, workspace: folders.workspace })
   if (cause === 'deny') return 'rejected by the user'
   const { remark, expired } = isJsonObject(cause as Json) ? (cause as JsonObject) : {}
   if (typeof expired === 'string') return `permission denied: nobody has answered for ${expired}`

@@ -1,0 +1,129 @@
+import { compileGlobs } from '../base/glob.ts'
+import { isBatonError, type SourcePlace } from '../base/error.ts'
+import { type Issue, meantHint } from '../config/issue.ts'
+import { type PermissionRule, ruleKey } from '../config/permission-rules.ts'
+import type { ToolSubject } from '../event/permission.ts'
+import { toolRules } from '../tool/rule-list.ts'
+import { subjectFrom, subjectKind, subjectTools } from '../tool/rule-subjects.ts'
+import { toolPattern } from '../tool/tool-filter.ts'
+import { decidingRule } from '../tool/tool-rules.ts'
+import { laterTools, toolNames } from '../tool/toolbox/names.ts'
+
+/** What is odd about the rules that are written in files: each is a warning at its line. */
+export function ruleProblems(written: readonly PermissionRule[], workspace: string): readonly Issue[] {
+  return written.flatMap((rule, index): readonly Issue[] => {
+    const place = placeOf(rule)
+    if (place === undefined) return []
+    const said =
+      unknownTool(rule) ??
+      uselessPattern(rule, workspace) ??
+      overruled(rule, written.slice(index + 1)) ??
+      withoutEffect(rule, written.slice(0, index), workspace) ??
+      opening(rule, written.slice(index + 1))
+    return said === undefined ? [] : [{ code: 'CONFIG_INVALID', ...said, place }]
+  })
+}
+
+type Said = Pick<Issue, 'message' | 'hint'>
+
+/** Of rules of files: `baton.toml:3`. */
+function placeOf({ origin }: PermissionRule): SourcePlace | undefined {
+  const [, file, line] = /^(?!-c )(.+):(\d+)$/.exec(origin) ?? []
+  return file === undefined ? undefined : { file, line: Number(line) }
+}
+
+function shown(rule: PermissionRule): string {
+  return `${ruleKey(rule)} = "${rule.effect}"`
+}
+
+function unknownTool({ tool }: PermissionRule): Said | undefined {
+  const known = [...toolNames, ...laterTools, ...subjectTools]
+  // tools of servers are known when they have been asked
+  if (tool.includes('__') || known.some(toolPattern(tool))) return undefined
+  const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}, and those of servers: server__tool.`)
+  return { message: `[permission] names a tool "${tool}", which does not exist`, hint }
+}
+
+function uselessPattern(rule: PermissionRule, workspace: string): Said | undefined {
+  const { tool, pattern } = rule
+  if (pattern === undefined || tool.includes('*') || tool.includes('__')) return undefined
+  const kind = subjectKind(tool)
+  if (kind === undefined) {
+    const hint = `Write ${tool} = "${rule.effect}" for all of its calls.`
+    return { message: `${shown(rule)} matches nothing: calls of ${tool} have nothing to hold a pattern against`, hint }
+  }
+  try {
+    decidingRule([rule], { tool, subject: subjectFrom(tool, 'x', workspace) }, workspace)
+    return undefined
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return { message: `${ruleKey(rule)}: ${error.message}`, hint: error.hint ?? '' }
+  }
+}
+
+/** A later rule of the same file is about all that this one is about. */
+function overruled(rule: PermissionRule, later: readonly PermissionRule[]): Said | undefined {
+  const file = placeOf(rule)?.file
+  const other = later.find((one) => placeOf(one)?.file === file && covers(one, rule))
+  if (other === undefined) return undefined
+  return {
+    message: `${shown(rule)} never decides: ${shown(other)} (${other.origin}) comes later and is about the same calls`,
+    hint: 'The last rule that matches counts: put the general one first, or remove this one.',
+  }
+}
+
+function covers(broad: PermissionRule, narrow: PermissionRule): boolean {
+  if (!toolPattern(broad.tool)(narrow.tool)) return false
+  if (broad.pattern === undefined || broad.pattern === narrow.pattern) return true
+  return narrow.pattern !== undefined && isBroader(broad.pattern, narrow.pattern, subjectKind(narrow.tool))
+}
+
+/** Rather no than a wrong yes. */
+function isBroader(broad: string, narrow: string, kind: ToolSubject['kind'] | undefined): boolean {
+  if (kind === 'path') {
+    if (/[{[!\\]/.test(broad + narrow) || (narrow.includes('**') && !broad.includes('**'))) return false
+    return compileGlobs([broad]).matches(narrow)
+  }
+  if (kind === 'host') return broad === '*' || (/^\*\.[^*]+$/.test(broad) && narrow.endsWith(broad.slice(1)))
+  return broad.endsWith('*') && !broad.slice(0, -1).includes('*') && narrow.startsWith(broad.slice(0, -1))
+}
+
+/** A rule of a folder's file is not stricter than what those before it say. */
+function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], workspace: string): Said | undefined {
+  const { tool, pattern, tightens, effect } = rule
+  if (tightens === undefined || effect === 'deny' || tool.includes('*')) return undefined
+  const own = toolRules(before.filter((one) => one.tightens !== tightens))
+  const subject = pattern === undefined ? undefined : subjectOf(tool, pattern, workspace)
+  if (pattern !== undefined && subject === undefined) return undefined
+  const about = { tool, ...(subject === undefined ? {} : { subject }) }
+  const held = decidingRule(own, about, workspace)
+  const all = decidingRule(toolRules(before), about, workspace)
+  // it opens again what the file has closed
+  if (held === undefined || held !== all || decidingRule([...own, rule], about, workspace) === rule) return undefined
+  return {
+    message: `${shown(rule)} changes nothing: a file that is not trusted only tightens, and ${shown(held)} (${held.origin}) is not looser`,
+    hint: `Look at the file and run baton trust ${tightens}, or remove the rule.`,
+  }
+}
+
+/** A rule that opens more than its writer may have thought of: what is closed when nobody says otherwise. */
+function opening(rule: PermissionRule, later: readonly PermissionRule[]): Said | undefined {
+  if (rule.effect === 'deny' || rule.tightens !== undefined) return undefined
+  const closed = toolRules().filter(
+    (one) => one.effect === 'deny' && covers(rule, one) && !later.some((other) => covers(other, one)),
+  )
+  const [first, ...others] = new Set(closed.map(({ pattern = '' }) => pattern))
+  if (first === undefined) return undefined
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  return {
+    message: `${shown(rule)} opens what is closed by itself, too: ${first}${more} (baton config --origin shows all)`,
+    hint: 'Write patterns for what you need, or close the rest again behind it, for example "**/.env*" = "deny".',
+  }
+}
+
+function subjectOf(tool: string, pattern: string, workspace: string): ToolSubject | undefined {
+  const kind = subjectKind(tool)
+  if (kind === 'command') return { kind, line: pattern, commands: [{ texts: [{ text: pattern }] }] }
+  if (kind === undefined || (kind === 'host' && pattern.includes('*'))) return undefined
+  return subjectFrom(tool, pattern, workspace)
+}

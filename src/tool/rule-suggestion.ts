@@ -1,0 +1,78 @@
+import { relative, sep } from 'node:path'
+import { pathText } from '../base/data-text.ts'
+import { isInside } from '../base/files.ts'
+import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
+import { decidingRule, type ToolAction } from './tool-rules.ts'
+
+interface Around {
+  /** The rules that hold, those of the run first. */
+  readonly lists: readonly (readonly ToolRule[])[]
+  readonly workspace: string
+}
+
+/**
+ * What a model is told of a call that a person would have to allow where there is none: which rule asks, and what to set so
+ * that it is not asked about.
+ */
+export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): string {
+  const { subject } = action
+  const index = lists.findLastIndex((rules) => decidingRule(rules, action, workspace)?.effect === 'ask')
+  if (index === -1) return 'permission denied: changes are shown to a person first (write_mode = "ask"), and nobody can be asked'
+  const rule = decidingRule(lists[index] ?? [], action, workspace)
+  if (index > 0) return `permission denied: ${rule?.origin} asks about it, and nobody can be asked`
+  if (rule?.pattern === undefined && subject?.kind === 'command' && subject.doubt !== undefined) {
+    return `permission denied: the line holds ${subject.doubt}, and no pattern allows that; leave it out, or let a person be asked`
+  }
+  const patterns = patternsFor(action, { lists, workspace })
+  // a rule of a file of the folder stands above those of the user's file
+  const [shown, ...others] =
+    rule?.tightens === undefined
+      ? patterns.map((pattern) => `${pathText(pattern)} = "allow"`)
+      : patterns.map((pattern) => `-c '${['permission', ...pattern].join('.')}=allow'`)
+  const all = [shown, ...others].join(rule?.tightens === undefined ? ' and ' : ' ')
+  return rule?.tightens === undefined
+    ? `permission denied; to allow it set [permission] ${all}`
+    : `permission denied by ${rule.origin}; to allow it use ${all}`
+}
+
+/** Paths of the rules that would allow a call, as narrow as makes sense: `['bash', 'npm test*']`. */
+function patternsFor({ tool, subject }: ToolAction, { lists, workspace }: Around): readonly (readonly string[])[] {
+  if (subject?.kind !== 'command') {
+    const pattern = patternOf(subject, workspace)
+    return [pattern === undefined ? [tool] : [tool, pattern]]
+  }
+  const isAllowed = (command: ReadCommand): boolean => {
+    const action = { tool, subject: { ...subject, commands: [command] } }
+    return decidingRule(lists[0] ?? [], action, workspace)?.effect === 'allow'
+  }
+  const asking = subject.commands.filter((command) => !isAllowed(command)).map(({ texts: [{ text }] }) => text)
+  const patterns = [...new Set(asking.map(commandPattern))]
+  return patterns.length === 0 ? [[tool]] : patterns.map((pattern) => [tool, pattern])
+}
+
+function patternOf(subject: ToolSubject | undefined, workspace: string): string | undefined {
+  switch (subject?.kind) {
+    case 'path': {
+      const { path } = subject
+      const name = isInside(workspace, path) ? relative(workspace, path).split(sep).join('/') : path
+      return name === '' ? '**' : name.replaceAll(/[\\*?[\]{}!]/g, String.raw`\$&`)
+    }
+    case 'host':
+      return subject.port === undefined ? subject.host : `${subject.host}:${subject.port}`
+    case 'name':
+      return subject.name
+    case 'command':
+    case 'any':
+    case undefined:
+      return undefined
+  }
+}
+
+/** The program with its subcommand, whatever comes behind: `npm test*`, `npm run build*`, `ls *`. */
+function commandPattern(text: string): string {
+  const words = text.split(' ')
+  const names = words.slice(0, words[1] === 'run' ? 3 : 2)
+  const isNamed = names.length > 1 && names.every((word) => /^[\w./@:-]+$/.test(word) && !word.startsWith('-'))
+  if (words.length === 1) return text
+  return isNamed ? `${names.join(' ')}*` : `${words[0]} *`
+}

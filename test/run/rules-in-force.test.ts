@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { isJsonObject, type JsonObject } from '../../src/base/json.ts'
+import { type PermissionRule, rulesOf } from '../../src/config/permission-rules.ts'
+import { judgeCall } from '../../src/run/rules-in-force.ts'
+import { ruleProblems } from '../../src/run/rule-problems.ts'
+import { subjectKind } from '../../src/tool/rule-subjects.ts'
+import { openTools } from '../../src/tool/toolbox/tools.ts'
+import { toolNames } from '../../src/tool/toolbox/names.ts'
+
+type Table = readonly [file: string, table: JsonObject, trusted?: 'trusted']
+
+/** The rules of files, one per line. */
+function files(...tables: readonly Table[]): readonly PermissionRule[] {
+  return tables.flatMap(([file, table, trusted]): readonly PermissionRule[] => {
+    const tightens = file !== 'mine' && trusted === undefined
+    return rulesOf(table, { origin: file, tightens }).map((rule, index) => ({
+      ...rule,
+      origin: `${file}:${index + 1}`,
+    }))
+  })
+}
+
+describe('the rule that decides about a call', () => {
+  const permission = files(
+    ['mine', { bash: { 'npm *': 'allow', 'npm publish*': 'deny' }, webfetch: { '*.a.example': 'allow' } }],
+    ['baton.toml', { bash: { 'npm test*': 'ask' } }],
+  )
+  const judged = async (asked: string): Promise<string> => {
+    const { verdict, doubt = '', parts } = await judgeCall(asked, { settings: { permission }, workspace: '/w' })
+    return `${verdict} ${doubt} ${parts.map(({ about, rule }) => `[${about}: ${rule.key} ${rule.origin}]`).join('')}`
+  }
+
+  it.each([
+    ['todo', 'allow  [: permission.todo default]'],
+    ['bash', 'ask  [: permission."*" default]'],
+    ['bash npm i', 'allow  [npm i: permission.bash."npm *" mine:1]'],
+    ['  bash   npm i ', 'allow  [npm i: permission.bash."npm *" mine:1]'],
+    [
+      'bash npm i && npm test -u',
+      'ask  [npm i: permission.bash."npm *" mine:1][npm test -u: permission.bash."npm test*" baton.toml:1, only where it is stricter]',
+    ],
+    ['bash npm i > x', 'ask a redirect into a file [npm i: permission."*" default]'],
+    ['bash npm $X', 'deny  [npm …: permission.bash."npm publish*" mine:2]'],
+    ['webfetch https://x.a.example/y?z', 'allow  [https://x.a.example/y?z: permission.webfetch."*.a.example" mine:3]'],
+    ['webfetch x.a.example', 'allow  [x.a.example: permission.webfetch."*.a.example" mine:3]'],
+    ['server__tool', 'ask  [: permission."*" default]'],
+  ])('%s', async (asked, expected) => {
+    expect((await judged(asked)).replace('permission.bash default', 'permission."*" default')).toBe(expected)
+  })
+
+  it('is asked for with the name of a tool', async () => {
+    await expect(judged(' ')).rejects.toMatchObject({ code: 'USAGE' })
+    await expect(judged('webfetch a b')).rejects.toMatchObject({ message: '"a b" is no host' })
+  })
+})
+
+it('tools that patterns can be about say what their calls are about', async () => {
+  const box = { baseDir: '/nowhere', seen: undefined as never }
+  expect(await openTools([], box)).toEqual([])
+  const about = await Promise.all(
+    toolNames.map(async (name) => {
+      const module: unknown = await import(`../../src/tool/toolbox/${name.replaceAll('_', '-')}.ts`).catch(
+        () => undefined,
+      )
+      const kinds = Object.values((module ?? {}) as Record<string, unknown>)
+      const kind = kinds.find((one) => typeof one === 'object' && one !== null && 'name' in one && one.name === name)
+      return kind === undefined ? undefined : ([name, 'subject' in (kind as object)] as const)
+    }),
+  )
+  const known = about.filter((one) => one !== undefined)
+  expect(known.length).toBeGreaterThan(0)
+  expect(known).toEqual(known.map(([name]) => [name, subjectKind(name) !== undefined]))
+})
+
+describe('what is odd about rules', () => {
+  const problems = (...tables: readonly Table[]): readonly string[] =>
+    ruleProblems(files(...tables), '/w').map(
+      ({ message, hint, place }) => `${place?.file}:${place?.line} ${message} | ${hint}`,
+    )
+
+  it('is nothing in the usual ones', () => {
+    const table = {
+      read: { 'docs/**': 'ask', 'keys/**': 'deny', 'src/*': 'ask', 'src/**/*.pem': 'deny' },
+      bash: { '*': 'ask', 'npm test*': 'allow', 'npm *': 'ask', 'git log *': 'allow' },
+      webfetch: { 'a.example': 'allow', 'b.example': 'allow' },
+      'server__*': 'ask',
+      server__tool: 'allow',
+    }
+    expect(isJsonObject(table)).toBe(true)
+    expect(problems(['mine', { ...table, bash: { '*': 'ask', 'npm *': 'ask', 'npm test*': 'allow' } }])).toEqual([])
+    expect(problems(['mine', { todo: 'ask' }], ['baton.toml', { todo: 'deny', bash: { 'rm *': 'deny' } }])).toEqual([])
+    expect(problems(['mine', { todo: 'ask' }], ['baton.toml', { todo: 'allow' }, 'trusted'])).toEqual([])
+  })
+
+  it('are names of tools that there are not', () => {
+    expect(problems(['mine', { webftch: 'deny', 'x*': 'ask' }])).toEqual([
+      'mine:1 [permission] names a tool "webftch", which does not exist | Did you mean "webfetch"?',
+      expect.stringContaining('mine:2 [permission] names a tool "x*", which does not exist | Tools are '),
+    ])
+  })
+
+  it('are patterns for tools without a subject, and those that cannot be parsed', () => {
+    expect(problems(['mine', { todo: { x: 'deny' }, read: { 'a[': 'deny' } }])).toEqual([
+      'mine:1 permission.todo.x = "deny" matches nothing: calls of todo have nothing to hold a pattern against | Write todo = "deny" for all of its calls.',
+      expect.stringContaining('mine:2 permission.read."a[": the glob'),
+    ])
+  })
+
+  it('are rules that a later one of the same file makes pointless', () => {
+    const shadowed = (table: JsonObject): readonly string[] =>
+      problems(['mine', table]).map((text) => /^mine:\d+ permission\.(.*) never decides/.exec(text)?.[1] ?? text)
+    expect(shadowed({ read: { 'src/**': 'ask', '**': 'deny' } })).toEqual(['read."src/**" = "ask"'])
+    expect(shadowed({ bash: { 'npm test': 'allow', 'npm *': 'deny' } })).toEqual(['bash."npm test" = "allow"'])
+    expect(shadowed({ webfetch: { 'x.a.example': 'allow', '*.a.example': 'deny' } })).toEqual([
+      'webfetch."x.a.example" = "allow"',
+    ])
+    expect(shadowed({ todo: 'allow', '*': 'deny' })).toEqual(['todo = "allow"'])
+    expect(shadowed({ read: { 'src/**': 'allow', 'src/*': 'deny', '*.ts': 'ask' } })).toEqual([])
+    expect(problems(['mine', { todo: 'allow' }], ['baton.toml', { todo: 'deny' }])).toEqual([])
+  })
+
+  it('are rules that open what is closed by itself', () => {
+    expect(problems(['mine', { read: 'allow' }])).toEqual([
+      expect.stringMatching(
+        /^mine:1 permission\.read = "allow" opens what is closed by itself, too: \S+ and \d+ more /,
+      ),
+    ])
+    expect(problems(['mine', { read: { '~/notes/**': 'allow' } }], ['baton.toml', { grep: 'deny' }])).toEqual([])
+  })
+
+  it('are rules of a folder that only trust would let count', () => {
+    expect(
+      problems(['mine', { bash: 'ask' }], ['baton.toml', { bash: { 'npm *': 'allow' }, webfetch: 'allow' }]),
+    ).toEqual([
+      'baton.toml:1 permission.bash."npm *" = "allow" changes nothing: a file that is not trusted only tightens, and permission.bash = "ask" (mine:1) is not looser | Look at the file and run baton trust baton.toml, or remove the rule.',
+      expect.stringContaining('baton.toml:2 permission.webfetch = "allow" changes nothing'),
+    ])
+    // it opens again what it closed
+    expect(problems(['baton.toml', { read: { '**': 'deny', 'docs/**': 'allow' } }])).toEqual([])
+  })
+})

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import type { ToolRule, ToolSubject } from '../../src/event/permission.ts'
+import { commandSubject } from '../../src/tool/command-line.ts'
+import { nobodyAsked } from '../../src/tool/rule-suggestion.ts'
+
+const asks = (tool: string, more: Partial<ToolRule> = {}): ToolRule => ({
+  tool,
+  effect: 'ask',
+  origin: 'default',
+  ...more,
+})
+
+function told(tool: string, subject?: ToolSubject, ...lists: readonly (readonly ToolRule[])[]): string {
+  const action = { kind: 'tool', tool, input: null, ...(subject === undefined ? {} : { subject }) } as const
+  return nobodyAsked(action, { lists: [[asks('*')], ...lists].slice(lists.length > 0 ? 1 : 0), workspace: '/w' })
+}
+
+it.each<readonly [tool: string, subject: ToolSubject | undefined, rule: string]>([
+  ['todo', undefined, 'todo = "allow"'],
+  ['server__tool', undefined, 'server__tool = "allow"'],
+  ['read', { kind: 'path', path: '/w/src/a.ts' }, 'read."src/a.ts" = "allow"'],
+  ['read', { kind: 'path', path: '/w/[a]' }, String.raw`read."\\[a\\]" = "allow"`],
+  ['read', { kind: 'path', path: '/else/a' }, 'read."/else/a" = "allow"'],
+  ['webfetch', { kind: 'host', host: 'a.example' }, 'webfetch."a.example" = "allow"'],
+  ['webfetch', { kind: 'host', host: 'a.example', port: 8080 }, 'webfetch."a.example:8080" = "allow"'],
+  ['task', { kind: 'name', name: 'reviewer' }, 'task.reviewer = "allow"'],
+  ['bash', commandSubject('npm test -- -u'), 'bash."npm test*" = "allow"'],
+  ['bash', commandSubject('npm run build x'), 'bash."npm run build*" = "allow"'],
+  ['bash', commandSubject('make'), 'bash.make = "allow"'],
+  ['bash', commandSubject('ls -la src'), 'bash."ls *" = "allow"'],
+  [
+    'bash',
+    commandSubject('git log && npm test; git log -1'),
+    'bash."git log*" = "allow" and bash."npm test*" = "allow"',
+  ],
+])('a rule is named that would allow a call of %s: %j', (tool, subject, rule) => {
+  expect(told(tool, subject)).toBe(`permission denied; to allow it set [permission] ${rule}`)
+})
+
+it('of a line only the commands that are not allowed yet are named', () => {
+  const rules = [asks('*'), { tool: 'bash', pattern: 'cd *', effect: 'allow', origin: 'mine:1' } as const]
+  expect(told('bash', commandSubject('cd x && npm test'), rules)).toBe(
+    'permission denied; to allow it set [permission] bash."npm test*" = "allow"',
+  )
+})
+
+it('where no pattern would help it is said', () => {
+  expect(told('bash', commandSubject('npm test > x'))).toBe(
+    'permission denied: the line holds a redirect into a file, and no pattern allows that; leave it out, or let a person be asked',
+  )
+  const mine = { ...asks('bash'), effect: 'allow', origin: 'mine:1' } as const
+  const held = [mine, asks('bash', { origin: 'baton.toml:3', tightens: 'baton.toml' })]
+  expect(told('bash', commandSubject('npm test'), held)).toBe(
+    "permission denied by baton.toml:3; to allow it use -c 'permission.bash.npm test*=allow'",
+  )
+  expect(told('todo', undefined, [{ ...asks('*'), effect: 'allow' }], [asks('todo', { origin: 'child.md:4' })])).toBe(
+    'permission denied: child.md:4 asks about it, and nobody can be asked',
+  )
+  expect(told('edit', undefined, [{ ...asks('*'), effect: 'allow' }])).toBe(
+    'permission denied: changes are shown to a person first (write_mode = "ask"), and nobody can be asked',
+  )
+})
