@@ -101,7 +101,7 @@ function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], 
   // it opens again what the file has closed
   if (held === undefined || held !== all || decidingRule([...own, rule], about, workspace) === rule) return undefined
   return {
-    message: `${shown(rule)} changes nothing: a file that is not trusted only tightens, and ${shown(held)} (${held.origin}) is not looser`,
+    message: `${shown(rule)} changes nothing: a file that is not trusted only tightens, and ${shown(held)} (${held.origin}) is as strict already`,
     hint: `Look at the file and run baton trust ${tightens}, or remove the rule.`,
   }
 }
