@@ -17,7 +17,8 @@ interface Around {
 export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): string {
   const { subject } = action
   const index = lists.findLastIndex((rules) => decidingRule(rules, action, workspace)?.effect === 'ask')
-  if (index === -1) return 'permission denied: changes are shown to a person first (write_mode = "ask"), and nobody can be asked'
+  if (index === -1)
+    return 'permission denied: changes are shown to a person first (write_mode = "ask"), and nobody can be asked'
   const rule = decidingRule(lists[index] ?? [], action, workspace)
   if (index > 0) return `permission denied: ${rule?.origin} asks about it, and nobody can be asked`
   if (rule?.pattern === undefined && subject?.kind === 'command' && subject.doubt !== undefined) {
