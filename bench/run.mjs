@@ -8,6 +8,7 @@ import { changes } from './changes.mjs'
 import { check } from './check.mjs'
 import { context } from './context.mjs'
 import { durable } from './durable.mjs'
+import { grep } from './grep.mjs'
 import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
 import { iterate } from './iterate.mjs'
@@ -38,6 +39,7 @@ const benchmarks = {
   resume,
   runs,
   iterate,
+  grep,
 }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')

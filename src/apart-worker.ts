@@ -13,6 +13,7 @@ const tasks: Readonly<Record<string, () => Promise<Work>>> = {
   'page.read': async () => (await import('./tool/toolbox/read-page.ts')).readPage,
   'template.render': async () => (await import('./prompt/render-template.ts')).renderHere,
   'schema.validate': async () => (await import('./base/json-schema.ts')).validateBySchema,
+  'files.search': async () => (await import('./tool/toolbox/search-files.ts')).searchFiles,
   'pdf.pages': async () => (await import('./tool/toolbox/pdf-pages.ts')).takePages,
   'pattern.test': async () => (await import('./base/pattern.ts')).testPattern,
 }

@@ -212,6 +212,7 @@ function closure(segments: readonly GlobSegment[], positions: readonly number[])
  * reached finds too: only that one is tried again.
  */
 export function matchSteps(segments: readonly GlobSegment[], steps: readonly string[]): boolean {
+  if (!mayMatch(segments, steps)) return false
   let [position, step] = [0, 0]
   let star: { readonly position: number; step: number } | undefined
   while (step < steps.length) {
@@ -234,4 +235,12 @@ export function matchSteps(segments: readonly GlobSegment[], steps: readonly str
 
 function takes(segment: Exclude<GlobSegment, { readonly kind: 'globstar' }>, name: string): boolean {
   return segment.kind === 'literal' ? segment.text === name : name !== '' && segment.pattern.test(name)
+}
+
+/** Most paths match no glob: that is seen at their last name, or at a name of the glob that they do not have. */
+function mayMatch(segments: readonly GlobSegment[], steps: readonly string[]): boolean {
+  const last = segments.at(-1)
+  const name = steps.at(-1)
+  if (last !== undefined && last.kind !== 'globstar' && (name === undefined || !takes(last, name))) return false
+  return segments.every((segment) => segment.kind !== 'literal' || steps.includes(segment.text))
 }

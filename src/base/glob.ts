@@ -147,17 +147,26 @@ export interface GlobMatcher {
 /** Parses globs for matching many paths. Paths are compared as text: nothing is looked up on disk. */
 export function compileGlobs(globs: readonly string[]): GlobMatcher {
   const patterns = globs.map(parseGlob)
+  const unwanted = patterns.filter((pattern) => pattern.negated)
+  const wanted = patterns.filter((pattern) => !pattern.negated)
   const hits = (pattern: GlobPattern, steps: readonly string[]): boolean =>
     pattern.alternatives.some((segments) => matchSteps(segments, steps))
   return {
     matches(path) {
       if (isTooLong(path)) return false
-      const steps = pathSteps(path)
-      if (patterns.some((pattern) => pattern.negated && hits(pattern, steps))) return false
-      const wanted = patterns.filter((pattern) => !pattern.negated)
+      const steps = lastSteps(path)
+      if (unwanted.some((pattern) => hits(pattern, steps))) return false
       return wanted.length === 0 ? patterns.length > 0 : wanted.some((pattern) => hits(pattern, steps))
     },
   }
+}
+
+let last: { readonly path: string; readonly steps: readonly string[] } = { path: '', steps: [] }
+
+/** The names of a path: many globs are held against the same path one after the other. */
+function lastSteps(path: string): readonly string[] {
+  if (last.path !== path) last = { path, steps: pathSteps(path) }
+  return last.steps
 }
 
 /**

@@ -1,6 +1,6 @@
 import { join, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../base/files.ts'
-import { compileGlobs, type GlobMatcher } from '../base/glob.ts'
+import { compileGlobs } from '../base/glob.ts'
 import { homeFolder } from '../base/home.ts'
 import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
 import { isHost, namePattern } from './capabilities.ts'
@@ -62,11 +62,9 @@ function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string
   const everywhere = effect !== 'allow' && pattern.startsWith('**/') ? compileGlobs([pattern]) : undefined
   const root = realPath(workspace)
   const steps = sep === '/' ? (path: string): string => path : (path: string): string => path.split(sep).join('/')
-  return (path) => inner.matches(steps(path)) || (everywhere !== undefined && outside(path, everywhere))
-
-  function outside(path: string, globs: GlobMatcher): boolean {
-    return !isInside(root, path) && globs.matches(steps(path))
-  }
+  if (everywhere === undefined) return (path) => inner.matches(steps(path))
+  // what matches inside matches everywhere too: few paths are looked at twice
+  return (path) => everywhere.matches(steps(path)) && (!isInside(root, path) || inner.matches(steps(path)))
 }
 
 function absoluteGlob(pattern: string, workspace: string): string {

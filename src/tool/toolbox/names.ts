@@ -12,6 +12,8 @@ interface ToolFacts {
 const toolFacts = {
   edit: { summary: 'replaces text in a file', writes: true, initial: 'allow' },
   read: { summary: 'reads files, images, PDF documents and folders', initial: 'allow' },
+  glob: { summary: 'finds files by a pattern of their path', initial: 'allow' },
+  grep: { summary: 'searches files for a regular expression', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', initial: 'allow' },
   webfetch: { summary: 'fetches a page', initial: 'ask' },
   write: { summary: 'writes a whole file', writes: true, initial: 'allow' },

@@ -3,7 +3,8 @@ import { sizeText } from '../../base/size.ts'
 import { readPieces, readSlices } from '../workspace-reads.ts'
 import { type FileKind, fileKind, headBytes } from './file-kinds.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
-import { createLineWindow, type WindowLine, type WindowLines } from './line-window.ts'
+import type { ReadLine } from './line-reader.ts'
+import { createLineWindow, type WindowLines } from './line-window.ts'
 import { mostCharacters } from './output.ts'
 import type { ReadInput } from './read.ts'
 import type { SeenFile } from './seen-log.ts'
@@ -69,12 +70,12 @@ async function readLines(
   if (found.lines.length === 0) {
     throw new BatonError('FILE_FAILED', `${shown} has ${linesText(found.count)}: none from ${offset} on`)
   }
-  const seen = hashes && found.isUtf8 ? seenParts(path, offset, found) : []
+  const seen = hashes && found.lines.every(({ isUtf8 }) => isUtf8) ? seenParts(path, offset, found) : []
   return { text: [numbered(found.lines, offset), ...remarks(found, { offset, isWhole, size })].join('\n'), seen }
 }
 
 /** Lines with their numbers. The arrow cannot be mistaken for a part of the indentation. */
-function numbered(lines: readonly WindowLine[], offset: number): string {
+function numbered(lines: readonly ReadLine[], offset: number): string {
   return lines.map(({ text }, index) => `${offset + index}→${text}`).join('\n')
 }
 
@@ -87,15 +88,15 @@ interface Shown {
 
 /** What is to be known of a file besides the lines of it that are shown. */
 function remarks(found: WindowLines, { offset, isWhole, size }: Shown): readonly string[] {
-  const { lines, count, endsInCrLf, isUtf8 } = found
+  const { lines, count } = found
   const last = offset + lines.length - 1
   const all = isWhole ? `${count}` : `more than ${count} (${sizeText(size)})`
   const isPart = offset > 1 || last < count || !isWhole
   const rest = last < count || !isWhole ? `; go on from offset ${last + 1}` : ''
   return [
     ...(isPart ? [`[lines ${offset} to ${last} of ${all}${rest}]`] : []),
-    ...(endsInCrLf ? ['[lines end in CR LF]'] : []),
-    ...(isUtf8 ? [] : ['[this is not UTF-8: bytes that are no character are shown as �]']),
+    ...(lines.some(({ endsInCrLf }) => endsInCrLf) ? ['[lines end in CR LF]'] : []),
+    ...(lines.every(({ isUtf8 }) => isUtf8) ? [] : ['[this is not UTF-8: bytes that are no character are shown as �]']),
   ]
 }
 

@@ -7,6 +7,8 @@ import type { ToolName } from './names.ts'
 const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
   edit: async () => (await import('./edit.ts')).edit,
   read: async () => (await import('./read.ts')).read,
+  glob: async () => (await import('./glob.ts')).glob,
+  grep: async () => (await import('./grep.ts')).grep,
   todo: async () => (await import('./todo.ts')).todo,
   webfetch: async () => (await import('./webfetch.ts')).webfetch,
   write: async () => (await import('./write.ts')).write,

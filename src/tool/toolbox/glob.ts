@@ -1,0 +1,62 @@
+import { join, resolve } from 'node:path'
+import { finishInSlices } from '../../base/concurrency.ts'
+import { BatonError } from '../../base/error.ts'
+import { callPlace } from '../../event/place.ts'
+import { statusAt } from '../workspace-reads.ts'
+import { defineTool } from './kind.ts'
+import { pathSubject, permittedPath, toolPath } from './paths.ts'
+import { visibleTo } from './visible.ts'
+import { walkFiles } from './walk.ts'
+
+interface GlobInput {
+  readonly pattern: string
+  readonly path?: string
+}
+
+/** Paths that are given at once or page by page. */
+const mostPaths = 20_000
+
+/** Finds files by their names. */
+export const glob = defineTool<GlobInput>({
+  name: 'glob',
+  description:
+    'Find files by a pattern of their path, such as "src/**/*.ts" or "**/{test,spec}/*.js": * and ? within a name, ** for any folders, [a-z], {a,b}. The paths are sorted. What .gitignore names and folders such as node_modules are left out unless the pattern names such a folder.',
+  parameters: {
+    type: 'object',
+    properties: {
+      pattern: { type: 'string', minLength: 1, description: 'From the folder of path.' },
+      path: { type: 'string', minLength: 1, description: 'The folder to look in; left out, the one you work in.' },
+    },
+    required: ['pattern'],
+    additionalProperties: false,
+  },
+  subject: (input, box) => pathSubject(split(input).folder, box),
+  async run(input, call) {
+    const { effects, signal } = call.context.services
+    return effects.observeAsync(callPlace(call.at, 0), { name: 'glob', args: { ...input } }, async () => {
+      const root = permittedPath(call.permit)
+      if (statusAt(root)?.kind !== 'folder') {
+        throw new BatonError('FILE_FAILED', `there is no folder ${toolPath(root, call.box)}`)
+      }
+      const { workspace } = call.context.scope.folders
+      const options = { workspace, glob: split(input).glob, isVisible: visibleTo('glob', call) }
+      const { files, isWhole } = await finishInSlices(walkFiles(root, options), signal)
+      if (files.length === 0) return { text: '[no file matches]' }
+      const given = files.slice(0, mostPaths).map((file) => toolPath(file, call.box))
+      if (given.length === files.length && isWhole) return { text: given.join('\n') }
+      const all = isWhole ? `${files.length}` : `more than ${files.length}`
+      return { text: [...given, `[the first ${given.length} of ${all} files; narrow the pattern]`].join('\n') }
+    })
+  },
+})
+
+/** The names before the first wildcard belong to the folder: so an absolute pattern, or one that goes up, is judged by where it starts. */
+function split({ pattern, path = '.' }: GlobInput): { readonly folder: string; readonly glob: string } {
+  if (pattern.startsWith('!')) return { folder: path, glob: pattern }
+  const steps = pattern.split('/')
+  const wild = steps.findIndex((step) => /[*?[\]{}\\]/.test(step))
+  const fixed = wild === -1 ? steps.length - 1 : wild
+  const start = steps.slice(0, fixed).join('/')
+  const folder = pattern.startsWith('/') ? start || '/' : join(path, start)
+  return { folder: resolve('/', folder) === folder ? folder : folder || '.', glob: steps.slice(fixed).join('/') }
+}

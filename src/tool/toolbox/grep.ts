@@ -1,0 +1,146 @@
+import { join } from 'node:path'
+import { finishInSlices } from '../../base/concurrency.ts'
+import { BatonError } from '../../base/error.ts'
+import { compileSearch } from '../../base/search-pattern.ts'
+import { callPlace } from '../../event/place.ts'
+import { notAFile, statusAt } from '../workspace-reads.ts'
+import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
+import { showLines } from './matching-lines.ts'
+import { pathSubject, permittedPath, toolPath } from './paths.ts'
+import type { FileMatches } from './search-files.ts'
+import { search } from './search.ts'
+import { visibleTo } from './visible.ts'
+import { walkFiles } from './walk.ts'
+
+interface GrepInput {
+  readonly pattern: string
+  readonly path?: string
+  readonly glob?: string
+  readonly output?: 'content' | 'files' | 'count'
+  readonly context?: number
+  readonly before?: number
+  readonly after?: number
+  readonly ignore_case?: boolean
+  readonly limit?: number
+}
+
+const mostContext = 50
+const usualLimits = { content: 250, files: 1_000, count: 1_000 }
+
+/** Searches files, by ripgrep where it is installed. */
+export const grep = defineTool<GrepInput>({
+  name: 'grep',
+  description:
+    'Search files for a regular expression (as of ripgrep, without looking ahead or back), line by line. content shows the matching lines of each file below its name, as number:line, and lines around them as number-line; files lists the files; count says how many lines match in each. What .gitignore names, folders such as node_modules and binary files are left out.',
+  parameters: {
+    type: 'object',
+    properties: {
+      pattern: { type: 'string', minLength: 1, description: 'The regular expression.' },
+      path: { type: 'string', minLength: 1, description: 'A file or folder; left out, the folder you work in.' },
+      glob: {
+        type: 'string',
+        minLength: 1,
+        description: 'Only files like this, such as "*.ts" (anywhere) or "src/**/*.ts".',
+      },
+      output: { enum: ['content', 'files', 'count'], description: 'content when left out.' },
+      context: {
+        type: 'integer',
+        minimum: 0,
+        maximum: mostContext,
+        description: 'Lines to show before and after each.',
+      },
+      before: { type: 'integer', minimum: 0, maximum: mostContext },
+      after: { type: 'integer', minimum: 0, maximum: mostContext },
+      ignore_case: { type: 'boolean' },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 10_000,
+        description: 'Matching lines (250 when left out) or files (1000) to show.',
+      },
+    },
+    required: ['pattern'],
+    additionalProperties: false,
+  },
+  subject: ({ path = '.' }, box) => pathSubject(path, box),
+  async run(input, call) {
+    const { effects } = call.context.services
+    const asked = { name: 'grep', args: { ...input } }
+    return effects.observeAsync(callPlace(call.at, 0), asked, () => searchFor(input, call))
+  },
+})
+
+async function searchFor(input: GrepInput, call: ToolCall): Promise<ToolOutput> {
+  const { output = 'content', context = 0, before = context, after = context } = input
+  const { limit = usualLimits[output], ignore_case: ignoreCase = false } = input
+  const pattern = compileSearch(input.pattern, { ignoreCase })
+  const root = permittedPath(call.permit)
+  const { files, folder, isWhole } = await filesOf(root, input, call)
+  const wanted = output === 'content' ? limit : 0
+  const found = await search(files, { pattern, lines: wanted }, { root: folder, context: call.context })
+  if (found.length === 0) return { text: '[nothing matches]' }
+  const shown =
+    output === 'content'
+      ? await showLines(found, { before, after, call })
+      : found.slice(0, limit).map(({ file, count }) => {
+          const name = toolPath(file, call.box)
+          return output === 'files' ? name : `${name}:${count}`
+        })
+  return { text: [...shown, ...remarks(found, { output, limit, isWhole })].join('\n') }
+}
+
+interface Searched {
+  readonly files: readonly string[]
+  /** The folder they are in. */
+  readonly folder: string
+  readonly isWhole: boolean
+}
+
+async function filesOf(root: string, { glob }: GrepInput, call: ToolCall): Promise<Searched> {
+  const { scope, services } = call.context
+  const kind = statusAt(root)?.kind
+  const shown = toolPath(root, call.box)
+  switch (kind) {
+    case undefined:
+      throw new BatonError('FILE_FAILED', `there is no file or folder ${shown}`)
+    case 'other':
+      throw notAFile(shown, 'other')
+    case 'file': {
+      const isVisible = visibleTo('grep', call)(root)
+      return { files: isVisible ? [root] : [], folder: join(root, '..'), isWhole: true }
+    }
+    case 'folder': {
+      const { workspace } = scope.folders
+      const options = { workspace, glob: anywhere(glob), isVisible: visibleTo('grep', call) }
+      return { ...(await finishInSlices(walkFiles(root, options), services.signal)), folder: root }
+    }
+  }
+}
+
+/** A glob without a slash is about names, in whichever folder. */
+function anywhere(glob = '**'): string {
+  const [, not = '', inner = ''] = /^(!?)(.*)$/s.exec(glob) ?? []
+  return inner.includes('/') ? glob : `${not}**/${inner}`
+}
+
+interface Shown {
+  readonly output: 'content' | 'files' | 'count'
+  readonly limit: number
+  /** All files were looked at. */
+  readonly isWhole: boolean
+}
+
+function remarks(found: readonly FileMatches[], { output, limit, isWhole }: Shown): readonly string[] {
+  const lines = found.reduce((sum, { count }) => sum + count, 0)
+  const all = output === 'content' ? lines : found.length
+  const total = `${number(lines, 'matching line')} in ${number(found.length, 'file')}`
+  const unit = output === 'content' ? '' : ' files'
+  return [
+    all > limit ? `[the first ${limit}${unit} of ${total}; narrow the search, or raise limit]` : `[${total}]`,
+    ...(isWhole ? [] : ['[there are more files than were searched: name a path or a glob]']),
+  ]
+}
+
+function number(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,167 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
+import { commandEnvironment } from '../../base/command.ts'
+import { createSlices } from '../../base/concurrency.ts'
+import { isInside, realPath } from '../../base/files.ts'
+
+import type { FileMatches, SearchOptions } from './search-files.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The absolute path of the installed ripgrep; one in the workspace is none. Undefined: there is none. */
+export function findRipgrep({ PATH = '' }: Environment, workspace: string): string | undefined {
+  for (const folder of PATH.split(delimiter)) {
+    const program = join(folder, 'rg')
+    if (isAbsolute(folder) && isProgram(program) && !isInside(workspace, realPath(program))) return program
+  }
+  return undefined
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** Nothing but what it is told: no config, no other files, no other programs, no links; what is text is found out here. */
+const always = (
+  '--no-config --no-ignore --hidden --no-follow --no-pre --no-search-zip --no-mmap --no-messages --text --encoding none ' +
+  '--color never --with-filename --null --no-heading --regex-size-limit 100M --dfa-size-limit 100M'
+).split(' ')
+
+/** A line of the answer with its text left out, however long it is. */
+const withoutText = ['--line-number', '--max-columns', '1', '--no-max-columns-preview']
+
+/** Characters of the names of files in one call: below what systems take. */
+const mostArguments = 200_000
+/** Bytes of an answer: a name and a number for each file, or a number for each line. */
+const mostOutputBytes = 256 * 1024 * 1024
+
+export interface RipgrepOptions extends SearchOptions {
+  readonly program: string
+  /** Absolute: names in calls are relative to it. */
+  readonly root: string
+  readonly env: Environment
+  readonly timeLimitMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * The same as `searchFiles`, by ripgrep: first how many lines match in each file, then the numbers of as many as are wanted.
+ * Undefined when it cannot do it: an old one, or an expression that is too large for it. `timed_out` when it took too long.
+ */
+export async function searchByRipgrep(
+  files: readonly string[],
+  { isText, ...options }: RipgrepOptions & { readonly isText: (file: string) => boolean },
+): Promise<readonly FileMatches[] | 'timed_out' | undefined> {
+  const end = performance.now() + options.timeLimitMs
+  const counts: FileMatches[] = []
+  const whole = await inBatches(files, ['--count'], { ...options, end }, (file, text) => {
+    if (isText(file)) counts.push({ file, count: Number(text), lines: [] })
+  })
+  if (whole !== 'done') return whole === 'timed_out' ? whole : undefined
+  const places = new Map(files.map((file, index) => [file, index]))
+  counts.sort((left, right) => (places.get(left.file) ?? 0) - (places.get(right.file) ?? 0))
+  const wanted = firstFiles(counts, options.lines)
+  const numbers = new Map<string, number[]>(wanted.map(({ file }) => [file, []]))
+  const limits = [...withoutText, '--max-count', String(Math.max(1, options.lines))]
+  const found = await inBatches([...numbers.keys()], limits, { ...options, end }, (file, text) => {
+    numbers.get(file)?.push(Number.parseInt(text, 10))
+  })
+  if (found !== 'done') return found === 'timed_out' ? found : undefined
+  let left = options.lines
+  return counts.map((one) => {
+    const lines = (numbers.get(one.file) ?? []).slice(0, left)
+    left -= lines.length
+    return { ...one, lines }
+  })
+}
+
+/** The files that the first lines are in. */
+function firstFiles(counts: readonly FileMatches[], lines: number): readonly FileMatches[] {
+  let before = 0
+  return counts.filter(({ count }) => {
+    const isIn = before < lines
+    before += count
+    return isIn
+  })
+}
+
+interface Batches extends Omit<RipgrepOptions, 'lines' | 'timeLimitMs'> {
+  readonly end: number
+}
+
+async function inBatches(
+  files: readonly string[],
+  extra: readonly string[],
+  { program, root, env, pattern, signal, end }: Batches,
+  take: (file: string, text: string) => void,
+): Promise<'done' | 'timed_out' | 'failed'> {
+  const { runProcess } = await import('../../base/process.ts')
+  const flags = [...always, ...extra, ...(pattern.ignoresCase ? ['--ignore-case'] : ['--case-sensitive'])]
+  for (const batch of batchesOf(files, root)) {
+    const timeLimitMs = end - performance.now()
+    if (timeLimitMs <= 0) return 'timed_out'
+    const {
+      end: ended,
+      stdout,
+      stderr,
+    } = await runProcess(
+      {
+        command: program,
+        args: [...flags, '--regexp', pattern.rust, '--', ...batch],
+        cwd: root,
+        environment: commandEnvironment(env),
+        timeLimitMs,
+        maxOutputBytes: mostOutputBytes,
+      },
+      signal,
+    )
+    if (ended.kind === 'timed_out') return 'timed_out'
+    // 1: nothing matches; 2 without a word: a file could not be read
+    const isDone = ended.kind === 'exited' && (ended.code < 2 || (ended.code === 2 && stderr.text.trim() === ''))
+    if (!isDone || stdout.lost > 0) return 'failed'
+    await takeLines(stdout.text, (name, text) => take(`${root === '/' ? '' : root}${name.slice(1)}`, text), signal)
+  }
+  return 'done'
+}
+
+function* batchesOf(files: readonly string[], root: string): Iterable<readonly string[]> {
+  // a slash in front: none belongs to the root of the file system
+  const start = root === '/' ? 0 : root.length
+  let batch: string[] = []
+  let size = 0
+  for (const file of files) {
+    const name = `.${file.slice(start)}`
+    if (size + name.length > mostArguments && batch.length > 0) {
+      yield batch
+      batch = []
+      size = 0
+    }
+    batch.push(name)
+    size += Buffer.byteLength(name) + 1
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Takes the answer apart: a name, a NUL byte, and the rest of the line. */
+async function takeLines(
+  answer: string,
+  take: (name: string, text: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const slices = createSlices()
+  for (let from = 0; from < answer.length;) {
+    const middle = answer.indexOf('\0', from)
+    if (middle === -1) return
+    const end = answer.indexOf('\n', middle)
+    const last = end === -1 ? answer.length : end
+    take(answer.slice(from, middle), answer.slice(middle + 1, last))
+    from = last + 1
+    const pause = slices.pass(signal)
+    if (pause !== undefined) await pause
+  }
+}

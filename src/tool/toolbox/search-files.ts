@@ -1,0 +1,129 @@
+import { isAscii } from 'node:buffer'
+import { readSync } from 'node:fs'
+import { readRegular } from '../../base/regular-file.ts'
+import type { SearchPattern } from '../../base/search-pattern.ts'
+
+/** Lines of one file that match. */
+export interface FileMatches {
+  /** Absolute. */
+  readonly file: string
+  /** How many lines match. */
+  readonly count: number
+  /** Their numbers, from 1; only of the files in which lines are asked for. */
+  readonly lines: readonly number[]
+}
+
+export interface SearchOptions {
+  readonly pattern: SearchPattern
+  /** Numbers of lines that are wanted, of the first files that match. */
+  readonly lines: number
+}
+
+/** Bytes of a file that are looked at at once. A longer line is looked at in parts. */
+const windowBytes = 4 * 1024 * 1024
+/** A file with a NUL byte in its beginning is no text. */
+const headBytes = 8 * 1024
+
+/**
+ * Searches files (absolute paths, links resolved), in their order. Files that are no text, and those that cannot be read, have no
+ * lines. In a thread: an expression may take for ever.
+ */
+export function searchFiles(files: readonly string[], { pattern, lines }: SearchOptions): readonly FileMatches[] {
+  const matcher = createMatcher(pattern)
+  const window = Buffer.allocUnsafe(windowBytes)
+  const found: FileMatches[] = []
+  let left = lines
+  for (const file of files) {
+    const matches = searchFile(file, { matcher, window, most: left })
+    if (matches.count === 0) continue
+    found.push(matches)
+    left -= matches.lines.length
+  }
+  return found
+}
+
+interface Searching {
+  readonly matcher: Matcher
+  readonly window: Buffer
+  readonly most: number
+}
+
+function searchFile(file: string, { matcher, window, most }: Searching): FileMatches {
+  const lines: number[] = []
+  let count = 0
+  let before = 0
+  const look = (bytes: Buffer): void => {
+    before += matcher(bytes, (line) => {
+      count += 1
+      if (lines.length < most) lines.push(before + line)
+    })
+  }
+  try {
+    readRegular(
+      file,
+      (descriptor) => {
+        let size = 0
+        for (let position = 0; ;) {
+          const read = readSync(descriptor, window, size, window.length - size, position)
+          if (position === 0 && window.subarray(0, Math.min(read, headBytes)).includes(0)) return
+          position += read
+          size += read
+          if (read === 0) break
+          if (size < window.length) continue
+          const end = window.lastIndexOf(10, size - 1) + 1 || size
+          look(window.subarray(0, end))
+          window.copyWithin(0, end, size)
+          size -= end
+        }
+        if (size > 0) look(window.subarray(0, size))
+      },
+      { real: true },
+    )
+  } catch {
+    return { file, count: 0, lines: [] }
+  }
+  return { file, count, lines }
+}
+
+/** Calls `onLine` with the number of each line that matches, and gives how many lines have ended. */
+type Matcher = (bytes: Buffer, onLine: (line: number) => void) => number
+
+function createMatcher({ ascii, unicode, ignoresCase }: SearchPattern): Matcher {
+  const plain = ascii === undefined ? undefined : new RegExp(ascii, ignoresCase ? 'gi' : 'g')
+  const full = new RegExp(unicode, ignoresCase ? 'giv' : 'gv')
+  return (bytes, onLine) => {
+    const isPlain = plain !== undefined && isAscii(bytes)
+    const text = bytes.toString(isPlain ? 'latin1' : 'utf8')
+    const pattern = isPlain ? plain : full
+    let ended = 0
+    let counted = 0
+    /** The lines that end before a position. */
+    const linesTo = (position: number): number => {
+      for (let at = text.indexOf('\n', counted); at !== -1 && at < position; at = text.indexOf('\n', counted)) {
+        ended += 1
+        counted = at + 1
+      }
+      return ended
+    }
+    pattern.lastIndex = 0
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      if (isWithinCharacter(text, match.index)) {
+        pattern.lastIndex = match.index + 1
+        continue
+      }
+      // behind the last line feed there is no line
+      if (match.index === text.length && (text === '' || text.endsWith('\n'))) break
+      onLine(linesTo(match.index) + 1)
+      const end = text.indexOf('\n', match.index)
+      if (end === -1) break
+      pattern.lastIndex = end + 1
+    }
+    return linesTo(text.length)
+  }
+}
+
+/** Between the two units of one character: there an expression that looks around finds no word on either side. */
+function isWithinCharacter(text: string, index: number): boolean {
+  const isUnit = (at: number, least: number): boolean => (text.charCodeAt(at) & 0xfc00) === least
+  return isUnit(index, 0xdc00) && isUnit(index - 1, 0xd800)
+}

@@ -1,0 +1,132 @@
+import { type Dirent, opendirSync } from 'node:fs'
+import { compareBytes } from '../../base/byte-order.ts'
+import type { Steps } from '../../base/concurrency.ts'
+import { buildFolders } from '../../base/glob.ts'
+import { parseGlob } from '../../base/glob-pattern.ts'
+import { canContinue, enter, isExcluded, matchedGlob, planWalks, type WalkState } from '../../base/glob-walk.ts'
+import { isOfSystem } from '../../base/system-folders.ts'
+import { chainBelow, type IgnoreChain, ignoresAbove, isIgnored, withOwn } from './ignore-files.ts'
+
+export interface WalkOptions {
+  /** Absolute, links resolved: outside a repository the ignore files from here on count. */
+  readonly workspace: string
+  /** A glob from the folder where the walk starts. */
+  readonly glob: string
+  readonly isVisible: (path: string) => boolean
+}
+
+export interface Walked {
+  /** Absolute paths, in byte order. */
+  readonly files: readonly string[]
+  /** False: there are more. */
+  readonly isWhole: boolean
+}
+
+/** Files that are found at most. */
+const mostFiles = 200_000
+/** Entries of a folder that are read at once, and sorted at once. */
+const entriesAtOnce = 1_000
+
+interface Folder {
+  readonly path: string
+  readonly state: WalkState
+  readonly above: IgnoreChain
+}
+
+/**
+ * The files below a folder (absolute, links resolved) that match a glob, in small steps. Links are not followed and not
+ * listed; `.gitignore` files count, and folders of build tools are not entered unless the glob names them. Folders that cannot be
+ * read are skipped.
+ * @throws BatonError USAGE for a glob that cannot be parsed, OUTSIDE_WORKSPACE for one that climbs out
+ */
+export function* walkFiles(root: string, { workspace, glob, isVisible }: WalkOptions): Steps<Walked> {
+  const { walks, skipFolders } = planWalks([parseGlob(glob)], root, buildFolders)
+  const [walk] = walks
+  if (walk === undefined || walk.start !== root) return { files: [], isWhole: true }
+  const files: string[] = []
+  // the last one is the next: what stands in a folder comes before what follows it
+  const open: (Folder | string)[] = [{ path: root, state: walk.state, above: ignoresAbove(root, workspace) }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') {
+      if (files.length === mostFiles) return { files, isWhole: false }
+      if (isVisible(next)) files.push(next)
+      if (files.length % 20 === 0) yield
+      continue
+    }
+    yield
+    const entries = yield* entriesOf(next, skipFolders)
+    for (const entry of entries.toReversed()) open.push(entry)
+  }
+  return { files, isWhole: true }
+}
+
+/** The files of a folder that match, and the folders in it that may have some, in the order of their paths. */
+function* entriesOf(folder: Folder, skipFolders: ReadonlySet<string>): Steps<readonly (Folder | string)[]> {
+  const found: { readonly key: string; readonly entry: Folder | string }[] = []
+  const entries = yield* readFolder(folder.path)
+  const hasFile = entries.some(({ name }) => name === '.gitignore')
+  const chain = hasFile ? withOwn(folder.above, folder.path) : folder.above
+  for (const [index, entry] of entries.entries()) {
+    if (index % entriesAtOnce === entriesAtOnce - 1) yield
+    const kind = entry.isFile() ? 'file' : entry.isDirectory() ? 'folder' : undefined
+    if (kind === undefined) continue
+    const { name } = entry
+    const path = folder.path === '/' ? `/${name}` : `${folder.path}/${name}`
+    const state = enter(folder.state, name, { literally: false })
+    if (isExcluded(state, kind) || isIgnored(chain, name, kind)) continue
+    if (kind === 'file') {
+      if (matchedGlob(state) !== undefined) found.push({ key: name, entry: path })
+    } else if (!skipFolders.has(name) && canContinue(state) && !isOfSystem(path)) {
+      // in byte order of whole paths the slash behind a folder counts
+      found.push({ key: `${name}/`, entry: { path, state, above: chainBelow(chain, name) } })
+    }
+  }
+  return (yield* sorted(found)).map(({ entry }) => entry)
+}
+
+function* readFolder(path: string): Steps<readonly Dirent[]> {
+  const entries: Dirent[] = []
+  try {
+    const folder = opendirSync(path, { bufferSize: 256 })
+    try {
+      for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+        entries.push(entry)
+        if (entries.length % entriesAtOnce === 0) yield
+      }
+    } finally {
+      folder.closeSync()
+    }
+  } catch {
+    // what cannot be read has nothing to find
+  }
+  return entries
+}
+
+/** Sorts by key, a piece at a time: a folder may hold very many entries. */
+function* sorted<T extends { readonly key: string }>(items: readonly T[]): Steps<readonly T[]> {
+  let runs: (readonly T[])[] = []
+  for (let from = 0; from < items.length; from += entriesAtOnce) {
+    runs.push(items.slice(from, from + entriesAtOnce).toSorted((left, right) => compareBytes(left.key, right.key)))
+    if (from > 0) yield
+  }
+  while (runs.length > 1) {
+    const merged: (readonly T[])[] = []
+    for (let at = 0; at < runs.length; at += 2) merged.push(yield* merge(runs[at] ?? [], runs[at + 1] ?? []))
+    runs = merged
+  }
+  return runs[0] ?? []
+}
+
+function* merge<T extends { readonly key: string }>(left: readonly T[], right: readonly T[]): Steps<readonly T[]> {
+  const all: T[] = []
+  let [a, b] = [0, 0]
+  for (;;) {
+    const [first, second] = [left[a], right[b]]
+    if (first === undefined && second === undefined) return all
+    const isFirst = second === undefined || (first !== undefined && compareBytes(first.key, second.key) <= 0)
+    all.push((isFirst ? first : second) as T)
+    if (isFirst) a += 1
+    else b += 1
+    if (all.length % entriesAtOnce === 0) yield
+  }
+}
