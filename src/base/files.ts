@@ -217,12 +217,15 @@ function keepMode(target: string, descriptor: number): void {
 export function realPath(path: string): string {
   const absolute = resolve(path)
   try {
-    return realpathSync(absolute)
+    return resolveLinks(absolute)
   } catch (error) {
     if (!hasSystemCode(error, 'ENOENT', 'ENOTDIR')) throw error
     return presentPart(absolute)
   }
 }
+
+/** The system does it in one call; elsewhere than on Linux it also changes how names are written. */
+const resolveLinks = process.platform === 'linux' ? realpathSync.native : realpathSync
 
 /** From the top, so that a path of many thousand folders that do not exist costs no more than its text. */
 function presentPart(absolute: string): string {

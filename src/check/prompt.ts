@@ -10,7 +10,7 @@ import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
 import { toolIssues } from '../run/named-tools.ts'
-import { findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
+import { type AgentLookup, findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { workflowProblems } from '../run/workflow/check.ts'
@@ -43,13 +43,19 @@ export async function checkPromptFile(
       callers,
       checkPrompt: (child) => checkPromptFile(child, shared, [...callers, spec.file]),
     })
-    return [...errors, ...(await checkSpec(spec, around))]
+    const lookup = agentLookup(spec, options, callers)
+    return [...errors, ...(await checkSpec(spec, { ...around, lookup }))]
   } catch (error) {
     return problemsOfError(error, { file, trail: [] })
   }
 }
 
-async function checkSpec(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+/** What the names in a prompt file are checked with. */
+interface PromptSurroundings extends FileSurroundings {
+  readonly lookup: AgentLookup
+}
+
+async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { file } = spec.document
   const notes = [...spec.warnings, ...spec.notes].map((issue) =>
     problemOf(issue, { severity: 'warning', file, trail: [] }),
@@ -85,14 +91,14 @@ async function rulesProblems({ settings: { permission = [] }, workspace }: RunSp
   )
 }
 
-async function checkEntry(config: AgentConfig, spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+async function checkEntry(config: AgentConfig, spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { agent: _, iterate: __, ...settings } = spec.settings
   const alone = { ...spec, agents: [config], settings }
   const path = ['sub_agents', config.index, 'name'] as const
   return checkNamed({ alone, name: config.name, path }, spec, around)
 }
 
-async function checkAnswerAgent(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+async function checkAnswerAgent(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { iterate: _, ...settings } = spec.settings
   const { agent: name } = settings
   if (name === undefined) return []
@@ -100,7 +106,7 @@ async function checkAnswerAgent(spec: RunSpec, around: FileSurroundings): Promis
 }
 
 /** The agent that sums up iterations. */
-async function checkSummarizer(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+async function checkSummarizer(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { agent: _, ...settings } = spec.settings
   const name = summarizerName(settings)
   if (name === undefined) return []
@@ -108,7 +114,7 @@ async function checkSummarizer(spec: RunSpec, around: FileSurroundings): Promise
 }
 
 /** The agents of the steps of a workflow, and their templates and expressions. */
-async function checkSteps(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+async function checkSteps(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { document, settings } = spec
   if (settings.workflow === undefined) return []
   const { agent: _, ...others } = settings
@@ -134,9 +140,9 @@ interface NamedInPrompt {
 async function checkNamed(
   { alone, name, path, steps = [] }: NamedInPrompt,
   spec: RunSpec,
-  around: FileSurroundings,
+  around: PromptSurroundings,
 ): Promise<readonly Problem[]> {
-  const lookup = agentLookup(spec, around.options, around.callers)
+  const { lookup } = around
   const { file } = spec.document
   const key = JSON.stringify([spec.workspace, spec.promptDir, name])
   const found = around.parts.agents.get(key) ?? lookup.find(name)
