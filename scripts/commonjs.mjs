@@ -36,6 +36,8 @@ export async function toCommonJs(files, entry) {
 async function converted(text) {
   const { code, warnings } = await transform(
     joinImports(text)
+      // modules of users, which have no name here
+      .replace(/\bimport\((?!")/g, 'importModule(')
       .replace(/\bfileURLToPath\d*\(import\.meta\.url\)/g, '__filename')
       .replaceAll('import.meta.url', 'require("node:url").pathToFileURL(__filename).href'),
     {
@@ -49,7 +51,9 @@ async function converted(text) {
     },
   )
   if (warnings.length > 0) throw new Error(warnings.map((warning) => warning.text).join('\n'))
-  const plain = withPlainExports(code)
+  const made = withPlainExports(code)
+  // src/code-cache.ts leaves it to Node: a script that was compiled before cannot import
+  const plain = made.includes('importModule(') ? `${made.replaceAll('importModule(', 'import(')}//imports\n` : made
   return /\bmonotonicMs\b/.test(plain) ? clock.code + plain : plain
 }
 

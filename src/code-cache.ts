@@ -80,7 +80,9 @@ function cacheScripts(parent: string, { env, entry }: CodeCacheOptions): void {
   const fresh: { readonly script: Script; readonly file: string }[] = []
 
   const compileCached: Compile = function (text, file, ...rest) {
-    if (file === entry || !file.startsWith(files)) return compile.call(this, text, file, ...rest)
+    // what imports modules of users cannot be compiled before
+    const isKept = file !== entry && file.startsWith(files) && !text.endsWith('//imports\n')
+    if (!isKept) return compile.call(this, text, file, ...rest)
     const cacheFile = join(folder, basename(file))
     const cachedData = readIfWhole(cacheFile)
     const script = new Script(Module.wrap(text), { filename: file, ...(cachedData && { cachedData }) })

@@ -10,6 +10,8 @@ import {
 import { beginResume, beginRun, beginWatch, type Run, type WatchSession } from './library/runs.ts'
 
 export { BatonError, isBatonError, type ErrorCode } from './base/error.ts'
+export type { ExecutionMode } from './agent/modes/mode.ts'
+export type { Plugin, PluginTool } from './agent/plugins/plugin.ts'
 export type { RunEvent } from './event/event.ts'
 export type { ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
 export type { Run, WatchedRun, WatchSession } from './library/runs.ts'

@@ -15,6 +15,9 @@ it('exports these names', () => {
   expect(types.toSorted()).toEqual([
     'BatonError',
     'ErrorCode',
+    'ExecutionMode',
+    'Plugin',
+    'PluginTool',
     'ResumeOptions',
     'Run',
     'RunEvent',

@@ -6,19 +6,27 @@ import { type Message, textMessage } from '../event/message.ts'
 import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
 import { conversationPlace, placeText } from '../event/place.ts'
 import { historyMessages } from './modes/history.ts'
-import { knownModes } from './modes/known.ts'
+import { knownModes, refuseOptions } from './modes/known.ts'
 import { createPrompts } from './modes/prompts.ts'
 import { createPromptWork } from './modes/prompt-work.ts'
 import type { AgentParts } from './parts.ts'
+import { noPlugins, type Plugins } from './plugins/plugin.ts'
+import { pluginTools } from './plugins/tools.ts'
+import { preparedMessages } from './plugins/prepare.ts'
 import { createTurns } from './turns.ts'
 
 /**
  * Opens a conversation with a model: each message is a prompt, executed in its mode. Its turns are recorded below the
  * nearest task, and it streams its answers as `item.*` events of the place that opened it. See docs/design/places.md.
  */
-export function openConversation(agent: ModelAgent, parts: AgentParts, opener: RunContext): AgentSession {
+export async function openConversation(
+  agent: ModelAgent,
+  parts: AgentParts,
+  opener: RunContext,
+): Promise<AgentSession> {
   const at = conversationPlace(opener.scope.at)
-  const respond = createResponder(agent, parts, { opener, context: withScope(opener, { at }) })
+  const plugins = (await parts.plugins?.()) ?? noPlugins
+  const respond = createResponder({ agent, parts, plugins }, { opener, context: withScope(opener, { at }) })
   const answers = new Map<SubmissionId, Promise<ModelResult>>()
   let status: SessionStatus = { kind: 'idle' }
   let last: ModelResult | undefined
@@ -84,16 +92,25 @@ interface Responder {
   readonly prompts: () => readonly Prompt[]
 }
 
+interface Answering {
+  readonly agent: ModelAgent
+  readonly parts: AgentParts
+  readonly plugins: Plugins
+}
+
 interface Places {
   readonly opener: RunContext
   readonly context: RunContext
 }
 
 /** Answers messages one after the other, each as a prompt in its mode. */
-function createResponder(agent: ModelAgent, parts: AgentParts, places: Places): Responder {
+function createResponder({ agent: given, parts, plugins }: Answering, places: Places): Responder {
   const { opener } = places
+  const { named = {} } = given
+  const agent = { ...given, tools: [...(given.tools ?? []), ...pluginTools(plugins.tools, named, opener)] }
   const turns = createTurns(agent, parts, places)
-  const prompts = createPrompts(knownModes(), (event) => emit(opener, event))
+  const modes = knownModes(plugins.modes)
+  const prompts = createPrompts(modes, (event) => emit(opener, event))
   const { history = [], userId: asker = 'local' } = agent
   const before: (() => Prompt)[] = history.map((prompt) => () => prompt)
   let count = 0
@@ -103,20 +120,30 @@ function createResponder(agent: ModelAgent, parts: AgentParts, places: Places): 
     prompts: () => before.map((prompt) => prompt()),
     async answer(messages, { mode = agent.mode ?? 'classic', userId = asker, model = 'normal' }, signal) {
       const id = `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`
-      const work = createPromptWork({ id, turns, opener, signal, isHigh: model === 'high' })
+      const { maxRounds, modeOptions = {} } = agent
+      await refuseOptions(mode, mode === agent.mode ? modeOptions : {}, modes)
+      const input = count === 0 ? withHistory(messages, history) : messages
+      const work = createPromptWork({
+        id,
+        turns,
+        opener,
+        signal,
+        isHigh: model === 'high',
+        input,
+        prepare: () => preparedMessages({ plugins, mode, userId, messages }, turns.place(), opener, signal),
+      })
       const options = { mode, userId, model, input: messages, history: before.map((prompt) => prompt()) }
-      const { maxRounds } = agent
       let end: ModelEnd | undefined
       const executor = prompts.create({
         ...options,
         ...(maxRounds === undefined ? {} : { maxRounds }),
+        ...(mode === agent.mode ? { options: modeOptions } : {}),
         services: work.services(options, (reason) => (end = reason)),
       })
-      turns.log.add(count === 0 ? withHistory(messages, history) : messages)
       count += 1
       before.push(() => executor.prompt)
-      const { output } = await prompts.execute(executor, signal)
-      const text = answerOf({ output })
+      const prompt = await prompts.execute(executor, signal).finally(work.begin)
+      const text = answerOf(prompt)
       // a mode that asks no model has said it all the same
       if (turns.log.all().at(-1)?.role === 'user') turns.log.add([textMessage('assistant', text)])
       return { kind: 'model', end: end ?? 'done', text, messages: turns.log.all(), ...work.result(mode) }

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
 import type { CoolDown } from '../model/cool-down.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
+import type { Plugins } from './plugins/plugin.ts'
 import type { ModelProvider, ModelRequest } from '../model/provider.ts'
 import type { ModuleReader } from '../script/module-reader.ts'
 import type { ScriptHost } from '../script/section.ts'
@@ -57,6 +58,8 @@ export interface AgentParts {
   readonly prices: () => Promise<PriceList>
   /** Whether prices are needed before a call, because what it may cost is limited. */
   readonly limitsCost: () => boolean
+  /** Loads the plug-ins at their first use; left out: there are none. */
+  readonly plugins?: () => Promise<Plugins>
   readonly findAgent: (name: string, baseDir: string) => AgentFile
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog

@@ -73,11 +73,11 @@ export async function equip(
   { tools: named, mode }: JsonObject,
   name: string,
   context: RunContext,
-): Promise<Pick<ModelAgent, 'tools' | 'mode'>> {
+): Promise<Pick<ModelAgent, 'tools' | 'named' | 'mode'>> {
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
-  refuseUnknownTools(given.tools ?? [], `"${name}"`)
+  refuseUnknownTools(given.tools ?? [], `"${name}"`, context.services.broughtTools)
   tellKeptTools(given, name, context)
   const { folders, openedChanges: allow = [] } = context.scope
   const { tools } = await giveTools(chosenTools(given, context), { baseDir: folders.workspace, limits: { allow } })
-  return { ...(tools.length === 0 ? {} : { tools }), ...(typeof mode === 'string' ? { mode } : {}) }
+  return { named: given, ...(tools.length === 0 ? {} : { tools }), ...(typeof mode === 'string' ? { mode } : {}) }
 }

@@ -3,7 +3,7 @@ import { cutText } from '../base/cut-text.ts'
 import type { ModelAgent, ModelEnd, Tool, ToolResult, ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { type Message, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
-import { callPlace, placeText } from '../event/place.ts'
+import { callPlace, type Place, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import { inputOf } from './call-input.ts'
@@ -45,6 +45,8 @@ export interface Turns {
   readonly log: MessageLog
   /** Whether an older process of this run has got the answer to the next turn, and told why it was asked. */
   readonly wasAnswered: () => boolean
+  /** Where the next turn is recorded. */
+  readonly place: () => Place
   /** Those that may be offered. */
   readonly tools: readonly Tool[]
   /** @throws BatonError of the model call */
@@ -78,6 +80,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   return {
     log,
     wasAnswered,
+    place: () => below(context, { kind: 'turn', index: turns }).scope.at,
     tools,
     async ask({ tools: offers = true, isHigh, signal }) {
       const index = turns

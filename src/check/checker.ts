@@ -10,6 +10,7 @@ import type { FoundAgent } from '../run/prompt-agents.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
+import { pluginsOf } from '../run/check-mode.ts'
 import { createGlobCounter, type GlobCounter } from './globs.ts'
 import { checkModel, type NamedModel } from './models.ts'
 import { type Problem, problemsOfError } from './problem.ts'
@@ -113,7 +114,9 @@ function scriptOf(
   if (known !== undefined) return known
   const made = parts
     .compiler(settings.lua)
-    .then((compiler) => checkScript(agent, { compiler, workspace, seen: new Set(), trail: [] }))
+    .then((compiler) =>
+      checkScript(agent, { compiler, workspace, seen: new Set(), trail: [], plugins: () => pluginsOf(settings) }),
+    )
   parts.scripts.set(key, made)
   return made
 }

@@ -1,5 +1,7 @@
+import { ownModeIssues } from '../agent/own-mode.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import { mayGiveTools } from '../agent/tool-names.ts'
+import type { Plugins } from '../agent/plugins/plugin.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { editDistance } from '../base/suggest.ts'
 import type { Issue } from '../config/issue.ts'
@@ -17,6 +19,7 @@ export interface CheckedScript {
 }
 
 interface ScriptSurroundings extends Omit<LuaSurroundings, 'agent'> {
+  readonly plugins: () => Promise<Plugins>
   /** The lines that led to the agent, innermost first. */
   readonly trail: readonly SourcePlace[]
 }
@@ -28,7 +31,7 @@ export async function checkScript(agent: ScriptFile, around: ScriptSurroundings)
   const { beforeAll, data, output, afterAll } = document
   const sections = [beforeAll, data, output, afterAll].flatMap((block) => block?.text ?? [])
   const code = await checkCode(agent, sections, around)
-  const options = await checkOptions(agent, document, around.trail)
+  const options = await checkOptions(agent, document, around)
   const headings = headingIssues(agent, document).map((issue) =>
     problemOf(issue, { severity: 'warning', file: agent.file, trail: around.trail }),
   )
@@ -54,10 +57,12 @@ async function checkCode(
 async function checkOptions(
   { file, text }: AgentFile,
   document: AipDocument,
-  trail: readonly SourcePlace[],
+  { trail, plugins }: Pick<ScriptSurroundings, 'trail' | 'plugins'>,
 ): Promise<Pick<CheckedScript, 'problems' | 'models'>> {
   try {
-    const { values, issues, unknown, placeOf } = await readOwnOptions({ file, text }, document)
+    const own = await readOwnOptions({ file, text }, document)
+    const { values, unknown, placeOf } = own
+    const issues = [...own.issues, ...(await ownModeIssues(own, plugins))]
     const problems = [
       ...issues.map((issue) => problemOf(issue, { severity: 'error', file, trail })),
       ...unknown.map((issue) => problemOf(issue, { severity: 'warning', file, trail })),

@@ -1,7 +1,8 @@
+import { dirname, resolve } from 'node:path'
 import type { DataPath, DataText } from '../base/data-text.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 import { checkAgentOptions } from './agent-options.ts'
 import type { SettingsScope } from './check-settings.ts'
@@ -115,12 +116,19 @@ async function readConfigFile(file: ConfigFile, context: FileContext): Promise<R
   }
   const layer: Layer = {
     origin: { kind: file.kind, file: source.file },
-    values,
+    values: withPlugins(values, dirname(file.path)),
     locate: (path, part) => locate([...at, ...path], part),
     text,
     ...(permission === undefined ? {} : await rules()),
   }
   return { layer, issues: await placeFindings(findings, source), notes: await placeFindings(notes, source) }
+}
+
+/** Modules are named from the folder of their file. */
+export function withPlugins(values: JsonObject, folder: string): JsonObject {
+  const { plugins } = values
+  if (!Array.isArray(plugins)) return values
+  return { ...values, plugins: plugins.map((file: Json) => (typeof file === 'string' ? resolve(folder, file) : file)) }
 }
 
 interface CheckedFile {

@@ -53,6 +53,8 @@ export async function checkFrontMatter(
     ...wrongParams,
     ...wrongAgents,
   ]
+  // the options of a mode
+  const unread = paths.filter(([key]) => key !== data['mode'])
   const hasReader =
     agents.length > 0 || ['agent', 'template', 'input', 'workflow'].some((key) => data[key] !== undefined)
   return {
@@ -61,7 +63,7 @@ export async function checkFrontMatter(
     agents,
     issues: await placeFindings(findings, source),
     isTrusted: state === 'trusted',
-    warnings: hasReader || findings.length > 0 ? [] : await placeFindings(paths.map(withoutReader), source),
+    warnings: hasReader || findings.length > 0 ? [] : await placeFindings(unread.map(withoutReader), source),
   }
 }
 

@@ -89,7 +89,7 @@ const entries = {
     text: 'What models cost, by name or glob, for hosts whose prices are not known. Only in your own config file.',
   },
   mcp_servers: { ...notYet, text: 'MCP servers whose tools the model may use. Only in your own config file.' },
-  plugins: { ...notYet, text: 'Plug-ins. Only in your own config file.' },
+  plugins: { ...frame, text: 'Modules that bring modes and tools. Only in your own config file.' },
   permission: {
     ...frameTable,
     text: 'What a tool may do: allow, ask or deny, for all of its calls or by patterns.',

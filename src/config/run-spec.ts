@@ -5,6 +5,7 @@ import type { SourcePlace } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { readSource } from '../base/reads.ts'
+import { withPlugins } from './config-files.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
@@ -94,7 +95,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const { permission } = checked.values
   const written: Layer = {
     origin: { kind: 'front matter', file },
-    values: checked.values,
+    values: withPlugins(checked.values, source.promptDir),
     locate,
     text: document.text,
     ...(permission === undefined
@@ -107,7 +108,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const own = { ...written, values: without(written.values, outside) }
   const merged = outside.length === 0 ? all : mergeLayers([...below, own, ...above])
   if (outside.length > 0 && checkBounds(merged.values, { workspace }).length > 0) return { issues, spec: undefined }
-  const settings = settingsOf(merged.values, { workspace })
+  const settings = withModeOptions(settingsOf(merged.values, { workspace }), checked.params)
   const missing = await placeOrigins(missingBaseDir(settings, workspace), merged.origins)
   const spec: RunSpec = {
     document,
@@ -168,7 +169,13 @@ function changedSettings(spec: RunSpec, params: JsonObject): Settings {
   const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...changed]) }
   const values = withGivenUp(mergeLayers([...layers.below, own, ...layers.above]).values, params)
   throwIssues(checkBounds(values, { workspace }).map((finding) => withPlace(finding, undefined)))
-  return settingsOf(values, { workspace })
+  return withModeOptions(settingsOf(values, { workspace }), params)
+}
+
+/** The options of a mode are the table that is named like it. */
+function withModeOptions(settings: Settings, params: JsonObject): Settings {
+  const options = settings.mode === undefined ? null : (params[settings.mode] ?? null)
+  return isJsonObject(options) ? { ...settings, mode_options: options } : settings
 }
 
 /** What a chain gave up of the frame keys: the right to write, and money. */

@@ -117,5 +117,4 @@ export const strategySchemas = {
       tool_timeout_sec: seconds,
     }),
   ),
-  plugins: z.union([texts, tableOf(anything)], { error: 'a list of names or a table' }),
 } as const

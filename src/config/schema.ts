@@ -112,6 +112,7 @@ const settingShape = {
   max_rounds: integer(1),
   max_turns: integer(1),
   mode: name,
+  plugins: listOf(name, 'a list of files'),
   secrets: listOf(variableName, 'a list of names of environment variables'),
   providers: tableOf(provider),
   gateway: provider,

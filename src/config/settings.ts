@@ -38,6 +38,7 @@ const optionalKeys = [
   'max_rounds',
   'max_turns',
   'mode',
+  'plugins',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]
@@ -92,6 +93,8 @@ export interface Settings extends Pick<
   readonly timeout_ms?: number
   /** Undefined: the prompt is worked on once. */
   readonly iterate?: IterateSettings
+  /** The table of the front matter that is named like its mode. */
+  readonly mode_options?: JsonObject
   /** Steps in place of tasks. */
   readonly workflow?: Workflow
 }

@@ -121,6 +121,8 @@ export interface RunServices {
   readonly signal: AbortSignal
   /** What commands of scripts start from; may hold secrets. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Names of tools that plug-ins bring; left out: none. */
+  readonly broughtTools?: readonly string[]
   /** Notified of what is read; undefined: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */

@@ -1,18 +1,37 @@
+import type { Plugins } from '../agent/plugins/plugin.ts'
 import { isBatonError } from '../base/error.ts'
 import type { RunSpec } from '../config/run-spec.ts'
+import { type Settings } from '../config/settings.ts'
 import { placeModelError } from './model-place.ts'
 
+/** What the plug-ins of the settings bring. @throws BatonError CONFIG_INVALID for one that cannot be used */
+export async function pluginsOf({ plugins }: Pick<Settings, 'plugins'>): Promise<Plugins> {
+  if (plugins === undefined) return { modes: [], tools: [], preparing: [] }
+  return (await import('../agent/plugins/load.ts')).loadPlugins(plugins)
+}
+
 /**
- * Whether the mode of a prompt file is known. Modes are loaded for files that name one.
- * @throws BatonError CONFIG_INVALID where the mode is named
+ * Whether the plug-ins of a prompt file can be used, its mode is known, and has the options that it is given.
+ * @throws BatonError CONFIG_INVALID where they are named
  */
 export async function checkMode(spec: RunSpec): Promise<void> {
-  const { mode = 'classic' } = spec.settings
-  if (mode === 'classic') return
-  const { knownModes, refuseUnknownMode } = await import('../agent/modes/known.ts')
+  const { mode = 'classic', plugins } = spec.settings
+  const options = spec.settings.mode_options ?? {}
+  if (mode === 'classic' && plugins === undefined) return
+  const { knownModes, refuseUnknownMode, refuseOptions } = await import('../agent/modes/known.ts')
+  const brought = await placed(spec, 'plugins', () => pluginsOf(spec.settings))
+  await placed(spec, 'mode', async () => {
+    const modes = knownModes(brought.modes)
+    refuseUnknownMode(mode, modes)
+    await refuseOptions(mode, options, modes)
+  })
+}
+
+/** Errors of the work are placed where the key is written. */
+async function placed<T>(spec: RunSpec, key: string, work: () => Promise<T>): Promise<T> {
   try {
-    refuseUnknownMode(mode, knownModes())
+    return await work()
   } catch (error) {
-    throw isBatonError(error) ? await placeModelError(error, ['mode'], spec) : error
+    throw isBatonError(error) ? await placeModelError(error, [key], spec) : error
   }
 }

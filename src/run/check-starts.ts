@@ -1,7 +1,9 @@
 import { checkModelNames, fatalProblem, refuseUnpriced, refuseWithoutTools } from '../agent/check-models.ts'
 import { givenOptions, fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
+import { ownModeIssues } from '../agent/own-mode.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
+import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { defined, type JsonObject } from '../base/json.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
@@ -18,7 +20,7 @@ import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { mayAskModel } from './target.ts'
 
-type Parts = Pick<AgentParts, 'chooseModel' | 'prices'>
+type Parts = Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins'>
 
 /**
  * Finds what would end a run later, when other calls are paid for: a model that cannot be had, a missing key, an agent that
@@ -127,10 +129,11 @@ async function modelsOfAgent(
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)
-  throwIssues(own.issues)
+  const plugins = checking.parts.plugins ?? (async () => noPlugins)
+  throwIssues([...own.issues, ...(await ownModeIssues(own, plugins))])
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
-  const usesTools = await namesTools(merged, agent.name)
+  const usesTools = await namesTools(merged, agent.name, plugins)
   const checked = await checkModelNames(
     { ...defined({ model: modelOf(merged).model }), fallback_models: fallbackModels(merged), usesTools },
     checking.parts,
@@ -141,12 +144,13 @@ async function modelsOfAgent(
 }
 
 /** Whether the options of a script agent give its model tools. @throws BatonError for those that nobody knows */
-async function namesTools({ tools }: JsonObject, agent: string): Promise<boolean> {
+async function namesTools({ tools }: JsonObject, agent: string, plugins: () => Promise<Plugins>): Promise<boolean> {
   if (!Array.isArray(tools)) return false
   const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
   const names = tools.map(String)
-  refuseUnknownTools(names, `"${agent}"`)
-  return mayGiveTools({ tools: names, writes: true })
+  const brought = (await plugins()).tools.map(({ name }) => name)
+  refuseUnknownTools(names, `"${agent}"`, brought)
+  return mayGiveTools({ tools: names, writes: true }) || names.some((name) => brought.includes(name))
 }
 
 function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly string[] {

@@ -192,7 +192,7 @@ function pathsOf(refs: readonly FileRef[]): readonly string[] {
 function mainAgent({ settings, output, usesOwnAliases }: Question, { tools }: GivenTools): ModelAgent {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
-  const { max_turns: maxTurns, max_rounds: maxRounds, mode } = settings
+  const { max_turns: maxTurns, max_rounds: maxRounds, mode, mode_options: modeOptions } = settings
   const named = usesOwnAliases && model !== undefined ? askedModel(model, aliases) : undefined
   return {
     kind: 'llm',
@@ -204,7 +204,8 @@ function mainAgent({ settings, output, usesOwnAliases }: Question, { tools }: Gi
     fallbackModels: usesOwnAliases ? fallbacks.map((name) => resolveAlias(name, aliases)) : fallbacks,
     ...(output === undefined ? {} : { output: { name: 'answer', schema: output.schema } }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...defined({ maxTurns, maxRounds, mode }),
+    ...defined({ maxTurns, maxRounds, mode, modeOptions }),
+    ...(settings.plugins === undefined ? {} : { named: settings }),
   }
 }
 

@@ -93,6 +93,7 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const { workspace, settings, origins, configSettings, flagValues, notes } = await loadTargetConfig(options)
+  if (settings.plugins !== undefined) await (await import('./check-mode.ts')).pluginsOf(settings)
   const roots = packRoots(workspace, options)
   const guard = nameGuard(workspace, options)
   const { cwd, builtInDir, file, reads } = options

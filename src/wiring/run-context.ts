@@ -3,6 +3,7 @@ import { createAgentExecutor } from '../agent/executor.ts'
 import { holdToPack } from '../agent/hold-to-pack.ts'
 import { createModelChooser } from '../agent/models.ts'
 import type { AgentParts } from '../agent/parts.ts'
+import type { Plugins } from '../agent/plugins/plugin.ts'
 import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import { systemClock } from '../base/clock.ts'
@@ -11,7 +12,7 @@ import { inheritedOptions } from '../config/agent-options.ts'
 import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
-import { rootScope, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
+import { rootScope, withServices, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
 import { makesFile } from '../event/effects.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
@@ -29,6 +30,7 @@ import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/choice.ts'
 import type { createChangeFinder } from '../pack/pack-status.ts'
 import { possibleAgentFiles, resolveAgent } from '../pack/resolve.ts'
+import { pluginsOf } from '../run/check-mode.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
 import { isSet, type Target } from '../run/target.ts'
@@ -151,13 +153,19 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     },
   }
   return {
-    context: async () =>
-      target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, context) : context,
+    async context() {
+      const given = parts.plugins === undefined ? context : withTools(context, await parts.plugins())
+      return target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, given) : given
+    },
     async checkModels() {
       if (target.kind === 'agent' || dry === 'req') return
       await (await import('../run/check-starts.ts')).checkStarts(target, parts)
     },
   }
+}
+
+function withTools(context: RunContext, { tools }: Plugins): RunContext {
+  return withServices(context, { broughtTools: tools.map(({ name }) => name) })
 }
 
 /** Notes which files the run makes: its answers may change them without having been shown them. */
@@ -173,7 +181,9 @@ function madeFilesHook(sources: RunSources, workspace: string): EffectHook {
 
 function executedFiles(target: Target): readonly string[] {
   const agents = target.agents.map(({ file }) => file)
-  return target.kind === 'prompt' && target.spec.source === 'file' ? [target.spec.file, ...agents] : agents
+  const { plugins = [] } = target.settings
+  const files = [...agents, ...plugins]
+  return target.kind === 'prompt' && target.spec.source === 'file' ? [target.spec.file, ...files] : files
 }
 
 /** Where the agents that a prompt file names are looked for, whether anything is there or not. */
@@ -196,6 +206,7 @@ function agentParts(
   const reads = bothReads(run.log, run.sources.reads)
   let prices: Promise<PriceList> | undefined
   let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
+  let plugins: ReturnType<typeof pluginsOf> | undefined
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   const choose = createModelChooser({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
@@ -232,6 +243,7 @@ function agentParts(
       )
       return (await promptRunner)(request, context)
     },
+    ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings)) }),
     findAgent: (name, baseDir) =>
       resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, guard: target.guard, reads }),
   }

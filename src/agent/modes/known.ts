@@ -1,3 +1,5 @@
+import { BatonError } from '../../base/error.ts'
+import type { JsonObject } from '../../base/json.ts'
 import { classic } from './classic.ts'
 import type { ExecutionMode } from './mode.ts'
 import { unknownMode } from './prompts.ts'
@@ -13,4 +15,24 @@ export function knownModes(brought: readonly ExecutionMode[] = []): ExecutionMod
 /** @throws BatonError CONFIG_INVALID for a mode that is none of them */
 export function refuseUnknownMode(id: string, modes: ExecutionModes): void {
   if (modes.get(id) === undefined) throw unknownMode(id, modes)
+}
+
+/**
+ * Whether the options of a mode fit its schema; a mode without one has none.
+ * @throws BatonError CONFIG_INVALID for those that do not
+ */
+export async function refuseOptions(id: string, options: JsonObject, modes: ExecutionModes): Promise<void> {
+  const schema = modes.get(id)?.options
+  if (schema === undefined) return
+  const { compileSchema } = await import('../../base/json-schema.ts')
+  const result = await compileSchema(schema)
+  if (result.kind !== 'ok') throw wrong(`the options of the mode "${id}" have no valid JSON Schema: ${result.message}`)
+  const [problem] = result.compiled.validate(options)
+  if (problem !== undefined) throw wrong(`[${id}] does not fit the mode "${id}": ${problem.path} ${problem.message}`)
+}
+
+function wrong(message: string): BatonError {
+  return new BatonError('CONFIG_INVALID', message, {
+    hint: 'Look at what the plug-in of the mode says of its options.',
+  })
 }

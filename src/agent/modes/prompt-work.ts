@@ -2,7 +2,7 @@ import { BatonError } from '../../base/error.ts'
 import { cutText } from '../../base/cut-text.ts'
 import type { ModelEnd, ModelResult, ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
-import { reasoningOf, textOf } from '../../event/message.ts'
+import { type Message, reasoningOf, textOf } from '../../event/message.ts'
 import { addSpent, nothingSpent } from '../../event/meter.ts'
 import type { EventBody } from '../../event/event.ts'
 import type { PromptOutput } from '../../event/prompt.ts'
@@ -18,17 +18,23 @@ export interface WorkParts {
   readonly opener: RunContext
   readonly signal: AbortSignal
   readonly isHigh: boolean
+  /** The messages of the prompt. */
+  readonly input: readonly Message[]
+  /** What plug-ins add to them. */
+  readonly prepare: () => Promise<readonly Message[]>
 }
 
 /** What one prompt does in its conversation, and what it used. */
 export interface Workplace {
   /** `onEnd` is told why the loop of its executor ended. */
   readonly services: (options: Omit<ExecutorOptions, 'services'>, onEnd: (end: ModelEnd) => void) => PromptServices
+  /** Adds the messages of the prompt, if nothing has done so yet. */
+  readonly begin: () => void
   /** What a result says besides the text. `mode` stands for the model where none was asked. */
   readonly result: (mode: string) => Pick<ModelResult, 'reasoning' | 'model' | 'calls' | 'spent' | 'seconds'>
 }
 
-export function createPromptWork({ id, turns, opener, signal, isHigh }: WorkParts): Workplace {
+export function createPromptWork({ id, turns, opener, signal, isHigh, input, prepare }: WorkParts): Workplace {
   const { log, tools } = turns
   const uses: ToolUse[] = []
   let spent = nothingSpent
@@ -41,14 +47,30 @@ export function createPromptWork({ id, turns, opener, signal, isHigh }: WorkPart
     onOutput: (output, index, itemId) =>
       emit(opener, { type: 'prompt.output', prompt_id: id, index, output: shownOutput(output, itemId) }),
   })
+  let hasBegun = false
+
+  /** What is said of the prompt stands before its last message: that is what is answered. */
+  function begin(context: readonly Message[] = []): void {
+    if (hasBegun) return
+    hasBegun = true
+    log.add([...input.slice(0, -1), ...context, ...input.slice(-1)])
+  }
+
   const work: PromptWork = {
     id,
     signal,
-    messages: log.all,
-    addMessages: log.add,
+    messages() {
+      begin()
+      return log.all()
+    },
+    addMessages(messages) {
+      begin()
+      log.add(messages)
+    },
     tools,
-    prepare: async () => {},
+    prepare: async () => begin(hasBegun ? [] : await prepare()),
     async ask(options = {}) {
+      begin()
       if (mayNotAsk) {
         throw new BatonError('LIMIT', 'the agent has asked its model as often as it may (max_turns)', {
           hint: 'Raise max_turns.',
@@ -79,6 +101,7 @@ export function createPromptWork({ id, turns, opener, signal, isHigh }: WorkPart
     usage: () => spent.usage,
   }
   return {
+    begin: () => begin(),
     services: (options, onEnd) => ({
       ...work,
       executor: (loop) =>

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { BatonError, messageOf } from '../../base/error.ts'
+import { sha256 } from '../../base/hash.ts'
+import { isJsonObject, isObject, type Json } from '../../base/json.ts'
+import { toolNames } from '../../tool/toolbox/names.ts'
+import type { ExecutionMode } from '../modes/mode.ts'
+import { noPlugins, type Plugin, type Plugins, type PluginTool } from './plugin.ts'
+
+/**
+ * Loads plug-ins, absolute paths of modules, and lets each register what it brings.
+ * @throws BatonError CONFIG_INVALID for one that cannot be loaded, brings what is none, or throws in its setup
+ */
+export async function loadPlugins(files: readonly string[] = []): Promise<Plugins> {
+  if (files.length === 0) return noPlugins
+  const modes = new Map<string, ExecutionMode>()
+  const tools = new Map<string, PluginTool>()
+  const preparing: Plugins['preparing'][number][] = []
+  const ids = new Map<string, string>()
+  for (const file of files) {
+    const plugin = await importPlugin(file)
+    const { id } = plugin
+    const other = ids.get(id)
+    if (other !== undefined && other !== file) throw failed(file, `its id "${id}" is that of ${other}, too`)
+    ids.set(id, file)
+    try {
+      await plugin.setup({
+        modes: { register: (mode) => void modes.set(checkedMode(mode).id, mode) },
+        tools: { register: (tool) => void tools.set(checkedTool(tool, tools).name, tool) },
+      })
+    } catch (error) {
+      throw failed(file, `its setup failed: ${messageOf(error)}`, error)
+    }
+    const { prepare } = plugin
+    if (prepare !== undefined) preparing.push({ id, prepare: (prompt) => prepare.call(plugin, prompt) })
+  }
+  return { modes: [...modes.values()], tools: [...tools.values()], preparing }
+}
+
+/** The module as it is now: one that has changed since it was loaded is another one. */
+async function importPlugin(file: string): Promise<Plugin> {
+  let module: unknown
+  try {
+    const version = sha256(readFileSync(file)).slice(0, 16)
+    module = await import(/* @vite-ignore */ `${pathToFileURL(file).href}?v=${version}`)
+  } catch (error) {
+    throw failed(file, `it cannot be loaded: ${messageOf(error)}`, error)
+  }
+  const plugin = (module as { readonly default?: unknown }).default
+  if (!isObject(plugin)) throw failed(file, 'it has no default export { id, setup(services) }')
+  const { id, setup, prepare } = plugin as { readonly [key: string]: unknown }
+  if (typeof id !== 'string' || id === '') throw failed(file, 'its default export has no id')
+  if (typeof setup !== 'function') throw failed(file, 'its default export has no function setup(services)')
+  if (prepare !== undefined && typeof prepare !== 'function') throw failed(file, 'its prepare is no function')
+  return plugin as unknown as Plugin
+}
+
+function failed(file: string, problem: string, cause?: unknown): BatonError {
+  return new BatonError('CONFIG_INVALID', `the plug-in ${file} cannot be used: ${problem}`, {
+    hint: 'Correct it, or take it out of plugins in your config file. docs/plugins.md has an example.',
+    cause,
+  })
+}
+
+function checkedMode(mode: ExecutionMode): ExecutionMode {
+  const { id, name, createExecutor } = mode
+  if (typeof id !== 'string' || id === '') throw new Error('a mode needs an id')
+  if (typeof name !== 'string') throw new Error(`the mode "${id}" needs a name`)
+  if (typeof createExecutor !== 'function') throw new Error(`the mode "${id}" needs a function createExecutor(options)`)
+  return mode
+}
+
+function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): PluginTool {
+  const { name, description, parameters, run } = tool
+  if (typeof name !== 'string' || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
+    throw new Error('a tool needs a name of letters, digits, _ and -, at most 64')
+  }
+  if ((toolNames as readonly string[]).includes(name)) throw new Error(`there is a tool "${name}" already`)
+  if (known.has(name)) throw new Error(`two tools are named "${name}"`)
+  if (name.includes('__')) throw new Error(`the tool "${name}" is named like one of a server: __ joins their names`)
+  if (typeof description !== 'string') throw new Error(`the tool "${name}" needs a description`)
+  if (!isJsonObject(parameters as Json)) throw new Error(`the tool "${name}" needs parameters, a JSON Schema`)
+  if (typeof run !== 'function') throw new Error(`the tool "${name}" needs a function run(input, call)`)
+  return tool
+}

@@ -1,0 +1,55 @@
+import type { JsonObject } from '../../base/json.ts'
+import type { ExecutionMode } from '../modes/mode.ts'
+
+/** What the default export of a plug-in module is. */
+export interface Plugin {
+  /** For messages; no two plug-ins have the same. */
+  readonly id: string
+  /** Registers what it brings. It is called before anything is paid, and may be called more than once. */
+  setup(services: PluginServices): void | Promise<void>
+  /** What a model should know for a prompt, as text; called once for each (R173, R190). Undefined or empty: nothing. */
+  prepare?(prompt: PreparedPrompt): string | undefined | Promise<string | undefined>
+}
+
+export interface PluginServices {
+  readonly modes: { register(mode: ExecutionMode): void }
+  readonly tools: { register(tool: PluginTool): void }
+}
+
+export interface PreparedPrompt {
+  /** What the person says. */
+  readonly input: string
+  readonly mode: string
+  readonly userId: string
+  /** Absolute. */
+  readonly workspace: string
+  readonly signal: AbortSignal
+}
+
+/** A tool that a plug-in brings. A person is asked before it is called, as long as `[permission]` does not say otherwise. */
+export interface PluginTool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of type object; `run` is only given what fits it. */
+  readonly parameters: JsonObject
+  /** It changes nothing: a call that a crash has cut off is made again. Of others a person decides. */
+  readonly readOnly?: boolean
+  /** What the model is told. What it throws is told as well, as an error. */
+  run(input: JsonObject, call: PluginCall): string | Promise<string>
+}
+
+export interface PluginCall {
+  /** Absolute. */
+  readonly workspace: string
+  readonly signal: AbortSignal
+}
+
+/** What the plug-ins of a run bring. */
+export interface Plugins {
+  readonly modes: readonly ExecutionMode[]
+  readonly tools: readonly PluginTool[]
+  /** Those that add to the messages. */
+  readonly preparing: readonly (Required<Pick<Plugin, 'prepare'>> & Pick<Plugin, 'id'>)[]
+}
+
+export const noPlugins: Plugins = { modes: [], tools: [], preparing: [] }

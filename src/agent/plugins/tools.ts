@@ -1,0 +1,55 @@
+import type { Tool } from '../../event/agent.ts'
+import type { RunContext } from '../../event/context.ts'
+import type { ToolFilter } from '../../event/permission.ts'
+import { callPlace } from '../../event/place.ts'
+import { passesFilters } from '../../tool/tool-filter.ts'
+import { toolVerdict } from '../../tool/tool-rules.ts'
+import { bindTool } from '../../tool/toolbox/bind.ts'
+import type { ToolKind } from '../../tool/toolbox/kind.ts'
+import { createToolbox } from '../../tool/toolbox/toolbox.ts'
+import type { PluginTool } from './plugin.ts'
+
+/** The tools of plug-ins that a model is given: those that its agent names, within its rights. */
+export function pluginTools(
+  tools: readonly PluginTool[],
+  { tools: named = [], disallowed_tools }: ToolFilter,
+  { scope }: RunContext,
+): readonly Tool[] {
+  const { rights, folders } = scope
+  const { workspace } = folders
+  const box = createToolbox({ baseDir: workspace })
+  const isDenied = (tool: string): boolean =>
+    toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
+  return tools
+    .filter(({ name }) => passesFilters(name, [{ tools: named, disallowed_tools }, ...(rights.tools ?? [])]))
+    .filter(({ name }) => !isDenied(name))
+    .map((tool) => bindTool(kindOf(tool), box))
+}
+
+/** A call is one effect: what a plug-in does in it is not recorded by itself. */
+function kindOf(tool: PluginTool): ToolKind {
+  const { name, description, parameters, readOnly = false } = tool
+  return {
+    name,
+    description,
+    parameters,
+    async run(input, { at, context, permit }) {
+      const { services, scope } = context
+      const text = await services.effects.perform(
+        callPlace(at, 0),
+        {
+          kind: 'tool',
+          request: { tool: name, input },
+          action: { kind: 'tool', tool: name, input },
+          repeat: readOnly ? 'safe' : 'unsafe',
+        },
+        async (stop) => {
+          const signal = AbortSignal.any([stop, services.signal])
+          return String(await tool.run(input, { workspace: scope.folders.workspace, signal }))
+        },
+        permit,
+      )
+      return { text }
+    },
+  }
+}

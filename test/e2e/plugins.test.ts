@@ -1,0 +1,133 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { baton, type BatonResult } from '../helpers/baton.ts'
+import type { ModelReply } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-model.ts'
+
+const plugin = `import { appendFileSync } from 'node:fs'
+export default {
+  id: 'demo',
+  setup({ modes, tools }) {
+    tools.register({
+      name: 'shout',
+      description: 'Shouts.',
+      parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      run({ text }, { workspace }) {
+        appendFileSync(workspace + '/heard.txt', text + '\\n')
+        if (text === 'fail') throw new Error('no voice')
+        return text.toUpperCase()
+      },
+    })
+    modes.register({
+      id: 'echo',
+      name: 'Echo',
+      options: { type: 'object', properties: { times: { type: 'integer' } }, additionalProperties: false },
+      createExecutor: ({ services, options, input }) =>
+        services.executor(async ({ timeline }) => {
+          for (let n = 0; n < (options.times ?? 1); n += 1) timeline.addText('echo ' + input.length)
+          return 'done'
+        }),
+    })
+  },
+  prepare: ({ input, mode }) => mode === 'classic' ? 'Speak softly.' : undefined,
+}
+`
+
+interface World {
+  readonly model: ToolModel
+  readonly folder: string
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+}
+
+async function world(files: { readonly [path: string]: string }, options: Options = {}): Promise<World> {
+  const { module = plugin, config = 'plugins = ["./demo.mjs"]', replies = [] } = options
+  const model = await startToolModel(replies)
+  const folder = tempTree(files)
+  const home = tempTree({ 'config/config.toml': config, 'config/demo.mjs': module })
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home }
+  return { model, folder, run: (...args) => baton(args, { cwd: folder, env }) }
+}
+
+interface Options {
+  readonly module?: string
+  readonly config?: string
+  readonly replies?: readonly ModelReply[]
+}
+
+function prompt(...keys: readonly string[]): string {
+  return `+++\nmodel = "m"\n${keys.join('\n')}\n+++\nDo it.\n`
+}
+
+const allowed = 'plugins = ["./demo.mjs"]\n[permission]\nshout = "allow"\n'
+
+it('brings a mode with options, which are checked by its schema (R215)', async () => {
+  const { model, run } = await world({
+    'a.md': prompt('mode = "echo"', '[echo]', 'times = 2'),
+    'b.md': prompt('mode = "echo"', '[echo]', 'time = 2'),
+    'c.md': prompt('mode = "ecco"'),
+    'd.aip':
+      '# Options\n\n```toml\nmodel = "m"\nmode = "echo"\n```\n\n# User\n\nDo it.\n\n# Output\n\n```lua\nreturn ai_response.content\n```\n',
+  })
+  expect(await run('a.md')).toMatchObject({ code: 0, stdout: 'echo 2\n\necho 2\n', stderr: '' })
+  expect(await run('d.aip')).toMatchObject({ code: 0, stdout: 'echo 1\n' })
+  const wrong = await run('b.md')
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('[echo] does not fit the mode "echo": $')])
+  const unknown = await run('check', 'c.md', 'd.aip')
+  expect([unknown.code, unknown.stdout]).toEqual([2, expect.stringContaining('hint: Did you mean "echo"?')])
+  expect(unknown.stdout).not.toContain('d.aip:')
+  expect(model.requests).toEqual([])
+})
+
+it('brings a tool, whose calls are allowed by its name, and tells what it throws (R190)', async () => {
+  const replies = [
+    callsTools(['shout', { text: 'hey' }], ['shout', { text: 'fail' }], ['shout', {}]),
+    { text: 'Done.' },
+  ]
+  const { model, run } = await world({ 'a.md': prompt('tools = ["shout"]') }, { config: allowed, replies })
+  expect(await run('a.md')).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(model.offered()).toEqual(['shout'])
+  expect(model.results()).toEqual([
+    'HEY',
+    'Error: Error in tool "shout": no voice.',
+    expect.stringContaining('the arguments do not fit its schema'),
+  ])
+  // what it says of the prompt stands before the last message, once
+  const bodies = model.requests.map(({ body }) => JSON.stringify(body))
+  expect(bodies.map((body) => body.split('Speak softly.').length - 1)).toEqual([1, 1])
+  expect(bodies[0]?.indexOf('Speak softly.')).toBeLessThan(bodies[0]?.indexOf('Do it.') ?? 0)
+})
+
+it('asks before a tool is called, and has no call without an answer', async () => {
+  const replies = [callsTools(['shout', { text: 'hey' }]), { text: 'Well.' }]
+  const { model, run } = await world({ 'a.md': prompt('tools = ["shout"]') }, { replies })
+  expect(await run('a.md')).toMatchObject({ stdout: 'Well.\n' })
+  expect(model.results()).toEqual([expect.stringContaining('permission denied; to allow it set [permission] shout')])
+})
+
+it('is refused before anything is paid when it cannot be used, and where a folder names it', async () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['export default { id: "x" }', 'has no function setup(services)'],
+    ['export const a = 1', 'it has no default export { id, setup(services) }'],
+    ['export default { id: "x", setup() { throw new Error("no luck") } }', 'its setup failed: no luck'],
+    [
+      'export default { id: "x", setup({ tools }) { tools.register({ name: "todo" }) } }',
+      'there is a tool "todo" already',
+    ],
+    ['import "./gone.mjs"', 'it cannot be loaded: Cannot find module'],
+  ]
+  for (const [module, problem] of cases) {
+    const { model, run } = await world({ 'a.md': prompt() }, { module })
+    const { code, stderr } = await run('a.md')
+    expect([code, stderr, model.requests.length]).toEqual([2, expect.stringContaining(problem), 0])
+    expect(stderr).toContain(join('config', 'demo.mjs'))
+  }
+  const { run } = await world(
+    { 'a.md': prompt(), 'baton.toml': 'plugins = ["./x.mjs"]', 'x.mjs': plugin },
+    { config: '' },
+  )
+  const refused = await run('a.md')
+  expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('"plugins" may not be set by baton.toml')])
+  expect(await run('trust', 'baton.toml')).toMatchObject({ code: 0 })
+  expect((await run('a.md', '--dry', 'req')).code).toBe(0)
+})
