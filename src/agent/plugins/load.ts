@@ -31,8 +31,7 @@ export async function loadPlugins(files: readonly string[] = []): Promise<Plugin
     } catch (error) {
       throw failed(file, `its setup failed: ${messageOf(error)}`, error)
     }
-    const { prepare } = plugin
-    if (prepare !== undefined) preparing.push({ id, prepare: (prompt) => prepare.call(plugin, prompt) })
+    if (plugin.prepare !== undefined) preparing.push({ id, prepare: (prompt) => plugin.prepare?.(prompt) })
   }
   return { modes: [...modes.values()], tools: [...tools.values()], preparing }
 }
@@ -63,15 +62,16 @@ function failed(file: string, problem: string, cause?: unknown): BatonError {
 }
 
 function checkedMode(mode: ExecutionMode): ExecutionMode {
-  const { id, name, createExecutor } = mode
+  const { id, name } = mode
   if (typeof id !== 'string' || id === '') throw new Error('a mode needs an id')
   if (typeof name !== 'string') throw new Error(`the mode "${id}" needs a name`)
-  if (typeof createExecutor !== 'function') throw new Error(`the mode "${id}" needs a function createExecutor(options)`)
+  if (typeof mode.createExecutor !== 'function')
+    throw new Error(`the mode "${id}" needs a function createExecutor(options)`)
   return mode
 }
 
 function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): PluginTool {
-  const { name, description, parameters, run } = tool
+  const { name, description, parameters } = tool
   if (typeof name !== 'string' || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
     throw new Error('a tool needs a name of letters, digits, _ and -, at most 64')
   }
@@ -80,6 +80,6 @@ function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): 
   if (name.includes('__')) throw new Error(`the tool "${name}" is named like one of a server: __ joins their names`)
   if (typeof description !== 'string') throw new Error(`the tool "${name}" needs a description`)
   if (!isJsonObject(parameters as Json)) throw new Error(`the tool "${name}" needs parameters, a JSON Schema`)
-  if (typeof run !== 'function') throw new Error(`the tool "${name}" needs a function run(input, call)`)
+  if (typeof tool.run !== 'function') throw new Error(`the tool "${name}" needs a function run(input, call)`)
   return tool
 }
