@@ -56,12 +56,3 @@ export async function locatedRules(
     }),
   )
 }
-
-/** Rules as far as they decide what is done: where they are written does not. */
-export function withoutRuleOrigins<Values extends { readonly permission?: readonly PermissionRule[] }>(
-  values: Values,
-): Values {
-  const { permission } = values
-  if (permission === undefined) return values
-  return { ...values, permission: permission.map((rule) => ({ ...rule, origin: '' })) }
-}

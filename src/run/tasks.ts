@@ -3,7 +3,6 @@ import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
 import type { InOrder } from '../base/concurrency.ts'
-import { withoutRuleOrigins } from '../config/permission-rules.ts'
 import type { Settings } from '../config/settings.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -194,10 +193,12 @@ type SharedInputs = ReturnType<typeof sharedInputs>
 /** What decides the work of all tasks of a round: limits do not. Frozen values are hashed once for all of them. */
 function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
   const { spec, vars, stdin } = target
+  // a run that was stopped by a rule is resumed with another one; what the front matter says is among the params
+  const { permission: _, ...others } = settings
   return {
     params: Object.freeze(withoutWorkflow(withoutLimits(state.params))),
     prompts: state.prompts,
-    settings: Object.freeze(withoutWorkflow(withoutLimits(withoutRuleOrigins(settings) as unknown as JsonObject))),
+    settings: Object.freeze(withoutWorkflow(withoutLimits(others as unknown as JsonObject))),
     workflow: settings.workflow && Object.freeze(settings.workflow),
     agents: Object.freeze([...spec.agents]),
     given,

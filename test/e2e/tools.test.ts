@@ -90,6 +90,17 @@ it('ends a model that calls the same again and again, and one that takes too man
   })
 })
 
+it('keeps what was paid when a run is resumed with another rule', async () => {
+  const replies = [callsTools(['todo', steps]), { status: 400 }, callsTools(['todo', steps]), { text: 'Done.' }]
+  const { model, run } = await world(replies, { 'ask.md': prompt('tools = ["todo"]') }, '[permission]\ntodo = "ask"\n')
+  expect(await run('ask.md')).toMatchObject({ code: 1 })
+  expect(await run('resume', '--last', '-c', 'permission.todo=allow')).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(model.requests.length).toBe(4)
+  // the model still knows that its first call was refused
+  expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('permission denied')
+  expect(model.results()).toEqual(['- [~] Look'])
+})
+
 it('refuses a call that the permission denies or would ask about, and lists it at the end', async () => {
   const files = { 'ask.md': prompt('tools = ["todo"]') }
   const asking = '[permission]\ntodo = "ask"\n'
