@@ -45,7 +45,8 @@ export function resultLines(output: string): readonly string[] {
   return lines.length > shownLines ? [...shown, '…'] : shown.filter((line) => line !== '')
 }
 
-/** Why a call failed, in one line. */
+/** Why a call failed, in one line; without the words that lead to further lines. */
 export function failureText(output: string): string {
-  return oneLine(output.replace(/^Error in tool "[^"]*": /, '').split('\n', 1)[0] ?? '', 2 * mostColumns)
+  const [first = ''] = output.replace(/^Error in tool "[^"]*": /, '').split('\n', 1)
+  return oneLine(first.replace(/(?<=[.;]) [^.;]*:$/, ''), 2 * mostColumns)
 }

@@ -64,13 +64,13 @@ const calls = [
   begin('1', 'read', { path: 'a.txt' }),
   begin('2', 'edit', { path: 'b.txt' }),
   begin('3', 'webfetch', { url: 'https://a.example/' }),
-  end('2', 'edit', 'Error in tool "edit": b.txt has no such text\nmore', { is_error: true }),
+  end('2', 'edit', 'Error in tool "edit": b.txt has no such text. Near is:\nmore', { is_error: true }),
   end('1', 'read', 'one\ntwo\nthree\nfour\n'),
   end('3', 'webfetch', 'permission denied; to allow it set it', { is_error: true, denied: true }),
 ]
 
 it('writes one line for each call when it is over, with the reason where it failed or was denied', () => {
-  expect(drawn('normal', calls)).toBe(`failed edit b.txt: b.txt has no such text
+  expect(drawn('normal', calls)).toBe(`failed edit b.txt: b.txt has no such text.
 read a.txt
 denied webfetch https://a.example/: permission denied; to allow it set it
 `)
@@ -80,7 +80,7 @@ denied webfetch https://a.example/: permission denied; to allow it set it
 it('shows the input and the beginning of the result with -v', () => {
   expect(drawn('verbose', calls)).toBe(`failed edit b.txt
   {"path":"b.txt"}
-  Error in tool "edit": b.txt has no such text
+  Error in tool "edit": b.txt has no such text. Near is:
   more
 read a.txt
   {"path":"a.txt"}

@@ -1,0 +1,78 @@
+// Records the cassette of pipelines/tool-coder.md again, which is due when a tool describes itself in other words. The answers
+// of its model stand here. `npm run build` first.
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const discount = 'src/discount.js'
+const exact = 'cents - cents * percent / 100'
+const guessed = 'cents - (cents * percent) / 100'
+const edit = (path, before, after) => ['edit', { path, old_text: before, new_text: after }]
+const read = (path) => ['read', { path }]
+
+/** The steps of the task; the first `done` of them are completed. */
+function todo(done) {
+  const contents = ['Find where a price can become a fraction', 'Round it there', 'Check the code and the README']
+  const statusOf = (index) => (index < done ? 'completed' : index === done ? 'in_progress' : 'pending')
+  return ['todo', { todos: contents.map((content, index) => ({ content, status: statusOf(index) })) }]
+}
+
+/** What the model says in each turn, and the tools it calls: it looks, makes a mistake, corrects it, and looks again. */
+const turns = [
+  ['I look at how a price is computed.', todo(0), read('src/cart.js'), read(discount), read('README.md')],
+  [
+    'Both functions of src/cart.js use discounted(), so one change is enough.',
+    edit(discount, `return ${guessed}`, `return Math.round(${guessed})`),
+  ],
+  [
+    'The file has no parentheses there; I take the line as it is.',
+    edit(discount, `return ${exact}`, `return Math.round(${exact})`),
+    edit('README.md', 'takes a discount off.', 'takes a discount off, rounded to whole cents.'),
+  ],
+  ['', todo(3), read(discount), read('README.md')],
+  [
+    '`discounted` in src/discount.js now rounds with `Math.round`; both functions of src/cart.js use it. The README says that prices are rounded to whole cents.',
+  ],
+]
+
+const server = createServer(async (request, response) => {
+  const { messages, model } = JSON.parse(await textOf(request))
+  const turn = messages.filter(({ role }) => role === 'assistant').length
+  const [text = '', ...calls] = turns[turn] ?? []
+  const send = (more) =>
+    response.write(`data: ${JSON.stringify({ object: 'chat.completion.chunk', model, ...more })}\n\n`)
+  const delta = (fields, finish = null) => send({ choices: [{ index: 0, delta: fields, finish_reason: finish }] })
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  if (text !== '') delta({ content: text })
+  for (const [index, [name, input]] of calls.entries()) {
+    const called = { name, arguments: JSON.stringify(input) }
+    delta({ tool_calls: [{ index, id: `call_${turn}_${index}`, type: 'function', function: called }] })
+  }
+  delta({}, calls.length > 0 ? 'tool_calls' : 'stop')
+  send({ choices: [], usage: { prompt_tokens: 900 + 350 * turn, completion_tokens: 60 } })
+  response.end('data: [DONE]\n\n')
+})
+
+async function textOf(stream) {
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk
+  return text
+}
+
+server.listen(0, '127.0.0.1', () => {
+  const args = ['dist/bin/baton.js', 'test', 'pipelines/tool-coder.md', '--record', '-c', 'model=example-model']
+  const env = {
+    PATH: process.env.PATH,
+    BATON_HOME: mkdtempSync(join(tmpdir(), 'baton-record-')),
+    BATON_GATEWAY_URL: `http://127.0.0.1:${server.address().port}/v1`,
+    BATON_LOCAL_SERVERS: 'off',
+  }
+  spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).on('exit', (code) => {
+    process.exitCode = code ?? 1
+    server.close()
+  })
+})
