@@ -23,7 +23,13 @@ function todo(done) {
 
 /** What the model says in each turn, and the tools it calls: it looks, makes a mistake, corrects it, and looks again. */
 const turns = [
-  ['I look at how a price is computed.', todo(0), read('src/cart.js'), read(discount), read('README.md')],
+  [
+    'I look for where prices are computed.',
+    todo(0),
+    ['glob', { pattern: '**/*.{js,md}' }],
+    ['grep', { pattern: 'cents|percent', path: 'src' }],
+  ],
+  ['', read('src/cart.js'), read(discount), read('README.md')],
   [
     'Both functions of src/cart.js use discounted(), so one change is enough.',
     edit(discount, `return ${guessed}`, `return Math.round(${guessed})`),
@@ -33,7 +39,7 @@ const turns = [
     edit(discount, `return ${exact}`, `return Math.round(${exact})`),
     edit('README.md', 'takes a discount off.', 'takes a discount off, rounded to whole cents.'),
   ],
-  ['', todo(3), read(discount), read('README.md')],
+  ['', ['grep', { pattern: 'Math\\.round|whole cents' }], read(discount), read('README.md'), todo(3)],
   [
     '`discounted` in src/discount.js now rounds with `Math.round`; both functions of src/cart.js use it. The README says that prices are rounded to whole cents.',
   ],
