@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WireFormatName } from '../../src/event/message.ts'
+import { type ApprovalTry, tryApprovals } from '../helpers/durable/approval-trial.ts'
 import type { Disturbance } from '../helpers/durable/play.ts'
 import { type CountingServer, startCountingServer } from '../helpers/durable/server.ts'
 import { trySuspended } from '../helpers/durable/suspended-trial.ts'
@@ -26,6 +27,19 @@ describe('a run that is suspended', () => {
   ] as const)('pays for nothing twice when it is %s', async (at, before, after) => {
     const { problems, stops } = await trySuspended({ at, before, after }, { server, reference })
     expect({ problems, stops }).toEqual({ problems: [], stops: before.length + after.length })
+  })
+})
+
+describe('a run that waits for approvals', () => {
+  it('asks and pays for nothing twice when it is killed as it asks, is answered and goes on', async () => {
+    const disturbed: ApprovalTry = {
+      run: { match: '"kind":"approval"', at: 1, when: 'after' },
+      approve: kill(6, 'after'),
+      reject: { match: '"k":"ended"', at: 1, when: 'half' },
+      resume: kill(12, 'half'),
+    }
+    const { problems, stops } = await tryApprovals(disturbed)
+    expect({ problems, stops }).toEqual({ problems: [], stops: 4 })
   })
 })
 

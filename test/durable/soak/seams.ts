@@ -1,4 +1,5 @@
 import type { WireFormatName } from '../../../src/event/message.ts'
+import { approvalPhases, tryApprovals } from '../../helpers/durable/approval-trial.ts'
 import type { Disturbance } from '../../helpers/durable/play.ts'
 import { type SuspendedTry, trySuspended } from '../../helpers/durable/suspended-trial.ts'
 import { type TalkingTry, tryTalking } from '../../helpers/durable/talking-trial.ts'
@@ -29,6 +30,25 @@ export const suspendedRun: Fault = {
     return atOnce(tries, context, async (one) => {
       const { problems, stops } = await trySuspended(one, context)
       return { at: one.at, problems, isHit: stops > 0 }
+    })
+  },
+}
+
+/** Processes that ask for approvals, answer and resume are killed at each operation on the journal. */
+export const approvals: Fault = {
+  id: 'S3',
+  name: 'SIGKILL at every operation on the journal of a run that waits for approvals, is answered and resumed',
+  async points(context) {
+    const { operations } = await tryApprovals({})
+    const tries = approvalPhases.flatMap((phase) =>
+      kills(operations[phase]).map((kill) => ({
+        at: `${phase} ${JSON.stringify(kill)}`,
+        disturbed: { [phase]: kill },
+      })),
+    )
+    return atOnce(tries, context, async ({ at, disturbed }) => {
+      const { problems, stops } = await tryApprovals(disturbed)
+      return { at, problems, isHit: stops > 0 }
     })
   },
 }

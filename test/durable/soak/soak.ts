@@ -6,7 +6,7 @@ import { damagedJournal, resumedDamage } from './damage.ts'
 import { failingDisk, fullDisk } from './disk.ts'
 import type { Fault, Point } from './fault.ts'
 import { everyFilePoint, everyPoint, pairs } from './kills.ts'
-import { conversations, suspendedRun } from './seams.ts'
+import { approvals, conversations, suspendedRun } from './seams.ts'
 import { leases } from './leases.ts'
 import { iterations } from './iterations.ts'
 import { killedRollback, rolledBack } from './rollbacks.ts'
@@ -31,6 +31,7 @@ const faults: readonly Fault[] = [
   resumedAlive,
   stopSignals,
   suspendedRun,
+  approvals,
   conversations,
   leases,
   rolledBack,
