@@ -1,5 +1,6 @@
 import { resolve as absolute } from 'node:path'
 import { homeFolder } from './base/home.ts'
+import { answerCalls, type ApproveOptions, type RejectOptions } from './library/approvals.ts'
 import {
   checkedOptions,
   type PlaceOptions,
@@ -7,15 +8,19 @@ import {
   type RunOptions,
   type WatchOptions,
 } from './library/options.ts'
+import type { Decided } from './wiring/decide.ts'
 import { beginResume, beginRun, beginWatch, type Run, type WatchSession } from './library/runs.ts'
 
 export { BatonError, isBatonError, type ErrorCode } from './base/error.ts'
 export type { ExecutionMode } from './agent/modes/mode.ts'
 export type { Plugin, PluginTool } from './agent/plugins/plugin.ts'
+export type { ApprovalView } from './event/asked-action.ts'
 export type { RunEvent } from './event/event.ts'
+export type { ApprovalAnswer, ApprovalRequest, Approve, ApproveOptions, RejectOptions } from './library/approvals.ts'
 export type { ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
 export type { Run, WatchedRun, WatchSession } from './library/runs.ts'
 export type { RunReport } from './wiring/conduct.ts'
+export type { Decided } from './wiring/decide.ts'
 
 /**
  * Runs a prompt file (`.md`), an agent (`.aip`, `.lua`) or `namespace@pack`. It begins at once.
@@ -51,6 +56,27 @@ export function resume(run: string, options: ResumeOptions = {}): Run {
 export function watch(file: string, options: WatchOptions = {}): WatchSession {
   const given = checkedOptions('watch', { file }, options)
   return beginWatch(file, given, placeOf(given))
+}
+
+/**
+ * Approves a call that a recorded run waits for: by its id, the beginning of one, or `last` for the newest. It is on the disk
+ * when the promise resolves; `resume` goes on with the run.
+ *
+ * @throws BatonError USAGE for options that do not exist, a run that is running, and a call that is none or decided
+ */
+export async function approve(run: string, options: ApproveOptions = {}): Promise<Decided> {
+  const { always, ...given } = checkedOptions('approve', { run }, options)
+  return answerCalls(run, { kind: 'approve', always }, { ...given, ...placeOf(given) })
+}
+
+/**
+ * Rejects a call that a recorded run waits for, as `approve` approves it. The model is told the reason.
+ *
+ * @throws BatonError USAGE as `approve` does
+ */
+export async function reject(run: string, options: RejectOptions = {}): Promise<Decided> {
+  const { reason, ...given } = checkedOptions('reject', { run }, options)
+  return answerCalls(run, { kind: 'reject', reason }, { ...given, ...placeOf(given) })
 }
 
 function placeOf({

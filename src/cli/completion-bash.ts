@@ -42,8 +42,16 @@ _baton_runs() {
   _baton_words "last $(command baton runs --ids 2>/dev/null </dev/null)"
 }
 
+_baton_waiting() {
+  _baton_words "$(command baton runs --waiting --ids 2>/dev/null </dev/null)"
+}
+
+_baton_calls() {
+  _baton_words "$(command baton approve "$first" --ids 2>/dev/null </dev/null)"
+}
+
 _baton() {
-  local line=\${COMP_LINE:0:COMP_POINT} cur word='' flag='' command=''
+  local line=\${COMP_LINE:0:COMP_POINT} cur word='' flag='' command='' first=''
   local -i given=0 last
   local -a words
   COMPREPLY=()
@@ -63,6 +71,7 @@ _baton() {
       -*) ;;
       *)
         if [[ -n $command ]]; then
+          ((given == 0)) && first=$word
           given+=1
         else
           case $word in
@@ -144,6 +153,8 @@ function actionOf(values: Values): string {
 const actions = {
   targets: '_baton_targets',
   runs: '_baton_runs',
+  waiting: '_baton_waiting',
+  calls: '_baton_calls',
   files: '_baton_files files',
   folders: '_baton_files folders',
   unknown: '',

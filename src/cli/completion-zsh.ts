@@ -19,6 +19,18 @@ _baton_runs() {
   compadd "$@" -a ids
 }
 
+_baton_waiting() {
+  local -a ids
+  ids=(\${(f)"$(_call_program runs command baton runs --waiting --ids 2>/dev/null)"})
+  compadd "$@" -a ids
+}
+
+_baton_calls() {
+  local -a ids
+  ids=(\${(f)"$(_call_program calls command baton approve \${(q)words[(r)(last|[0-9]*)]} --ids 2>/dev/null)"})
+  compadd "$@" -a ids
+}
+
 _baton_targets() {
   _alternative 'files:file:_files -g "*.(md|aip|lua)(-.)"' 'agents:agent:_baton_names'
 }
@@ -104,6 +116,8 @@ function actionOf(values: Values): string {
 const actions = {
   targets: '_baton_targets',
   runs: '_baton_runs',
+  waiting: '_baton_waiting',
+  calls: '_baton_calls',
   files: '_files',
   folders: '_files -/',
   unknown: ' ',

@@ -48,13 +48,14 @@ export interface Approvals {
 }
 
 export function createApprovals({ approver, before, limitMs, events, onWaiting }: ApprovalOptions = {}): Approvals {
-  const places = new Set(before?.places)
+  const numbers = new Map(before?.places.map((place, index) => [place, index + 1]))
   const grants: Grant[] = [...(before?.grants ?? [])]
   const isGranted = (action: Action): boolean => grants.some((grant) => covers(grant, action))
 
   function number(place: string): string {
-    places.add(place)
-    return String([...places].indexOf(place) + 1)
+    const known = numbers.get(place) ?? numbers.size + 1
+    numbers.set(place, known)
+    return String(known)
   }
 
   return {

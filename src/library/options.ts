@@ -1,10 +1,11 @@
 import { parseDuration } from '../config/settings.ts'
 import { BatonError } from '../base/error.ts'
-import { isObject, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
 import { variableFlags } from '../config/input-variables.ts'
 import type { StartOptions } from '../runner.ts'
 import type { ResumeOptions as ResumeParts } from '../wiring/resume.ts'
+import { type AnswerOptions, type Approve, type ApproveOptions, approverOf, type RejectOptions } from './approvals.ts'
 import type { WatchMessage } from '../watch/session.ts'
 
 /** Where a run works. All are those of the process when left out. */
@@ -21,6 +22,11 @@ interface SharedOptions extends PlaceOptions {
   readonly budget?: Readonly<Record<string, string | number>>
   /** How long the run may take, for example `30m`. */
   readonly timeout?: string
+  /**
+   * Answers what needs an approval. Left out: calls of tools are refused, and the model is told so; what an older process
+   * has asked stays open.
+   */
+  readonly approve?: Approve
   /** Settings as `-c` takes them, for example `temperature=0.2`; they win over files. */
   readonly overrides?: readonly string[]
 }
@@ -72,8 +78,11 @@ const shared: Checks<SharedOptions> = {
     fits: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) > 0,
     expected: 'a duration above zero such as "30s" or "10m"',
   },
+  approve: { fits: (value) => typeof value === 'function', expected: 'a function' },
   overrides: texts,
 }
+
+const answering: Checks<AnswerOptions> = { cwd: text, env: table, home: text, call: text, overrides: texts }
 
 type Checks<Options> = { readonly [Name in keyof Required<Options>]: Check }
 
@@ -104,6 +113,8 @@ export const optionChecks = {
     ...ofRuns,
     onMessage: { fits: (value) => typeof value === 'function', expected: 'a function' },
   } satisfies Checks<WatchOptions>,
+  approve: { ...answering, always: flag } satisfies Checks<ApproveOptions>,
+  reject: { ...answering, reason: text } satisfies Checks<RejectOptions>,
 } as const
 
 /**
@@ -138,10 +149,17 @@ function wrong(caller: string, problem: string, hint = 'docs/library.md describe
 
 /** Options of a program as a run takes them. */
 export function startOptions(
-  { vars = {}, budget, timeout, overrides, ...options }: RunOptions,
+  { vars = {}, budget, timeout, overrides, approve, ...options }: RunOptions,
   place: Required<PlaceOptions>,
 ): StartOptions {
-  return { ...place, ...options, vars: variableFlags(vars), overrides: overridesFor({ budget, timeout, overrides }) }
+  const approver = approve && approverOf(approve)
+  return {
+    ...place,
+    ...options,
+    ...defined({ approver }),
+    vars: variableFlags(vars),
+    overrides: overridesFor({ budget, timeout, overrides }),
+  }
 }
 
 /** `budget`, `timeout` and `overrides` as `-c` takes them. */

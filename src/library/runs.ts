@@ -1,5 +1,6 @@
 import { createBroadcast, manyListeners } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import type { Listener } from '../event/bus.ts'
 import type { RunEvent } from '../event/event.ts'
@@ -9,6 +10,7 @@ import { runsFolder } from '../journal/run-id.ts'
 import { startRun } from '../runner.ts'
 import type { RunCause, WatchControls, WatchMessage } from '../watch/session.ts'
 import type { RunReport } from '../wiring/conduct.ts'
+import { approverOf } from './approvals.ts'
 import {
   overridesFor,
   type PlaceOptions,
@@ -79,13 +81,14 @@ export function beginRun(file: string, options: RunOptions, place: Required<Plac
 
 export function beginResume(run: string, options: ResumeOptions, place: Required<PlaceOptions>): Run {
   return begin(options.signal, async (listener, signal) => {
-    const { budget, timeout, overrides: given, ...choices } = options
+    const { budget, timeout, overrides: given, approve, ...choices } = options
     const overrides = overridesFor({ budget, timeout, overrides: given })
     const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides } })
     const runs = runsFolder({ ...place, workspace, runsDir: settings.runs.dir })
     const folder = run === 'last' ? await unfinishedRun(runs) : findRun(runs, run)
     const { resumeRun } = await import('../wiring/resume.ts')
-    return resumeRun({ ...place, ...choices, overrides, folder, signal }, listener)
+    const approver = approve && approverOf(approve)
+    return resumeRun({ ...place, ...choices, ...defined({ approver }), overrides, folder, signal }, listener)
   })
 }
 

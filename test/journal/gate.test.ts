@@ -346,6 +346,29 @@ describe('what a person has to allow', () => {
     expect(third.records.map((record) => 'p' in record && record.p)).toEqual(Array(2).fill(placeText(at)))
   })
 
+  it('holds for the call that was asked about: another one at its place is asked about as well, as if it were new', async () => {
+    const first = openLoggedGate({ verdict: ask, approver: async () => 'allow' })
+    const call = (word: string): Action => ({ kind: 'tool', tool: 'todo', input: { word } })
+    await first.effects.permit(at, call('one'))
+    const put: string[] = []
+    const live = openLoggedGate({
+      verdict: ask,
+      approver: async ({ kind }, { isReopened }) => (put.push(`${kind} ${isReopened}`), 'deny'),
+    })
+    const resumed = createResumedEffects({
+      index: await first.index(),
+      journal: createMemoryJournal({ epoch: 2 }),
+      live: live.effects,
+      onRepeat: () => {},
+      onRecall: () => {},
+      onShow: () => {},
+      usesCurrent: false,
+    })
+    expect(await resumed.permit(at, call('one'))).toEqual({ action: call('one') })
+    await expect(resumed.permit(at, call('two'))).rejects.toMatchObject({ code: 'UNTRUSTED', cause: 'deny' })
+    expect(put).toEqual(['tool false'])
+  })
+
   it('is answered by the record in a replay', async () => {
     const gate = openLoggedGate({ verdict: ask, approver: async () => 'allow' })
     await gate.effects.perform(at, command, acting(gate))

@@ -1,9 +1,20 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { isBatonError, resume, run, type RunEvent, type RunOptions, watch } from '../../src/index.ts'
-import { startModelServer } from '../helpers/model-server.ts'
+import {
+  approve,
+  type ApprovalRequest,
+  isBatonError,
+  reject,
+  resume,
+  run,
+  type RunEvent,
+  type RunOptions,
+  watch,
+} from '../../src/index.ts'
+import { type ModelReply, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 
 interface World {
   readonly folder: string
@@ -23,6 +34,50 @@ async function typesOf(events: AsyncIterable<RunEvent>): Promise<readonly string
   for await (const { type } of events) types.push(type)
   return types
 }
+
+describe('approvals', () => {
+  const steps = { todos: [{ content: 'Look', status: 'pending' }] }
+  const asking = async (...replies: readonly ModelReply[]) => {
+    const model = await startToolModel(replies)
+    const home = tempTree({ 'config/config.toml': '[permission]\ntodo = "ask"\n' })
+    const files = { 'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n' }
+    const { place } = world(files, { BATON_GATEWAY_URL: model.url, BATON_HOME: home })
+    return { model, place }
+  }
+
+  it('are answered by the program: it gets the call, and the model is told why not', async () => {
+    const { model, place } = await asking(callsTools(['todo', steps]), { text: 'Then not.' })
+    const asked: ApprovalRequest[] = []
+    const { exitCode } = await run('ask.md', {
+      ...place,
+      approve(request) {
+        asked.push(request)
+        return { deny: 'think first' }
+      },
+    }).result
+    expect([exitCode, model.results()]).toEqual([0, ['Error: rejected by the user: think first']])
+    expect(asked).toMatchObject([{ id: '1', tool: 'todo', input: steps, agent: 'task/0/ask' }])
+  })
+
+  it('wait when the program says so, are recorded by approve and reject, and hold when the run is resumed', async () => {
+    const replies = [callsTools(['todo', steps]), callsTools(['todo', { todos: [] }]), { text: 'Done.' }]
+    const { model, place } = await asking(...replies)
+    const waits = await run('ask.md', { ...place, approve: () => 'suspend' }).result
+    expect(waits).toMatchObject({ stopReason: 'waiting_for_approval', approvals: [{ id: '1', tool: 'todo' }] })
+    expect(await approve('last', place)).toMatchObject({ decided: [{ id: '1', input: steps }], open: [] })
+    await expect(reject('last', { ...place, call: '1' })).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('is decided already: approved'),
+    })
+    await expect(approve('last', { ...place, cal: '1' } as object)).rejects.toMatchObject({
+      hint: 'Did you mean "call"?',
+    })
+    // the second call is another one, and there is nobody to ask
+    expect(await resume('last', place).result).toMatchObject({ exitCode: 0 })
+    expect(model.requests.length).toBe(3)
+    expect(model.results()).toEqual(['Error: permission denied; to allow it set [permission] todo = "allow"'])
+  })
+})
 
 describe('events', () => {
   it('reach several loops at once, each with all of them in order', async () => {

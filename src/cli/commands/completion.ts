@@ -19,10 +19,13 @@ export async function completionCommand(
   return 0
 }
 
-/** What is completed: one of some words, a file that can be run or an agent, a run of the workspace, a file, a folder. */
+/**
+ * What is completed: one of some words, a file that can be run or an agent, a run of the workspace, one that waits for
+ * approvals, an open call of the run that is named before, a file, a folder.
+ */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'targets' | 'runs' | 'files' | 'folders' | 'unknown' }
+  | { readonly kind: 'targets' | 'runs' | 'waiting' | 'calls' | 'files' | 'folders' | 'unknown' }
 
 export interface CompletedFlag {
   /** `--model`, `-m`. */
@@ -63,17 +66,24 @@ export function completionModel(table: readonly Command[], from: readonly string
       words: words.map((word) => ({
         name: word.name,
         isRepeated: word.count === 'some' || word.count === 'any',
-        values: valuesOf(
-          word.name,
-          name === 'list' ? ['tools', ...listTools().map((tool) => tool.name)] : word.choices,
-          pipelines,
-        ),
+        values:
+          answers.has(name) && word.name === 'run'
+            ? waiting
+            : valuesOf(
+                word.name,
+                name === 'list' ? ['tools', ...listTools().map((tool) => tool.name)] : word.choices,
+                pipelines,
+              ),
       })),
     }
   })
   const valued = commands.flatMap(({ flags }) => flags.filter(({ values }) => values !== undefined))
   return { commands, withValue: [...new Set(valued.flatMap(({ spellings }) => spellings))] }
 }
+
+/** Commands whose run is one that waits. */
+const answers: ReadonlySet<string> = new Set(['approve', 'reject'])
+const waiting = { kind: 'waiting' } as const
 
 const help = { kind: 'switch', short: 'h', describe: 'show help' } as const
 
@@ -89,6 +99,7 @@ const known: { readonly [name: string]: Exclude<Values['kind'], 'words'> } = {
   junit: 'files',
   replay: 'files',
   run: 'runs',
+  call: 'calls',
 }
 
 function valuesOf(name: string, choices: readonly string[] | undefined, pipelines: readonly string[]): Values {

@@ -28,7 +28,7 @@ done`,
   })
   // stands for the command: it only has to name agents and runs
   const names =
-    'if [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
+    'if [ "$1 $2" = "approve 20261121-9" ]; then printf "1\\n2\\n"; elif [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
   writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
 
   const cases: readonly (readonly [string, readonly string[]])[] = [
@@ -65,6 +65,8 @@ done`,
     ['baton resume ', ['last', '20261122-1', '20261121-9']],
     ['baton runs diff 20261121', ['20261121-9']],
     ['baton runs sh', ['show']],
+    ['baton approve 20261121', ['20261121-9']],
+    ['baton reject --reason x 20261121-9 ', ['1', '2']],
     ['baton resume last --from ', []],
     ['baton run --replay n', ['notes.txt']],
   ]

@@ -1,0 +1,84 @@
+import { BatonError } from '../base/error.ts'
+import { defined, isObject } from '../base/json.ts'
+import { loadTargetConfig } from '../config/target-config.ts'
+import { type AskedAction, askedAction } from '../event/asked-action.ts'
+import { type Approver, type Decision, grantFor } from '../event/permission.ts'
+import { openerOf, placeText } from '../event/place.ts'
+import { findRun } from '../journal/find-run.ts'
+import { runsFolder } from '../journal/run-id.ts'
+import type { Decided, Verdict } from '../wiring/decide.ts'
+import type { PlaceOptions } from './options.ts'
+
+/** What a program is asked: a call of a tool, or a file change of an answer (`tool`: `write` or `delete`). */
+export interface ApprovalRequest extends AskedAction {
+  /** Its number in the run. */
+  readonly id: string
+  /** The place of the agent that asks, as in its events. */
+  readonly agent: string
+  /** ISO 8601, UTC: an answer counts until then. */
+  readonly until?: string
+  /** Aborted when the question is withdrawn. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * `always`: this call, and those of the same tool about the same until the run has ended. `suspend`: the answer comes
+ * another time. `deny` with a text: the model is told why.
+ */
+export type ApprovalAnswer = 'allow' | 'always' | 'deny' | 'suspend' | { readonly deny: string }
+
+/** Answers what needs an approval. */
+export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>
+
+/** A program in place of a person. */
+export function approverOf(approve: Approve): Approver {
+  return async (action, { id, at, until, signal }) => {
+    const limit = until === undefined ? undefined : new Date(until).toISOString()
+    const agent = placeText(openerOf(at))
+    const answer: unknown = await approve({ ...askedAction(action), id, agent, signal, ...defined({ until: limit }) })
+    if (answer === 'suspend') throw (await import('../journal/approvals.ts')).waitingForApproval(action)
+    if (answer === 'always') return action.kind === 'tool' ? { always: grantFor(action) } : 'allow'
+    return plainAnswer(answer)
+  }
+}
+
+function plainAnswer(answer: unknown): Decision {
+  if (answer === 'allow' || answer === 'deny') return answer
+  if (isObject(answer) && typeof answer['deny'] === 'string') return { remark: answer['deny'] }
+  throw new BatonError('USAGE', 'the option "approve" has to answer "allow", "always", "deny", "suspend" or { deny }', {
+    hint: 'docs/library.md describes them.',
+  })
+}
+
+/** Which calls of a recorded run are answered. */
+export interface AnswerOptions extends PlaceOptions {
+  /** The number of a call, or its place; `all` for every open one. Left out: the only one. */
+  readonly call?: string
+  /** Settings as `-c` takes them, where they say where runs are kept. */
+  readonly overrides?: readonly string[]
+}
+
+/** What `approve` is given. */
+export interface ApproveOptions extends AnswerOptions {
+  /** Also further calls of the same tool about the same, until the run has ended. */
+  readonly always?: boolean
+}
+
+/** What `reject` is given. */
+export interface RejectOptions extends AnswerOptions {
+  /** What the model is told. */
+  readonly reason?: string
+}
+
+/** Records what somebody says about calls that a recorded run waits for. */
+export async function answerCalls(
+  run: string,
+  verdict: Verdict,
+  { call, overrides = [], ...place }: AnswerOptions & Required<PlaceOptions>,
+): Promise<Decided> {
+  const { env, home, cwd } = place
+  const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
+  const folder = findRun(runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), run)
+  const { decide } = await import('../wiring/decide.ts')
+  return decide({ folder, env, home, verdict, call: call === 'all' ? { kind: 'all' } : call })
+}
