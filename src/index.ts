@@ -1,8 +1,10 @@
 import { resolve as absolute } from 'node:path'
 import { homeFolder } from './base/home.ts'
 import { answerCalls, type ApproveOptions, type RejectOptions } from './library/approvals.ts'
+import { type Conversations, conversationsAt } from './library/conversations.ts'
 import {
   checkedOptions,
+  type ConversationOptions,
   type PlaceOptions,
   type ResumeOptions,
   type RunOptions,
@@ -17,7 +19,8 @@ export type { Plugin, PluginTool } from './agent/plugins/plugin.ts'
 export type { ApprovalView } from './event/asked-action.ts'
 export type { RunEvent } from './event/event.ts'
 export type { ApprovalAnswer, ApprovalRequest, Approve, ApproveOptions, RejectOptions } from './library/approvals.ts'
-export type { ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
+export type { Conversation, ConversationEvent, Conversations, Operation } from './library/conversations.ts'
+export type { ConversationOptions, ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
 export type { Run, WatchedRun, WatchSession } from './library/runs.ts'
 export type { RunReport } from './wiring/conduct.ts'
 export type { Decided } from './wiring/decide.ts'
@@ -77,6 +80,11 @@ export async function approve(run: string, options: ApproveOptions = {}): Promis
 export async function reject(run: string, options: RejectOptions = {}): Promise<Decided> {
   const { reason, ...given } = checkedOptions('reject', { run }, options)
   return answerCalls(run, { kind: 'reject', reason }, { ...given, ...placeOf(given) })
+ * Conversations that a program drives: `open()` gives one, which takes operations (`prompt`, `interrupt`, `approve`, `reject`,
+ * `shutdown`) and gives events until it ends. `options` hold for all of them.
+ */
+export function createConversations(options: ConversationOptions = {}): Conversations {
+  return conversationsAt(options, placeOf)
 }
 
 function placeOf({

@@ -53,6 +53,10 @@ export interface StartOptions extends Surroundings {
   readonly onRecord?: (folder: string) => void
   /** Changes what was loaded before it is run. */
   readonly prepare?: RunPlan['prepare']
+  /** The id of the run; made when left out. */
+  readonly id?: string
+  /** Done in place of what the target says: the run is a conversation. */
+  readonly work?: RunPlan['work']
   /** The folder that gets the run's record in place of the one that the settings say. */
   readonly runs?: string
   /** Opens the record in place of the usual one, with what stands in for everything outside. */
@@ -61,17 +65,17 @@ export interface StartOptions extends Surroundings {
 
 /** Runs a prompt file or an agent to its end; see `conduct`. */
 export function startRun(file: string, options: StartOptions, listener: Listener): Promise<RunReport> {
-  const id = newRunId(new Date())
+  const { id = newRunId(new Date()) } = options
   const invocation = invocationOf(file, options)
   const sources = createStoredSources()
-  const { env, home, runs, open, prepare } = options
+  const { env, home, runs, open, prepare, work } = options
   return conduct(
     {
       id,
       invocation,
       sources,
       isResumed: false,
-      ...defined({ prepare }),
+      ...defined({ prepare, work }),
       async open(target, parts) {
         if (open !== undefined) return open(target, parts)
         const { workspace, settings } = target
@@ -100,6 +104,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     vars,
     patienceMs,
     env: decidingVariables(env),
+    ...(options.work === undefined ? {} : { conversation: true as const }),
     ...defined({ dry, model, text, stdin, outputSchema, output, record, onAsk }),
   }
 }

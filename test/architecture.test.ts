@@ -71,7 +71,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'package-root.ts',
     'version.ts',
   ],
-  library: ['base', 'event', 'config', 'journal', 'wiring', 'watch', 'runner.ts'],
+  library: ['base', 'event', 'config', 'journal', 'run', 'wiring', 'watch', 'runner.ts'],
   'runner.ts': ['base', 'event', 'journal', 'run', 'wiring', 'version.ts'],
   cli: [
     'base',

@@ -2,6 +2,7 @@ import { parseDuration } from '../config/settings.ts'
 import { BatonError } from '../base/error.ts'
 import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
+import type { Prompt } from '../event/prompt.ts'
 import { variableFlags } from '../config/input-variables.ts'
 import type { StartOptions } from '../runner.ts'
 import type { ResumeOptions as ResumeParts } from '../wiring/resume.ts'
@@ -15,7 +16,7 @@ export interface PlaceOptions {
   readonly home?: string
 }
 
-interface SharedOptions extends PlaceOptions {
+export interface SharedOptions extends PlaceOptions {
   /** Stops the run when it is aborted, as `abort()` does. */
   readonly signal?: AbortSignal
   /** Limits of `[budget]`: `{ usd: 0.5, tokens: 100_000, calls: 20 }`. */
@@ -105,10 +106,31 @@ const ofRuns: Checks<RunOptions> = {
   patienceMs: count,
 }
 
+/** What a conversation is opened with. */
+export interface ConversationOptions extends SharedOptions {
+  readonly model?: string
+  /** The system prompt. Front matter above it is that of a prompt file: `tools`, `mode`, and so on. */
+  readonly instructions?: string
+  /** Prompts of an earlier conversation that this one goes on from, oldest first. */
+  readonly history?: readonly Prompt[]
+  /** Who asks, in events; `local` when left out. */
+  readonly userId?: string
+  /** False: nothing is recorded. */
+  readonly record?: boolean
+}
+
 /** The options of each function, and what their values must be. */
 export const optionChecks = {
   run: ofRuns,
   resume: { ...shared, from: text, usesCurrent: flag, uncertain: texts, repair: flag } satisfies Checks<ResumeOptions>,
+  open: {
+    ...shared,
+    model: text,
+    instructions: text,
+    history: { fits: Array.isArray, expected: 'a list of prompts' },
+    userId: text,
+    record: flag,
+  } satisfies Checks<ConversationOptions>,
   watch: {
     ...ofRuns,
     onMessage: { fits: (value) => typeof value === 'function', expected: 'a function' },

@@ -50,10 +50,10 @@ export interface WatchSession extends AsyncIterable<WatchedRun> {
   readonly stop: () => void
 }
 
-type Work = (listener: Listener, signal: AbortSignal) => Promise<RunReport>
+export type Work = (listener: Listener, signal: AbortSignal) => Promise<RunReport>
 
 /** Begins a run, which `signal` stops as well. */
-function begin(signal: AbortSignal | undefined, work: Work): Run {
+export function begin(signal: AbortSignal | undefined, work: Work): Run {
   const own = new AbortController()
   const events = createBroadcast<RunEvent>()
   const either = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal])

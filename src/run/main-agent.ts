@@ -189,7 +189,11 @@ function pathsOf(refs: readonly FileRef[]): readonly string[] {
   return refs.map(({ path }) => path)
 }
 
-function mainAgent({ settings, output, usesOwnAliases }: Question, { tools }: GivenTools): ModelAgent {
+/** The built-in main agent as the settings describe it. */
+export function mainAgent(
+  { settings, output, usesOwnAliases }: Pick<Question, 'settings' | 'output' | 'usesOwnAliases'>,
+  { tools }: Pick<GivenTools, 'tools'>,
+): ModelAgent {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
   const { max_turns: maxTurns, max_rounds: maxRounds, mode, mode_options: modeOptions } = settings

@@ -85,6 +85,8 @@ export interface Invocation {
   /** Where its result goes, and a copy of its record. Absolute. */
   readonly output?: string
   readonly record?: string
+  /** It was a conversation: messages came from a program while it went on. */
+  readonly conversation?: true
   /** Approvals wait where nobody can be asked. */
   readonly onAsk?: 'suspend'
   /** Variables of the environment that decide what is run. */

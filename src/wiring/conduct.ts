@@ -20,7 +20,7 @@ import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
 import { type Ending, endingEvent, exitCodeFor, failedEnding, type Waiting } from '../run/ending.ts'
-import { execute } from '../run/execute.ts'
+import { execute, type Execution } from '../run/execute.ts'
 import { createDenials } from '../run/denials.ts'
 import { createLeftOut, type LeftOut } from '../run/left-out.ts'
 import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
@@ -87,6 +87,8 @@ export interface RunPlan {
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
   readonly isResumed: boolean
   readonly prepare?: (target: Target) => Target
+  /** Done in place of what the target says. */
+  readonly work?: (target: Target, execution: Execution) => Promise<Ending>
 }
 
 export interface OpenParts {
@@ -203,6 +205,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
   const { cwd, dry, patienceMs } = plan.invocation
   const { budget, retry, timeout_ms: timeoutMs } = target.settings
+  if (plan.invocation.conversation === true && plan.work === undefined) throw noConversation()
   const { journal, folder, past, replay } = await plan.open(target, { mask, bus })
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
   const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
@@ -232,11 +235,12 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     })
     if (replay === undefined) await checkModels()
     const context = await contextOf()
-    const ended = await execute(target, inputsOf(plan.invocation), {
+    const execution = {
       context: reuse?.around(context, { journal, folder }) ?? context,
       finished,
-      hide: (text) => mask.hide(text),
-    })
+      hide: (text: string) => mask.hide(text),
+    }
+    const ended = await (plan.work?.(target, execution) ?? execute(target, inputsOf(plan.invocation), execution))
     const refused = tooLarge()
     if (refused !== undefined) throw refused
     const ending = run.leftOut.judge(ended)
@@ -256,6 +260,12 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     deadline.close()
     await journal.close()
   }
+}
+
+function noConversation(): BatonError {
+  return new BatonError('USAGE', 'this run is a conversation, which only its program can continue', {
+    hint: 'Open another one with the prompts of this one as its history.',
+  })
 }
 
 /** Stops a run that takes longer than it may, as a signal from outside does. */

@@ -1,0 +1,138 @@
+import { createBroadcast } from '../base/concurrency.ts'
+import { BatonError } from '../base/error.ts'
+import type { RunEvent } from '../event/event.ts'
+import type { Approver, Decision } from '../event/permission.ts'
+import { createMemoryJournal } from '../journal/memory.ts'
+import { newRunId } from '../journal/run-id.ts'
+import type { Operation } from '../run/converse.ts'
+import { startRun } from '../runner.ts'
+import type { RunReport } from '../wiring/conduct.ts'
+import { checkedOptions, type ConversationOptions, type PlaceOptions, startOptions } from './options.ts'
+import { begin } from './runs.ts'
+
+export type { Operation } from '../run/converse.ts'
+
+/** An event of a conversation, with whose it is (R264). */
+export type ConversationEvent = RunEvent & { readonly agent_id: string; readonly user_id: string }
+
+/** A conversation that a front end drives (R261 to R265). */
+export interface Conversation {
+  /** That of its run. */
+  readonly id: string
+  /** Operations are carried out in order; any number may wait. @throws BatonError USAGE once it has ended */
+  readonly submit: (operation: Operation) => void
+  /** Until it ends. Any number of loops may read them. */
+  readonly events: AsyncIterable<ConversationEvent>
+  /** How it ended: `stopReason` is `done` after `shutdown`. Does not reject. */
+  readonly ended: Promise<RunReport>
+}
+
+/** Owns conversations: opens them, and knows those that go on. */
+export interface Conversations {
+  /** @throws BatonError USAGE for options that do not exist or are of a wrong type */
+  readonly open: (options?: ConversationOptions) => Conversation
+  /** By id; of one that has ended nothing is known. */
+  readonly get: (id: string) => Conversation | undefined
+  /** Ends all of them, each after the prompts that it has been given. */
+  readonly close: () => Promise<void>
+}
+
+/** `shared` holds for each, where it is not opened with something else. */
+export function conversationsAt(
+  shared: ConversationOptions,
+  placeOf: (options: PlaceOptions) => Required<PlaceOptions>,
+): Conversations {
+  const active = new Map<string, Conversation>()
+  return {
+    open(options = {}) {
+      const given = checkedOptions('open', { caller: 'conversations' }, { ...shared, ...options })
+      const conversation = converseWith(given, placeOf(given))
+      active.set(conversation.id, conversation)
+      void conversation.ended.then(() => active.delete(conversation.id))
+      return conversation
+    },
+    get: (id) => active.get(id),
+    async close() {
+      const open = [...active.values()]
+      for (const { submit } of open) submit({ type: 'shutdown' })
+      await Promise.all(open.map(({ ended }) => ended))
+    },
+  }
+}
+
+function converseWith(options: ConversationOptions, place: Required<PlaceOptions>): Conversation {
+  const { instructions = '', history = [], userId = 'local', record = true, signal, ...others } = options
+  const id = newRunId(new Date())
+  const operations = createBroadcast<Operation>()
+  const questions = createQuestions()
+  let isOver = false
+  const run = begin(signal, (listener, either) =>
+    startRun(
+      'chat',
+      {
+        ...startOptions(others, place),
+        id,
+        text: instructions,
+        signal: either,
+        approver: questions.ask,
+        ...(record ? {} : { open: async (_, { mask }) => ({ journal: createMemoryJournal({ now, mask }) }) }),
+        async work(target, { context }) {
+          const { converse } = await import('../run/converse.ts')
+          if (target.kind !== 'prompt') throw new Error('a text is a prompt')
+          const conversing = { target, operations, decide: questions.decide, history, userId }
+          return converse(conversing, context)
+        },
+      },
+      listener,
+    ),
+  )
+  const ended = run.result.finally(() => {
+    isOver = true
+    operations.end()
+  })
+  return {
+    id,
+    events: {
+      async *[Symbol.asyncIterator]() {
+        for await (const event of run) yield { ...event, agent_id: event.agent, user_id: userId }
+      },
+    },
+    submit(operation) {
+      if (isOver) throw new BatonError('USAGE', `the conversation ${id} has ended`, { hint: 'Open another one.' })
+      if (operation.type === 'shutdown') {
+        isOver = true
+        questions.close()
+      }
+      operations.push(operation)
+    },
+    ended,
+  }
+}
+
+const now = (): Date => new Date()
+
+/** Questions of the run, answered by operations. */
+function createQuestions() {
+  const open = new Map<string, (decision: Decision) => void>()
+  let isClosed = false
+  const ask: Approver = async (_, { id, signal }) => {
+    if (isClosed) return 'deny'
+    return new Promise<Decision>((resolve, reject) => {
+      open.set(id, resolve)
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    }).finally(() => open.delete(id))
+  }
+  return {
+    ask,
+    /** Nobody answers any more: what is asked, and what will be, is rejected. */
+    close() {
+      isClosed = true
+      for (const answer of open.values()) answer('deny')
+    },
+    decide: (operation: Extract<Operation, { readonly id: string }>): void => {
+      const answer = open.get(operation.id)
+      if (operation.type === 'approve') answer?.('allow')
+      else answer?.(operation.reason === undefined ? 'deny' : { remark: operation.reason })
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { isSuspension, stopsRun } from '../base/error.ts'
+import { readPrompt } from '../agent/modes/stored-prompt.ts'
+import type { Json } from '../base/json.ts'
+import { giveTools, chosenTools } from '../agent/tools.ts'
+import type { Prompt, PromptChoice } from '../event/prompt.ts'
+import { below, type RunContext } from '../event/context.ts'
+import { type Message, textMessage } from '../event/message.ts'
+import { part } from '../event/place.ts'
+import type { Ending } from './ending.ts'
+import { mainAgent } from './main-agent.ts'
+import type { PromptTarget } from './prompt-target.ts'
+
+/** What a front end asks of a conversation, in its order (R263). */
+export type Operation =
+  | ({ readonly type: 'prompt'; readonly text: string } & PromptChoice)
+  /** Stops the prompt that is in progress; those behind it are executed. */
+  | { readonly type: 'interrupt' }
+  /** Answers the question of an `approval.requested` event, by its id. */
+  | { readonly type: 'approve'; readonly id: string }
+  | { readonly type: 'reject'; readonly id: string; readonly reason?: string }
+  /** Prompts before it are executed, and the conversation ends. */
+  | { readonly type: 'shutdown' }
+
+export interface Conversing {
+  readonly target: PromptTarget
+  /** Ends the conversation when it ends. */
+  readonly operations: AsyncIterable<Operation>
+  /** Answers a question that stands open; one that does not is passed over. */
+  readonly decide: (operation: Extract<Operation, { readonly id: string }>) => void
+  readonly history: readonly Prompt[]
+  readonly userId: string
+}
+
+/** Programs give what they have stored. */
+function stored(prompt: Prompt): Prompt {
+  return readPrompt(JSON.parse(JSON.stringify(prompt)) as Json)
+}
+
+/**
+ * Has a conversation: carries out operations in order until `shutdown`. A prompt that fails ends nothing.
+ * @throws BatonError what ends a run
+ */
+export async function converse(
+  { target, operations, decide, history, userId }: Conversing,
+  context: RunContext,
+): Promise<Ending> {
+  const { settings, spec } = target
+  const names = settings.tools === undefined ? [] : chosenTools(settings, context)
+  const given = await giveTools(names, { baseDir: settings.base_dir })
+  const agent = {
+    ...mainAgent({ settings, output: undefined, usesOwnAliases: false }, given),
+    history: history.map(stored),
+    userId,
+  }
+  const session = await context.services.agents.open(agent, below(context, part('main')))
+  const instruction = spec.document.instruction.trim()
+  let opening: readonly Message[] = instruction === '' ? [] : [textMessage('system', instruction)]
+  let failRun: (error: unknown) => void = () => {}
+  const failed = new Promise<never>((_, reject) => (failRun = reject))
+  // seen by who waits below
+  failed.catch(() => undefined)
+
+  async function carryOut(operation: Operation): Promise<void> {
+    switch (operation.type) {
+      case 'prompt': {
+        const { text, type: _, ...choice } = operation
+        const id = await session.send([...opening, textMessage('user', text)], choice)
+        opening = []
+        session.answer(id).catch((error: unknown) => {
+          if (isSuspension(error) || stopsRun(error)) failRun(error)
+        })
+        // an interrupt that comes next is about this one
+        await new Promise((resolve) => setImmediate(resolve))
+        return
+      }
+      case 'interrupt':
+        session.interrupt()
+        return
+      case 'approve':
+      case 'reject':
+        decide(operation)
+        return
+      case 'shutdown':
+        return
+    }
+  }
+
+  async function all(): Promise<void> {
+    for await (const operation of operations) {
+      if (operation.type === 'shutdown') return
+      await carryOut(operation)
+    }
+  }
+
+  try {
+    await Promise.race([all(), failed])
+  } finally {
+    await session.close()
+  }
+  context.services.signal.throwIfAborted()
+  return { stopReason: 'done', tasks: [], outputs: [], isFinal: true }
+}

@@ -1,0 +1,124 @@
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { type Conversation, type ConversationEvent, createConversations } from '../../src/index.ts'
+import type { ModelReply } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-model.ts'
+
+interface World {
+  readonly model: ToolModel
+  readonly conversation: Conversation
+  /** All events so far. */
+  readonly seen: readonly ConversationEvent[]
+  readonly manager: ReturnType<typeof createConversations>
+  /** Resolves with the first event of a type. */
+  readonly next: <T extends ConversationEvent['type']>(type: T) => Promise<Extract<ConversationEvent, { type: T }>>
+}
+
+async function world(replies: readonly ModelReply[], options: object = {}, config = ''): Promise<World> {
+  const model = await startToolModel(replies)
+  const home = tempTree({ 'config/config.toml': config })
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home }
+  const manager = createConversations({ cwd: tempTree({}), env, home, model: 'm' })
+  onTestFinished(() => manager.close())
+  const conversation = manager.open(options)
+  const seen: ConversationEvent[] = []
+  const waiting = new Set<() => void>()
+  void (async () => {
+    for await (const event of conversation.events) {
+      seen.push(event)
+      for (const look of waiting) look()
+    }
+  })()
+  return {
+    model,
+    conversation,
+    seen,
+    manager,
+    next: (type) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = seen.find((event) => event.type === type)
+          if (found !== undefined) resolve(found as never)
+        }
+        waiting.add(look)
+        look()
+      }),
+  }
+}
+
+function texts(seen: readonly ConversationEvent[]): readonly string[] {
+  return seen.flatMap((event) => (event.type === 'item.completed' ? [event.item.text] : []))
+}
+
+it('is opened with an id, takes operations in order, and ends with them and its events (R261, R262, R263, R264, R265)', async () => {
+  const options = { userId: 'ada', instructions: 'Be brief.' }
+  const { model, conversation, seen, manager } = await world([{ text: 'One.' }, { text: 'Two.' }], options)
+  expect(manager.get(conversation.id)).toBe(conversation)
+  conversation.submit({ type: 'prompt', text: 'First?' })
+  conversation.submit({ type: 'prompt', text: 'Second?' })
+  conversation.submit({ type: 'shutdown' })
+  expect(() => conversation.submit({ type: 'interrupt' })).toThrow('has ended')
+  expect(await conversation.ended).toMatchObject({ stopReason: 'done', exitCode: 0, runId: conversation.id })
+  for await (const event of conversation.events) throw new Error(`no event comes behind the end: ${event.type}`)
+  expect(texts(seen)).toEqual(['One.', 'Two.'])
+  expect(seen.at(-1)?.type).toBe('run.completed')
+  expect([...new Set(seen.map(({ user_id }) => user_id))]).toEqual(['ada'])
+  expect(seen.find(({ type }) => type === 'prompt.created')).toMatchObject({ agent_id: 'main', user_id: 'ada' })
+  const messages = model.requests.at(-1)?.body?.['messages'] as readonly { role: string; content: string }[]
+  expect(messages.map(({ role, content }) => `${role}: ${content}`)).toEqual([
+    'system: Be brief.',
+    'user: First?',
+    'assistant: One.',
+    'user: Second?',
+  ])
+  expect(manager.get(conversation.id)).toBeUndefined()
+})
+
+it('has its questions answered by operations, each by its id', async () => {
+  const fetch = callsTools(['webfetch', { url: 'https://page.example/' }])
+  const options = { instructions: '+++\ntools = ["webfetch"]\n+++\nBe brief.' }
+  const { model, conversation, next } = await world([fetch, { text: 'Well.' }], options)
+  conversation.submit({ type: 'prompt', text: 'Look.' })
+  const { id, tool } = await next('approval.requested')
+  expect(tool).toBe('webfetch')
+  conversation.submit({ type: 'reject', id: 'another', reason: 'never' })
+  conversation.submit({ type: 'reject', id, reason: 'not that page' })
+  await next('prompt.completed')
+  expect(model.results()).toEqual([expect.stringContaining('not that page')])
+  conversation.submit({ type: 'shutdown' })
+  expect(await conversation.ended).toMatchObject({ exitCode: 0 })
+})
+
+it('stops the prompt that is in progress, and takes further ones', async () => {
+  const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
+  const { model, conversation, next, seen } = await world([slow, { text: 'Here.' }])
+  conversation.submit({ type: 'prompt', text: 'First?' })
+  await vi.waitFor(() => expect(model.requests).toHaveLength(1))
+  conversation.submit({ type: 'interrupt' })
+  expect(await next('prompt.error')).toMatchObject({ state: 'cancelled' })
+  conversation.submit({ type: 'prompt', text: 'Second?' })
+  conversation.submit({ type: 'shutdown' })
+  expect(await conversation.ended).toMatchObject({ stopReason: 'done' })
+  expect(texts(seen)).toEqual(['Here.'])
+})
+
+it('goes on from the prompts of another one, and records nothing where that is asked for', async () => {
+  const history = [
+    {
+      id: 'p',
+      userId: 'ada',
+      mode: 'classic',
+      model: 'normal',
+      visible: true,
+      state: 'completed',
+      input: 'Hi.',
+      output: [{ type: 'text', text: 'Hello.', start: '2026-01-01T00:00:00.000Z' }],
+    },
+  ]
+  const { model, conversation } = await world([{ text: 'Yes.' }], { history, record: false })
+  conversation.submit({ type: 'prompt', text: 'Still there?' })
+  conversation.submit({ type: 'shutdown' })
+  expect((await conversation.ended).folder).toBeUndefined()
+  const messages = model.requests.at(-1)?.body?.['messages'] as readonly { content: string }[]
+  expect(messages.map(({ content }) => content)).toEqual(['Hi.', 'Hello.', 'Still there?'])
+})
