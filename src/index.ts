@@ -80,6 +80,9 @@ export async function approve(run: string, options: ApproveOptions = {}): Promis
 export async function reject(run: string, options: RejectOptions = {}): Promise<Decided> {
   const { reason, ...given } = checkedOptions('reject', { run }, options)
   return answerCalls(run, { kind: 'reject', reason }, { ...given, ...placeOf(given) })
+}
+
+/**
  * Conversations that a program drives: `open()` gives one, which takes operations (`prompt`, `interrupt`, `approve`, `reject`,
  * `shutdown`) and gives events until it ends. `options` hold for all of them.
  */
