@@ -22,9 +22,14 @@ export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scop
   return toolNames.filter(
     (name) =>
       passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])]) &&
-      (factsOf(name).writes !== true || rights.write) &&
+      (rights.write || !isForWriting(name)) &&
       !isDenied(name),
   )
+}
+
+function isForWriting(name: ToolName): boolean {
+  const { writes, plans } = factsOf(name)
+  return writes === true || plans === true
 }
 
 /** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */

@@ -145,6 +145,10 @@ const entries = {
     ...frame,
     text: 'How long the run may take, such as "30m". It can be resumed, and has the whole time again.',
   },
+  auto_approve_plan_mode: {
+    ...frame,
+    text: 'Plans of models are approved without a question: what exit_plan asks for.',
+  },
   max_rounds: { ...frameForModels, text: 'Model calls that one message may lead to; 25 when a model has tools.' },
   max_turns: {
     ...frameForModels,

@@ -111,6 +111,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
 
   mode: free,
   instructions: free,
+  auto_approve_plan_mode: { rule: [false, true], prompt: 'free' },
   max_rounds: down,
   max_turns: down,
   tools: free,

@@ -109,6 +109,7 @@ const settingShape = {
   tools: toolNames,
   disallowed_tools: toolNames,
   permission: tableOf(effects),
+  auto_approve_plan_mode: flag,
   max_rounds: integer(1),
   max_turns: integer(1),
   mode: name,

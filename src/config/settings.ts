@@ -39,6 +39,7 @@ const optionalKeys = [
   'max_turns',
   'mode',
   'plugins',
+  'auto_approve_plan_mode',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]

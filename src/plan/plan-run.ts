@@ -9,7 +9,7 @@ import { type GivenInputs, readInputs, textInputs } from '../run/inputs.ts'
 import { namedModels, placeModelError } from '../run/model-place.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
 import { loadTargetFor, mayAskModel, type Target, type TargetOptions, warningsOf } from '../run/target.ts'
-import { toolRules } from '../tool/rule-list.ts'
+import { toolRules, writtenRules } from '../tool/rule-list.ts'
 import { type Ask, joinAsks, type Range, steady, sumOf } from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
 import type { AgentPlan, Decision, Plan, PromptPlan, StepPlan, Total } from './plan.ts'
@@ -43,7 +43,10 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   const looking = planner.look(target.workspace).context
   const inherited = inheritedOptions(target.agentSettings, target.configSettings)
   const write = target.kind !== 'prompt' || target.settings.write_mode !== false
-  const context = narrow(withScope(looking, { options: inherited }), { write, rules: toolRules(settings.permission) })
+  const context = narrow(withScope(looking, { options: inherited }), {
+    write,
+    rules: toolRules(writtenRules(settings)),
+  })
   const planned = await planTarget({ target, inputs }, planner, context)
   const asks = joinAsks(planned.asks)
   const open = decisionsOf(planned, 'main')

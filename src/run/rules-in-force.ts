@@ -4,16 +4,14 @@ import type { OriginRow } from '../config/layers.ts'
 import { type PermissionRule, ruleKey } from '../config/permission-rules.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ToolRule, ToolSubject } from '../event/permission.ts'
-import { toolRules } from '../tool/rule-list.ts'
+import { toolRules, writtenRules } from '../tool/rule-list.ts'
 
-type Rules = Pick<Settings, 'permission'>
+type Rules = Pick<Settings, 'permission' | 'auto_approve_plan_mode'>
 
 /** The rules for calls of tools as `baton config` shows them, in their order: the last that matches decides. */
-export function ruleRows(
-  { permission = [] }: Rules,
-  { withDefaults }: { readonly withDefaults: boolean },
-): readonly OriginRow[] {
-  return (withDefaults ? toolRules(permission) : permission).map(rowOf)
+export function ruleRows(settings: Rules, { withDefaults }: { readonly withDefaults: boolean }): readonly OriginRow[] {
+  const written = writtenRules(settings)
+  return (withDefaults ? toolRules(written) : written).map(rowOf)
 }
 
 function rowOf(rule: PermissionRule): OriginRow {
@@ -47,7 +45,7 @@ export async function judgeCall(
     import('../tool/tool-rules.ts'),
     import('../tool/rule-subjects.ts'),
   ])
-  const rules = toolRules(settings.permission)
+  const rules = toolRules(writtenRules(settings))
   const subject = text === '' ? undefined : subjectOf(() => subjects.subjectFrom(tool, text, workspace), text)
   const pieces: readonly (readonly [about: string, subject: ToolSubject | undefined])[] =
     subject?.kind === 'command' ? commandsOf(subject) : [[text, subject]]

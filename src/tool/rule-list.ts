@@ -9,7 +9,18 @@ const defaultRules: readonly ToolRule[] = [
   ...fileRules,
 ]
 
-/** The rules of one run, weakest first: what holds when nobody says otherwise, and behind it what `[permission]` says. */
+/** The rules of one run, weakest first: what holds when nobody says otherwise, and behind it what settings say. */
 export function toolRules(written: readonly ToolRule[] = []): readonly ToolRule[] {
   return [...defaultRules, ...written]
+}
+
+interface RuleSettings {
+  readonly permission?: readonly ToolRule[] | undefined
+  readonly auto_approve_plan_mode?: boolean | undefined
+}
+
+/** What settings say of calls of tools, weakest first: `[permission]`, and before it what other keys come to (R19). */
+export function writtenRules({ permission = [], auto_approve_plan_mode: approves }: RuleSettings): readonly ToolRule[] {
+  if (approves !== true) return permission
+  return [{ tool: 'exit_plan', effect: 'allow', origin: 'auto_approve_plan_mode' }, ...permission]
 }

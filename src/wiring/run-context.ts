@@ -36,7 +36,7 @@ import type { SourceRecorder } from '../run/stored-sources.ts'
 import { isSet, type Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
-import { toolRules } from '../tool/rule-list.ts'
+import { toolRules, writtenRules } from '../tool/rule-list.ts'
 import { withoutChanges } from './without-changes.ts'
 import { createRunEffects, type EffectParts, type Past, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
@@ -99,7 +99,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     ...allRights,
     write: mode !== false,
     ...(mode === 'ask' ? { asks: true } : {}),
-    rules: [toolRules(target.settings.permission)],
+    rules: [toolRules(writtenRules(target.settings))],
   }
   const permission = permissionOf(rights)
   const noteUse: Parameters<typeof createSources>[1] = (at, { path, hash }) =>

@@ -102,7 +102,9 @@ describe('a model that changes files by calling tools', () => {
     const files = { 'ask.md': asking, 'src/a.js': source }
     const refused = await world([calls, { text: 'Then not.' }], files)
     expect(await refused.run(['ask.md'])).toMatchObject({ code: 0, stdout: 'Then not.\n' })
-    expect(refused.model.results()).toEqual([expect.stringContaining('permission denied')])
+    expect(refused.model.results()).toEqual([
+      'Error: permission denied: write_mode = "ask", and nobody can be asked',
+    ])
     expect(readFileSync(join(refused.folder, 'src/a.js'), 'utf8')).toBe(source)
     const agreed = await world([calls, { text: 'Done.' }], files)
     expect(await agreed.run(['ask.md', '-y'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
@@ -187,4 +189,67 @@ it('a run that is killed in the middle of its calls is resumed: nothing is done 
   expect(model.results()).toEqual(['Replaced src/a.js, which now has 1 line.'])
   expect((await run(['undo', runId])).code).toBe(0)
   expect(look()).toEqual(before)
+})
+
+describe('plan mode', () => {
+  const planning = prompt(
+    'write_mode = true\ntools = ["write", "edit", "enter_plan", "exit_plan"]\ncontext_globs = ["src/*"]',
+  )
+  const calls = [
+    callsTools(['enter_plan', {}]),
+    callsTools(
+      ['edit', { path: 'src/a.js', old_text: 'a = 1', new_text: 'a = 2' }],
+      ['write', { path: 'plan.md', content: '# Plan\n' }],
+    ),
+    callsTools(['exit_plan', {}]),
+    callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }]),
+    { text: 'Done.' },
+  ]
+  const results = (model: ToolModel): readonly string[] =>
+    (model.requests.at(-1)?.body?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
+
+  it('asks for an approval of the plan, which auto_approve_plan_mode gives by itself (R19)', async () => {
+    const files = { 'ask.md': planning, 'src/a.js': source }
+    const alone = await world(calls, files)
+    expect(await alone.run(['ask.md'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(results(alone.model)).toEqual([
+      expect.stringContaining('Plan mode is on.'),
+      expect.stringContaining('Error: plan mode is on'),
+      'Made plan.md, 1 line.',
+      expect.stringContaining('Error: permission denied'),
+      expect.stringContaining('Error: plan mode is on'),
+    ])
+    expect(readFileSync(join(alone.folder, 'src/a.js'), 'utf8')).toBe(source)
+
+    const approving = {
+      ...files,
+      'ask.md': planning.replace('write_mode', 'auto_approve_plan_mode = true\nwrite_mode'),
+    }
+    const approved = await world(calls, approving)
+    expect(await approved.run(['ask.md'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(results(approved.model).slice(3)).toEqual([
+      expect.stringContaining('The plan in plan.md is approved'),
+      expect.stringContaining('Changed src/a.js at line 2.'),
+    ])
+    const denied = await world(calls, approving, '[permission]\nexit_plan = "ask"\n')
+    await denied.run(['ask.md'])
+    expect(results(denied.model)[3]).toContain('permission denied')
+  })
+
+  it('goes on after a run that waited for the approval, and tells the model why a plan was rejected', async () => {
+    const more = [...calls.slice(0, 3), callsTools(['exit_plan', {}]), ...calls.slice(3)]
+    const { model, folder, run } = await world(more, { 'ask.md': planning, 'src/a.js': source })
+    const waiting = await run(['ask.md', '--on-ask', 'suspend'])
+    expect(waiting).toMatchObject({ code: 5, stderr: expect.stringContaining('exit_plan') })
+    expect(waiting.stderr).toContain('+# Plan')
+    const rejected = await run(['reject', '--reason', 'use two steps', '--on-ask', 'suspend'])
+    expect(rejected.code).toBe(5)
+    expect(results(model).at(-1)).toContain('rejected by the user: use two steps')
+    expect(await run(['approve'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(results(model).slice(-2)).toEqual([
+      expect.stringContaining('The plan in plan.md is approved'),
+      expect.stringContaining('Changed src/a.js at line 2.'),
+    ])
+    expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toContain('b = 22')
+  })
 })

@@ -41,13 +41,16 @@ export function toolHost(
     services: { ...process.services, permission, permissionOf, effects, ...services },
   }
   const box = createToolbox({ baseDir: workspace, ...options })
+  const opened = new Map<ToolName, ReturnType<typeof openTools>>()
   let calls = 0
   return {
     context,
     box,
     seen: box.seen,
     async call(name, input) {
-      const [tool] = await openTools([name], box)
+      const opening = opened.get(name) ?? openTools([name], box)
+      opened.set(name, opening)
+      const [tool] = await opening
       const at = below(context, { kind: 'tool', index: calls++, name })
       const text = typeof input === 'string' ? input : JSON.stringify(input)
       return (await tool?.run(text, at)) ?? { text: `no tool ${name}`, isError: true }

@@ -13,6 +13,7 @@ import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
 import { isWriter } from './names.ts'
 import { cutOutput } from './output.ts'
 import type { KeptOutput } from './outputs.ts'
+import { isSwitch, whyNotInPlan } from './plan-mode.ts'
 
 /** What is recorded of a call: what the model is told, and what it knows by it. */
 interface Recorded extends ToolOutput {
@@ -31,20 +32,23 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     name,
     description,
     parameters,
-    async run(text, context) {
-      const { services, scope } = context
-      await loadToolJudge()
-      const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
-      if (typeof input === 'string') return { text: input, isError: true }
-      const work = async (): Promise<Recorded> =>
-        cutOutput(await carryOut(kind, input, { box, context: held(context, box) }), {
-          outputs: box.outputs,
-          texts: services.texts,
-        })
-      const recorded = await services.effects.call(scope.at, { name, args: input }, work)
-      return resultOf(recorded, { box, context })
-    },
+    run: (text, context) => box.plan.inTurn(isSwitch(name), () => runCall(kind, text, { box, context })),
   }
+}
+
+async function runCall(kind: ToolKind, text: string, { box, context }: Carrying): Promise<ToolResult> {
+  const { name } = kind
+  const { services, scope } = context
+  await loadToolJudge()
+  const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
+  if (typeof input === 'string') return { text: input, isError: true }
+  const work = async (): Promise<Recorded> => {
+    const notNow = whyNotInPlan(name, input, box)
+    if (notNow !== undefined) return { text: notNow, isError: true }
+    const output = await carryOut(kind, input, { box, context: held(context, box) })
+    return cutOutput(output, { outputs: box.outputs, texts: services.texts })
+  }
+  return resultOf(await services.effects.call(scope.at, { name, args: input }, work), { box, context })
 }
 
 /** Compiled once: conversations are many. */
@@ -154,6 +158,9 @@ function deniedText(
   { message, code, cause }: BatonError,
   { scope: { rights, folders } }: RunContext,
 ): string {
+  if (code === 'NEEDS_INPUT' && rights.asks === true && isWriter(action.tool)) {
+    return 'permission denied: write_mode = "ask", and nobody can be asked'
+  }
   if (code === 'NEEDS_INPUT') return nobodyAsked(action, { lists: rights.rules, workspace: folders.workspace })
   if (cause === 'deny') return 'rejected by the user'
   const { remark, expired } = isJsonObject(cause as Json) ? (cause as JsonObject) : {}
@@ -167,7 +174,7 @@ function told(name: string, error: unknown): string {
 }
 
 function resultOf(
-  { seen = [], gone = [], changes = [], diff, kept, ...result }: Recorded,
+  { seen = [], gone = [], changes = [], diff, kept, plan, ...result }: Recorded,
   { box, context }: Carrying,
 ): ToolResult {
   for (const file of seen) box.seen.add(file)
@@ -175,5 +182,6 @@ function resultOf(
   if (kept !== undefined) box.outputs.know(kept)
   context.services.sources.change(changes.map(({ file_path: path }) => resolve(box.baseDir, path)))
   box.work.add(changes, diff)
+  if (plan !== undefined) box.plan.set(plan === false ? undefined : plan)
   return result
 }

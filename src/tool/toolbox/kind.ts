@@ -14,10 +14,20 @@ export interface Toolbox {
   readonly seen: SeenLog
   /** The whole texts of outputs that were cut. */
   readonly outputs: Outputs
+  readonly plan: PlanMode
   /** What changes of files are held to. */
   readonly limits: ChangeLimits
   /** What the calls so far have changed. */
   readonly work: WorkLog
+}
+
+/** Whether the model only reads, and writes its plan. It is made anew from what calls recorded when a run is resumed. */
+export interface PlanMode {
+  /** Where the plan is (absolute, links resolved); undefined: the mode is off. */
+  readonly file: () => string | undefined
+  readonly set: (file: string | undefined) => void
+  /** Does a call: one that begins or ends the mode waits for those before it, and those behind it wait for that one. */
+  readonly inTurn: <T>(isSwitch: boolean, work: () => Promise<T>) => Promise<T>
 }
 
 /** What changes of files are held to, besides the permission. */
@@ -52,6 +62,8 @@ export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'isError
   readonly changes?: readonly FileChange[]
   /** What it would have changed in a run that is dry. */
   readonly diff?: string
+  /** It begins plan mode: the file of the plan (absolute, links resolved). False: it ends it. */
+  readonly plan?: string | false
 }
 
 /** A tool: what a model is told of it, and what it does. */

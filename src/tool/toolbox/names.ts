@@ -4,6 +4,10 @@ interface ToolFacts {
   readonly summary: string
   /** It changes files: it is offered only where `write_mode` lets a model do so. */
   readonly writes?: true
+  /** It begins or ends plan mode: it is offered where files may be changed. */
+  readonly plans?: true
+  /** It changes nothing, so that plan mode allows it. */
+  readonly reads?: true
   /** What its calls need when nobody says otherwise. */
   readonly initial: 'allow' | 'ask'
 }
@@ -11,11 +15,13 @@ interface ToolFacts {
 /** The tools that models can be given, by name. */
 const toolFacts = {
   edit: { summary: 'replaces text in a file', writes: true, initial: 'allow' },
-  read: { summary: 'reads files, images, PDF documents and folders', initial: 'allow' },
-  glob: { summary: 'finds files by a pattern of their path', initial: 'allow' },
-  grep: { summary: 'searches files for a regular expression', initial: 'allow' },
-  todo: { summary: 'keeps a list of steps', initial: 'allow' },
-  webfetch: { summary: 'fetches a page', initial: 'ask' },
+  enter_plan: { summary: 'begins plan mode', plans: true, initial: 'allow' },
+  exit_plan: { summary: 'shows the plan, and ends plan mode', plans: true, initial: 'ask' },
+  read: { summary: 'reads files, images, PDF documents and folders', reads: true, initial: 'allow' },
+  glob: { summary: 'finds files by a pattern of their path', reads: true, initial: 'allow' },
+  grep: { summary: 'searches files for a regular expression', reads: true, initial: 'allow' },
+  todo: { summary: 'keeps a list of steps', reads: true, initial: 'allow' },
+  webfetch: { summary: 'fetches a page', reads: true, initial: 'ask' },
   write: { summary: 'writes a whole file', writes: true, initial: 'allow' },
 } as const satisfies { readonly [name: string]: ToolFacts }
 

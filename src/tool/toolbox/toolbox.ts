@@ -1,6 +1,7 @@
 import type { FileChange } from '../../event/event.ts'
 import type { ChangeLimits, Toolbox, WorkLog } from './kind.ts'
 import { createOutputs } from './outputs.ts'
+import { createPlanMode } from './plan-mode.ts'
 import { createSeenLog } from './seen-log.ts'
 
 export interface ToolboxOptions {
@@ -20,6 +21,7 @@ export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): 
     baseDir,
     seen: createSeenLog(shown),
     outputs: createOutputs(),
+    plan: createPlanMode(),
     limits: { allow, maxBytes },
     work: createWorkLog(),
   }

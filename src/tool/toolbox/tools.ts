@@ -6,6 +6,8 @@ import type { ToolName } from './names.ts'
 /** Each is loaded when a model is given it. */
 const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
   edit: async () => (await import('./edit.ts')).edit,
+  enter_plan: async () => (await import('./enter-plan.ts')).enterPlan,
+  exit_plan: async () => (await import('./exit-plan.ts')).exitPlan,
   read: async () => (await import('./read.ts')).read,
   glob: async () => (await import('./glob.ts')).glob,
   grep: async () => (await import('./grep.ts')).grep,

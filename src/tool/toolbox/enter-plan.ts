@@ -1,0 +1,58 @@
+import { resolve } from 'node:path'
+import { displayPath, realPath } from '../../base/files.ts'
+import { part } from '../../event/place.ts'
+import { previewChange } from './change-file.ts'
+import { defineTool, type ToolCall } from './kind.ts'
+import { pathSubject } from './paths.ts'
+
+interface EnterInput {
+  readonly path?: string
+}
+
+const usualPath = 'plan.md'
+
+/** Begins plan mode: the model only reads, and writes its plan (R137). */
+export const enterPlan = defineTool<EnterInput>({
+  name: 'enter_plan',
+  description: `Begin plan mode, for a change that concerns several files, or that needs to be understood first. Until it ends you can only read, and write the plan to one Markdown file with write and edit. When the plan is ready, call exit_plan: the user looks at it, and approves it or says what should be different.`,
+  parameters: {
+    type: 'object',
+    properties: {
+      path: {
+        type: 'string',
+        minLength: 1,
+        description: `The file of the plan, from the base folder; default ${usualPath}.`,
+      },
+    },
+    additionalProperties: false,
+  },
+  subject: ({ path = usualPath }, box) => pathSubject(path, box),
+  async run({ path = usualPath }, call) {
+    const { box, context, at } = call
+    const { effects } = context.services
+    const present = box.plan.file()
+    if (present !== undefined) {
+      return {
+        text: `plan mode is on already: the plan is ${displayPath(realPath(box.baseDir), present)}`,
+        isError: true,
+      }
+    }
+    if (!/\.(?:md|markdown)$/i.test(path)) {
+      return { text: `the plan is a Markdown file: ${path} does not end in .md`, isError: true }
+    }
+    const problem = await effects.observeAsync([...at, part('plan')], { name: 'plan_file', args: [path] }, () =>
+      problemWith(path, call),
+    )
+    if (problem !== '') return { text: problem, isError: true }
+    return {
+      text: `Plan mode is on. You can read, and write the plan to ${path}. Find out what is there, and write down what is to be changed, where, in which order, and how you will know that it works. Then call exit_plan.`,
+      plan: realPath(resolve(box.baseDir, path)),
+    }
+  },
+})
+
+/** Why a plan cannot be written there; empty: it can. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
+async function problemWith(filePath: string, call: ToolCall): Promise<string> {
+  const preview = await previewChange({ kind: 'New', filePath, content: '# Plan\n' }, call)
+  return typeof preview === 'object' && preview.isError === true ? preview.text : ''
+}

@@ -1,0 +1,58 @@
+import { displayPath } from '../../base/files.ts'
+import { diffHead, diffNames, type GitChange, plainMode } from '../../base/git-diff.ts'
+import { sizeText } from '../../base/size.ts'
+import { part } from '../../event/place.ts'
+import { createTextThread } from '../changes/text-thread.ts'
+import { readText } from '../workspace-reads.ts'
+import { statusAt } from '../workspace-reads.ts'
+import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
+
+/** A longer plan is none that a person reads. */
+const mostBytes = 256 * 1024
+
+/** Shows the plan to a person, and ends plan mode when they approve it (R19, R137). */
+export const exitPlan = defineTool<object>({
+  name: 'exit_plan',
+  description: `Show the plan that you have written to the user, and end plan mode if they approve it. If they do not, they may say what should be different: then change the plan, and call this again.`,
+  parameters: { type: 'object', properties: {}, additionalProperties: false },
+  preview: (_, call) => planDiff(call),
+  async run(_, call) {
+    const { box, context, at, permit } = call
+    const { effects } = context.services
+    const asked = { name: 'plan', args: [] }
+    const shown = await effects.observeAsync([...at, part('plan')], asked, async () => {
+      const diff = await planDiff(call)
+      if (typeof diff === 'object') return diff.text
+      const { action } = permit
+      const approved = action.kind === 'tool' ? action.diff : undefined
+      return approved === undefined || approved === diff
+        ? ''
+        : 'the plan has changed since it was shown: call exit_plan again'
+    })
+    if (shown !== '') return { text: shown, isError: true }
+    const file = displayPath(box.baseDir, box.plan.file() ?? '')
+    return { text: `The plan in ${file} is approved, and plan mode is off: carry it out now.`, plan: false }
+  },
+})
+
+/** The plan as a person sees it, as a file that is new; an output when there is none. */
+async function planDiff({ box, context }: Omit<ToolCall, 'permit'>): Promise<string | ToolOutput> {
+  const file = box.plan.file()
+  if (file === undefined) return failed('plan mode is off: there is no plan to be shown')
+  const named = displayPath(box.baseDir, file)
+  const { kind, size = 0 } = statusAt(file) ?? {}
+  if (kind !== 'file' || size === 0) return failed(`there is no plan yet: write it to ${named} first`)
+  if (size > mostBytes) return failed(`the plan has ${sizeText(size)}: at most ${sizeText(mostBytes)} can be shown`)
+  const text = readText(file, context)
+  const change: GitChange = {
+    kind: 'created',
+    path: displayPath(context.scope.folders.workspace, file),
+    mode: plainMode,
+  }
+  const thread = createTextThread(context.services.signal)
+  return diffHead(change) + (await thread.work('unifiedDiff', '', text, diffNames(change)))
+}
+
+function failed(text: string): ToolOutput {
+  return { text, isError: true }
+}

@@ -1,0 +1,54 @@
+import { resolve } from 'node:path'
+import { displayPath, realPath } from '../../base/files.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { PlanMode, Toolbox } from './kind.ts'
+import { factsOf, isWriter, toolNames } from './names.ts'
+
+/** The mode of one conversation, at its beginning: off. */
+export function createPlanMode(): PlanMode {
+  let file: string | undefined
+  /** Settles with the last call that switched the mode. */
+  let switched: Promise<unknown> = Promise.resolve()
+  /** Settles when all calls so far have. */
+  let all: Promise<unknown> = Promise.resolve()
+
+  return {
+    file: () => file,
+    set: (next) => void (file = next),
+    inTurn(isSwitch, work) {
+      const result = (isSwitch ? all : switched).then(work)
+      const settled = result.then(
+        () => undefined,
+        () => undefined,
+      )
+      all = Promise.all([all, settled])
+      // a switch that waits for a person leaves what is behind it waiting as well
+      if (isSwitch) switched = result
+      if (isSwitch) switched.catch(() => undefined)
+      return result
+    },
+  }
+}
+
+/** Whether a call of this tool begins or ends the mode. */
+export function isSwitch(name: string): boolean {
+  return toolNames.some((known) => known === name && factsOf(known).plans === true)
+}
+
+/** Why a call is not for now, for the model; undefined: the mode is off, or the call only reads or writes the plan. */
+export function whyNotInPlan(name: string, input: JsonObject, box: Toolbox): string | undefined {
+  const plan = box.plan.file()
+  if (plan === undefined || isSwitch(name)) return undefined
+  if (toolNames.some((known) => known === name && factsOf(known).reads === true)) return undefined
+  if (isWriter(name) && isPlan(input['path'], plan, box)) return undefined
+  const shown = displayPath(realPath(box.baseDir), plan)
+  return `plan mode is on: you may read, and write the plan to ${shown}. Call exit_plan when the plan is ready; then you may ${isWriter(name) ? 'change other files' : `use ${name}`}.`
+}
+
+function isPlan(path: unknown, plan: string, { baseDir }: Toolbox): boolean {
+  try {
+    return typeof path === 'string' && realPath(resolve(baseDir, path)) === plan
+  } catch {
+    return false
+  }
+}
