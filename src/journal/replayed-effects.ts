@@ -165,7 +165,12 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     const differs = (request: Json): never => differ(at, { name: 'file', request })
     const planned = attempt(() => plan(() => {}))
     if (planned.status === 'failed') return differs({ ...asked, refused: messageOf(planned.error) })
-    if (planned.value?.record.after !== change.after) return differs(planned.value?.record ?? asked)
+    if (planned.value === undefined) {
+      // it cannot be made again without the file that it was made of
+      scratch.change(change, undefined)
+      return true
+    }
+    if (planned.value.record.after !== change.after) return differs(planned.value.record)
     scratch.change(change, planned.value.act)
     return true
   }

@@ -102,9 +102,7 @@ describe('a model that changes files by calling tools', () => {
     const files = { 'ask.md': asking, 'src/a.js': source }
     const refused = await world([calls, { text: 'Then not.' }], files)
     expect(await refused.run(['ask.md'])).toMatchObject({ code: 0, stdout: 'Then not.\n' })
-    expect(refused.model.results()).toEqual([
-      'Error: permission denied: write_mode = "ask", and nobody can be asked',
-    ])
+    expect(refused.model.results()).toEqual(['Error: permission denied: write_mode = "ask", and nobody can be asked'])
     expect(readFileSync(join(refused.folder, 'src/a.js'), 'utf8')).toBe(source)
     const agreed = await world([calls, { text: 'Done.' }], files)
     expect(await agreed.run(['ask.md', '-y'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
@@ -187,6 +185,9 @@ it('a run that is killed in the middle of its calls is resumed: nothing is done 
   expect(resumed).toMatchObject({ code: 0, stdout: 'Done.\n' })
   expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe('last\n')
   expect(model.results()).toEqual(['Replaced src/a.js, which now has 1 line.'])
+  // a replay has no file that an edit was made in: it says so, and is the same for the model
+  const replayed = await run(['run', 'ask.md', '--replay', runId])
+  expect(replayed).toMatchObject({ code: 0, stdout: 'Done.\n' })
   expect((await run(['undo', runId])).code).toBe(0)
   expect(look()).toEqual(before)
 })

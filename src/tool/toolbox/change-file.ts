@@ -1,3 +1,4 @@
+import { isBatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
 import { sizeText } from '../../base/size.ts'
@@ -86,7 +87,7 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   content ??= await contentAgain(plan, directive, call)
   signal.throwIfAborted()
   // a replay has no files to be compared; a content that cannot be made is for a file that is not there any more
-  const over = effects.answers(at) ? undefined : content === undefined ? noFile : plan.over
+  const over = content === undefined ? noFile : effects.answers(at) ? undefined : plan.over
   const isDone = saveFileOver(plan.path, { content: content ?? '', over }, { context, at })
   if (!isDone) return undefined
   emit(context, { type: 'changes.applied', items: [change], ...base })
@@ -106,8 +107,13 @@ async function contentAgain(
   if (directive.kind === 'New' && fits(directive.content)) return directive.content
   const kept = call.context.services.texts?.find(after)
   if (fits(kept)) return kept
-  const { content } = await workOut(directive, call)
-  return fits(content) ? content : undefined
+  try {
+    const { content } = await workOut(directive, call)
+    return fits(content) ? content : undefined
+  } catch (error) {
+    if (isBatonError(error)) return undefined
+    throw error
+  }
 }
 
 /** What a person is shown before they allow it, as a diff; an output when there is nothing to be shown. @throws as `changeFile` */
