@@ -1,4 +1,5 @@
 import { createAgentExecutor } from '../../src/agent/executor.ts'
+import { defined } from '../../src/base/json.ts'
 import { createPool } from '../../src/base/concurrency.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { defaultRetryPolicy } from '../../src/base/retry.ts'
@@ -36,6 +37,8 @@ export interface SessionWorld {
 export interface SessionWorldOptions {
   readonly provider: ModelProvider
   readonly at?: string
+  /** Absolute; left out: none that is there. */
+  readonly workspace?: string
   readonly signal?: AbortSignal
   readonly hooks?: readonly EffectHook[]
   /** What the processes before have recorded. */
@@ -47,7 +50,7 @@ export interface SessionWorldOptions {
 }
 
 export async function sessionWorld(options: SessionWorldOptions): Promise<SessionWorld> {
-  const { provider, at = 'task/0/ask', signal = new AbortController().signal, hooks = [], before, onRecord } = options
+  const { provider, at = 'task/0/ask', workspace, signal = new AbortController().signal, hooks = [], before, onRecord } = options
   const records: JournalRecord[] = []
   const epoch = before !== undefined && 'length' in before ? (before.at(-1)?.e ?? 0) + 1 : 1
   const journal =
@@ -89,7 +92,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
       : 'length' in before
         ? await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
         : before
-  const context = testContext({ agents, signal, scope: { at: placeAt(at) } })
+  const context = testContext({ agents, signal, scope: { at: placeAt(at) }, ...defined({ workspace }) })
   const effects = createRunEffects({
     journal,
     permission: context.services.permission,

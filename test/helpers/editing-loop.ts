@@ -1,0 +1,129 @@
+import { giveTools } from '../../src/agent/tools.ts'
+import { narrow } from '../../src/event/context.ts'
+import { type Message, textMessage } from '../../src/event/message.ts'
+import type { JournalRecord } from '../../src/journal/record.ts'
+import type { ModelEvent, ModelProvider, ModelRequest } from '../../src/model/provider.ts'
+import { sessionWorld } from './session-world.ts'
+import { tempTree } from './temp.ts'
+
+class Killed extends Error {}
+
+export type EditingLife = { readonly kind: 'killed' } | { readonly kind: 'ended'; readonly text: string; readonly calls: number }
+
+export interface EditingWorld {
+  readonly folder: string
+  /** Records of all processes so far. */
+  readonly records: readonly JournalRecord[]
+  /** How often the answer of each turn was asked for. */
+  readonly asked: readonly number[]
+  /** Turns whose answer is recorded. */
+  readonly paidTurns: () => readonly number[]
+  /** One process: begins the run or resumes it, and dies at the record after so many of its own. */
+  readonly live: (records: number) => Promise<EditingLife>
+}
+
+/** A model that reads, writes and edits files for so many rounds: several calls in a round, some of which fail. */
+export function editingWorld(rounds: number): EditingWorld {
+  const folder = tempTree({ 'log.txt': 'begin\n', 'count.txt': 'at 0\n' })
+  const records: JournalRecord[] = []
+  const asked: number[] = []
+  const provider: ModelProvider = {
+    name: 'scripted',
+    async *stream(request) {
+      const turn = request.messages.filter(({ role }) => role === 'assistant').length
+      asked[turn] = (asked[turn] ?? 0) + 1
+      yield* turnEvents(turn, rounds, request)
+    },
+  }
+
+  async function live(lives: number): Promise<EditingLife> {
+    let left = lives
+    const stop = new AbortController()
+    const world = await sessionWorld({
+      provider,
+      workspace: folder,
+      signal: stop.signal,
+      ...(records.length === 0 ? {} : { before: [...records] }),
+      onRecord(record) {
+        if (left === 0) {
+          stop.abort(new Killed())
+          throw new Killed()
+        }
+        left -= 1
+        records.push(record)
+      },
+    })
+    const allowing = [{ tool: '*', effect: 'allow', origin: 'test' }] as const
+    const context = narrow(world.context, { rules: allowing })
+    const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { baseDir: folder, context })
+    try {
+      const session = await context.services.agents.open(
+        { kind: 'llm', name: 'editor', settings: { model: 'm' }, tools, maxRounds: rounds + 1 },
+        context,
+      )
+      try {
+        const { text, calls } = await session.answer(await session.send([textMessage('user', 'Work.')]))
+        return { kind: 'ended', text, calls: calls.length }
+      } finally {
+        await session.close()
+      }
+    } catch (error) {
+      if (error instanceof Killed) return { kind: 'killed' }
+      throw error
+    }
+  }
+
+  return {
+    folder,
+    records,
+    asked,
+    paidTurns: () =>
+      records.flatMap((record) => {
+        const found = record.k === 'ended' && record.status === 'ok' ? /\/turn\/(\d+)#\d+$/.exec(record.p) : null
+        return found === null ? [] : [Number(found[1])]
+      }),
+    live,
+  }
+}
+
+function* turnEvents(turn: number, rounds: number, { messages }: ModelRequest): Generator<ModelEvent> {
+  const calls = turn === rounds ? [] : callsOf(turn)
+  yield { type: 'text', block: 0, text: turn === rounds ? `All ${rounds} rounds are done.` : `Round ${turn}.` }
+  for (const [index, { name, input }] of calls.entries()) {
+    const id = `call_${turn}_${index}`
+    yield { type: 'tool_call', block: index + 1, id, name, input: JSON.stringify(input) }
+  }
+  yield { type: 'usage', usage: { input: countOf(messages), output: 1, cached: 0, reasoning: 0, calls: 1 } }
+  yield { type: 'finish', reason: calls.length === 0 ? 'stop' : 'tool_calls' }
+}
+
+function countOf(messages: readonly Message[]): number {
+  return messages.length
+}
+
+interface Call {
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+function callsOf(turn: number): readonly Call[] {
+  const step = { path: 'count.txt', old_text: `at ${turn}`, new_text: `at ${turn + 1}` }
+  const calls: readonly Call[] = [
+    { name: 'edit', input: step },
+    { name: 'write', input: { path: `made-${turn}.txt`, content: `made in round ${turn}\n` } },
+  ]
+  switch (turn % 4) {
+    case 0:
+      return [...calls, { name: 'read', input: { path: 'log.txt' } }]
+    case 1:
+      // what was read or made by itself may be replaced
+      return [...calls, { name: 'write', input: { path: `made-${turn - 1}.txt`, content: `replaced in round ${turn}\n` } }]
+    case 2:
+      return [...calls, { name: 'edit', input: { path: 'log.txt', old_text: 'not there', new_text: 'x' } }]
+    default:
+      return [
+        ...calls,
+        { name: 'edit', input: { path: 'log.txt', old_text: 'begin\n', new_text: `begin\nround ${turn}\n` } },
+      ]
+  }
+}
