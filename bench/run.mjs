@@ -19,6 +19,7 @@ import { runs } from './runs.mjs'
 import { start } from './start.mjs'
 import { steps } from './steps.mjs'
 import { streams } from './streams.mjs'
+import { tools } from './tools.mjs'
 import { turns } from './turns.mjs'
 import { watch } from './watch.mjs'
 
@@ -28,6 +29,7 @@ const benchmarks = {
   steps,
   context,
   streams,
+  tools,
   lua,
   cpu,
   aip,

@@ -8,7 +8,9 @@ import { tempTree } from './temp.ts'
 
 class Killed extends Error {}
 
-export type EditingLife = { readonly kind: 'killed' } | { readonly kind: 'ended'; readonly text: string; readonly calls: number }
+export type EditingLife =
+  | { readonly kind: 'killed' }
+  | { readonly kind: 'ended'; readonly text: string; readonly calls: number }
 
 export interface EditingWorld {
   readonly folder: string
@@ -55,7 +57,7 @@ export function editingWorld(rounds: number): EditingWorld {
     })
     const allowing = [{ tool: '*', effect: 'allow', origin: 'test' }] as const
     const context = narrow(world.context, { rules: allowing })
-    const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { baseDir: folder, context })
+    const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { baseDir: folder })
     try {
       const session = await context.services.agents.open(
         { kind: 'llm', name: 'editor', settings: { model: 'm' }, tools, maxRounds: rounds + 1 },
@@ -117,7 +119,10 @@ function callsOf(turn: number): readonly Call[] {
       return [...calls, { name: 'read', input: { path: 'log.txt' } }]
     case 1:
       // what was read or made by itself may be replaced
-      return [...calls, { name: 'write', input: { path: `made-${turn - 1}.txt`, content: `replaced in round ${turn}\n` } }]
+      return [
+        ...calls,
+        { name: 'write', input: { path: `made-${turn - 1}.txt`, content: `replaced in round ${turn}\n` } },
+      ]
     case 2:
       return [...calls, { name: 'edit', input: { path: 'log.txt', old_text: 'not there', new_text: 'x' } }]
     default:

@@ -8,6 +8,7 @@ import type { RunContext } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { createBus } from '../../src/event/bus.ts'
 import { createMeter } from '../../src/event/meter.ts'
+import type { FileChangeRecord } from '../../src/event/effects.ts'
 import type { EffectHook } from '../../src/journal/effects.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
 import { openMemoryRecords } from './memory-journal.ts'
@@ -16,9 +17,11 @@ import type { JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects, type Repeated } from '../../src/journal/resumed-effects.ts'
 import { indexRun, type RunIndex } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
+import { recordChoices, refuseUncertain, unendedEffects } from '../../src/journal/uncertain.ts'
 import { createCoolDown } from '../../src/model/cool-down.ts'
 import { loadPrices } from '../../src/model/prices.ts'
 import type { ModelProvider } from '../../src/model/provider.ts'
+import { settleChange } from '../../src/tool/change-state.ts'
 import { createRunEffects } from '../../src/wiring/run-effects.ts'
 import { testContext } from './context.ts'
 import { placeAt } from './effects.ts'
@@ -50,7 +53,15 @@ export interface SessionWorldOptions {
 }
 
 export async function sessionWorld(options: SessionWorldOptions): Promise<SessionWorld> {
-  const { provider, at = 'task/0/ask', workspace, signal = new AbortController().signal, hooks = [], before, onRecord } = options
+  const {
+    provider,
+    at = 'task/0/ask',
+    workspace,
+    signal = new AbortController().signal,
+    hooks = [],
+    before,
+    onRecord,
+  } = options
   const records: JournalRecord[] = []
   const epoch = before !== undefined && 'length' in before ? (before.at(-1)?.e ?? 0) + 1 : 1
   const journal =
@@ -92,6 +103,15 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
       : 'length' in before
         ? await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
         : before
+  if (index !== undefined && workspace !== undefined) {
+    const looks = {
+      stateOf: (record: FileChangeRecord) => settleChange(record, workspace),
+      presentText: () => 'something else',
+    }
+    const { found, uncertain } = unendedEffects(index, looks)
+    refuseUncertain(uncertain)
+    recordChoices(found, journal, index)
+  }
   const context = testContext({ agents, signal, scope: { at: placeAt(at) }, ...defined({ workspace }) })
   const effects = createRunEffects({
     journal,

@@ -14,6 +14,7 @@ import { manyUndone } from './many-undone.ts'
 import { killedMerge, killedUndo, killedUndoRecord } from './undos.ts'
 import { randomKills, stopSignals } from './signals.ts'
 import { systemCalls } from './strace.ts'
+import { toolLoop } from './tool-loop.ts'
 import { createRandom } from '../../helpers/random.ts'
 
 const faults: readonly Fault[] = [
@@ -33,6 +34,7 @@ const faults: readonly Fault[] = [
   suspendedRun,
   approvals,
   conversations,
+  toolLoop,
   leases,
   rolledBack,
   killedRollback,
