@@ -57,12 +57,17 @@ export async function turns({ library, folder }) {
     limitsCost: () => false,
   })
   const context = {
-    scope: { at: parsePlace('task/0/ask'), rights: { write: false, packs: [], protections: [] } },
+    scope: {
+      at: parsePlace('task/0/ask'),
+      rights: { write: false, rules: [], packs: [], protections: [] },
+      folders: { workspace: folder },
+    },
     services: {
       effects: createEffects({ journal, signal, permission, onSpent: () => undefined }),
       agents,
       events: () => undefined,
       signal,
+      now: () => new Date(),
     },
   }
   const tool = {
@@ -72,7 +77,7 @@ export async function turns({ library, folder }) {
     run: async () => ({ text: `text of a file\n${'line of it\n'.repeat(80)}` }),
   }
   const message = { role: 'user', parts: [{ type: 'text', text: 'Read all files.' }] }
-  const agent = { kind: 'llm', name: 'reader', settings: { model: 'fake' }, tools: [tool] }
+  const agent = { kind: 'llm', name: 'reader', settings: { model: 'fake' }, tools: [tool], maxRounds: count + 1 }
   const { text } = await agents.run({ kind: 'model', agent, messages: [message] }, context)
   await journal.close()
   if (text !== 'All files are read.' || sizes.length !== count) throw new Error(`${sizes.length} turns: ${text}`)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startModelServer } from '../helpers/model-server.ts'
 import { attack } from './attempts.ts'
+import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 import { createWorld, expectHeld, type Files } from './harness.ts'
 
 const ask = '+++\nmodel = "offline::extractive"\n+++\nSay something.\n'
@@ -33,7 +34,6 @@ const loose: readonly Setting[] = [
     yours: 'the file is not trusted',
   },
   { key: 'prices', toml: '[prices.x]\ninput = 0\noutput = 0', yours: 'the file is not trusted' },
-  { key: 'permission', toml: '[permission]\nbash = "allow"', yours: 'the file is not trusted' },
   { key: 'sandbox', toml: '[sandbox]\nmode = "danger-full-access"', yours: 'the file is not trusted' },
 ]
 
@@ -98,6 +98,27 @@ attack(
     expect(end.stderr).toContain(yours)
   },
 )
+
+const loosening = {
+  'a config file': { 'baton.toml': '[permission]\nwebfetch = "allow"\n', 'ask.md': fetching('') },
+  'the front matter of the file': { 'ask.md': fetching('permission = { webfetch = "allow", "*" = "allow" }') },
+  'both, by a pattern': {
+    'baton.toml': '[permission.webfetch]\n"127.0.0.1" = "allow"\n',
+    'ask.md': fetching('permission = { webfetch = { "127.0.0.1:9" = "allow" } }'),
+  },
+}
+
+function fetching(front: string): string {
+  return `+++\nmodel = "m"\ntools = ["webfetch"]\n${front}\n+++\nFetch it.\n`
+}
+
+attack('rules of a folder do not allow what its user would be asked about', { core: loosening }, async (work) => {
+  const model = await startToolModel([callsTools(['webfetch', { url: 'http://127.0.0.1:9/' }]), { text: 'Not then.' }])
+  const world = createWorld({ work, env: { BATON_GATEWAY_URL: model.url } })
+  const end = await world.run(['ask.md'])
+  expectHeld(world, end, [0])
+  expect(model.results()).toEqual([expect.stringMatching(/permission denied|only where a rule names it/)])
+})
 
 it('a built-in model is not hidden by the config of AIPack in a folder before that is trusted', async () => {
   const config = '[options.model_aliases]\nflash = "offline::extractive"\nown = "offline::extractive"\n'
