@@ -8,10 +8,12 @@ import { toolRules, writtenRules } from '../tool/rule-list.ts'
 
 type Rules = Pick<Settings, 'permission' | 'auto_approve_plan_mode'>
 
-/** The rules for calls of tools as `baton config` shows them, in their order: the last that matches decides. */
-export function ruleRows(settings: Rules, { withDefaults }: { readonly withDefaults: boolean }): readonly OriginRow[] {
-  const written = writtenRules(settings)
-  return (withDefaults ? toolRules(written) : written).map(rowOf)
+/**
+ * The rules for calls of tools that somebody has written, as `baton config` shows them, in their order: the last that matches
+ * decides. Those that hold when nobody says otherwise are too many to be of use there; docs/tools.md has them.
+ */
+export function ruleRows(settings: Rules): readonly OriginRow[] {
+  return writtenRules(settings).map(rowOf)
 }
 
 function rowOf(rule: PermissionRule): OriginRow {

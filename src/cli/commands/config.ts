@@ -26,11 +26,9 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
     print(judgedJson(judged), () => judgedText(judged, (text) => paint('dim', text)))
     return 0
   }
-  const rows = sortedIn(await describeOrigins(source), ruleRows(source.settings, { withDefaults: flags.origin })).map(
-    (row) => {
-      return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
-    },
-  )
+  const rows = sortedIn(await describeOrigins(source), ruleRows(source.settings)).map((row) => {
+    return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
+  })
   const width = Math.min(60, Math.max(0, ...rows.map(({ text }) => text.length)))
   for (const { key, value, origin, text } of rows) {
     print(flags.origin ? { key, value, origin } : { key, value }, () =>
