@@ -10,7 +10,7 @@ import { isReserved, reserved } from './keys.ts'
 import { isGuarded, type HeldTo } from './orders.ts'
 import { checkStepOptions, checkStrategies } from './strategies.ts'
 import { checkTrust, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
-import { checkWorkflow } from './workflow.ts'
+import { checkWorkflow } from './workflow-check.ts'
 
 export interface CheckedFrontMatter {
   readonly values: JsonObject

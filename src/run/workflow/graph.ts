@@ -1,4 +1,5 @@
-import { dependentsOf, inOrder, type Workflow, type WorkflowStep, whenWords } from '../../config/workflow.ts'
+import { type Workflow, type WorkflowStep, whenWords } from '../../config/workflow.ts'
+import { dependentsOf, inOrder } from '../../config/workflow-order.ts'
 
 /** A step with its place among the others. */
 export interface StepNode {
