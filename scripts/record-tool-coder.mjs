@@ -45,8 +45,14 @@ const turns = [
   ],
 ]
 
-const server = createServer(async (request, response) => {
-  const { messages, model } = JSON.parse(await textOf(request))
+const server = createServer((request, response) => {
+  textOf(request).then(
+    (text) => answer(JSON.parse(text), response),
+    (error) => response.destroy(error),
+  )
+})
+
+function answer({ messages, model }, response) {
   const turn = messages.filter(({ role }) => role === 'assistant').length
   const [text = '', ...calls] = turns[turn] ?? []
   const send = (more) =>
@@ -61,7 +67,7 @@ const server = createServer(async (request, response) => {
   delta({}, calls.length > 0 ? 'tool_calls' : 'stop')
   send({ choices: [], usage: { prompt_tokens: 900 + 350 * turn, completion_tokens: 60 } })
   response.end('data: [DONE]\n\n')
-})
+}
 
 async function textOf(stream) {
   let text = ''

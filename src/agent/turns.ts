@@ -25,7 +25,7 @@ export interface TurnPlaces {
   readonly context: RunContext
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   /** False: the model is not told of any tool. */
   readonly tools?: boolean
   /** It is asked for its highest effort. */
@@ -33,7 +33,7 @@ export interface TurnOptions {
   readonly signal: AbortSignal
 }
 
-export interface Turn extends Answered {
+interface Turn extends Answered {
   readonly calls: readonly ToolCallPart[]
   readonly itemId: string
   /** `max_turns` is reached: no further turn may be taken for this message. */

@@ -34,7 +34,7 @@ export interface HttpRequest {
   readonly checkPrivate?: (url: URL, how: 'asked' | 'redirected') => void
 }
 
-export interface ResponseHead {
+interface ResponseHead {
   readonly status: number
   readonly headers: Headers
 }

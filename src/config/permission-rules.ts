@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from '../base/json.ts'
 export const permissionEffects = ['allow', 'ask', 'deny'] as const
 
 /** What is done about the calls of a tool that a rule is about. */
-export type PermissionEffect = (typeof permissionEffects)[number]
+type PermissionEffect = (typeof permissionEffects)[number]
 
 /** One rule of `[permission]`. Plain JSON: it is recorded. */
 export interface PermissionRule {

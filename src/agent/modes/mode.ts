@@ -85,7 +85,7 @@ export interface PromptServices extends PromptWork {
 export type ModeLoop = (work: PromptWork) => Promise<ModelEnd>
 
 /** What a model answered. */
-export interface Reply {
+interface Reply {
   readonly text: string
   /** None where no tools were offered. */
   readonly calls: readonly ToolCallPart[]

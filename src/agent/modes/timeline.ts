@@ -3,7 +3,7 @@ import type { FilePart } from '../../event/message.ts'
 import type { PromptOutput, PromptTool } from '../../event/prompt.ts'
 
 /** How a tool ended. */
-export type ToolEnd = { readonly output: string } | { readonly error: string }
+type ToolEnd = { readonly output: string } | { readonly error: string }
 
 /** What comes of a prompt, entry by entry, in the order in which they began. */
 export interface Timeline {
@@ -15,7 +15,7 @@ export interface Timeline {
   readonly addTool: (call: StartedTool) => (end: ToolEnd) => void
 }
 
-export interface StartedTool {
+interface StartedTool {
   readonly id: string
   readonly function: string
   readonly input: Json

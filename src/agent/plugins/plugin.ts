@@ -11,12 +11,12 @@ export interface Plugin {
   prepare?(prompt: PreparedPrompt): string | undefined | Promise<string | undefined>
 }
 
-export interface PluginServices {
+interface PluginServices {
   readonly modes: { register(mode: ExecutionMode): void }
   readonly tools: { register(tool: PluginTool): void }
 }
 
-export interface PreparedPrompt {
+interface PreparedPrompt {
   /** What the person says. */
   readonly input: string
   readonly mode: string
@@ -38,7 +38,7 @@ export interface PluginTool {
   run(input: JsonObject, call: PluginCall): string | Promise<string>
 }
 
-export interface PluginCall {
+interface PluginCall {
   /** Absolute. */
   readonly workspace: string
   readonly signal: AbortSignal
