@@ -9,6 +9,7 @@ const subjects: { readonly [tool: string]: Exclude<ToolSubject['kind'], 'any'> }
   read: 'path',
   write: 'path',
   edit: 'path',
+  enter_plan: 'path',
   glob: 'path',
   grep: 'path',
   webfetch: 'host',

@@ -19,7 +19,7 @@ const stranger = 65_534
 const isRoot = process.getuid?.() === 0
 const files = { 'say.md': '+++\nmodel = "offline::extractive"\n+++\nSay hello.\n' }
 const guarded = {
-  'baton.toml': '[permission]\nbash = "allow"\n',
+  'baton.toml': '[gateway]\nbase_url = "http://127.0.0.1:9/v1"\n',
   'say.md': files['say.md'],
 }
 

@@ -282,7 +282,7 @@ Do it.
     /^step\.(?:completed|suspended)/.test(String(type)) ? [`${String(id)} ${String(type)}`] : [],
   )
   expect(ends.toSorted()).toEqual(['other step.completed', 'write step.suspended'])
-  expect(events.at(-1)).toMatchObject({ stop_reason: 'suspended' })
+  expect(events.at(-1)).toMatchObject({ stop_reason: 'waiting_for_approval' })
   expect(Object.fromEntries(counts)).toEqual({ 'write.': 1, 'other.': 1 })
 
   expect(await run(['resume', await newest(), '-y'])).toMatchObject({ code: 0, stdout: '<last.>\n' })

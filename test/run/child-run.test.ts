@@ -277,7 +277,7 @@ describe('tools', () => {
   it.each<readonly [parent: string, child: string, ofChild: readonly string[]]>([
     ['', 'tools = ["todo"]', ['todo']],
     ['tools = ["*"]', 'tools = ["todo"]', ['todo']],
-    ['tools = ["other"]', 'tools = ["todo"]', []],
+    ['tools = ["read"]', 'tools = ["todo"]', []],
     ['tools = []', 'tools = ["t*"]', []],
     ['disallowed_tools = ["to*"]', 'tools = ["todo"]', []],
     ['tools = ["todo"]', 'tools = ["todo"]\n[permission]\ntodo = "deny"', []],

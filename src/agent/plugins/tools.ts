@@ -15,6 +15,7 @@ export function pluginTools(
   { tools: named = [], disallowed_tools }: ToolFilter,
   { scope }: RunContext,
 ): readonly Tool[] {
+  if (tools.length === 0) return []
   const { rights, folders } = scope
   const { workspace } = folders
   const box = createToolbox({ baseDir: workspace })

@@ -79,7 +79,7 @@ const read = {
 }
 const context = {
   scope: { at: parsePlace('task/0/ask'), rights: allRights },
-  services: { effects, agents, events: () => undefined, signal },
+  services: { effects, agents, events: () => undefined, now: () => new Date(), signal },
 }
 const messages = [
   { role: 'system', parts: [{ type: 'text', text: 'Be brief.' }] },
