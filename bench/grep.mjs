@@ -84,8 +84,7 @@ async function createCall(library, { folder, run }) {
   const { openRun } = await import(`${library}/journal/store.js`)
   const { createPermission } = await import(`${library}/tool/permission.js`)
   const { toolRules } = await import(`${library}/tool/rule-list.js`)
-  const { createOutputs } = await import(`${library}/tool/toolbox/outputs.js`)
-  const { createSeenLog } = await import(`${library}/tool/toolbox/seen-log.js`)
+  const { createToolbox } = await import(`${library}/tool/toolbox/toolbox.js`)
   const { openTools } = await import(`${library}/tool/toolbox/tools.js`)
   const rights = { ...allRights, rules: [toolRules()] }
   const folders = { workspace: folder, cwd: folder, packRoots: [] }
@@ -94,7 +93,7 @@ async function createCall(library, { folder, run }) {
   const signal = new AbortController().signal
   const journal = await openRun({ folder: run, now: () => new Date() })
   const effects = createEffects({ journal, permission, signal, onSpent: () => undefined })
-  const [tool] = await openTools(['grep'], { baseDir: folder, seen: createSeenLog(), outputs: createOutputs() })
+  const [tool] = await openTools(['grep'], createToolbox({ baseDir: folder }))
   let calls = 0
   return (path) => {
     const at = [{ kind: 'tool', index: calls++, name: 'grep' }]

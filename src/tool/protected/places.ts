@@ -35,6 +35,13 @@ interface Held {
   readonly canBeAllowed: boolean
 }
 
+/** A place that is protected by where it is. */
+interface KeptPlace {
+  /** Absolute, links resolved. */
+  readonly path: string
+  readonly folded: string
+}
+
 type ProtectedFolders = Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders'>
 
 /** Refuses to change what is protected, and to delete or move folders that hold any of it. */
@@ -51,7 +58,13 @@ export function protectionRule(
     ...(folders.ownFolders ?? []),
     ...(isAnswer && folders.aipackBase !== undefined ? [folders.aipackBase] : []),
   ]
-  const kept = [...paths, ...placed, ...elsewhere].map(realPath).map((path) => ({ path, folded: foldedPath(path) }))
+  let real: readonly KeptPlace[] | undefined
+  // looked up for the first change: most of those who are held to this only read
+  const kept = (): readonly KeptPlace[] =>
+    (real ??= [...paths, ...placed, ...elsewhere].map((path) => {
+      const place = realPath(path)
+      return { path: place, folded: foldedPath(place) }
+    }))
   const opened = compileGlobs(allow)
   const repositories = new Map<string, GitPlaces | undefined>()
 
@@ -129,7 +142,9 @@ export function protectionRule(
   function heldBy({ kind, path }: PathAction, content: NewFileContent | undefined): Held | undefined {
     const goesAway = kind === 'delete'
     const folded = foldedPath(path)
-    const keeping = kept.find((place) => isInside(place.folded, folded) || (goesAway && isInside(folded, place.folded)))
+    const keeping = kept().find(
+      (place) => isInside(place.folded, folded) || (goesAway && isInside(folded, place.folded)),
+    )
     const isHere = isInside(root, path)
     if (keeping !== undefined) return (isHere ? named(path) : undefined) ?? decides(keeping.path)
     // beyond the workspace nobody writes but a pack in its own folders
