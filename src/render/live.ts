@@ -19,7 +19,7 @@ export interface LiveOptions {
 export interface LiveView extends Required<Renderer> {
   /** A writer for the same terminal whose whole lines scroll by above the view. */
   readonly above: (write: Write) => Write
-  /** Takes the view away, for what else is written to the terminal. It comes back when what is returned is called. */
+  /** Takes the view away, for a question on the terminal: lines above it wait, too, until what is returned is called. */
   readonly hold: () => () => void
 }
 
@@ -43,6 +43,12 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
   let redraws = 0
   let isRedrawing = false
   let holds = 0
+  /** What came while a question stood on the terminal. */
+  const waiting: (() => void)[] = []
+
+  function writeWaiting(): void {
+    for (const write of waiting.splice(0)) write()
+  }
 
   function frame(): Frame {
     return { columns: columns(), rows: rows(), paint, now: clock(), isStopping: signal.aborted }
@@ -80,6 +86,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
   return {
     event: progress.add,
     above: (writeAbove) => (text) => {
+      if (holds > 0) return void waiting.push(() => writeAbove(text))
       block.clear()
       writeAbove(text)
       redraw()
@@ -89,6 +96,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
       block.clear()
       return () => {
         holds -= 1
+        if (holds === 0) writeWaiting()
       }
     },
     close() {
@@ -97,6 +105,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
       clearInterval(timer)
       stopListening()
       block.clear()
+      writeWaiting()
       const end = hasBegun ? composeEnd(progress.now(), frame()) : undefined
       if (end !== undefined) write(`${end.text}\n`)
     },

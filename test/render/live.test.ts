@@ -18,6 +18,7 @@ interface Opened {
   readonly wait: (ms: number) => void
   readonly stop: () => void
   readonly goOn: () => void
+  readonly hold: () => () => void
   readonly close: () => void
 }
 
@@ -51,6 +52,7 @@ function open(columns = 60, rows = 24): Opened {
     wait: (ms) => vi.advanceTimersByTime(ms),
     stop: () => stop.abort(),
     goOn: () => listeners.forEach((listener) => listener()),
+    hold: live.hold,
     close() {
       live.close()
       expect(listeners.size).toBe(0)
@@ -73,6 +75,27 @@ describe('the live view', () => {
       '  file-1.ts  2s  retry in 6s: 429 too many requests',
       '  file-2.ts  2s  answering  … so on, until the line is full',
     ])
+  })
+
+  it('keeps lines back while a question stands on the terminal, and writes them in order behind it', () => {
+    const { terminal, add, wait, say, hold, close } = open()
+    add([started('prompt'), planned(1), ...asking(0)])
+    wait(100)
+    const releases = [hold(), hold()]
+    terminal.write('allow it? ')
+    say('read a.ts\n')
+    say('edit a.ts\n')
+    wait(500)
+    expect(terminal.screen()).toEqual(['allow it?'])
+    terminal.write('yes\n')
+    releases[0]?.()
+    expect(terminal.screen()).toEqual(['allow it? yes'])
+    releases[1]?.()
+    expect(terminal.screen()).toEqual(['allow it? yes', 'read a.ts', 'edit a.ts'])
+    hold()
+    say('the last line\n')
+    close()
+    expect(terminal.screen()).toContain('the last line')
   })
 
   it('shows one task with its text on a line of its own', () => {
