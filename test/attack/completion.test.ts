@@ -77,9 +77,10 @@ it.skipIf(!hasZsh)('TAB in zsh runs nothing of a folder, and ends (needs zsh)', 
   const before = world.changes().length
   // each takes its time under a terminal
   const typed = process.env['BATON_ATTACK'] === 'whole' ? lines : ['baton run ', './baton run ']
-  // what is typed is shown with the quotes, what it prints without: that is waited for
+  // what is typed is shown with the quotes, what it prints without: that is waited for, and then the line editor, which says
+  // by a paste mode that it reads: keys before that are echoed by the terminal, and complete nothing
   const said = (word: string): string =>
-    `zpty -w shell "echo ''${word}"\nzpty -r shell shown $'*[\\r\\n]${word}*'; print -r -- $shown`
+    `zpty -w shell "echo ''${word}"\nzpty -r shell shown $'*[\\r\\n]${word}*2004h*'; print -r -- $shown`
   const keys = typed.map((line, index) => `zpty -n -w shell '${line}'$'\\t\\t\\x15'\n${said(`round${index}`)}`)
   const script = `zmodload zsh/zpty
 zpty shell zsh -f -i
