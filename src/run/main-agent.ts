@@ -53,12 +53,12 @@ export interface Conversation {
  */
 export async function askMain(question: Question, context: RunContext): Promise<TaskAnswer> {
   const { settings, output } = question
-  const { messages, shown } = await promptOf(question, context)
+  const names = toolsOf(settings, context)
+  const { messages, shown } = await promptOf(question, names, context)
   if (context.scope.dry === 'req') {
     return { text: showMessages(messages), response: {}, fileChanges: [], spent: nothingSpent }
   }
 
-  const names = toolsOf(question, context)
   const { allow = [], max_bytes: maxBytes } = settings.changes
   const given = await giveTools(names, { baseDir: settings.base_dir, shown, limits: { allow, maxBytes } })
   const at = narrow(below(context, part('ask')), limitsOfWriting(settings))
@@ -75,15 +75,16 @@ export async function askMain(question: Question, context: RunContext): Promise<
 }
 
 /** The messages of the request, and what they show. The files are not kept besides: they may be large. */
-async function promptOf(question: Question, context: RunContext): Promise<Prompt> {
-  const { shown, ...material } = await readFiles(question, context)
+async function promptOf(question: Question, tools: readonly ToolName[], context: RunContext): Promise<Prompt> {
+  const keepsShown = tools.length > 0 || appliesChanges(question, context)
+  const { shown, ...material } = await readFiles(question, keepsShown, context)
   const messages = buildMessages({
     ...material,
     structure: question.files.structure,
     stdin: question.stdin,
     input: question.inputText,
     instruction: question.instruction,
-    rules: rulesOf(question, context),
+    rules: rulesOf(question, tools, context),
     isRepeated: question.plan.count > 1,
   })
   return { messages, shown }
@@ -97,7 +98,7 @@ function appliesChanges({ settings, output }: Pick<Question, 'settings' | 'outpu
 
 interface Prompt {
   readonly messages: readonly Message[]
-  /** What file changes are compared with; empty where none are applied. */
+  /** What file changes are compared with; empty where there are none, and no tools. */
   readonly shown: ReadonlyMap<string, string>
 }
 
@@ -107,8 +108,8 @@ interface Use extends Pick<Question, 'settings' | 'output'>, Pick<GivenTools, 'b
   readonly changesByTools: boolean
 }
 
-/** The tools that the model of a task is given: none in a dry run, which calls nobody a second time. */
-function toolsOf({ settings }: Pick<Question, 'settings'>, context: RunContext): readonly ToolName[] {
+/** The tools that the model of a task is given. */
+function toolsOf(settings: Settings, context: RunContext): readonly ToolName[] {
   return settings.tools === undefined ? [] : chosenTools(settings, context)
 }
 
@@ -138,16 +139,17 @@ export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>
   return writes !== false && scope.rights.write
 }
 
-function rulesOf({ settings, output }: Question, context: RunContext): readonly string[] {
+function rulesOf({ settings, output }: Question, tools: readonly ToolName[], context: RunContext): readonly string[] {
   // what `[output]` wants is said by the wire format where a server does not enforce it
   if (output !== undefined) return []
-  if (!writesFiles(settings, context) || editsFiles(toolsOf({ settings }, context))) return []
+  if (!writesFiles(settings, context) || editsFiles(tools)) return []
   return [changesInstruction(settings.file_content_mode)]
 }
 
 /** A file that is worked on is not shown a second time as context. */
 async function readFiles(
-  { plan, settings, files, stdin, output }: Question,
+  { plan, settings, files, stdin }: Question,
+  keepsShown: boolean,
   context: RunContext,
 ): Promise<Material & Pick<Prompt, 'shown'>> {
   const worked = new Set(plan.working.map(({ path }) => path))
@@ -158,12 +160,11 @@ async function readFiles(
   for (const { path, size } of piped) allowance.take(path, size)
   const at = below(context, part('ask'))
   const shown = new Map<string, string>()
-  const mayChange = appliesChanges({ settings, output }, context) || toolsOf({ settings }, context).length > 0
 
   async function show(kind: keyof Material, refs: readonly FileRef[]): Promise<string> {
     const showing = showFiles(kind, refs)
     const steps = readSteps(pathsOf(refs), { settings, context: below(at, part(kind)), allowance }, (file) => {
-      if (mayChange) shown.set(...shownFile(file, settings))
+      if (keepsShown) shown.set(...shownFile(file, settings))
       showing.add(file)
     })
     await finishInTurns(steps, at.services.signal)
