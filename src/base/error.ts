@@ -121,13 +121,13 @@ export function isWaitingForApproval(error: unknown): boolean {
  */
 export function rewordError(
   error: BatonError,
-  { code = error.code, message = error.message, place = error.place, from }: ReworkedError,
+  { code = error.code, message = error.message, hint = error.hint, place = error.place, from }: ReworkedError,
 ): BatonError {
   const shown = place ?? from
   return new BatonError(code, message, {
     cause: error,
     trail: from === undefined || shown === from ? error.trail : [...error.trail, from],
-    hint: error.hint,
+    hint,
     diff: error.diff,
     place: shown,
   })
@@ -136,6 +136,7 @@ export function rewordError(
 interface ReworkedError {
   readonly code?: ErrorCode
   readonly message?: string
+  readonly hint?: string | undefined
   readonly place?: SourcePlace | undefined
   readonly from?: SourcePlace | undefined
 }

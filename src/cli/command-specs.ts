@@ -221,15 +221,15 @@ export const commandSpecs = {
     flags: {},
   },
   list: {
-    summary: 'list agents, packs, pipelines and tools',
+    summary: 'list agents, packs, pipelines, tools and modes',
     words: [
       {
         name: 'word',
         count: 'optional',
-        describe: 'only those whose name or description contains this word; tools: only tools',
+        describe: 'only those whose name or description contains this word; tools or modes: only these',
       },
     ],
-    flags: { names: { kind: 'switch', describe: 'print agent names only' } },
+    flags: { names: { kind: 'switch', describe: 'print names only: of agents, or of tools or modes' } },
   },
   install: {
     summary: 'install a pack, or everything in packs.lock',

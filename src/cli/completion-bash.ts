@@ -50,6 +50,10 @@ _baton_calls() {
   _baton_words "$(command baton approve "$first" --ids 2>/dev/null </dev/null)"
 }
 
+_baton_modes() {
+  _baton_words "$(command baton list modes --names 2>/dev/null </dev/null)"
+}
+
 _baton() {
   local line=\${COMP_LINE:0:COMP_POINT} cur word='' flag='' command='' first=''
   local -i given=0 last
@@ -155,6 +159,7 @@ const actions = {
   runs: '_baton_runs',
   waiting: '_baton_waiting',
   calls: '_baton_calls',
+  modes: '_baton_modes',
   files: '_baton_files files',
   folders: '_baton_files folders',
   unknown: '',

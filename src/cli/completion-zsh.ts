@@ -31,6 +31,12 @@ _baton_calls() {
   compadd "$@" -a ids
 }
 
+_baton_modes() {
+  local -a modes
+  modes=(\${(f)"$(_call_program modes command baton list modes --names 2>/dev/null)"})
+  compadd "$@" -a modes
+}
+
 _baton_targets() {
   _alternative 'files:file:_files -g "*.(md|aip|lua)(-.)"' 'agents:agent:_baton_names'
 }
@@ -118,6 +124,7 @@ const actions = {
   runs: '_baton_runs',
   waiting: '_baton_waiting',
   calls: '_baton_calls',
+  modes: '_baton_modes',
   files: '_files',
   folders: '_files -/',
   unknown: ' ',

@@ -5,6 +5,7 @@ import { version } from '../version.ts'
 import { commandTable } from './command-table.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs, type ParsedLine, usageError, type WordSpec } from './command.ts'
 import { runLine } from './env-flag.ts'
+import { meantCommand } from './meant-command.ts'
 import type { CommandIo } from './io.ts'
 
 /**
@@ -53,7 +54,7 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
     .fail((message, error) => {
       // yargs throws its own errors for flags without their argument; all others come from the command
       if (error && error.name !== 'YError') throw error
-      throw usageError(usageMessage(message ?? String(error), args), usageHint(args))
+      throw usageError(usageMessage(message ?? String(error), args), usageHint(args, message ?? ''))
     })
 
   await program.parseAsync(args, {}, (_error, _argv, output) => {
@@ -94,25 +95,27 @@ function lineOf(given: { readonly [name: string]: unknown }, { words, flags }: C
   }
 }
 
+const choiceMessage = /^Invalid values: Argument: (\S+), Given: (.+), Choices: (.+)$/
+
 function usageMessage(message: string, args: readonly string[]): string {
   const command = commandTable.find(({ name }) => name === args[0])
   const missing = command === undefined ? nothingNamed : `missing argument: baton ${shapeOf(command)}`
-  const lines = message.split('\n').map((line) => line.trim())
   const written = (name: string): string => asWritten(name, args)
-  return lines
-    .filter((line) => line !== '')
-    .join(' ')
+  return oneLine(message)
     .replace(/^Not enough non-option arguments.*/, () => missing)
     .replace(/^Not enough arguments following: (.+)/, (_, name: string) => `${written(name)} needs a value`)
-    .replace(
-      /^Invalid values: Argument: (\S+), Given: (.+), Choices: (.+)$/,
-      (_, name: string, given: string, choices: string) =>
-        `${written(name)} is ${choices.replaceAll('"', '').replace(/, (?=[^,]*$)/, ' or ')}, not ${given}`,
-    )
+    .replace(choiceMessage, (_, name: string, given: string, choices: string) => {
+      return `${written(name)} is ${choices.replaceAll('"', '').replace(/, (?=[^,]*$)/, ' or ')}, not ${given}`
+    })
     .replace(/^Arguments (\S+) and (\S+) are/, (_, one: string, other: string) => `--${one} and --${other} are`)
     .replace(/^Unknown (?:arguments?|commands?): (.+)/, (_, names: string) =>
       unknownText(names.split(', ').map(written)),
     )
+}
+
+function oneLine(message: string): string {
+  const lines = message.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
 }
 
 /** A name that the parser gives, as it is on the command line: `--dry-run`, `-z`, `-modle`, `notes.txt`. */
@@ -129,15 +132,28 @@ function unknownText(names: readonly string[]): string {
   return `${what}${shown.length === 1 ? '' : 's'} ${shown.join(', ')}`
 }
 
-function usageHint(args: readonly string[]): string {
+function usageHint(args: readonly string[], message: string): string {
   const command = commandTable.find(({ name }) => args.includes(name))
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
+  const meant = meantWord(args, { command, message })
+  return meant === undefined ? help : `Did you mean ${meant}? ${help}`
+}
+
+interface Mistake {
+  /** The one that is named. */
+  readonly command: Command | undefined
+  readonly message: string
+}
+
+/** The command, flag or choice that a word of the command line may have meant, as it is written. */
+function meantWord(args: readonly string[], { command, message }: Mistake): string | undefined {
+  const meant = command === undefined ? meantCommand(args[0] ?? '') : undefined
+  if (meant !== undefined) return `baton ${meant}`
+  const [, , given, choices] = choiceMessage.exec(oneLine(message)) ?? []
+  // both are written as JSON
+  if (given !== undefined) return nearest(JSON.parse(given) as string, JSON.parse(`[${choices}]`) as readonly string[])
   const flags = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...(command ?? commandTable[0])?.flags })]
   const unknown = args.flatMap((arg) => /^--?([^-=][^=]+)/.exec(arg)?.[1] ?? []).filter((name) => !flags.includes(name))
   const flag = unknown.flatMap((name) => nearest(name, flags) ?? []).at(0)
-  if (flag !== undefined) return `Did you mean --${flag}? ${help}`
-  if (command !== undefined) return help
-  const names = commandTable.map(({ name }) => name)
-  const meant = nearest(args[0] ?? '', names)
-  return meant === undefined ? help : `Did you mean baton ${meant}? ${help}`
+  return flag === undefined ? undefined : `--${flag}`
 }

@@ -1,4 +1,4 @@
-import type { Plugins } from '../agent/plugins/plugin.ts'
+import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
 import { isBatonError } from '../base/error.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { type Settings } from '../config/settings.ts'
@@ -6,7 +6,7 @@ import { placeModelError } from './model-place.ts'
 
 /** What the plug-ins of the settings bring. @throws BatonError CONFIG_INVALID for one that cannot be used */
 export async function pluginsOf({ plugins }: Pick<Settings, 'plugins'>): Promise<Plugins> {
-  if (plugins === undefined) return { modes: [], tools: [], preparing: [] }
+  if (plugins === undefined) return noPlugins
   return (await import('../agent/plugins/load.ts')).loadPlugins(plugins)
 }
 

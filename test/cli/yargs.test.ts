@@ -35,7 +35,17 @@ describe('a mistake in the command line', () => {
     [['chek', 'a.md'], 'unexpected argument a.md', 'Did you mean baton check? See baton --help.'],
     [['help', 'chek'], 'there is no command chek', 'Did you mean baton help check? See baton --help.'],
     [['help', 'a.md'], 'there is no command a.md', 'See baton --help.'],
-    [['a.md', '--dry', 'chnages'], '--dry is req, res or changes, not "chnages"', 'See baton --help.'],
+    [
+      ['a.md', '--dry', 'chnages'],
+      '--dry is req, res or changes, not "chnages"',
+      'Did you mean changes? See baton --help.',
+    ],
+    [
+      ['runs', 'shwo'],
+      'action is list, show, diff, export or rm, not "shwo"',
+      'Did you mean show? See baton runs --help.',
+    ],
+    [['aprove', 'last', '--resaon=x'], 'unknown flag --resaon', 'Did you mean baton approve? See baton --help.'],
     [['check', 'a.md', '--format'], '--format needs a value', 'See baton check --help.'],
     [['a.md', '-v', '-q'], '--quiet and --verbose are mutually exclusive', 'See baton --help.'],
   ])('%j is named once, as it is written', async (args, message, hint) => {

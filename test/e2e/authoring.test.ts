@@ -117,6 +117,33 @@ describe('a new project', () => {
     ])
     expect((await baton(['list', '--names'], { cwd })).stdout).not.toContain('webfetch')
   })
+
+  it('lists the modes, and what plug-ins of the config bring', async () => {
+    const plain = await baton(['list', 'modes'], { cwd })
+    expect(plain).toMatchObject({ code: 0, stderr: '' })
+    expect(plain.stdout).toMatch(/^modes .*\n {2}classic {2,}Classic \(text \+ tools\)\n/)
+    const home = tempTree({
+      'config/config.toml': 'plugins = ["./words.mjs", "./gone.mjs"]',
+      'config/words.mjs': `export default { id: 'words', setup({ modes, tools }) {
+        tools.register({ name: 'shout', description: 'Shouts.', parameters: { type: 'object' }, run: () => '' })
+        modes.register({ id: 'twice', name: 'Asks twice', createExecutor: ({ services }) => services.executor(() => 'done') })
+      } }`,
+    })
+    const env = { BATON_HOME: home }
+    const { code, stdout, stderr } = await baton(['list', 'modes'], { cwd, env })
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^ {2}twice {2,}Asks twice \(plug-in words\)$/m)])
+    expect(stderr).toMatch(/^warning: the plug-in \S+gone\.mjs cannot be used: it cannot be loaded/)
+    const json = await baton(['list', 'modes', '--json'], { cwd, env })
+    expect(jsonLines(json.stdout)).toEqual([
+      expect.objectContaining({ kind: 'mode', name: 'classic', description: 'Classic (text + tools)' }),
+      { kind: 'mode', name: 'twice', description: 'Asks twice', plugin: 'words' },
+    ])
+    expect((await baton(['list', 'tools'], { cwd, env })).stdout).toMatch(
+      /^ {2}shout {2,}Shouts\. \(ask, plug-in words\)$/m,
+    )
+    expect((await baton(['list', 'modes', '--names'], { cwd, env })).stdout).toBe('classic\ntwice\n')
+    expect((await baton(['list', 'tools', '--names'], { cwd, env })).stdout).toMatch(/^todo\n(.*\n)*shout\n$/m)
+  })
 })
 
 it('a workspace in another folder comes with commands that lead there', async () => {

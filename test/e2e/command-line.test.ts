@@ -36,6 +36,7 @@ describe('baton', () => {
     [['a.md', '--modle', 'x'], 'hint: Did you mean --model? See baton --help.'],
     [['a.md', '--max-csot', '1'], 'error: unknown flag --max-csot\nhint: Did you mean --max-cost?'],
     [['resume', '--lats'], 'hint: Did you mean --last? See baton resume --help.'],
+    [['aprove'], 'hint: Did you mean baton approve? Looked for '],
     [['a.md', '-m'], '-m needs a value'],
     [['a.md', '-v', '-q'], 'mutually exclusive'],
     [['a.md', '-m', ''], '-m is empty'],

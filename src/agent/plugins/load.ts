@@ -33,7 +33,7 @@ export async function loadPlugins(files: readonly string[] = []): Promise<Plugin
     }
     if (plugin.prepare !== undefined) preparing.push({ id, prepare: (prompt) => plugin.prepare?.(prompt) })
   }
-  return { modes: [...modes.values()], tools: [...tools.values()], preparing }
+  return { ids: [...ids.keys()], modes: [...modes.values()], tools: [...tools.values()], preparing }
 }
 
 /** The module as it is now: one that has changed since it was loaded is another one. */

@@ -46,10 +46,12 @@ interface PluginCall {
 
 /** What the plug-ins of a run bring. */
 export interface Plugins {
+  /** Of the plug-ins, in the order in which they were loaded. */
+  readonly ids: readonly string[]
   readonly modes: readonly ExecutionMode[]
   readonly tools: readonly PluginTool[]
   /** Those that add to the messages. */
   readonly preparing: readonly (Required<Pick<Plugin, 'prepare'>> & Pick<Plugin, 'id'>)[]
 }
 
-export const noPlugins: Plugins = { modes: [], tools: [], preparing: [] }
+export const noPlugins: Plugins = { ids: [], modes: [], tools: [], preparing: [] }

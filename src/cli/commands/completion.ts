@@ -21,11 +21,11 @@ export async function completionCommand(
 
 /**
  * What is completed: one of some words, a file that can be run or an agent, a run of the workspace, one that waits for
- * approvals, an open call of the run that is named before, a file, a folder.
+ * approvals, an open call of the run that is named before, a mode, a file, a folder.
  */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'targets' | 'runs' | 'waiting' | 'calls' | 'files' | 'folders' | 'unknown' }
+  | { readonly kind: 'targets' | 'runs' | 'waiting' | 'calls' | 'modes' | 'files' | 'folders' | 'unknown' }
 
 export interface CompletedFlag {
   /** `--model`, `-m`. */
@@ -50,6 +50,7 @@ export interface CompletionModel {
 
 /** The command table as completion scripts need it; `from` completes `baton new --from`. Hidden flags are left out. */
 export function completionModel(table: readonly Command[], from: readonly string[]): CompletionModel {
+  const commandNames = table.map(({ name }) => name)
   const commands = table.map(({ name, summary, flags, words }) => {
     const specs: FlagSpecs = { ...flags, ...globalFlagSpecs, help }
     const pipelines = name === 'new' ? from : []
@@ -61,7 +62,8 @@ export function completionModel(table: readonly Command[], from: readonly string
         spellings: [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])],
         describe,
         isList: kind === 'list',
-        values: kind === 'switch' ? undefined : valuesOf(flag, choices, pipelines),
+        values:
+          kind === 'switch' ? undefined : valuesOf(flag, flag === 'permission' ? toolNames() : choices, pipelines),
       })),
       words: words.map((word) => ({
         name: word.name,
@@ -69,16 +71,22 @@ export function completionModel(table: readonly Command[], from: readonly string
         values:
           answers.has(name) && word.name === 'run'
             ? waiting
-            : valuesOf(
-                word.name,
-                name === 'list' ? ['tools', ...listTools().map((tool) => tool.name)] : word.choices,
-                pipelines,
-              ),
+            : valuesOf(word.name, choicesOf(name, commandNames) ?? word.choices, pipelines),
       })),
     }
   })
   const valued = commands.flatMap(({ flags }) => flags.filter(({ values }) => values !== undefined))
   return { commands, withValue: [...new Set(valued.flatMap(({ spellings }) => spellings))] }
+}
+
+/** What the first word of a command may be, where it may also be something else. */
+function choicesOf(command: string, commands: readonly string[]): readonly string[] | undefined {
+  if (command === 'help') return commands
+  return command === 'list' ? ['tools', 'modes', ...toolNames()] : undefined
+}
+
+function toolNames(): readonly string[] {
+  return listTools().map(({ name }) => name)
 }
 
 /** Commands whose run is one that waits. */
@@ -100,6 +108,7 @@ const known: { readonly [name: string]: Exclude<Values['kind'], 'words'> } = {
   replay: 'files',
   run: 'runs',
   call: 'calls',
+  mode: 'modes',
 }
 
 function valuesOf(name: string, choices: readonly string[] | undefined, pipelines: readonly string[]): Values {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Group, type Item, takeInventory } from '../../authoring/inventory.ts'
-import { type ListedTool, listTools } from '../../authoring/tools.ts'
+import { isBatonError, messageOf } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import type { PackStatus } from '../../pack/pack-status.ts'
@@ -9,9 +9,12 @@ import { packageRoot } from '../../package-root.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { cutEnd } from '../../base/width.ts'
 import type { Flags } from '../command-specs.ts'
-import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
+import { createPaint } from '../../render/style.ts'
+import { type CommandIo, jsonLine, openWorkplace, surroundings, type Workplace } from '../io.ts'
+import type { OfferedGroup } from '../offered.ts'
+import { describeReported } from '../report.ts'
 
-/** `baton list [WORD]`: what can be run or named here, and the tools that models can be given, one line each. */
+/** `baton list [WORD]`: what can be run or named here, the tools that models can be given and the modes, one line each. */
 export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, paint, width } = openWorkplace(flags, io)
   const workspace = findWorkspace({ cwd, home })
@@ -23,11 +26,12 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
     pipelinesDir: join(root, 'pipelines'),
     isBare: flags.names,
   })
-  const groups = withWord([...all, toolGroup()], flags.word)
+  const offered = flags.names && groupWords[flags.word ?? ''] === undefined ? [] : await offeredHere(flags, io)
+  const groups = withWord([...all, ...offered], flags.word)
   if (flags.json) {
     for (const record of groups.flatMap(recordsOf)) io.out(jsonLine(record))
   } else if (flags.names) {
-    for (const name of agentNames(groups)) io.out(`${name}\n`)
+    for (const name of plainNames(groups, flags.word)) io.out(`${name}\n`)
   } else {
     io.out(describe(groups, { paint, width, show: (path) => shortPath(path, { workspace, home }) }))
   }
@@ -37,39 +41,35 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
   return 0
 }
 
-/** The tools that models can be given. */
-interface ToolGroup {
-  readonly kind: 'tool'
-  readonly items: readonly ToolItem[]
+/** Tools and modes. What cannot be listed is a warning: what can is still of use. */
+async function offeredHere(flags: Flags<'list'>, io: CommandIo): Promise<readonly OfferedGroup[]> {
+  const { takeOffered } = await import('../offered.ts')
+  const { cwd, env, home } = surroundings(flags, io)
+  const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
+  return takeOffered({ cwd, env: { ...env }, home, flags: { overrides: flags.config } }, (error) => {
+    if (flags.level === 'quiet') return
+    const { place, hint } = isBatonError(error) ? error : {}
+    io.err(describeReported({ severity: 'warning', message: messageOf(error), place, hint }, { cwd, paint }))
+  })
 }
 
-interface ToolItem extends Pick<Item, 'name' | 'description'> {
-  readonly tool: ListedTool
+type Listed = Group | OfferedGroup
+
+function isOffered(group: Listed): group is OfferedGroup {
+  return group.kind === 'tool' || group.kind === 'mode'
 }
 
-type Listed = Group | ToolGroup
-
-function toolGroup(): ToolGroup {
-  return {
-    kind: 'tool',
-    items: listTools().map((tool) => ({ name: tool.name, description: describeTool(tool), tool })),
-  }
-}
-
-function describeTool({ summary, permission, writes }: ListedTool): string {
-  return `${summary} (${writes ? `${permission}, with write_mode` : permission})`
-}
+/** Words that are the name of a group. */
+const groupWords: { readonly [word: string]: OfferedGroup['kind'] } = { tools: 'tool', modes: 'mode' }
 
 function withWord(groups: readonly Listed[], word: string | undefined): readonly Listed[] {
   if (word === undefined) return groups
-  if (word === 'tools') return groups.filter(({ kind }) => kind === 'tool')
+  if (groupWords[word] !== undefined) return groups.filter(({ kind }) => kind === groupWords[word])
   const wanted = word.toLowerCase()
   const fits = ({ name, description }: Pick<Item, 'name' | 'description'>): boolean =>
     `${name}\n${description}`.toLowerCase().includes(wanted)
   const found = groups.map((group): Listed =>
-    group.kind === 'tool'
-      ? { ...group, items: group.items.filter(fits) }
-      : { ...group, items: group.items.filter(fits) },
+    isOffered(group) ? { ...group, items: group.items.filter(fits) } : { ...group, items: group.items.filter(fits) },
   )
   return found.filter(({ items }) => items.length > 0)
 }
@@ -77,21 +77,19 @@ function withWord(groups: readonly Listed[], word: string | undefined): readonly
 /** Names that mean nothing to a shell, and are no flags: the others are typed, and quoted, by hand. */
 const plainName = /^[\p{L}\p{N}_@./][\p{L}\p{N}_@./+-]*$/u
 
-function agentNames(groups: readonly Listed[]): readonly string[] {
-  return groups
-    .filter((group): group is Group => group.kind !== 'pipeline' && group.kind !== 'tool')
-    .flatMap(({ items }) => items.filter(({ shadowedBy }) => shadowedBy === undefined).map(({ name }) => name))
-    .filter((name) => plainName.test(name))
+/** What is named in files and on the command line: agents, or what the word names. */
+function plainNames(groups: readonly Listed[], word: string | undefined): readonly string[] {
+  const kind = groupWords[word ?? '']
+  const names = groups.flatMap((group) => {
+    if (isOffered(group)) return group.kind === kind ? group.items.map(({ name }) => name) : []
+    if (group.kind === 'pipeline') return []
+    return group.items.filter(({ shadowedBy }) => shadowedBy === undefined).map(({ name }) => name)
+  })
+  return names.filter((name) => plainName.test(name))
 }
 
 function recordsOf(group: Listed): readonly object[] {
-  if (group.kind !== 'tool') return group.items.map((item) => recordOf(group, item))
-  return group.items.map(({ tool: { name, summary: description, ...facts } }) => ({
-    kind: 'tool',
-    name,
-    description,
-    ...facts,
-  }))
+  return isOffered(group) ? group.items.map(({ record }) => record) : group.items.map((item) => recordOf(group, item))
 }
 
 function recordOf({ kind, pack, status }: Group, { name, description, file, shadowedBy }: Item): object {
@@ -120,10 +118,17 @@ function describe(groups: readonly Listed[], drawing: Drawing): string {
   return groups.map((group) => describeGroup(group, column, drawing)).join('\n')
 }
 
+const titles = {
+  tool: 'tools of models (tools = ["NAME"] in a prompt file)',
+  mode: 'modes of messages (mode = "NAME" in a prompt file, or --mode NAME)',
+} as const
+
 function describeGroup(group: Listed, column: number, { paint, width, show }: Drawing): string {
-  if (group.kind === 'tool') {
-    const tools = group.items.map(({ name, description }) => cutEnd(`  ${name.padEnd(column)}  ${description}`, width))
-    return `${paint('bold', 'tools of models (tools = ["NAME"] in a prompt file)')}\n${tools.map((line) => `${line}\n`).join('')}`
+  if (isOffered(group)) {
+    const lines = group.items.map(({ name, description }) =>
+      cutEnd(`  ${harmlessName(name).padEnd(column)}  ${harmlessName(description)}`, width),
+    )
+    return `${paint('bold', titles[group.kind])}\n${lines.map((line) => `${line}\n`).join('')}`
   }
   const isShadowed =
     group.kind === 'pack' && group.items.length > 0 && group.items.every(({ shadowedBy }) => shadowedBy !== undefined)

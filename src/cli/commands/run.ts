@@ -9,6 +9,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, type Surroundings, surroundings } from '../io.ts'
+import { withMeantCommand } from '../meant-command.ts'
 import { overridesOf, presentRun } from '../present-run.ts'
 import { type PromptSource, promptSource, refuseEmptyNames } from '../prompt-source.ts'
 import { openResult } from '../result-file.ts'
@@ -68,11 +69,12 @@ async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: Com
   const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
   const process = { signal: io.signal, isAttended: isAttended(flags, io), patienceMs: defaultPatienceMs }
   const options = { ...around, ...given, ...files, ...asking, ...process, ...hooks }
-  return presentRun({ flags, around }, io, (listener, hold) => {
+  return presentRun({ flags, around }, io, async (listener, hold) => {
     // a watch session reads its own keys
     const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
     const approver = createApprover(mayAsk, { ...io, cwd: around.cwd, hold })
-    return startRun(file, { ...options, ...defined({ approver }) }, listener)
+    const report = await startRun(file, { ...options, ...defined({ approver }) }, listener)
+    return { ...report, error: withMeantCommand(report.error, file) }
   })
 }
 

@@ -28,7 +28,7 @@ done`,
   })
   // stands for the command: it only has to name agents and runs
   const names =
-    'if [ "$1 $2" = "approve 20261121-9" ]; then printf "1\\n2\\n"; elif [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
+    'if [ "$1 $2 $3" = "list modes --names" ]; then printf "classic\\ntwice\\n"; elif [ "$1 $2" = "approve 20261121-9" ]; then printf "1\\n2\\n"; elif [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
   writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
 
   const cases: readonly (readonly [string, readonly string[]])[] = [
@@ -56,6 +56,11 @@ done`,
     ['baton new ', ['prompt', 'agent', 'pack']],
     ['baton new pack ', []],
     ['baton list to', ['tools', 'todo']],
+    ['baton list mo', ['modes']],
+    ['baton ask.md --mode ', ['classic', 'twice']],
+    ['baton plan ask.md --mode=cl', ['classic']],
+    ['baton config --permission web', ['webfetch']],
+    ['baton help appr', ['approve']],
     ['baton new prompt x --from c', ['coder']],
     ['baton -C a', ['agents']],
     ['baton --env n', ['notes.txt']],
