@@ -1,8 +1,6 @@
 import { type ListedTool, listTools } from '../authoring/tools.ts'
-import { knownModes } from '../agent/modes/known.ts'
-import { loadPlugins } from '../agent/plugins/load.ts'
-import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
-import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
+import type { ConfigOptions } from '../config/target-config.ts'
+import { builtInModes, pluginsHere } from '../run/plugins-here.ts'
 
 /** A tool or a mode, as `baton list` names it. */
 export interface OfferedItem {
@@ -27,8 +25,7 @@ export async function takeOffered(
   options: ConfigOptions,
   onProblem: (error: unknown) => void,
 ): Promise<readonly OfferedGroup[]> {
-  const builtIn = knownModes().list()
-  const modes = new Map(builtIn.map(({ id, name }) => [id, modeItem(id, name)]))
+  const modes = new Map(builtInModes().map(({ id, name }) => [id, modeItem(id, name)]))
   const tools = listTools().map(toolItem)
   for (const { id, modes: brought, tools: more } of await pluginsHere(options, onProblem)) {
     // one that is known is replaced, as in a run
@@ -43,27 +40,6 @@ export async function takeOffered(
     { kind: 'tool', items: tools },
     { kind: 'mode', items: [...modes.values()] },
   ]
-}
-
-type Brought = Pick<Plugins, 'modes' | 'tools'> & { readonly id: string }
-
-async function pluginsHere(options: ConfigOptions, onProblem: (error: unknown) => void): Promise<readonly Brought[]> {
-  const files = await orProblem([], onProblem, async () => (await loadTargetConfig(options)).settings.plugins ?? [])
-  const brought: Brought[] = []
-  for (const file of files) {
-    const { ids, modes, tools } = await orProblem(noPlugins, onProblem, () => loadPlugins([file]))
-    brought.push(...ids.map((id) => ({ id, modes, tools })))
-  }
-  return brought
-}
-
-async function orProblem<T>(usual: T, onProblem: (error: unknown) => void, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    onProblem(error)
-    return usual
-  }
 }
 
 function modeItem(id: string, name: string, from: { readonly plugin?: string } = {}): OfferedItem {
