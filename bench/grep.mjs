@@ -17,8 +17,8 @@ export async function grep({ library, folder: given, small }) {
   const folder = join(realpathSync(given), 'tree')
   const many = small ? 400 : 20_000
   writeTree(folder, many)
-  const { findRipgrep } = await import(`${library}/tool/toolbox/ripgrep.js`)
-  const program = findRipgrep(process.env, folder)
+  const { findProgram } = await import(`${library}/base/program.js`)
+  const program = findProgram('rg', process.env, folder)
   const call = await createCall(library, { folder, run: join(given, 'run') })
   const expected = `[${many / 100} matching lines in ${many / 100} files]`
 

@@ -1,6 +1,6 @@
 import { execa } from 'execa'
 import { platform } from 'node:os'
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { manyListeners } from './concurrency.ts'
 
@@ -19,11 +19,17 @@ export interface ProcessOptions {
 }
 
 /** How a process ended. `not_started`: the program does not exist, or cannot be executed. */
-export type ProcessEnd =
+export type ProcessEnd = RunEnd | NotStarted
+
+type RunEnd =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'killed'; readonly signal: string }
   | { readonly kind: 'timed_out' }
-  | { readonly kind: 'not_started'; readonly reason: string }
+
+interface NotStarted {
+  readonly kind: 'not_started'
+  readonly reason: string
+}
 
 interface ProcessOutput {
   /** UTF-8; invalid bytes are U+FFFD. */
@@ -38,9 +44,6 @@ export interface ProcessResult {
   readonly stderr: ProcessOutput
 }
 
-/** How long streams may stay open after the process has ended. */
-const drainMs = 1_000
-
 /**
  * Runs a program without input to its end, in its own process group. When it ends, at the time limit, and when `signal`
  * is aborted, everything left in the group is stopped: TERM, and KILL after 5 s. A process that has left the group is
@@ -48,43 +51,112 @@ const drainMs = 1_000
  */
 export async function runProcess(options: ProcessOptions, signal: AbortSignal): Promise<ProcessResult> {
   signal.throwIfAborted()
-  const child = spawn(options)
-  const { pid } = child
-  if (pid === undefined) return notStarted(await child)
+  const { maxOutputBytes, ...start } = options
+  const stdout = createCollector(maxOutputBytes)
+  const stderr = createCollector(maxOutputBytes)
+  const started = await startProcess({ ...start, onOutput: { stdout: stdout.add, stderr: stderr.add } })
+  if (started.kind === 'not_started') return { end: started, stdout: stdout.take(), stderr: stderr.take() }
+  const { end } = await untilEnded(started, signal)
+  return { end, stdout: stdout.take(), stderr: stderr.take() }
+}
 
-  const exited = exitOf(child)
-  const stdout = collect(child.stdout, options.maxOutputBytes)
-  const stderr = collect(child.stderr, options.maxOutputBytes)
-  const closed = Promise.all([stdout.closed, stderr.closed])
-  const forget = killAtExit(pid)
-  let timedOut = false
-  let stopping: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopping ??= stopGroup(pid))
+/** Waits for the end of a process, which is stopped when the signal is aborted. Rejects with the signal's reason. */
+export async function untilEnded({ ended, stop }: StartedProcess, signal: AbortSignal): Promise<EndedProcess> {
   const onAbort = (): void => void stop()
-  const timer = setTimeout(() => {
-    timedOut = true
-    void stop()
-  }, options.timeLimitMs)
+  if (signal.aborted) onAbort()
   manyListeners(signal).addEventListener('abort', onAbort, { once: true })
   try {
-    const end = await exited
-    clearTimeout(timer)
-    await atMost(drainMs, closed)
-    await stop()
-    await atMost(drainMs, closed)
+    const end = await ended
     signal.throwIfAborted()
-    return { end: timedOut ? { kind: 'timed_out' } : end, stdout: stdout.take(), stderr: stderr.take() }
+    return end
   } finally {
     signal.removeEventListener('abort', onAbort)
+  }
+}
+
+export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxOutputBytes'> {
+  /** Left out: it may run for ever. */
+  readonly timeLimitMs?: number
+  readonly onOutput: { readonly [Stream in 'stdout' | 'stderr']: (bytes: Buffer) => void }
+  /** A socket that the process finds at descriptor 3. Called with what the process writes there. */
+  readonly onMessage?: (bytes: Buffer) => void
+}
+
+export interface EndedProcess {
+  readonly end: RunEnd
+  /** It has ended by itself, and left others running in its group, which were stopped. */
+  readonly leftOthers: boolean
+}
+
+/** A process that runs, with everything in its group. */
+export interface StartedProcess {
+  readonly kind: 'started'
+  /** Also the id of its group. */
+  readonly pid: number
+  /** Resolves when it has ended, its output has been read, and nothing is left in its group. Never rejects. */
+  readonly ended: Promise<EndedProcess>
+  /** Stops everything in its group: TERM, and KILL after 5 s. */
+  readonly stop: () => Promise<void>
+  /** Writes to its descriptor 3. */
+  readonly send: (text: string) => void
+}
+
+/** How long streams may stay open after the process has ended. */
+const drainMs = 1_000
+
+/**
+ * Starts a program without input, in a process group and session of its own, so that it finds no terminal. What is left in the
+ * group when it ends is stopped, and all of it when this process exits. A process that has left the group is not waited for.
+ */
+export async function startProcess(options: StartOptions): Promise<StartedProcess | NotStarted> {
+  const { timeLimitMs, onOutput, onMessage } = options
+  const child = spawn(options)
+  const { pid } = child
+  if (pid === undefined) return { kind: 'not_started', reason: (await child).originalMessage ?? 'it cannot be run' }
+
+  const exited = exitOf(child)
+  const channel = child.stdio[3] as Duplex | undefined
+  const streams = [child.stdout, child.stderr]
+  child.stdout.on('data', onOutput.stdout)
+  child.stderr.on('data', onOutput.stderr)
+  channel?.on('data', onMessage ?? (() => undefined))
+  const closed = Promise.all([...streams, ...(channel === undefined ? [] : [channel])].map(closing))
+  const forget = killAtExit(pid)
+  let stopping: Promise<boolean> | undefined
+  let timedOut = false
+  const stop = (): Promise<boolean> => (stopping ??= stopGroup(pid))
+  const timer =
+    timeLimitMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          timedOut = true
+          void stop()
+        }, timeLimitMs)
+
+  async function untilGone(): Promise<EndedProcess> {
+    const end = await exited
+    clearTimeout(timer)
+    const wasStopped = stopping !== undefined
+    await atMost(drainMs, closed)
+    const others = await stop()
+    await atMost(drainMs, closed)
     forget()
-    child.stdout.destroy()
-    child.stderr.destroy()
+    for (const stream of [...streams, channel]) stream?.destroy()
+    return { end: timedOut ? { kind: 'timed_out' } : end, leftOthers: others && !wasStopped }
+  }
+
+  return {
+    kind: 'started',
+    pid,
+    ended: untilGone(),
+    stop: async () => void (await stop()),
+    send: (text) => void channel?.write(text),
   }
 }
 
 type Child = ReturnType<typeof spawn>
 
-function spawn({ command, args, cwd, environment }: ProcessOptions) {
+function spawn({ command, args, cwd, environment, onMessage }: StartOptions) {
   return execa(command, args, {
     cwd,
     env: environment,
@@ -95,18 +167,13 @@ function spawn({ command, args, cwd, environment }: ProcessOptions) {
     reject: false,
     buffer: false,
     encoding: 'buffer',
-    stdin: 'ignore',
+    stdio: ['ignore', 'pipe', 'pipe', ...(onMessage === undefined ? [] : (['pipe'] as const))],
     windowsHide: true,
   })
 }
 
-function notStarted({ originalMessage }: Awaited<Child>): ProcessResult {
-  const empty = { text: '', lost: 0 }
-  return { end: { kind: 'not_started', reason: originalMessage ?? 'it cannot be run' }, stdout: empty, stderr: empty }
-}
-
 /** Does not wait for the streams, which another process may keep open. */
-function exitOf(child: Child): Promise<ProcessEnd> {
+function exitOf(child: Child): Promise<RunEnd> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) =>
       resolve(code === null ? { kind: 'killed', signal: signal ?? 'SIGKILL' } : { kind: 'exited', code }),
@@ -114,27 +181,29 @@ function exitOf(child: Child): Promise<ProcessEnd> {
   })
 }
 
-interface Collected {
-  readonly closed: Promise<void>
-  take(): ProcessOutput
+function closing(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('close', resolve)
+    stream.on('error', () => resolve())
+  })
 }
 
-function collect(stream: Readable, maxBytes: number): Collected {
+/** Keeps the beginning of a stream. */
+function createCollector(maxBytes: number) {
   const chunks: Buffer[] = []
   let kept = 0
   let lost = 0
-  stream.on('data', (chunk: Buffer) => {
-    const part = chunk.subarray(0, maxBytes - kept)
-    if (part.length > 0) chunks.push(part)
-    kept += part.length
-    lost += chunk.length - part.length
-  })
   return {
-    closed: new Promise((resolve) => {
-      stream.once('close', resolve)
-      stream.once('error', () => resolve())
+    add(chunk: Buffer): void {
+      const part = chunk.subarray(0, maxBytes - kept)
+      if (part.length > 0) chunks.push(part)
+      kept += part.length
+      lost += chunk.length - part.length
+    },
+    take: (): ProcessOutput => ({
+      text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks)),
+      lost,
     }),
-    take: () => ({ text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks)), lost }),
   }
 }
 
@@ -161,14 +230,15 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Stops a group: TERM, and KILL after 5 s. Resolves when no process is left or KILL was sent. */
-async function stopGroup(leader: number): Promise<void> {
-  if (!signalGroup(leader, 'SIGTERM')) return
+/** Stops a group: TERM, and KILL after 5 s. Resolves when no process is left or KILL was sent; false: none was there. */
+async function stopGroup(leader: number): Promise<boolean> {
+  if (!signalGroup(leader, 'SIGTERM')) return false
   for (let waited = 0; waited < graceMs; waited += pollMs) {
     await sleep(pollMs)
-    if (!signalGroup(leader, 0)) return
+    if (!signalGroup(leader, 0)) return true
   }
   signalGroup(leader, 'SIGKILL')
+  return true
 }
 
 /** Kills the group when this process exits before the returned function is called. */

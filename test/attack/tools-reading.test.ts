@@ -3,7 +3,7 @@ import { symlinkSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
-import { findRipgrep } from '../../src/tool/toolbox/ripgrep.ts'
+import { findProgram } from '../../src/base/program.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
@@ -35,7 +35,7 @@ const read = (path: string, more: JsonObject = {}) => ['read', { path, ...more }
 const grep = (pattern: string, more: JsonObject = {}) => ['grep', { pattern, ...more }] as const
 const denied = /^Error: permission denied: /
 const linked = (world: World): void => symlinkSync(world.outside, join(world.work, 'out'))
-const hasRipgrep = findRipgrep({ PATH: process.env['PATH'] }, '/nowhere') !== undefined
+const hasRipgrep = findProgram('rg', { PATH: process.env['PATH'] }, '/nowhere') !== undefined
 const withoutRipgrep = { PATH: '/nowhere' }
 
 const core: Readonly<Record<string, Attempt>> = {

@@ -1,30 +1,8 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
 import { commandEnvironment } from '../../base/command.ts'
 import { createSlices } from '../../base/concurrency.ts'
-import { isInside, realPath } from '../../base/files.ts'
-
 import type { FileMatches, SearchOptions } from './search-files.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
-
-/** The absolute path of the installed ripgrep; one in the workspace is none. Undefined: there is none. */
-export function findRipgrep({ PATH = '' }: Environment, workspace: string): string | undefined {
-  for (const folder of PATH.split(delimiter)) {
-    const program = join(folder, 'rg')
-    if (isAbsolute(folder) && isProgram(program) && !isInside(workspace, realPath(program))) return program
-  }
-  return undefined
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
-}
 
 /** Nothing but what it is told: no config, no other files, no other programs, no links; what is text is found out here. */
 const always = (

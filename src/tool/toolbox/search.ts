@@ -1,8 +1,9 @@
 import { ApartLimit, runApart } from '../../base/apart.ts'
+import { findProgram } from '../../base/program.ts'
 import { BatonError } from '../../base/error.ts'
 import type { RunContext } from '../../event/context.ts'
 import { readPieces } from '../workspace-reads.ts'
-import { findRipgrep, searchByRipgrep } from './ripgrep.ts'
+import { searchByRipgrep } from './ripgrep.ts'
 import type { FileMatches, SearchOptions } from './search-files.ts'
 
 const timeLimitMs = 30_000
@@ -25,7 +26,7 @@ export async function search(
 ): Promise<readonly FileMatches[]> {
   if (files.length === 0) return []
   const { env, signal } = context.services
-  const program = findRipgrep(env, context.scope.folders.workspace)
+  const program = findProgram('rg', env, context.scope.folders.workspace)
   if (program !== undefined) {
     const isText = (file: string): boolean => isTextFile(file, context)
     const found = await searchByRipgrep(files, { ...options, program, root, env, timeLimitMs, signal, isText })

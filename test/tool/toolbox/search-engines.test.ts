@@ -2,13 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileSearch } from '../../../src/base/search-pattern.ts'
-import { findRipgrep, searchByRipgrep } from '../../../src/tool/toolbox/ripgrep.ts'
+import { findProgram } from '../../../src/base/program.ts'
+import { searchByRipgrep } from '../../../src/tool/toolbox/ripgrep.ts'
 import { type FileMatches, searchFiles } from '../../../src/tool/toolbox/search-files.ts'
 import { createRandom, oneOf } from '../../helpers/random.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
 const env = { PATH: process.env['PATH'] }
-const program = findRipgrep(env, '/nowhere')
+const program = findProgram('rg', env, '/nowhere')
 const names = ['a.txt', 'b.txt', 'bin.dat', 'dos.txt', 'empty.txt', 'long.txt', '-dash\nfeed.txt']
 const root = tempTree({
   'a.txt': 'one two\nTWO three\n\n  indented\tfoo(bar)\nfoo_bar baz-9\ninterface{} a{2}\nprice: $5.00 [x]\nend',

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findRipgrep } from '../../../src/tool/toolbox/ripgrep.ts'
+import { findProgram } from '../../../src/base/program.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { toolHost } from '../../helpers/tool-call.ts'
 
@@ -50,7 +50,7 @@ const engines = [
 ] as const
 
 describe.each(engines)('grep %s', (name, path) => {
-  const isMissing = path !== '' && findRipgrep({ PATH }, '/nowhere') === undefined
+  const isMissing = path !== '' && findProgram('rg', { PATH }, '/nowhere') === undefined
   const host = (files: { readonly [path: string]: string | Uint8Array }) =>
     toolHost(tempTree(files), { services: { env: { PATH: path } } })
 
@@ -107,7 +107,7 @@ describe.each(engines)('grep %s', (name, path) => {
 it('runs no program of the workspace in place of ripgrep', () => {
   const folder = tempTree({ 'bin/rg': '#!/bin/sh\n' })
   chmodSync(join(folder, 'bin/rg'), 0o755)
-  expect(findRipgrep({ PATH: join(folder, 'bin') }, '/nowhere')).toBe(join(folder, 'bin/rg'))
-  expect(findRipgrep({ PATH: join(folder, 'bin') }, folder)).toBe(undefined)
-  expect(findRipgrep({ PATH: 'bin:.' }, '/nowhere')).toBe(undefined)
+  expect(findProgram('rg', { PATH: join(folder, 'bin') }, '/nowhere')).toBe(join(folder, 'bin/rg'))
+  expect(findProgram('rg', { PATH: join(folder, 'bin') }, folder)).toBe(undefined)
+  expect(findProgram('rg', { PATH: 'bin:.' }, '/nowhere')).toBe(undefined)
 })
