@@ -7,12 +7,12 @@ import { entryHash, entryStatus, startHash } from './file-hash.ts'
 /**
  * What the disk says about a file change that was begun and whose end is not recorded: its files are as they were
  * before it, as it leaves them, or neither. Paths are relative to the workspace. What a
- * killed process has left of a file it was about to put in place is removed.
+ * killed process has left of a file it was about to put in place, or of a folder it was removing, is removed.
  */
 export function settleChange(change: FileChangeRecord, workspace: string): 'before' | 'after' | 'neither' {
   const { temp } = change
   const path = resolve(workspace, change.path)
-  if (typeof temp === 'string') rmSync(join(dirname(realPath(path)), basename(temp)), { force: true })
+  if (typeof temp === 'string') rmSync(join(dirname(realPath(path)), basename(temp)), { force: true, recursive: true })
   switch (change.op) {
     case 'append':
       return appendState(change, path)

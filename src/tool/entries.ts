@@ -121,9 +121,31 @@ function copyEntry(from: Entry, to: Entry): void {
   else copyFileSync(source, place, constants.COPYFILE_EXCL)
 }
 
-/** Removes a file, a link (not what it leads to), or a folder with all that is in it. */
-export function remove(path: string): void {
-  inFolder(dirname(path), (folder) => removeEntry(folder, basename(path)))
+/**
+ * Removes a file, a link (not what it leads to), or a folder with all that is in it. A folder is given a temporary name
+ * first: a process that is killed leaves it whole or not at all at its path.
+ */
+export function remove(path: string, temporaryName?: string): void {
+  inFolder(dirname(path), (folder) => {
+    const name = basename(path)
+    if (temporaryName === undefined || !isRenamed(folder, name, temporaryName)) return removeEntry(folder, name)
+    try {
+      removeEntry(folder, temporaryName)
+    } catch (error) {
+      isRenamed(folder, temporaryName, name)
+      throw error
+    }
+  })
+}
+
+/** False: it cannot be renamed, as a folder that something is mounted at. */
+function isRenamed({ at }: HeldFolder, name: string, newName: string): boolean {
+  try {
+    renameSync(at(name), at(newName))
+    return true
+  } catch {
+    return false
+  }
 }
 
 function removeEntry(folder: HeldFolder, name: string): void {

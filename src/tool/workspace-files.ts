@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath, type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
+import { defined } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Disk, FileChangeRecord, PlannedChange } from '../event/effects.ts'
 import type { Place } from '../event/place.ts'
@@ -233,9 +234,11 @@ export function deleteEntry(path: string, call: FileCall): boolean {
     const target = allowedEntry(path, asking)
     const before = hashOf(target, call)
     if (before === null) return undefined
+    const isFolder = entryStatus(target)?.isDirectory() === true
+    const temporaryName = isFolder ? newTemporaryName() : undefined
     return {
-      record: { path: target, before, after: null },
-      act: (disk) => entries.remove(disk(target)),
+      record: { path: target, before, after: null, ...defined({ temp: temporaryName }) },
+      act: (disk) => entries.remove(disk(target), temporaryName),
       keep: () => keptDelete(target, showIn(call)),
     }
   })

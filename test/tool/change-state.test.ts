@@ -77,6 +77,28 @@ describe('a change of a file that a killed process had begun', () => {
     },
   )
 
+  it('a folder that was being removed is gone, with what was left of it', () => {
+    const done = workspace()
+    void deleteEntry(done.at('dir'), done.call)
+    const record = done.recorded()
+    const { temp } = record
+    if (typeof temp !== 'string') throw new Error('it is removed at its own path')
+    mkdirSync(done.at(`${temp}/sub`), { recursive: true })
+    writeFileSync(done.at(`${temp}/sub/y.md`), 'Y')
+
+    expect(done.state(record)).toBe('after')
+    expect(existsSync(done.at(temp))).toBe(false)
+  })
+
+  it('a folder that cannot be removed whole stands at its path with what is left of it', () => {
+    const { at, call } = workspace()
+    // a name that is no UTF-8 is not found again by the one that it is read as
+    writeFileSync(Buffer.concat([Buffer.from(at('dir/sub/')), Buffer.from([0xff])]), 'Z')
+
+    expect(() => deleteEntry(at('dir'), call)).toThrow('delete of dir failed')
+    expect(existsSync(at('dir/sub'))).toBe(true)
+  })
+
   it('an appended line is found when others have added behind it, and is neither when it is there by half', () => {
     const { at, call, state, recorded } = workspace()
     appendToFile(at('a.md'), 'more\n', call)
