@@ -1,5 +1,5 @@
 import { BatonError } from '../base/error.ts'
-import type { FileChangeRecord } from '../event/effects.ts'
+import type { ChangeStates, FileChangeRecord } from '../event/effects.ts'
 import type { RunJournal } from './journal.ts'
 import type { JournalRecord, KnownEnd, UncertainChoice } from './record.ts'
 import { callText } from './difference.ts'
@@ -65,25 +65,31 @@ export interface Unended {
 }
 
 export interface FileLooks {
-  /** How the files of a change are now. */
-  readonly stateOf: (record: FileChangeRecord) => ChangeState
+  /** How the files of a change are now. `added`: what an addition was about to add, where it is kept. */
+  readonly stateOf: (record: FileChangeRecord, added: () => Uint8Array | undefined) => ChangeState
+  /** A content that the run has kept, by its SHA-256; left out: none is looked for. */
+  readonly contentOf?: ((hash: string) => Uint8Array | undefined) | undefined
   /** What stands there, in words. */
   readonly presentText: (record: FileChangeRecord) => string
 }
 
 /** Sorts them. */
-export function unendedEffects(index: RunIndex, { stateOf, presentText }: FileLooks): Unended {
+export function unendedEffects(index: RunIndex, { stateOf, presentText, contentOf }: FileLooks): Unended {
   const found: Unended['found'][number][] = []
   const uncertain: Uncertain[] = []
   for (const { node, place, started } of begunEffects(index)) {
     if (node.waits === true) continue
-    const { e, n, kind, repeat, request } = started
+    const { e, n, kind, repeat, request, kept } = started
     const id = `${e}.${n}`
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     if (kind === 'file') {
       if (ended !== undefined) continue
       const change = index.source.value(request) as FileChangeRecord
-      const state = stateOf(change)
+      const state = stateOf(change, () => {
+        const states = kept === undefined ? undefined : (index.source.value(kept) as unknown as ChangeStates)
+        const longer = states?.after.find((after) => after.kind === 'longer')
+        return longer?.added ?? (change.after === null ? undefined : contentOf?.(change.after))
+      })
       if (state === 'neither') {
         const what = `${change.op} of ${change.path}`
         uncertain.push({ id, place, kind, what, present: presentText(change) })

@@ -1,21 +1,27 @@
-import { lstatSync, rmSync } from 'node:fs'
+import { lstatSync, rmSync, truncateSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
 import { entryHash, entryStatus, startHash } from './file-hash.ts'
 
 /**
  * What the disk says about a file change that was begun and whose end is not recorded: its files are as they were
  * before it, as it leaves them, or neither. Paths are relative to the workspace. What a
- * killed process has left of a file it was about to put in place, or of a folder it was removing, is removed.
+ * killed process has left of a file it was about to put in place, or of a folder it was removing, is removed, and so is the
+ * beginning of what it was about to add, which `added` gives where it is known.
  */
-export function settleChange(change: FileChangeRecord, workspace: string): 'before' | 'after' | 'neither' {
+export function settleChange(
+  change: FileChangeRecord,
+  workspace: string,
+  added: () => Uint8Array | undefined = () => undefined,
+): 'before' | 'after' | 'neither' {
   const { temp } = change
   const path = resolve(workspace, change.path)
   if (typeof temp === 'string') rmSync(join(dirname(realPath(path)), basename(temp)), { force: true, recursive: true })
   switch (change.op) {
     case 'append':
-      return appendState(change, path)
+      return appendState(change, path, added)
     case 'chmod':
       return (lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) % 0o10000 === change['mode'] ? 'after' : 'before'
     case 'mkdir':
@@ -37,11 +43,21 @@ function stateOf({ before, after }: FileChangeRecord, path: string): 'before' | 
 }
 
 /** Judged by its own bytes, whatever stands before and behind them: others may have added since. */
-function appendState({ offset, bytes, after }: FileChangeRecord, path: string): 'before' | 'after' | 'neither' {
+function appendState(
+  { offset, bytes, after }: FileChangeRecord,
+  path: string,
+  added: () => Uint8Array | undefined,
+): 'before' | 'after' | 'neither' {
   const size = entryStatus(path)?.size ?? 0
   if (typeof offset !== 'number' || typeof bytes !== 'number') return 'neither'
   if (size > offset && size >= offset + bytes && startHash(path, bytes, offset) === after) return 'after'
-  return size === offset ? 'before' : 'neither'
+  if (size === offset) return 'before'
+  const begun = size - offset
+  const whole = begun > 0 && begun < bytes ? added() : undefined
+  if (whole === undefined || sha256(whole) !== after) return 'neither'
+  if (startHash(path, begun, offset) !== sha256(whole.subarray(0, begun))) return 'neither'
+  truncateSync(realPath(path), offset)
+  return 'before'
 }
 
 /** What stands at the path of a change now, in words. */

@@ -43,7 +43,7 @@ export async function settleUndos(
     try {
       const index = await indexRun(source, { keeps: 'everything' })
       unendedEffects(index, {
-        stateOf: (change) => settleChange(change, workspace),
+        stateOf: (change, added) => settleChange(change, workspace, added),
         presentText: (change) => presentText(change, workspace),
       })
     } finally {

@@ -13,6 +13,7 @@ import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
 import { askAgain, readChoice, recordChoices, refuseUncertain, unendedEffects } from '../journal/uncertain.ts'
 import { undoneRun } from '../journal/glance.ts'
+import type { RunJournal } from '../journal/journal.ts'
 import type { KnownEnd } from '../journal/record.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
 import { undoneBy } from '../journal/undone.ts'
@@ -59,7 +60,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch, key })
   let isRefused = true
   try {
-    const { plan, ...past } = await planResume(source, options)
+    const { plan, ...past } = await planResume(source, options, journal.findKept)
     return await conduct(
       {
         ...plan,
@@ -88,7 +89,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   }
 }
 
-async function planResume(source: RecordSource, options: ResumeOptions) {
+async function planResume(source: RecordSource, options: ResumeOptions, contentOf: RunJournal['findKept']) {
   const { folder, usesCurrent = false, overrides = [], repair = false, uncertain = [], force = false } = options
   const from = options.from === undefined ? undefined : iterationPlace(options.from)
   const index = await indexRun(source, {
@@ -99,7 +100,7 @@ async function planResume(source: RecordSource, options: ResumeOptions) {
   const { id, invocation, workspace } = startOf(index, folder)
   refuseUndone(folder)
   askAgain(index)
-  const choices = chosen(index, workspace, uncertain)
+  const choices = chosen(index, workspace, { given: uncertain, contentOf })
   if (from !== undefined) {
     assertBoundary(index, from)
     if (!force) await checkIterationHead(from, index, { workspace, env: options.env, signal: options.signal })
@@ -185,11 +186,18 @@ function startOf(
 /** What is known of effects whose end is in no record: what the disk shows, and what was decided. */
 type Choice = Repeated & { readonly choice: KnownEnd }
 
+interface Choosing {
+  /** Values of `--uncertain`. */
+  readonly given: readonly string[]
+  readonly contentOf: RunJournal['findKept']
+}
+
 /** @throws BatonError USAGE, UNCERTAIN */
-function chosen(index: RunIndex, workspace: string, given: readonly string[]): readonly Choice[] {
+function chosen(index: RunIndex, workspace: string, { given, contentOf }: Choosing): readonly Choice[] {
   const { found, uncertain } = unendedEffects(index, {
-    stateOf: (change) => settleChange(change, workspace),
+    stateOf: (change, added) => settleChange(change, workspace, added),
     presentText: (change) => presentText(change, workspace),
+    contentOf,
   })
   const choices = given.map(readChoice).flatMap(({ id, choice }): readonly Choice[] => {
     const one = uncertain.find((effect) => effect.id === id)

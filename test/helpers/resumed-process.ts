@@ -56,7 +56,7 @@ export async function resumedProcess(
   const live = createEffects({ ...openGate, journal, signal: new AbortController().signal, hooks: [{ change }] })
   const index = await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
   const { found, uncertain } = unendedEffects(index, {
-    stateOf: (change) => settleChange(change, workspace),
+    stateOf: (change, added) => settleChange(change, workspace, added),
     presentText: () => '',
   })
   recordChoices(found, journal, index)

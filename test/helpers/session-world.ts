@@ -105,7 +105,8 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
         : before
   if (index !== undefined && workspace !== undefined) {
     const looks = {
-      stateOf: (record: FileChangeRecord) => settleChange(record, workspace),
+      stateOf: (record: FileChangeRecord, added: () => Uint8Array | undefined) =>
+        settleChange(record, workspace, added),
       presentText: () => 'something else',
     }
     const { found, uncertain } = unendedEffects(index, looks)

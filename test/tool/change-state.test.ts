@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../src/base/hash.ts'
@@ -113,6 +113,24 @@ describe('a change of a file that a killed process had begun', () => {
       writeFileSync(at('a.md'), text)
       expect([text, state(record)]).toEqual([text, expected])
     }
+  })
+
+  it('half of an appended line is taken away where the whole is known, and nothing else is', () => {
+    const { at, call, recorded, root } = workspace()
+    appendToFile(at('a.md'), 'more\n', call)
+    const record = recorded()
+    const added = () => Buffer.from('more\n')
+    for (const [text, expected, left] of [
+      ['A\nmo', 'before', 'A\n'],
+      ['A\nmi', 'neither', 'A\nmi'],
+      ['A\nmore\nmo', 'after', 'A\nmore\nmo'],
+    ] as const) {
+      writeFileSync(at('a.md'), text)
+      expect([text, settleChange(record, root, added)]).toEqual([text, expected])
+      expect(readFileSync(at('a.md'), 'utf8')).toBe(left)
+    }
+    writeFileSync(at('a.md'), 'A\nmo')
+    expect(settleChange(record, root, () => Buffer.from('moor\n'))).toBe('neither')
   })
 
   it('a moved file is neither when it is nowhere, or at both places', () => {
