@@ -32,6 +32,7 @@ export const exitCodes = {
   DIVERGED: 5,
   UNCERTAIN: 5,
   UNTRUSTED: 6,
+  SANDBOX: 6,
   UNTIL_NOT_MET: 7,
   ABORTED: 130,
 } as const

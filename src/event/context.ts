@@ -15,6 +15,7 @@ import {
   type ToolRule,
 } from './permission.ts'
 import type { Place, Segment } from './place.ts'
+import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
 
 /** One agent that is running further up: cycles and the depth limit are found with it. */
@@ -172,6 +173,8 @@ export interface Limits {
   /** The pack whose capabilities hold from here on. */
   readonly pack?: HeldPack
   readonly protect?: Protection
+  /** What programs that models choose may touch from here on. */
+  readonly sandbox?: Partial<SandboxRights>
   /** What model calls at this place and below may cost together. */
   readonly budget?: BudgetLimits
 }
@@ -179,7 +182,7 @@ export interface Limits {
 /** The one way to give up rights: what was given up before stays given up. */
 export function narrow(
   context: RunContext,
-  { write = true, asks = false, tools, rules, pack, protect, budget }: Limits,
+  { write = true, asks = false, tools, rules, pack, protect, sandbox, budget }: Limits,
 ): RunContext {
   const { scope, services } = context
   if (budget !== undefined) services.limitCost(scope.at, budget)
@@ -193,6 +196,9 @@ export function narrow(
     rules: rules === undefined ? before.rules : [...before.rules, rules],
     packs: pack === undefined ? before.packs : [...before.packs, pack],
     protections: protect === undefined ? before.protections : [...before.protections, protect],
+    ...(before.sandbox === undefined && sandbox === undefined
+      ? {}
+      : { sandbox: narrowSandbox(before.sandbox ?? strictestSandbox, sandbox ?? {}) }),
   }
   if (pack === undefined && protect === undefined && rules === undefined) return withScope(context, { rights })
   const permission = services.permissionOf(rights)

@@ -11,7 +11,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   3: 'a key is missing or was refused',
   4: 'a limit was reached',
   5: 'a decision or an input of a person is needed',
-  6: 'a file is not trusted with what it sets',
+  6: 'a file is not trusted with what it sets, or there is no sandbox',
   7: 'the condition of iterate was never met',
   13: 'the command ended before its work did',
   100: 'a test of baton test failed',
@@ -47,6 +47,7 @@ const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'SUSPENDED',
   'WAITING_FOR_APPROVAL',
   'UNTRUSTED',
+  'SANDBOX',
 ])
 
 /** The exit code of a failed run. An agent or task that failed for a lasting cause exits as that cause. */

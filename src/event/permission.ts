@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import type { Place } from './place.ts'
+import type { SandboxRights } from './sandbox-rights.ts'
 
 /** Something a script or a model wants to do that has to be allowed. */
 export type Action =
@@ -210,6 +211,8 @@ export interface Rights {
   /** The packs whose capabilities hold, outermost first; none: programs, hosts and models are not limited. */
   readonly packs: readonly HeldPack[]
   readonly protections: readonly Protection[]
+  /** What programs that a model chooses may touch; left out: they only read, and have no network. */
+  readonly sandbox?: SandboxRights
 }
 
 export const allRights: Rights = { write: true, rules: [], packs: [], protections: [] }

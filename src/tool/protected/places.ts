@@ -22,6 +22,8 @@ import { isPromptFile, isPromptText, mayBePrompt } from './prompt-file.ts'
 const decidingNames = ['.baton', 'baton.toml', '.mcp.json', '.git'] as const
 /** Agents of AIPack keep files of their own there: for them only what decides what runs is protected. */
 const aipackName = '.aipack'
+/** What models never change, at any depth. Folded. */
+export const protectedNames: readonly string[] = [...decidingNames, aipackName]
 const aipackPlaces = [join(aipackName, 'pack'), join(aipackName, 'config.toml')]
 /** Scripts and agents, and the modules that they may ask for. */
 const scriptEndings = /\.(?:lua|aip)$/
@@ -52,7 +54,7 @@ export function protectionRule(
   const root = realPath(folders.workspace)
   const home = realPath(homeFolder())
   const isAnswer = whose === 'answer'
-  const names: ReadonlySet<string> = new Set(isAnswer ? [...decidingNames, aipackName] : decidingNames)
+  const names: ReadonlySet<string> = new Set(isAnswer ? protectedNames : decidingNames)
   const placed = [...names, ...(isAnswer ? [] : aipackPlaces)].map((name) => join(root, name))
   const elsewhere = [
     ...(folders.ownFolders ?? []),

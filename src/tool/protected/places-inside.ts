@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import { displayPath, isInside, realPath } from '../../base/files.ts'
+import { compileGlobs } from '../../base/glob.ts'
+import { entryStatus } from '../file-hash.ts'
+import { gitPlaces } from './git-places.ts'
+import { protectedNames } from './places.ts'
+
+/** The protected places of a workspace as paths, for what cannot ask about each change. Absolute. */
+export interface PlacesInside {
+  /** What is there. */
+  readonly present: readonly string[]
+  /** What models must not make: it is not there, and the folder that it would be in is the workspace itself. */
+  readonly missing: readonly string[]
+  /** A protected name that is a link, which cannot be held where it is. */
+  readonly link?: string
+}
+
+/** `executed`: what the run executes, or would. `allow`: globs from the workspace, `[changes] allow` of the user. */
+export function placesInside(
+  workspace: string,
+  { executed, allow }: { readonly executed: readonly string[]; readonly allow: readonly string[] },
+): PlacesInside {
+  const root = realPath(workspace)
+  const opened = compileGlobs(allow)
+  const names = protectedNames.map((name) => join(root, name))
+  const git = gitPlaces(root)
+  const byConfig = (git?.named ?? []).filter((path) => !opened.matches(displayPath(root, path)))
+  const isBelow = (path: string): boolean => path !== root && isInside(root, path)
+  const present = [...names, ...(git?.own ?? []), ...byConfig, ...executed.map(realPath)].filter(
+    (path) => isBelow(path) && kindOf(path) !== 'missing',
+  )
+  const link = names.find((path) => kindOf(path) === 'link')
+  return {
+    present: [...new Set(present)],
+    missing: names.filter((path) => kindOf(path) === 'missing'),
+    ...(link === undefined ? {} : { link }),
+  }
+}
+
+function kindOf(path: string): 'missing' | 'link' | 'entry' {
+  const status = entryStatus(path)
+  if (status === undefined) return 'missing'
+  return status.isSymbolicLink() ? 'link' : 'entry'
+}

@@ -1,0 +1,37 @@
+/** Lead to programs of the user outside, or to folders that are not seen in a box. */
+const leftOut: ReadonlySet<string> = new Set(
+  (
+    'SSH_AUTH_SOCK DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY DOCKER_HOST KUBECONFIG GPG_TTY GNUPGHOME BROWSER ' +
+    'http_proxy https_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY TEMP TMP ' +
+    'XDG_RUNTIME_DIR XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_SESSION_ID XDG_SESSION_PATH'
+  ).split(' '),
+)
+
+/** Caches that programs cannot do without are private; what would only complain of a home that is read-only is switched off. */
+const added: Readonly<Record<string, string>> = {
+  TMPDIR: '/tmp',
+  XDG_CACHE_HOME: '/tmp/.cache',
+  GIT_OPTIONAL_LOCKS: '0',
+  npm_config_logs_max: '0',
+  npm_config_update_notifier: 'false',
+}
+
+/** The environment of a program in a box, of the one that it would have outside. */
+export function boxEnvironment(
+  given: Readonly<Record<string, string>>,
+  { cwd, proxy }: { readonly cwd: string; readonly proxy?: string },
+): Readonly<Record<string, string>> {
+  const kept = Object.entries(given).filter(([name]) => !leftOut.has(name))
+  return { ...Object.fromEntries(kept), ...added, PWD: cwd, ...(proxy === undefined ? {} : proxyVariables(proxy)) }
+}
+
+function proxyVariables(proxy: string): Readonly<Record<string, string>> {
+  const names = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
+  const here = 'localhost,127.0.0.1,::1'
+  return {
+    ...Object.fromEntries(names.map((name) => [name, proxy])),
+    no_proxy: here,
+    NO_PROXY: here,
+    NODE_USE_ENV_PROXY: '1',
+  }
+}

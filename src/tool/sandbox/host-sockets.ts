@@ -1,0 +1,36 @@
+import { readFileSync, statSync } from 'node:fs'
+
+/** More of them are not looked at. */
+const most = 200
+
+/**
+ * Files of sockets that programs outside listen on, and sockets that were mounted into this container: a file system that
+ * is read-only does not keep anybody from connecting to them. Absolute.
+ */
+export function hostSockets(): readonly string[] {
+  const listening = linesOf('/proc/net/unix').map((line) => /^\S+: (?:\S+ +){6}(\/.*)$/.exec(line)?.[1])
+  const mounted = linesOf('/proc/self/mountinfo').map((line) => unescaped(line.split(' ')[4]))
+  const paths = new Set([...listening, ...mounted].filter((path) => path !== undefined))
+  return [...paths].filter(isSocket).slice(0, most)
+}
+
+function linesOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+/** The kernel writes blanks and backslashes of paths in octal. */
+function unescaped(path: string | undefined): string | undefined {
+  return path?.replaceAll(/\\([0-7]{3})/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 8)))
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return statSync(path).isSocket()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,105 @@
+import { existsSync, statSync } from 'node:fs'
+import { isInside, realPath } from '../../base/files.ts'
+import type { RunContext } from '../../event/context.ts'
+import type { SandboxRights } from '../../event/sandbox-rights.ts'
+import { entryStatus } from '../file-hash.ts'
+import { gitPlaces } from '../protected/git-places.ts'
+import { placesInside } from '../protected/places-inside.ts'
+import type { BoxPlan } from './bwrap.ts'
+import { hostSockets } from './host-sockets.ts'
+import { findKeyFiles } from './key-files.ts'
+import { keysAtHome, keysOfSystem } from './key-places.ts'
+
+/** What is the same for all boxes of this machine. */
+export function boxFolders(): Pick<BoxPlan, 'privateFolders' | 'keptSystemFiles'> {
+  return {
+    privateFolders: presentPlaces(['/tmp', '/var/tmp', '/run']),
+    keptSystemFiles: ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs'].filter(existsSync),
+  }
+}
+
+/** The parts of a plan that depend on what is on the disk. */
+type Places = Omit<BoxPlan, 'given' | 'mark' | 'tmpMb' | 'fileMb' | 'tasks' | 'before'>
+
+export interface Planned {
+  readonly places: Places
+  /** Protected names that are not there, and must not be made. Absolute. */
+  readonly missing: readonly string[]
+  /** What a person should know of the box. */
+  readonly warnings: readonly string[]
+}
+
+/** Looks at the disk for what a box must keep, hide and show. */
+export async function planBox(
+  { mode }: Pick<SandboxRights, 'mode'>,
+  { cwd, needed }: { readonly cwd: string; readonly needed: readonly string[] },
+  { scope, services }: RunContext,
+): Promise<Planned> {
+  const { folders, openedChanges: allow = [] } = scope
+  const workspace = realPath(folders.workspace)
+  const { privateFolders, keptSystemFiles } = boxFolders()
+  const isPrivate = (path: string): boolean =>
+    !isInside(workspace, path) && privateFolders.some((folder) => isInside(folder, path))
+  const seen = (paths: readonly string[]): readonly string[] => presentPlaces(paths).filter((path) => !isPrivate(path))
+
+  const { keyFiles, deciding, isCut } = await findKeyFiles(workspace)
+  const { present, missing, link } = placesInside(workspace, { executed: services.sources.executed(), allow })
+  const isInWorkspace = (path: string): boolean => path !== workspace && isInside(workspace, path)
+  const keys = seen([
+    ...keysAtHome(services.env['HOME']),
+    ...keysOfSystem(),
+    ...(folders.ownFolders ?? []),
+    ...hostSockets(),
+    ...keyFiles,
+  ])
+  const hiddenInside = outermost(keys.filter(isInWorkspace))
+  const hidden = [...outermost(keys.filter((path) => !isInside(workspace, path))), ...hiddenInside]
+  const kept = outermost([...present, ...presentPlaces(deciding)].filter(isInWorkspace))
+  const canWrite = mode !== 'read-only' && folders.closed === undefined && link === undefined
+  const repository = gitPlaces(workspace)?.own ?? []
+  return {
+    places: {
+      workspace,
+      canWrite,
+      kept: kept.filter((path) => !hiddenInside.some((folder) => isInside(folder, path))),
+      hiddenFiles: hidden.filter((path) => !isFolder(path)),
+      hiddenFolders: hidden.filter(isFolder),
+      privateFolders,
+      keptSystemFiles,
+      shown: outermost(presentPlaces([cwd, ...repository, ...needed]).filter(isPrivate)),
+    },
+    missing: canWrite ? missing : [],
+    warnings: [
+      ...(isCut ? [`${workspace} holds too much to be looked through: not all of its .env files are hidden`] : []),
+      ...(link !== undefined && mode !== 'read-only'
+        ? [`${link} is a link, which cannot be protected where it is: programs of models only read the workspace`]
+        : []),
+    ],
+  }
+}
+
+/** Paths with their links resolved, of those that are there. */
+function presentPlaces(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths.map(tryRealPath))].filter(
+    (path) => path !== undefined && entryStatus(path) !== undefined,
+  ) as readonly string[]
+}
+
+/** Undefined where it may not be looked at, or leads in a circle. */
+function tryRealPath(path: string): string | undefined {
+  try {
+    return realPath(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Without what is in another of them. */
+function outermost(paths: readonly string[]): readonly string[] {
+  const sorted = [...new Set(paths)].toSorted((a, b) => a.length - b.length)
+  return sorted.filter((path, at) => !sorted.slice(0, at).some((other) => isInside(other, path)))
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}

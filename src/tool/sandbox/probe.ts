@@ -1,0 +1,150 @@
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { release } from 'node:os'
+import { delimiter, isAbsolute, join } from 'node:path'
+import { BatonError } from '../../base/error.ts'
+import { isInside } from '../../base/files.ts'
+import { runProcess } from '../../base/process.ts'
+import type { SandboxRights } from '../../event/sandbox-rights.ts'
+import { bwrapArguments } from './bwrap.ts'
+import { boxFolders } from './plan.ts'
+
+/** What can make boxes on this machine. */
+export type Boxer =
+  | { readonly kind: 'bwrap' | 'sandbox-exec'; readonly program: string }
+  /** What is missing, and how to get it. */
+  | { readonly kind: 'none'; readonly problem: string; readonly hint: string }
+
+export interface Machine {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Programs in it are not believed. */
+  readonly workspace: string
+  readonly platform?: NodeJS.Platform
+}
+
+const probes = new Map<string, Promise<Boxer>>()
+
+/** What makes boxes here: tried once in a process. */
+export function findBoxer({ env, workspace, platform = process.platform }: Machine): Promise<Boxer> {
+  const name = ({ linux: 'bwrap', darwin: 'sandbox-exec' } as Readonly<Record<string, string>>)[platform]
+  if (name === undefined) {
+    return Promise.resolve({ kind: 'none', problem: `there is no sandbox on ${platform}`, hint: anyway })
+  }
+  const program = programPath(name, env, workspace)
+  const key = `${platform} ${program ?? ''}`
+  const found = probes.get(key) ?? probe(program, platform)
+  probes.set(key, found)
+  return found
+}
+
+async function probe(program: string | undefined, platform: NodeJS.Platform): Promise<Boxer> {
+  if (program === undefined) {
+    const problem = platform === 'darwin' ? 'sandbox-exec is not found' : 'bwrap is not found'
+    return { kind: 'none', problem, hint: platform === 'darwin' ? anyway : `${install} ${anyway}` }
+  }
+  const [kind, args] =
+    platform === 'darwin' ? (['sandbox-exec', profileTrial] as const) : (['bwrap', boxTrial()] as const)
+  const { end, stderr } = await runProcess(
+    { command: program, args, cwd: '/', environment: {}, timeLimitMs: 10_000, maxOutputBytes: 4_000 },
+    new AbortController().signal,
+  )
+  if (end.kind === 'exited' && end.code === 0) return { kind, program }
+  const said =
+    stderr.text
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^bwrap: /, '') ?? ''
+  const why = end.kind === 'not_started' ? end.reason : end.kind === 'timed_out' ? 'it did not end' : said
+  return {
+    kind: 'none',
+    problem: `${program} cannot make a sandbox${why === '' ? '' : `: ${why}`}`,
+    hint: `${platform === 'darwin' ? '' : `${cure(why)} `}${anyway}`,
+  }
+}
+
+const profileTrial = ['-p', '(version 1)(allow default)', '/usr/bin/true']
+
+function boxTrial(): readonly string[] {
+  const command = { command: 'true', args: [], cwd: '/', environment: { PATH: '/usr/local/bin:/usr/bin:/bin' } }
+  return bwrapArguments(command, {
+    ...boxFolders(),
+    workspace: '/',
+    canWrite: false,
+    kept: [],
+    hiddenFiles: [],
+    hiddenFolders: [],
+    shown: [],
+    tmpMb: 16,
+    fileMb: 16,
+    given: {},
+    mark: 'probe',
+  })
+}
+
+const install = 'Install bubblewrap 0.8 or later: apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap.'
+const anyway = 'Without a sandbox programs of models run only with [sandbox] mode = "danger-full-access".'
+
+/** What to do about a failure, from what it said and what the machine says. */
+function cure(said: string): string {
+  if (/unknown option/i.test(said)) return `It is too old. ${install}`
+  if (settingOf('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1') {
+    return 'AppArmor keeps it from user namespaces: install its profile (apt install apparmor-profiles, then ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ and systemctl reload apparmor).'
+  }
+  if (settingOf('/proc/sys/kernel/unprivileged_userns_clone') === '0') {
+    return 'User namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1.'
+  }
+  if (settingOf('/proc/sys/user/max_user_namespaces') === '0') {
+    return 'User namespaces are switched off: sysctl user.max_user_namespaces=10000.'
+  }
+  if (existsSync('/.dockerenv') || existsSync('/run/.containerenv')) {
+    return 'This is a container that may not make namespaces: start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined.'
+  }
+  return 'It needs user namespaces, which this system refuses.'
+}
+
+function settingOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+function programPath(name: string, env: Machine['env'], workspace: string): string | undefined {
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder))
+  return folders.map((folder) => join(folder, name)).find((path) => isProgram(path) && !isIn(workspace, path))
+}
+
+function isIn(workspace: string, path: string): boolean {
+  return isInside(workspace, path) || isInside(workspace, realpathSync(path))
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** Whether the kernel counts the processes of a box apart from the others of its user. */
+export function countsTasksApart(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  return major > 5 || (major === 5 && minor >= 14)
+}
+
+/**
+ * Why programs of models cannot be run with these rights on this machine: asked before anything is paid.
+ * Undefined: they can.
+ */
+export async function sandboxProblem(
+  { mode }: Pick<SandboxRights, 'mode'>,
+  machine: Machine,
+): Promise<BatonError | undefined> {
+  if (mode === 'danger-full-access') return undefined
+  const boxer = await findBoxer(machine)
+  if (boxer.kind !== 'none') return undefined
+  const { problem, hint } = boxer
+  return new BatonError('SANDBOX', `there is no sandbox for "${mode}": ${problem}`, { hint })
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { narrow } from '../../src/event/context.ts'
+import { coversHost, narrowSandbox, type SandboxRights, strictestSandbox } from '../../src/event/sandbox-rights.ts'
+import { testContext } from '../helpers/context.ts'
+
+const wide: SandboxRights = {
+  ...strictestSandbox,
+  mode: 'danger-full-access',
+  network: ['*.example.com', 'a.org:8080'],
+  memory_mb: 8000,
+}
+
+describe('rights of a sandbox', () => {
+  it('get only stricter', () => {
+    expect(narrowSandbox(wide, { mode: 'workspace-write' }).mode).toBe('workspace-write')
+    expect(narrowSandbox({ ...wide, mode: 'read-only' }, { mode: 'danger-full-access' }).mode).toBe('read-only')
+    expect(narrowSandbox(wide, { memory_mb: 100 }).memory_mb).toBe(100)
+    expect(narrowSandbox(wide, { memory_mb: 9000 }).memory_mb).toBe(8000)
+    expect(narrowSandbox({ ...wide, scripts: true }, { scripts: false }).scripts).toBe(true)
+  })
+
+  it('stay as they are where nothing is said', () => {
+    expect(narrowSandbox(wide, {})).toEqual(wide)
+  })
+
+  it.each<readonly [readonly string[], readonly string[]]>([
+    [['a.example.com'], ['a.example.com']],
+    [['*.com'], ['*.example.com']],
+    [['a.org'], []],
+    [['a.org:8080', 'b.org'], ['a.org:8080']],
+    [[], []],
+  ])('have the network of both: %j leaves %j', (network, left) => {
+    expect(narrowSandbox(wide, { network }).network).toEqual(left)
+  })
+
+  it.each([
+    ['example.com', 'example.com', true],
+    ['Example.com', 'example.COM:443', true],
+    ['example.com', 'example.com:22', false],
+    ['example.com:22', 'example.com', false],
+    ['*.example.com', 'example.com', false],
+    ['*.example.com', 'badexample.com', false],
+    ['*.example.com', '*.a.example.com', true],
+    ['*.a.example.com', '*.example.com', false],
+  ])('%s covers %s: %s', (given, asked, covers) => {
+    expect(coversHost(given, asked)).toBe(covers)
+  })
+
+  it('travel with the scope of a run, as JSON', () => {
+    const context = testContext()
+    expect(context.scope.rights.sandbox).toBeUndefined()
+    const { scope } = narrow(context, { sandbox: { mode: 'danger-full-access', network: ['a.org'] } })
+    expect(scope.rights.sandbox).toEqual(strictestSandbox)
+    expect(JSON.parse(JSON.stringify(scope.rights))).toEqual(scope.rights)
+  })
+})

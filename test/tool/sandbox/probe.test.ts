@@ -1,0 +1,54 @@
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { findBoxer, sandboxProblem } from '../../../src/tool/sandbox/probe.ts'
+import { tempTree } from '../../helpers/temp.ts'
+
+function fakeBwrap(script: string): string {
+  const folder = tempTree({ bwrap: `#!/bin/sh\n${script}\n` })
+  chmodSync(join(folder, 'bwrap'), 0o755)
+  return folder
+}
+
+const machine = (path: string, workspace = '/nowhere') =>
+  ({ env: { PATH: path }, workspace, platform: 'linux' }) as const
+
+describe('what can make a sandbox', () => {
+  it('says what to install where there is no bwrap', async () => {
+    const problem = await sandboxProblem({ mode: 'read-only' }, machine(tempTree()))
+    expect(problem).toMatchObject({
+      code: 'SANDBOX',
+      message: 'there is no sandbox for "read-only": bwrap is not found',
+    })
+    expect(problem?.hint).toContain('apt install bubblewrap')
+    expect(problem?.hint).toContain('danger-full-access')
+  })
+
+  it('says what a bwrap says that fails', async () => {
+    const folder = fakeBwrap('echo "bwrap: setting up uid map: Permission denied" >&2; exit 1')
+    const problem = await sandboxProblem({ mode: 'workspace-write' }, machine(folder))
+    expect(problem?.message).toContain(`${folder}/bwrap cannot make a sandbox: setting up uid map: Permission denied`)
+    expect(problem?.hint).toMatch(/namespaces/)
+  })
+
+  it('says that one is too old', async () => {
+    const folder = fakeBwrap('echo "bwrap: Unknown option --disable-userns" >&2; exit 1')
+    const problem = await sandboxProblem({ mode: 'read-only' }, machine(folder))
+    expect(problem?.hint).toContain('It is too old. Install bubblewrap 0.8 or later')
+  })
+
+  it('does not believe a bwrap in the workspace', async () => {
+    const folder = fakeBwrap('exit 0')
+    expect(await findBoxer(machine(folder, folder))).toMatchObject({ kind: 'none', problem: 'bwrap is not found' })
+    expect(await findBoxer(machine(folder))).toEqual({ kind: 'bwrap', program: join(folder, 'bwrap') })
+  })
+
+  it('has none on Windows', async () => {
+    const problem = await sandboxProblem({ mode: 'read-only' }, { ...machine(''), platform: 'win32' })
+    expect(problem?.message).toContain('there is no sandbox on win32')
+  })
+
+  it('needs none for "danger-full-access"', async () => {
+    expect(await sandboxProblem({ mode: 'danger-full-access' }, machine(''))).toBeUndefined()
+  })
+})
