@@ -8,6 +8,7 @@ import { changes } from './changes.mjs'
 import { check } from './check.mjs'
 import { context } from './context.mjs'
 import { durable } from './durable.mjs'
+import { edit } from './edit.mjs'
 import { grep } from './grep.mjs'
 import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
@@ -42,6 +43,7 @@ const benchmarks = {
   runs,
   iterate,
   grep,
+  edit,
 }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')

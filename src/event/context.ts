@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentExecutor } from './agent.ts'
-import type { BudgetLimits, Effects } from './effects.ts'
+import type { BudgetLimits, Effects, HashedContent } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
@@ -101,6 +101,11 @@ export function rootScope(given: Pick<RunScope, 'runId' | 'version' | 'folders'>
 export interface KeptTexts {
   /** @throws BatonError RUN_TOO_LARGE, JOURNAL_FAILED */
   readonly keep: (text: string) => void
+  /**
+   * Keeps a large content before a change of files does, in slices; one that cannot be kept so, or is not what the hash says, is left to
+   * the change. Rejects as `keep` throws, and with the reason of the signal.
+   */
+  readonly keepAhead: (content: HashedContent, signal: AbortSignal) => Promise<void>
   /** Undefined: it is not kept, or not as it was. */
   readonly find: (hash: string) => string | undefined
 }

@@ -127,8 +127,13 @@ export interface ChangeStates {
   readonly after: readonly PathState[]
 }
 
-/** A content to be kept: that of a file (absolute path), or these bytes. */
-export type KeptContent = { readonly file: string } | { readonly bytes: string | Uint8Array }
+/** A content to be kept: that of a file (absolute path), or these bytes. `hash`: their SHA-256, where it is known. */
+export type KeptContent = ({ readonly file: string } | { readonly bytes: string | Uint8Array }) & {
+  readonly hash?: string
+}
+
+/** A content that is known by its hash, of bytes that are not changed any more or of a file that may be. */
+export type HashedContent = ({ readonly file: string } | { readonly bytes: Uint8Array }) & { readonly hash: string }
 
 /** What is kept of a change, so that it can be undone and shown later. */
 export interface Kept extends ChangeStates {

@@ -1,5 +1,5 @@
 import type { BatonError } from '../base/error.ts'
-import type { KeptContent } from '../event/effects.ts'
+import type { HashedContent, KeptContent } from '../event/effects.ts'
 import type { Entry } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import type { Reading } from './segment-reader.ts'
@@ -24,6 +24,8 @@ export interface RunJournal {
    * and durable before the next durable record. Undefined: nothing is kept by this journal.
    */
   readonly keep: ((content: KeptContent) => void) | undefined
+  /** The same before it has to be, in slices: one with a secret in it, or with another hash, is left to `keep`. */
+  readonly keepAhead: ((content: HashedContent, signal: AbortSignal) => Promise<void>) | undefined
   /** The bytes of a content that was kept, secrets put back; undefined: there is none, or it is damaged. */
   readonly findKept: ((hash: string) => Uint8Array | undefined) | undefined
   /**

@@ -2,10 +2,15 @@ import type { KeptTexts } from '../event/context.ts'
 import type { RunJournal } from './journal.ts'
 
 /** Texts that a journal keeps beside its records; undefined: this one keeps nothing. */
-export function keptTexts({ keep, findKept }: Pick<RunJournal, 'keep' | 'findKept'>): KeptTexts | undefined {
-  if (keep === undefined || findKept === undefined) return undefined
+export function keptTexts({
+  keep,
+  keepAhead,
+  findKept,
+}: Pick<RunJournal, 'keep' | 'keepAhead' | 'findKept'>): KeptTexts | undefined {
+  if (keep === undefined || keepAhead === undefined || findKept === undefined) return undefined
   return {
     keep: (text) => keep({ bytes: text }),
+    keepAhead,
     find(hash) {
       const bytes = findKept(hash)
       return bytes === undefined

@@ -4,17 +4,25 @@ import { hasSystemCode } from '../base/error.ts'
 import { createHash, sha256 } from '../base/hash.ts'
 import { randomName } from '../base/random-name.ts'
 import { attempt, passOn } from './attempt.ts'
-import type { KeptContent } from '../event/effects.ts'
+import { createSlices } from '../base/concurrency.ts'
+import type { HashedContent, KeptContent } from '../event/effects.ts'
 import { blobFolder, growth, writeBlob } from './blobs.ts'
 import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import type { SecretMask } from './secrets.ts'
+import { writeAll } from './transfer.ts'
 
 /** Files above this many bytes are copied by the system and never held in memory. */
 const mostInMemory = 8 * 1024 * 1024
 const chunkBytes = 1024 * 1024
 /** A secret that is longer than this and lies across two chunks of a large file is not found. */
 const overlapBytes = 16 * 1024
+
+interface Keeper {
+  readonly keep: (content: KeptContent) => void
+  /** Keeps one in slices. One that has a secret in it, or another hash by now, is not. Rejects with the reason of the signal. */
+  readonly keepAhead: (content: HashedContent, signal: AbortSignal) => Promise<void>
+}
 
 /**
  * Keeps contents of files beside the blobs of a run: raw bytes under their SHA-256. A content that holds the value of a
@@ -29,7 +37,7 @@ export function createKeeper(
     pending,
     admit,
   }: { readonly files: FilePort; readonly pending: PendingSyncs; readonly admit: (bytes: number) => void },
-): (content: KeptContent) => void {
+): Keeper {
   const folder = blobFolder(runFolder)
   const written = new Set<string>()
 
@@ -80,16 +88,39 @@ export function createKeeper(
     }
   }
 
-  return (content) => {
-    if ('bytes' in content) {
-      const { bytes } = content
-      return keepBytes(
-        typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-      )
+  async function keepAhead(content: HashedContent, signal: AbortSignal): Promise<void> {
+    const { hash } = content
+    if (written.has(hash)) return
+    if (written.size === 0) pending.makeFolder(folder)
+    const temporary = join(folder, `${randomName()}.tmp`)
+    try {
+      if ((await copyUnlessSecret(content, temporary, { mask, files, signal })) !== hash || written.has(hash)) return
+      const file = join(folder, hash)
+      admit(growth(files, file, files.size(temporary) ?? 0))
+      files.rename(temporary, file)
+      written.add(hash)
+      noteWritten(file)
+    } finally {
+      if (files.size(temporary) !== undefined) files.remove(temporary)
     }
-    const bytes = readIfPossible(content.file)
-    if (bytes === 'large') keepLarge(content.file)
-    else if (bytes !== undefined) keepBytes(bytes)
+  }
+
+  return {
+    keep(content) {
+      if (content.hash !== undefined && written.has(content.hash)) return
+      if ('bytes' in content) {
+        const { bytes } = content
+        return keepBytes(
+          typeof bytes === 'string'
+            ? Buffer.from(bytes)
+            : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+        )
+      }
+      const bytes = readIfPossible(content.file)
+      if (bytes === 'large') keepLarge(content.file)
+      else if (bytes !== undefined) keepBytes(bytes)
+    },
+    keepAhead,
   }
 }
 
@@ -113,20 +144,77 @@ function readFile(file: string, files: FilePort): Buffer {
 
 /** The hash of a file; undefined when a secret is in it. */
 function hashUnlessSecret(file: string, mask: SecretMask['mask'], files: FilePort): string | undefined {
+  const seen = createSecretWatch(mask)
+  forChunks(file, files, { size: chunkBytes, take: seen.take })
+  return seen.hash()
+}
+
+interface SecretWatch {
+  readonly take: (piece: Uint8Array) => void
+  readonly isFree: () => boolean
+  /** Undefined when a secret is in it. */
+  readonly hash: () => string | undefined
+}
+
+/** Hashes content that comes in pieces, and looks for secrets in it. */
+function createSecretWatch(mask: SecretMask['mask']): SecretWatch {
   const hash = createHash('sha256')
   let before = Buffer.alloc(0)
   let isFree = true
-  function take(chunk: Buffer): void {
-    hash.update(chunk)
-    const seen = Buffer.concat([before, chunk])
-    for (const encoding of ['latin1', 'utf8'] as const) {
-      const text = seen.toString(encoding)
-      if (mask(text) !== text) isFree = false
-    }
-    before = Buffer.from(seen.subarray(-overlapBytes))
+  return {
+    take(piece) {
+      hash.update(piece)
+      const seen = Buffer.concat([before, piece])
+      for (const encoding of ['latin1', 'utf8'] as const) {
+        const text = seen.toString(encoding)
+        if (mask(text) !== text) isFree = false
+      }
+      before = Buffer.from(seen.subarray(-overlapBytes))
+    },
+    isFree: () => isFree,
+    hash: () => (isFree ? hash.digest('hex') : undefined),
   }
-  forChunks(file, files, { size: chunkBytes, take })
-  return isFree ? hash.digest('hex') : undefined
+}
+
+/** Small enough to be copied, hashed and searched for secrets without holding up others. */
+const pieceBytes = 128 * 1024
+
+interface Copying {
+  readonly mask: SecretMask['mask']
+  readonly files: FilePort
+  readonly signal: AbortSignal
+}
+
+/** Copies a content in slices, and gives its hash; undefined when a secret is in it, or the file cannot be read. */
+async function copyUnlessSecret(
+  content: HashedContent,
+  to: string,
+  { mask, files, signal }: Copying,
+): Promise<string | undefined> {
+  const from = 'file' in content ? attempt(() => files.openToRead(content.file)) : undefined
+  if (from?.status === 'failed') return undefined
+  const descriptor = files.create(to)
+  try {
+    const buffer = Buffer.allocUnsafe(pieceBytes)
+    const pieceAt = (position: number): Uint8Array => {
+      if ('bytes' in content) return content.bytes.subarray(position, position + pieceBytes)
+      return buffer.subarray(0, files.readNow(from?.value as number, buffer, position))
+    }
+    const seen = createSecretWatch(mask)
+    const slices = createSlices()
+    let position = 0
+    for (let piece = pieceAt(0); piece.length > 0 && seen.isFree(); piece = pieceAt(position)) {
+      seen.take(piece)
+      writeAll(files, descriptor, piece)
+      position += piece.length
+      const pause = slices.pass(signal)
+      if (pause !== undefined) await pause
+    }
+    return seen.hash()
+  } finally {
+    files.close(descriptor)
+    if (from !== undefined) files.close(from.value)
+  }
 }
 
 /** Reads a file in pieces of at most `size` bytes. A piece is only valid until `take` returns. */

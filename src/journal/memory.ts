@@ -34,6 +34,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): RunJour
     note: record,
     append: async (entry) => record(entry),
     keep: undefined,
+    keepAhead: undefined,
     findKept: undefined,
     limitSize: undefined,
     push: () => undefined,

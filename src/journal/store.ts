@@ -106,7 +106,7 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
   const writer = createLineWriter({ folder, files, pending, file: heart.around(file), sign: seal && sign })
   const writeBlob = createBlobWriter(folder, files, pending)
   const size = createSizeLimit(folder, epoch === 1 ? 0 : sizeOnDisk(folder, files))
-  const keep = createKeeper(folder, mask, { files, pending, admit: size.admit })
+  const keeper = createKeeper(folder, mask, { files, pending, admit: size.admit })
   let next = 1
 
   /** The number is taken only once nothing can fail any more: numbers have no gaps. */
@@ -154,7 +154,17 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
       await writer.append(line)
       return number
     },
-    keep: (content) => orFailure(() => keep(content)),
+    keep: (content) => orFailure(() => keeper.keep(content)),
+    async keepAhead(content, signal) {
+      try {
+        writer.failure.throwIfAborted()
+        await keeper.keepAhead(content, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        writer.failure.throwIfAborted()
+        throw error === size.reached() ? error : writer.fail(error)
+      }
+    },
     findKept: (hash) => readKept(folder, hash, mask, files),
     limitSize(bytes) {
       size.limitTo(bytes)

@@ -34,7 +34,12 @@ export function keptWrite(
   return {
     before: [...folders.map(absentOf), ...present],
     after: [...folders, made],
-    contents: [...contentsAt(path), content.kind === 'bytes' ? { bytes: content.bytes } : { file: content.file }],
+    contents: [
+      ...[...contentsAt(path)].map((one) => (before === null ? one : { ...one, hash: before })),
+      content.kind === 'bytes'
+        ? { bytes: content.bytes, hash: content.hash }
+        : { file: content.file, hash: content.hash },
+    ],
   }
 }
 

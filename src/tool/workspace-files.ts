@@ -45,18 +45,22 @@ export function saveFile(path: string, content: string | Uint8Array, call: FileC
   saveFileOver(path, { content }, call)
 }
 
+interface SavedContent {
+  readonly content: string | Uint8Array
+  /** SHA-256 of the content, where it is known. */
+  readonly hash?: string
+  readonly over?: string | null | undefined
+}
+
 /**
  * The same, but only in place of what was there when the content was made of it: `over` is its SHA-256, null for nothing,
  * left out for whatever there is. False when something else stands there by now, which then stays.
  */
-export function saveFileOver(
-  path: string,
-  { content, over }: { readonly content: string | Uint8Array; readonly over?: string | null | undefined },
-  call: FileCall,
-): boolean {
+export function saveFileOver(path: string, { content, over, hash }: SavedContent, call: FileCall): boolean {
   return change({ op: 'write', path }, call, (asking) => {
     const target = writtenPath(path, call, { asking, content: () => content })
-    const planned = wholeWrite(target, inMemory(content), { call })
+    const made: NewContent = hash === undefined ? inMemory(content) : { kind: 'bytes', bytes: content, hash }
+    const planned = wholeWrite(target, made, { call })
     return over === undefined || planned.record.before === over ? planned : undefined
   })
 }

@@ -2,6 +2,7 @@ import { readFileSync, readSync, statSync } from 'node:fs'
 import { createSlices } from '../base/concurrency.ts'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
+import { createHash } from '../base/hash.ts'
 import { readRegular } from '../base/regular-file.ts'
 import type { RunContext } from '../event/context.ts'
 import { readablePath } from './guard.ts'
@@ -77,14 +78,46 @@ export function readText(path: string, context: RunContext): string {
 
 /** @throws BatonError FILE_FAILED when the bytes are not UTF-8 */
 export function decodeText(bytes: Uint8Array, name: string): string {
+  return orNoText(name, () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+}
+
+function orNoText(name: string, decode: () => string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return decode()
   } catch (error) {
     throw new BatonError('FILE_FAILED', `${name} is not UTF-8 text`, {
       hint: 'Only text can be loaded; leave binary files out of the globs.',
       cause: error,
     })
   }
+}
+
+/**
+ * The same for a file that may be large, with the SHA-256 of its bytes. Other work of the process continues meanwhile, and the
+ * file may change.
+ * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
+ */
+export async function readTextInSlices(
+  path: string,
+  context: RunContext,
+): Promise<{ readonly text: string; readonly hash: string }> {
+  const name = displayPath(context.scope.folders.workspace, path)
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const hash = createHash('sha256')
+  const parts: string[] = []
+  const decode = (piece?: Buffer): void =>
+    void parts.push(orNoText(name, () => decoder.decode(piece, { stream: piece !== undefined })))
+  await readSlices(
+    path,
+    (piece) => {
+      hash.update(piece)
+      decode(piece)
+      return true
+    },
+    context,
+  )
+  decode()
+  return { text: parts.join(''), hash: hash.digest('hex') }
 }
 
 const pieceBytes = 64 * 1024

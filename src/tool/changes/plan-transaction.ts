@@ -13,7 +13,7 @@ import { type Directive, relativeTo } from './directive.ts'
 import { type ChangeStep, errorItem, planChanges } from './plan.ts'
 import { type ShownChange, showSteps } from './preview.ts'
 import { createSeen, type SeenFiles } from './seen.ts'
-import { type ChangeSpace, diskSpace } from './space.ts'
+import { type ChangeSpace, diskSpace, type Files } from './space.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
 import { createTextThread, type TextThread } from './text-thread.ts'
 import { measureSnapshot, type SnapshotSize } from './undo.ts'
@@ -35,6 +35,8 @@ export interface PlanOptions {
   readonly allow?: readonly string[]
   /** All changes together write no more. Undefined: as much as they like. */
   readonly maxBytes?: number
+  /** The files that it is planned for, made of those on disk; left out: these. */
+  readonly files?: (disk: Files) => Files
   /** What a person agreed to, as diffs in order: anything else is refused. */
   readonly approved?: readonly string[]
 }
@@ -57,15 +59,18 @@ export function planTransaction(
   options: PlanOptions,
   planning: Planning,
 ): Promise<TransactionPlan> {
-  const { baseDir, shown, allow = [], isMade, maxBytes } = options
+  const { baseDir, shown, allow = [], isMade, maxBytes, files = asOnDisk } = options
   const { workspace } = planning.context.scope.folders
   const seen = shown && createSeen(shown)
   const isKnown = (path: string): boolean =>
     seen === undefined || seen.hashOf(path) !== undefined || isMade?.(realPath(path)) === true
   const judge = createJudge({ workspace, allow, isKnown })
-  const space: ChangeSpace = { ...diskSpace(baseDir, planning.context), tolerance: 'marks', judge, maxBytes }
+  const disk = diskSpace(baseDir, planning.context)
+  const space: ChangeSpace = { ...disk, files: files(disk.files), tolerance: 'marks', judge, maxBytes }
   return whileUnchanged(space, (present) => planIn(present, directives, { ...options, ...planning, seen }))
 }
+
+const asOnDisk = (disk: Files): Files => disk
 
 interface Sight {
   readonly seen: SeenFiles | undefined
@@ -90,7 +95,12 @@ async function planIn(
   if (stale !== undefined && Object.values(stale).some((list) => list.length > 0)) return { kind: 'stale', ...stale }
 
   if (approved !== undefined) {
-    const diffs = (await shownSteps(steps, { baseDir }, { context, thread })).map(({ diff }) => diff)
+    const shown = await shownSteps(
+      steps,
+      { baseDir, ...(others.files && { files: others.files }) },
+      { context, thread },
+    )
+    const diffs = shown.map(({ diff }) => diff)
     if (diffs.length !== approved.length || diffs.some((diff, index) => diff !== approved[index])) {
       return refused(steps.map(({ item: one }) => ({ item: { ...one, isSuccess: false, error: notApproved } })))
     }
@@ -210,11 +220,11 @@ interface Planning {
 /** What the steps of a plan do, as a person sees it. */
 export function shownSteps(
   steps: readonly ChangeStep[],
-  { baseDir }: Pick<PlanOptions, 'baseDir'>,
+  { baseDir, files = asOnDisk }: Pick<PlanOptions, 'baseDir' | 'files'>,
   { context, thread }: Planning,
 ): Promise<readonly ShownChange[]> {
   const name = (path: string): string => displayPath(context.scope.folders.workspace, path)
-  return showSteps(steps, { files: diskSpace(baseDir, context).files, name }, thread)
+  return showSteps(steps, { files: files(diskSpace(baseDir, context).files), name }, thread)
 }
 
 /** A plan is an observation: a resume finds the same. */

@@ -75,7 +75,7 @@ function isLong({
     case 'planChange': {
       const { kind, content } = first as Parameters<TextWork['planChange']>[0]
       const present = typeof second === 'string' ? second : ''
-      if (kind === 'Replace') return present.length > 16 * mostCharacters
+      if (kind === 'Replace' || kind === 'New') return content.length + present.length > 16 * mostCharacters
       if (kind !== 'Patch' && kind !== 'SearchReplace') return false
       const isLarge = content.length > 4 * mostCharacters || present.length > mostOfFile
       return isLarge || (linesOf(content) / linesOfHunk) * linesOf(present) > mostLookups

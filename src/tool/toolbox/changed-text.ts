@@ -19,17 +19,15 @@ interface ChangedFile {
 
 /** What a model is told of a file that it has changed: the new lines with their numbers, so that it need not read it again. */
 export function changedText(file: string, { isNew, content, places, isShown }: ChangedFile): string {
-  if (isNew) return `Made ${file}, ${countText(linesOf(content).length)}.`
-  if (places === undefined) return `Replaced ${file}, which now has ${countText(linesOf(content).length)}.`
+  if (isNew) return `Made ${file}, ${countText(countLines(content))}.`
+  if (places === undefined) return `Replaced ${file}, which now has ${countText(countLines(content))}.`
   const named = places.length === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
   const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${places.length > mostNamed ? ' and more' : ''}`
   const head = `Changed ${file}${places.length === 1 ? '' : ` in ${places.length} places,`} ${where}.`
   if (!isShown || places.length > mostPlaces) return head
-  const lines = linesOf(content)
-  return [
-    head,
-    ...excerpts(places, lines.length).map(({ from, to }) => numbered(lines.slice(from - 1, to), from)),
-  ].join('\n')
+  const parts = excerpts(places, countLines(content))
+  const texts = linesAt(content, parts)
+  return [head, ...parts.map(({ from }, index) => numbered(texts[index] ?? [], from))].join('\n')
 }
 
 /** Lines with their numbers, as `read` shows them. */
@@ -63,9 +61,36 @@ function excerpts(places: readonly ReplacedLines[], last: number): readonly Exce
   return result
 }
 
-function linesOf(text: string): readonly string[] {
-  const lines = text.split('\n').map((line) => line.replace(/\r$/, ''))
-  return lines.at(-1) === '' ? lines.slice(0, -1) : lines
+/** The lines of parts that follow each other: only they are taken out of a text that may be large. */
+function linesAt(text: string, parts: readonly Excerpt[]): readonly (readonly string[])[] {
+  let line = 1
+  let at = 0
+  const pass = (to: number): number => {
+    const start = at
+    for (; line < to && at < text.length; line += 1) at = endOfLine(text, at)
+    return start
+  }
+  return parts.map(({ from, to }) => {
+    pass(from)
+    const start = pass(to + 1)
+    return text
+      .slice(start, at)
+      .replace(/\n$/, '')
+      .split('\n')
+      .map((one) => one.replace(/\r$/, ''))
+  })
+}
+
+/** Behind its line feed. */
+function endOfLine(text: string, from: number): number {
+  const feed = text.indexOf('\n', from)
+  return feed === -1 ? text.length : feed + 1
+}
+
+function countLines(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at = endOfLine(text, at)) count += 1
+  return count
 }
 
 function countText(lines: number): string {

@@ -1,6 +1,7 @@
-import { changeFile, type FileDirective, previewChange } from './change-file.ts'
+import { changeFile } from './change-file.ts'
 import { pathSubject } from './paths.ts'
 import { defineTool } from './kind.ts'
+import { type FileDirective, previewChange } from './plan-file-change.ts'
 
 interface EditInput {
   readonly path: string

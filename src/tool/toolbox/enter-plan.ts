@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { displayPath, realPath } from '../../base/files.ts'
 import { part } from '../../event/place.ts'
-import { previewChange } from './change-file.ts'
+import { previewChange } from './plan-file-change.ts'
 import { defineTool, type ToolCall } from './kind.ts'
 import { pathSubject } from './paths.ts'
 

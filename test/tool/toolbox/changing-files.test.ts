@@ -101,6 +101,22 @@ describe('edit', () => {
     expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('Replaced')
   })
 
+  it('does in a large file what it does in a small one', async () => {
+    const many = Array.from({ length: 60_000 }, (_, index) => `line ${index + 1} of a large file\r\n`).join('')
+    const folder = tempTree({ 'a.txt': `\uFEFF${many}` })
+    const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
+    const edited = await call('edit', { path: 'a.txt', old_text: 'line 30000 of', new_text: 'one\ntwo' })
+    expect(edited.text).toBe(
+      'Changed a.txt at lines 30000-30001.\n29998→line 29998 of a large file\n29999→line 29999 of a large file\n30000→one\n30001→two a large file\n30002→line 30001 of a large file\n30003→line 30002 of a large file',
+    )
+    expect(read(folder, 'a.txt')).toBe(`\uFEFF${many.replace('line 30000 of', 'one\r\ntwo')}`)
+    const whole = many.replaceAll('\r\n', '\n').replace('line', 'first')
+    expect((await call('write', { path: 'a.txt', content: whole })).text).toBe(
+      'Replaced a.txt, which now has 60000 lines.',
+    )
+    expect(read(folder, 'a.txt')).toBe(`\uFEFF${many.replace('line', 'first')}`)
+  })
+
   it('wants a text that stands there once, or all of them', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call } = toolHost(folder)

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { figure } from './rounds.mjs'
+
+/** A person notices what takes longer. */
+const pauseMs = 20
+
+/** Gives a function that calls a tool as a model does, under the rules that hold by default, recorded on the disk. */
+export async function createTools(library, { folder, run }) {
+  const { rootScope } = await import(`${library}/event/context.js`)
+  const { allRights } = await import(`${library}/event/permission.js`)
+  const { createSources } = await import(`${library}/event/sources.js`)
+  const { createEffects } = await import(`${library}/journal/effects.js`)
+  const { keptTexts } = await import(`${library}/journal/kept-texts.js`)
+  const { openRun } = await import(`${library}/journal/store.js`)
+  const { createPermission } = await import(`${library}/tool/permission.js`)
+  const { toolRules } = await import(`${library}/tool/rule-list.js`)
+  const { createToolbox } = await import(`${library}/tool/toolbox/toolbox.js`)
+  const { openTools } = await import(`${library}/tool/toolbox/tools.js`)
+  const rights = { ...allRights, rules: [toolRules()] }
+  const folders = { workspace: folder, cwd: folder, packRoots: [] }
+  const permissionOf = (given) => createPermission(given, folders)
+  const permission = permissionOf(rights)
+  const signal = new AbortController().signal
+  const journal = await openRun({ folder: run, now: () => new Date() })
+  const effects = createEffects({ journal, permission, signal, onSpent: () => undefined })
+  const opened = await openTools(['grep', 'read', 'edit', 'write'], createToolbox({ baseDir: folder }))
+  const tools = Object.fromEntries(opened.map((tool) => [tool.name, tool]))
+  let calls = 0
+  const texts = keptTexts(journal)
+  const events = () => undefined
+  return (name, input, env = {}) => {
+    const at = [{ kind: 'tool', index: calls++, name }]
+    const services = { effects, permission, permissionOf, signal, env, sources: createSources([]), texts, events }
+    const scope = rootScope({ runId: 'bench', version: '0', folders, rights, at })
+    return tools[name].run(JSON.stringify(input), { scope, services })
+  }
+}
+
+/**
+ * Watches the turns of the event loop. The function that it gives ends that, and gives the longest one in milliseconds: of
+ * processor time of this thread where the system tells it, so that other processes do not count.
+ */
+export function watchTurns() {
+  const now = process.platform === 'linux' ? threadTime : () => performance.now()
+  let longest = 0
+  let before = now()
+  let next = setImmediate(turn)
+  function turn() {
+    const time = now()
+    longest = Math.max(longest, time - before)
+    before = time
+    next = setImmediate(turn)
+  }
+  return async () => {
+    // what is under way now is a part of a turn as well
+    await new Promise((ended) => setImmediate(() => setImmediate(ended)))
+    clearImmediate(next)
+    return longest
+  }
+}
+
+const statistics = `/proc/self/task/${process.pid}/schedstat`
+
+function threadTime() {
+  return Number(readFileSync(statistics, 'utf8').split(' ')[0]) / 1e6
+}
+
+/** Stalls in milliseconds against a pause that nobody notices. */
+export function stallFigure(label, stalls) {
+  return figure(label, {
+    of: `a pause of ${pauseMs} ms`,
+    ratios: stalls.map((ms) => ms / pauseMs),
+    aim: { atMost: 1 },
+  })
+}

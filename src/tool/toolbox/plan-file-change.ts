@@ -1,0 +1,211 @@
+import { isBatonError } from '../../base/error.ts'
+import { hashInSlices } from '../../base/slow-hash.ts'
+import { sizeText } from '../../base/size.ts'
+import type { FileChange } from '../../event/event.ts'
+import { reportOf } from '../changes/change-report.ts'
+import { type ContentDirective, type ReplaceDirective, relativeTo } from '../changes/directive.ts'
+import type { ChangeStep } from '../changes/plan.ts'
+import { planTransaction, type RefusedPlan, shownSteps } from '../changes/plan-transaction.ts'
+import { diskSpace, type Files } from '../changes/space.ts'
+import { createTextThread } from '../changes/text-thread.ts'
+import { presentHash } from '../workspace-files.ts'
+import { readTextInSlices, statusAt } from '../workspace-reads.ts'
+import { changedText, numbered } from './changed-text.ts'
+import type { ToolCall, ToolOutput } from './kind.ts'
+import type { SeenFile } from './seen-log.ts'
+
+/** The change of one file that a tool is called for. */
+export type FileDirective = ReplaceDirective | (ContentDirective & { readonly kind: 'New' })
+
+/** What a change comes to, as it is recorded: without the contents. A type, because only types are JSON. */
+export type FilePlan =
+  | { readonly kind: 'refused'; readonly text: string; readonly gone?: readonly string[] }
+  /** The file is as it should be. */
+  | { readonly kind: 'same'; readonly text: string; readonly seen: readonly SeenFile[] }
+  | {
+      readonly kind: 'ready'
+      readonly path: string
+      /** Hash of what it replaces; null: there is no file. */
+      readonly over: string | null
+      /** Hash of what it makes. */
+      readonly after: string
+      readonly text: string
+      readonly change: FileChange
+      readonly seen: readonly SeenFile[]
+      /** In a dry run. */
+      readonly diff?: string
+    }
+
+/** Larger files are none that a model knows. */
+const mostBytes = 10 * 1024 * 1024
+
+export interface WorkedOut {
+  readonly plan: FilePlan
+  readonly steps: readonly ChangeStep[]
+  /** The files that it was worked out for. */
+  readonly files: (disk: Files) => Files
+  /** What the file is to hold. */
+  readonly content?: Buffer
+}
+
+type Asking = Omit<ToolCall, 'permit'>
+
+/**
+ * Works out a change for what its file holds, and does nothing. `approved`: the diff that a person has agreed to. Large files
+ * are read, changed and hashed in slices or in a thread.
+ * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
+ */
+export async function planFileChange(
+  asked: FileDirective,
+  call: Asking,
+  approved?: readonly string[],
+): Promise<WorkedOut> {
+  const { box, context } = call
+  const { baseDir, seen, limits } = box
+  const { sources, signal } = context.services
+  const [directive = asked] = relativeTo(baseDir, [asked])
+  const named = directive.filePath
+  const path = diskSpace(baseDir, context).resolve(named, 'write')
+  const large = tooLarge(named, { path, asked })
+  if (large !== undefined) return refused(large)
+  const { over, text: present } = await presentText(path, call)
+  const files = filesWith(path, present)
+  const options = {
+    baseDir,
+    partial: false,
+    shown: seen.whole(),
+    isMade: sources.made,
+    files,
+    ...limits,
+    ...(approved && { approved }),
+  }
+  const thread = createTextThread(signal)
+  const result = await planTransaction([directive], options, { context, thread })
+  if (result.kind !== 'ready') return refused(...whyNot(result, { path, named, call }))
+
+  const [step] = result.steps
+  const before = over ?? null
+  const known = (hash: string): readonly SeenFile[] => [{ path, hash }]
+  if (step?.action?.op !== 'write') {
+    const same = `${named} holds exactly this already: nothing was changed.`
+    return { plan: { kind: 'same', text: same, seen: known(before ?? '') }, steps: [], files }
+  }
+  const { content } = step.action
+  if (content.length > mostBytes) return refused(`${named} would have more than ${sizeText(mostBytes)}`)
+  const isKnown = asked.kind === 'New' || before === null || seen.files().hashOf(path) === before
+  const worked = { steps: result.steps, files }
+  const diff = context.scope.dry === undefined ? {} : { diff: await diffOf(worked, call) }
+  await thread.pause()
+  const bytes = Buffer.from(content)
+  const after = await hashInSlices(bytes, signal)
+  return {
+    ...worked,
+    content: bytes,
+    plan: {
+      kind: 'ready',
+      path,
+      over: before,
+      after,
+      text: changedText(named, {
+        isNew: before === null,
+        content,
+        places: step.places,
+        isShown: isKnown || seen.knows(path),
+      }),
+      change: reportOf(step.item),
+      seen: isKnown ? known(after) : [],
+      ...diff,
+    },
+  }
+}
+
+/** What a person is shown before they allow it, as a diff; an output when there is nothing to be shown. @throws as `planFileChange` */
+export async function previewChange(directive: FileDirective, call: Asking): Promise<string | ToolOutput> {
+  const worked = await planFileChange(directive, call)
+  const { plan } = worked
+  if (plan.kind === 'ready') return diffOf(worked, call)
+  return plan.kind === 'refused' ? refusal(plan) : { text: plan.text, seen: plan.seen }
+}
+
+/** What a model is told of a change that is not made. */
+export function refusal({ text, gone }: Extract<FilePlan, { readonly kind: 'refused' }>): ToolOutput {
+  return { text, isError: true, ...(gone === undefined ? {} : { gone }) }
+}
+
+function refused(text: string, gone?: readonly string[]): WorkedOut {
+  const plan = { kind: 'refused', text, ...(gone === undefined ? {} : { gone }) } as const
+  return { plan, steps: [], files: (disk) => disk }
+}
+
+interface PresentText {
+  /** Hash of what the file holds; null: there is none. */
+  readonly over: string | null | undefined
+  /** Undefined for what is no text, or is not to be read. */
+  readonly text?: string
+}
+
+async function presentText(path: string, { context }: Asking): Promise<PresentText> {
+  if (statusAt(path)?.kind !== 'file') return { over: presentHash(path) }
+  try {
+    const { text, hash: over } = await readTextInSlices(path, context)
+    return { text, over }
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    // whoever plans the change says why it cannot be read
+    return { over: presentHash(path) }
+  }
+}
+
+/** The files on disk, of which one has been read already. */
+function filesWith(path: string, text: string | undefined): (disk: Files) => Files {
+  if (text === undefined) return (disk) => disk
+  return (disk) => ({ ...disk, textAt: (asked) => (asked === path ? text : disk.textAt(asked)) })
+}
+
+async function diffOf({ steps, files }: Pick<WorkedOut, 'steps' | 'files'>, { box, context }: Asking): Promise<string> {
+  const thread = createTextThread(context.services.signal)
+  const shown = await shownSteps(steps, { baseDir: box.baseDir, files }, { context, thread })
+  return shown.map(({ diff }) => diff).join('')
+}
+
+function tooLarge(
+  named: string,
+  { path, asked: { content } }: { readonly path: string; readonly asked: FileDirective },
+): string | undefined {
+  if (content.length > mostBytes) {
+    return `the content has ${sizeText(content.length)}, and a call writes ${sizeText(mostBytes)} at most`
+  }
+  const { kind, size = 0 } = statusAt(path) ?? {}
+  if (kind !== 'file' || size <= mostBytes) return undefined
+  return `${named} has ${sizeText(size)}, and files of more than ${sizeText(mostBytes)} are not changed by tools`
+}
+
+interface Refusal {
+  /** Absolute. */
+  readonly path: string
+  readonly named: string
+  readonly call: Asking
+}
+
+/** Why nothing is changed, for the model, and the files that it has to be told are gone. */
+function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (readonly string[])?] {
+  const { seen } = call.box
+  if (result.kind === 'stale') {
+    if (result.gone !== undefined) {
+      return [`${named} was deleted since you saw it. Call again if it should be there again.`, [path]]
+    }
+    if (result.paths.length > 0) {
+      return [`${named} has changed since you saw it: nothing was written. Read it again, then decide what to write.`]
+    }
+    const how = seen.knows(path) ? 'you have not seen all of it as it is now' : 'you have not seen it'
+    return [`${named} exists, and ${how}: nothing was written. Read it first, or change a part of it with edit.`]
+  }
+  const [{ error_msg: reason = '', error_hunks: hunks = [] } = {}] = result.items
+  if (hunks.length === 0) return [`${reason.replace(/\.$/, '')}. Nothing was changed.`]
+  // a model is not shown by the way what it has not read
+  if (!seen.knows(path)) return [`${reason}. You have not read this file: read it first.`]
+  const changed = result.changed.length > 0 ? ', which has changed since you saw it' : ''
+  const nearest = hunks[0]?.nearest
+  if (nearest === undefined) return [`${reason}${changed}, and nothing there is like it.`]
+  return [`${reason}${changed}. The nearest place is:\n${numbered(nearest.text.split('\n'), nearest.line)}`]
+}
