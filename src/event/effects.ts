@@ -79,6 +79,9 @@ export interface AskedChange extends JsonObject {
   readonly path: string
 }
 
+/** Of a change whose content is in no record of the run, but among what is kept. */
+export const keptContent = 'kept'
+
 /**
  * What a file change is going to do. `before` and `after` are SHA-256 of what is at `path`, null for nothing; of an
  * `append`, `after` is that of what is added, `bytes` its length, and `offset` the size before.

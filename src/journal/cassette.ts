@@ -1,11 +1,14 @@
 import { type Json, type JsonObject, isJsonObject } from '../base/json.ts'
-import { type BlobReference, isBlobReference, readBlob } from './blobs.ts'
+import { isUtf8 } from 'node:buffer'
+import { keptContent } from '../event/effects.ts'
+import { type BlobReference, isBlobReference, maxInlineBytes, readBlob } from './blobs.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import { type SecretMask, noMask } from './secrets.ts'
 import { type TextMap, decodeValue } from './value.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { safeJson } from '../base/terminal-text.ts'
+import { readMasked } from './kept.ts'
 import { createPathTokens, foldersOf } from './portable.ts'
 import { readRun } from './source.ts'
 import { type JournalRecord, type UnknownRecord, encodeLine } from './record.ts'
@@ -49,15 +52,35 @@ export async function writeCassette(
   async function copyBlob(reference: BlobReference, map: TextMap): Promise<BlobReference> {
     const known = written.get(reference.$blob)
     if (known !== undefined) return known
-    const text = JSON.stringify(mapped(readBlob(folder, reference, files), map))
+    const copied = await writeBlobLines(JSON.stringify(mapped(readBlob(folder, reference, files), map)))
+    written.set(reference.$blob, copied)
+    return copied
+  }
+
+  /** A text that may be too long for a record. */
+  async function writeLong(value: string): Promise<Json> {
+    const text = JSON.stringify(value)
+    return Buffer.byteLength(text) > maxInlineBytes ? writeBlobLines(text) : value
+  }
+
+  async function writeBlobLines(text: string): Promise<BlobReference> {
     const copied = { $blob: sha256(text), bytes: Buffer.byteLength(text) }
     const parts = Math.max(1, Math.ceil(text.length / chunkCharacters))
     for (let part = 0; part < parts; part += 1) {
       const chunk = text.slice(part * chunkCharacters, (part + 1) * chunkCharacters)
       await writeOwn({ k: 'blob', hash: copied.$blob, part, parts, text: chunk })
     }
-    written.set(reference.$blob, copied)
     return copied
+  }
+
+  /** What a change writes that no record holds, with secrets masked. */
+  function writtenText(record: JournalRecord | UnknownRecord): string | undefined {
+    const { k: kind, request } = record as JsonObject
+    if (kind !== 'started' || !isJsonObject(request ?? null)) return undefined
+    const { content, after } = request as JsonObject
+    if (content !== keptContent || typeof after !== 'string') return undefined
+    const bytes = readMasked(folder, after, files)
+    return bytes !== undefined && isUtf8(bytes) ? bytes.toString('utf8') : undefined
   }
 
   async function copyRecord(record: JournalRecord | UnknownRecord): Promise<void> {
@@ -75,6 +98,8 @@ export async function writeCassette(
       if (untouched.has(name)) fields.push([name, value])
       else fields.push([name, isBlobReference(value) ? await copyBlob(value, map) : mapped(value, map)])
     }
+    const text = writtenText(record)
+    if (text !== undefined) fields.push(['text', await writeLong(map(text))])
     records += 1
     await write(encodeLine(safeJson(Object.fromEntries(fields))))
   }

@@ -267,6 +267,13 @@ export function findKept(
   }
 }
 
+/** The bytes of a kept content as they are on the disk, with the names of secrets in their place; undefined: there is none. */
+export function readMasked(runFolder: string, hash: string, files: FilePort): Buffer | undefined {
+  const file = join(blobFolder(runFolder), hash)
+  const found = [file, `${file}${maskedEnd}`].find((one) => files.size(one) !== undefined)
+  return found === undefined ? undefined : readFile(found, files)
+}
+
 /** The bytes of a kept content, which must fit into memory; what held secrets that have changed has their names. Undefined: there is none. */
 export function readKept(
   runFolder: string,

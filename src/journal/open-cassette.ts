@@ -1,12 +1,12 @@
 import { BatonError, messageOf } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
-import type { Json } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { type BlobReference, isBlobReference } from './blobs.ts'
 import { type CassetteEntry, cassetteVersion } from './cassette.ts'
 import { nodeFiles } from './file-port.ts'
 import type { FileRecordsOptions, RecordSource } from './source.ts'
 import { lineAt, readLineBatches } from './lines.ts'
-import { assertReadable, decodeLine, isKnownRecord } from './record.ts'
+import { assertReadable, decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import { decodeValue } from './value.ts'
 
 /**
@@ -18,6 +18,8 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
   const descriptor = openNow()
   /** Where the parts of each large value are. */
   const blobs = new Map<string, number[]>()
+  /** Where the texts are that changes write, by the hash of their bytes. */
+  const texts = new Map<string, number>()
 
   function openNow(): number {
     try {
@@ -46,9 +48,21 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
     throw unusable(file, `lacks a large value, or parts of it (${$blob.slice(0, 12)})`)
   }
 
+  function recordAt(location: number): JournalRecord {
+    const record = decodeLine(lineAt(descriptor, location, files))
+    if (record !== undefined && isKnownRecord(record)) return record
+    throw unusable(file, 'was changed while it was read')
+  }
+
+  function value(field: Json | undefined): unknown {
+    if (field === undefined) return undefined
+    return decodeValue(isBlobReference(field) ? blobNow(field) : field, mask.unmask)
+  }
+
   return {
     async scan(visit) {
       blobs.clear()
+      texts.clear()
       let number = 0
       let records = 0
       let isWhole = false
@@ -70,20 +84,22 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
           records += 1
           if (!isKnownRecord(record)) continue
           if (record.k === 'seg') assertReadable(record, file)
+          const { after } = record.k === 'started' && 'text' in record ? (record.request as JsonObject) : {}
+          if (typeof after === 'string') texts.set(after, line.offset)
           visit(record, line.offset, false)
         }
       }
       if (!isWhole) throw number === 0 ? none(file) : cutOff(file, `its end is missing behind line ${number}`)
       return []
     },
-    at(location) {
-      const record = decodeLine(lineAt(descriptor, location, files))
-      if (record !== undefined && isKnownRecord(record)) return record
-      throw unusable(file, 'was changed while it was read')
-    },
-    value(field) {
-      if (field === undefined) return undefined
-      return decodeValue(isBlobReference(field) ? blobNow(field) : field, mask.unmask)
+    at: recordAt,
+    value,
+    kept(hash) {
+      const location = texts.get(hash)
+      const record = location === undefined ? undefined : recordAt(location)
+      const text = record?.k === 'started' ? value(record.text) : undefined
+      const bytes = typeof text === 'string' ? Buffer.from(text) : undefined
+      return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined
     },
     close: () => files.close(descriptor),
   }

@@ -85,6 +85,8 @@ type RecordBody<Value> =
       readonly estimate?: Estimate
       /** Of a file change: `ChangeStates`. The contents are blobs, by the hashes in it. */
       readonly kept?: Value
+      /** In a cassette: the text that a file change writes, where no other record holds it. */
+      readonly text?: Value
       /** Of an approval, in milliseconds since 1970: when the question was first put, and until when an answer counts. */
       readonly asked?: number
       readonly until?: number

@@ -3,6 +3,7 @@ import type { Json } from '../base/json.ts'
 import { isBlobReference, readBlob, valueAt } from './blobs.ts'
 import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
+import { readKept } from './kept.ts'
 import { lineAt, readLineBatches } from './lines.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
@@ -20,6 +21,8 @@ export interface RecordSource {
   at(location: Location): JournalRecord
   /** The value a field stands for: blobs fetched, secrets put back. */
   value(field: Json | undefined): unknown
+  /** A content that was kept with the run, by the SHA-256 of its bytes, secrets put back; undefined: there is none. */
+  kept(hash: string): Uint8Array | undefined
   close(): void
 }
 
@@ -87,6 +90,7 @@ export function openFileRecords(
       const read = (): Json => readBlob(folder, field, files)
       return decodeValue(place === undefined ? read() : valueAt(place, read), mask.unmask)
     },
+    kept: (hash) => readKept(folder, hash, mask, files),
     close() {
       for (const descriptor of descriptors.values()) files.close(descriptor)
       descriptors.clear()

@@ -5,7 +5,7 @@ import { displayPath, type FilePart, isInside, newTemporaryName, realPath, repla
 import { sha256 } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import type { Disk, FileChangeRecord, PlannedChange } from '../event/effects.ts'
+import { type Disk, type FileChangeRecord, keptContent, type PlannedChange } from '../event/effects.ts'
 import type { Place } from '../event/place.ts'
 import * as entries from './entries.ts'
 import { entryHash, entryStatus, startHash } from './file-hash.ts'
@@ -50,18 +50,25 @@ interface SavedContent {
   /** SHA-256 of the content, where it is known. */
   readonly hash?: string
   readonly over?: string | null | undefined
+  /** Only the run's own files hold the content: the record says so, for copies of the run that are replayed elsewhere. */
+  readonly isOnlyKept?: boolean
 }
 
 /**
  * The same, but only in place of what was there when the content was made of it: `over` is its SHA-256, null for nothing,
  * left out for whatever there is. False when something else stands there by now, which then stays.
  */
-export function saveFileOver(path: string, { content, over, hash }: SavedContent, call: FileCall): boolean {
+export function saveFileOver(
+  path: string,
+  { content, over, hash, isOnlyKept = false }: SavedContent,
+  call: FileCall,
+): boolean {
   return change({ op: 'write', path }, call, (asking) => {
     const target = writtenPath(path, call, { asking, content: () => content })
     const made: NewContent = hash === undefined ? inMemory(content) : { kind: 'bytes', bytes: content, hash }
     const planned = wholeWrite(target, made, { call })
-    return over === undefined || planned.record.before === over ? planned : undefined
+    if (over !== undefined && planned.record.before !== over) return undefined
+    return isOnlyKept ? { ...planned, record: { ...planned.record, content: keptContent } } : planned
   })
 }
 

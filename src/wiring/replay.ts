@@ -12,6 +12,7 @@ import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import { openCassette } from '../journal/open-cassette.ts'
 import { createPathTokens, foldersOf } from '../journal/portable.ts'
+import { replayedContents } from '../journal/replayed-contents.ts'
 import { createReplayedEffects, type ReplayedEffects } from '../journal/replayed-effects.ts'
 import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { environmentOf, type Invocation, invocationOf, recordedCost, resultHash, withOverrides } from '../run/record.ts'
@@ -94,7 +95,7 @@ export async function replayRun(
         isResumed: false,
         prepare: (target) => withoutTranscript(options.prepare?.(target) ?? target),
         open: async (target, { mask }): Promise<OpenedRun> => ({
-          journal: createMemoryJournal({ mask }),
+          journal: { ...createMemoryJournal({ mask }), ...replayedContents(source) },
           replay: {
             effects: replayed.effects,
             chooseModel: chooserFor(target, index, options),

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { baton, type BatonOptions, type BatonResult, jsonLines, snapshot } from '../helpers/baton.ts'
@@ -26,7 +26,7 @@ async function world(
   return {
     model,
     folder,
-    run: (args, options = {}) => baton(args, { cwd: folder, env, ...options }),
+    run: (args, options = {}) => baton(args, { cwd: folder, ...options, env: { ...env, ...options.env } }),
     look: () => snapshot(folder),
   }
 }
@@ -185,11 +185,51 @@ it('a run that is killed in the middle of its calls is resumed: nothing is done 
   expect(resumed).toMatchObject({ code: 0, stdout: 'Done.\n' })
   expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe('last\n')
   expect(model.results()).toEqual(['Replaced src/a.js, which now has 1 line.'])
-  // a replay has no file that an edit was made in: it says so, and is the same for the model
   const replayed = await run(['run', 'ask.md', '--replay', runId])
   expect(replayed).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(scratchOf(replayed)).toEqual({ 'new.txt': 'new\n', 'src/a.js': 'last\n' })
   expect((await run(['undo', runId])).code).toBe(0)
   expect(look()).toEqual(before)
+})
+
+/** The files of a replay, which must all be as the recorded run made them. */
+function scratchOf({ stderr }: BatonResult): { readonly [path: string]: string } {
+  expect(stderr).not.toContain('different from the recorded run')
+  const [, folder = '', names = ''] = /files written to (.+?): (.+)\n/.exec(stderr) ?? []
+  const files = names.split(', ').map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const)
+  rmSync(folder, { recursive: true })
+  return Object.fromEntries(files)
+}
+
+it('a replay has the files that tools changed, as they were then: of a run and of a cassette, elsewhere too', async () => {
+  const secret = 'sk-example-0123456789abcdef'
+  const long = 'one line of many\n'.repeat(20_000)
+  const calls = [
+    callsTools(['read', { path: 'src/a.js' }]),
+    callsTools(['edit', { path: 'src/a.js', old_text: 'a = 1', new_text: `a = '${secret}'` }]),
+    callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 3' }], ['read', { path: 'src/a.js' }]),
+    callsTools(['edit', { path: 'src/long.txt', old_text: 'x y', new_text: 'first' }]),
+    { text: 'Done.' },
+  ]
+  const keys = 'write_mode = true\ntools = ["read", "edit"]'
+  const files = { 'ask.md': prompt(keys), 'src/a.js': source, 'src/long.txt': `x y\n${long}` }
+  const { folder, run } = await world(calls, files)
+  const env = { EXAMPLE_API_KEY: secret }
+  const made = { 'src/a.js': `const a = '${secret}'\nconst b = 3\nconst c = 3\n`, 'src/long.txt': `first\n${long}` }
+  const first = await run(['ask.md', '--record', 'c.cassette', '--json'], { env })
+  expect(first.code).toBe(0)
+  const runId = jsonLines(first.stdout)[0]?.['run_id'] as string
+  expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe(made['src/a.js'])
+  const cassette = readFileSync(join(folder, 'c.cassette'), 'utf8')
+  expect(cassette).not.toContain(secret)
+  // neither what was there before nor what the run made is needed
+  for (const path of Object.keys(made)) rmSync(join(folder, path))
+  expect(scratchOf(await run(['run', 'ask.md', '--replay', runId], { env }))).toEqual(made)
+  const elsewhere = await world([], { 'ask.md': prompt(keys), 'c.cassette': cassette })
+  expect(scratchOf(await elsewhere.run(['ask.md', '--replay', 'c.cassette'], { env }))).toEqual(made)
+  // without the secret the file that holds it cannot be made
+  const unlike = await elsewhere.run(['ask.md', '--replay', 'c.cassette'])
+  expect(unlike.stderr).toContain('different from the recorded run: src/a.js')
 })
 
 describe('plan mode', () => {

@@ -54,6 +54,7 @@ export function openMemoryRecords(records: readonly JournalRecord[], { unmask }:
       return record
     },
     value: (field) => (field === undefined ? undefined : decodeValue(field, unmask)),
+    kept: () => undefined,
     close: () => undefined,
   }
 }

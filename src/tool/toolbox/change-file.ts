@@ -60,7 +60,7 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   const over = content === undefined ? noFile : isAnswered ? undefined : plan.over
   if (content !== undefined && !isAnswered) await keepAhead(plan, content, call)
   signal.throwIfAborted()
-  const made = { content: content ?? '', ...(content !== undefined && { hash: plan.after }), over }
+  const made = { content: content ?? '', ...(content !== undefined && { hash: plan.after }), over, isOnlyKept: true }
   const isDone = saveFileOver(plan.path, made, { context, at })
   if (!isDone) return undefined
   emit(context, { type: 'changes.applied', items: [change], ...base })
