@@ -100,6 +100,7 @@ await build({
   ...options,
   entryPoints: {
     worker: join(root, 'src/script/isolated/worker.ts'),
+    code: join(root, 'src/script/javascript/worker.ts'),
     apart: join(root, 'src/apart-worker.ts'),
   },
   outdir: join(out, 'bin/worker'),
@@ -108,6 +109,7 @@ await build({
   banner: { js: 'const require=process.getBuiltinModule;' },
 })
 writeFileSync(join(out, 'bin/lua-worker.js'), "import('./worker/worker.mjs')\n")
+writeFileSync(join(out, 'bin/code-worker.js'), "import('./worker/code.mjs')\n")
 writeFileSync(join(out, 'bin/apart.js'), "import('./worker/apart.mjs')\n")
 const command = { ...options, define: clock.define, entryPoints: { baton: join(root, 'src/main.ts') } }
 const layered = await layeredChunks(command, { folder: join(root, 'src'), layers })
@@ -117,6 +119,7 @@ const { metafile } = await build({ ...chunked, metafile: true })
 const files = tidyChunks(metafile.outputs, root)
 await toCommonJs(files, join(out, 'bin/baton.js'))
 copyFileSync(wasm, join(out, 'bin/glue.wasm'))
+copyFileSync(require.resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'), join(out, 'bin/quickjs.wasm'))
 chmodSync(join(out, 'bin/baton.js'), 0o755)
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(out, join(root, 'dist'))

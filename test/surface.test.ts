@@ -84,6 +84,7 @@ it('packs the command, the library, its documents, agents, pipelines and starter
     expect.arrayContaining([
       'dist/bin/baton.js',
       'dist/bin/glue.wasm',
+      'dist/bin/quickjs.wasm',
       'dist/index.js',
       'dist/index.d.ts',
       'docs/library.md',

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
-import { MessageChannel, Worker } from 'node:worker_threads'
 import type { LuaEngine } from '../engine.ts'
-import { type Answer, clockCells, clockOf, createClockMemory, type FromWorker, type ToWorker } from './protocol.ts'
+import { startThread, type Thread as WorkerThread } from '../thread/thread.ts'
+import type { Answer, FromWorker, ToWorker } from './protocol.ts'
 import { createIsolatedState } from './state.ts'
 
 export interface IsolatedOptions {
@@ -40,7 +40,7 @@ export interface ThreadPool {
   give(thread: Thread): void
 }
 
-function createThreadPool(options: Omit<ThreadOptions, 'heapMb'>): ThreadPool {
+function createThreadPool(options: EngineOptions): ThreadPool {
   const idle = new Map<Thread, NodeJS.Timeout>()
 
   const remove = (thread: Thread): void => {
@@ -49,12 +49,12 @@ function createThreadPool(options: Omit<ThreadOptions, 'heapMb'>): ThreadPool {
   }
   const drop = (thread: Thread): void => {
     remove(thread)
-    thread.terminate(new Error('the thread is no longer needed'))
+    void thread.terminate(new Error('the thread is no longer needed'))
   }
   return {
     take(heapMb) {
-      const kept = [...idle.keys()].find((thread) => thread.options.heapMb === heapMb)
-      if (kept === undefined) return startThread({ ...options, heapMb })
+      const kept = [...idle.keys()].find((thread) => thread.heapMb === heapMb)
+      if (kept === undefined) return startEngine(options, heapMb)
       remove(kept)
       return kept
     },
@@ -68,74 +68,21 @@ function createThreadPool(options: Omit<ThreadOptions, 'heapMb'>): ThreadPool {
   }
 }
 
-interface ThreadOptions {
+interface EngineOptions {
   readonly engine: 'lua54' | 'fengari'
   readonly wasmFile: string | undefined
   readonly workerFile: URL
-  readonly heapMb: number
-}
-
-/** The state that uses a thread. */
-interface ThreadUser {
-  onMessage(message: FromWorker): void
-  /** The thread is gone. */
-  onEnd(error: Error): void
 }
 
 /** One worker thread with an engine in it. */
-export interface Thread {
-  readonly options: ThreadOptions
-  /** Undefined makes the thread idle: the process can exit while it waits. */
-  assign(user: ThreadUser | undefined): void
-  post(message: ToWorker): void
-  /** Wakes the thread with the answer to its call. Throws when the answer cannot be copied. */
-  answer(answer: Answer): void
-  /** Milliseconds the thread has worked. Includes the time of a wait for an answer until that is over. */
-  workedMs(): number
-  isWaiting(): boolean
-  /** Stops it at once, whatever it does. */
-  terminate(error: Error): void
+export interface Thread extends EngineThread {
+  readonly heapMb: number
 }
 
-function startThread(options: ThreadOptions): Thread {
-  const memory = createClockMemory()
-  const { cells, waitedMs } = clockOf(memory)
-  const { port1, port2 } = new MessageChannel()
-  const worker = new Worker(options.workerFile, {
-    workerData: { engine: options.engine, wasmFile: options.wasmFile, clock: memory, answers: port2 },
-    transferList: [port2],
-    resourceLimits: { maxOldGenerationSizeMb: options.heapMb },
-    // scripts see nothing of the environment
-    env: {},
-  })
-  let user: ThreadUser | undefined
-  const end = (error: Error): void => {
-    port1.close()
-    const last = user
-    user = undefined
-    last?.onEnd(error)
-  }
-  worker.on('message', (message: FromWorker) => user?.onMessage(message))
-  worker.on('error', end)
-  worker.on('exit', (code) => end(new Error(`the thread of the Lua engine ended with code ${code}`)))
-  return {
-    options,
-    assign(next) {
-      user = next
-      if (next === undefined) worker.unref()
-      else worker.ref()
-    },
-    post: (message) => worker.postMessage(message),
-    answer(answer) {
-      port1.postMessage(answer)
-      Atomics.add(cells, clockCells.answers, 1)
-      Atomics.notify(cells, clockCells.answers)
-    },
-    workedMs: () => worker.performance.eventLoopUtilization().active - (waitedMs[0] ?? 0),
-    isWaiting: () => Atomics.load(cells, clockCells.isWaiting) !== 0,
-    terminate(error) {
-      end(error)
-      void worker.terminate()
-    },
-  }
+type EngineThread = WorkerThread<ToWorker, FromWorker, Answer>
+
+function startEngine({ workerFile, ...setup }: EngineOptions, heapMb: number): Thread {
+  const limits = { maxOldGenerationSizeMb: heapMb }
+  const thread: EngineThread = startThread({ file: workerFile, name: 'the Lua engine', setup, limits })
+  return { ...thread, heapMb }
 }

@@ -1,15 +1,12 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { HostFunction, LuaChunk, LuaErrorDetails, LuaLimits, LuaValue } from '../engine.ts'
+import type { ThreadSetup } from '../thread/thread.ts'
 
 type Values = readonly LuaValue[]
 
 /** What a worker is started with. */
-export interface WorkerSetup {
+export interface WorkerSetup extends ThreadSetup {
   readonly engine: 'lua54' | 'fengari'
   readonly wasmFile: string | undefined
-  readonly clock: SharedArrayBuffer
-  /** Answers to host calls arrive here, apart from all other messages. */
-  readonly answers: MessagePort
 }
 
 /** From the main thread. A worker holds one state at a time. */
@@ -51,22 +48,3 @@ export type SentDetails = Omit<LuaErrorDetails, 'cause'> & { readonly hostError?
 
 /** The place in the list of functions that stands for the seed of `math.random`. */
 export const seedTarget = -1
-
-/**
- * Memory shared with a worker: the number of answers so far, on which a waiting worker sleeps; whether it waits now; and how
- * long it has waited in total.
- */
-export interface WorkerClock {
-  readonly cells: Int32Array
-  readonly waitedMs: Float64Array
-}
-
-export const clockCells = { answers: 0, isWaiting: 1 } as const
-
-export function clockOf(memory: SharedArrayBuffer): WorkerClock {
-  return { cells: new Int32Array(memory, 0, 2), waitedMs: new Float64Array(memory, 8, 1) }
-}
-
-export function createClockMemory(): SharedArrayBuffer {
-  return new SharedArrayBuffer(16)
-}

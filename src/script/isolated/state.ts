@@ -1,4 +1,3 @@
-import { longestTimer } from '../../base/clock.ts'
 import { messageOf } from '../../base/error.ts'
 import { manyListeners } from '../../base/concurrency.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type LuaStateOptions,
   type LuaValue,
 } from '../engine.ts'
+import { createWatchdog } from '../thread/thread.ts'
 import type { Thread, ThreadPool } from './engine.ts'
 import { type FromWorker, type Outcome, seedTarget } from './protocol.ts'
 
@@ -38,7 +38,7 @@ export function createIsolatedState(options: LuaStateOptions, pool: ThreadPool):
 
   const terminate = (error: LuaError): void => {
     failure ??= error
-    thread.terminate(error)
+    void thread.terminate(error)
   }
   const watchdog = createWatchdog(thread, limits.timeMs, () =>
     terminate(new LuaError(limitMessage('time', limits), { limit: 'time' })),
@@ -195,32 +195,6 @@ function createHostCalls(thread: Thread, { functions, seed }: LuaStateOptions) {
     /** From now on every call fails, and no late result is sent. */
     close(): void {
       isClosed = true
-    },
-  }
-}
-
-/** The engine in the thread checks the limit itself; this is for native calls, where it cannot. */
-const graceMs = 200
-const shortestMs = 20
-
-/** Calls `onLate` when a thread has worked for longer than its time limit, for example in an endless native call. */
-function createWatchdog(thread: Thread, timeMs: number, onLate: () => void) {
-  let timer: NodeJS.Timeout | undefined
-  let workedBefore = 0
-
-  const check = (): void => {
-    const left = timeMs + graceMs - (thread.workedMs() - workedBefore)
-    if (left <= 0 && !thread.isWaiting()) return onLate()
-    timer = setTimeout(check, Math.min(Math.max(left, shortestMs), longestTimer))
-  }
-  return {
-    /** Work of the thread counts from now on. */
-    start(): void {
-      workedBefore = thread.workedMs()
-      check()
-    },
-    stop(): void {
-      clearTimeout(timer)
     },
   }
 }

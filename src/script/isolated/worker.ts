@@ -1,18 +1,17 @@
 // The thread of an isolated engine (engine.ts). It is an entry of its own: nothing imports it.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../base/error.ts'
 import { type HostFunction, type LuaEngine, LuaError, type LuaState, type LuaValue } from '../engine.ts'
+import { askAndWait } from '../thread/ask.ts'
+import { clockOf, type WorkerClock } from '../thread/clock.ts'
 import {
   type Answer,
-  clockCells,
-  clockOf,
   type FromWorker,
   type Outcome,
   seedTarget,
   type SentDetails,
   type ToWorker,
-  type WorkerClock,
   type WorkerSetup,
 } from './protocol.ts'
 
@@ -37,25 +36,12 @@ function createHostProxy(answers: MessagePort, clock: WorkerClock) {
   const waiting = new Map<number, (outcome: Outcome) => void>()
   let calls = 0
 
-  const ask = (call: number, question: Extract<FromWorker, { kind: 'call' }>): Answer => {
-    const seen = Atomics.load(clock.cells, clockCells.answers)
-    const startedAt = performance.now()
-    Atomics.store(clock.cells, clockCells.isWaiting, 1)
-    post(question)
-    // the wake-up of the answer before may come only now: its number was seen without it
-    while (Atomics.load(clock.cells, clockCells.answers) === seen) Atomics.wait(clock.cells, clockCells.answers, seen)
-    clock.waitedMs[0] = (clock.waitedMs[0] ?? 0) + performance.now() - startedAt
-    Atomics.store(clock.cells, clockCells.isWaiting, 0)
-    const received = receiveMessageOnPort(answers) as { readonly message: Answer } | undefined
-    if (received === undefined) throw new Error(`host call ${call} was not answered`)
-    return received.message
-  }
   return {
     /** A function that calls one of the main thread. This thread sleeps until the result or a promise is there. */
     call(target: number): HostFunction['call'] {
       return (args) => {
         const call = ++calls
-        const answer = ask(call, { kind: 'call', call, target, args })
+        const answer = askAndWait<Answer>(() => post({ kind: 'call', call, target, args }), { answers, clock })
         if (answer.kind !== 'waits') return valuesOf(answer)
         return new Promise<Outcome>((resolve) => waiting.set(call, resolve)).then(valuesOf)
       }

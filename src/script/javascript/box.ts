@@ -1,0 +1,212 @@
+import { existsSync } from 'node:fs'
+import { besideUs } from '../../base/beside.ts'
+import { manyListeners } from '../../base/concurrency.ts'
+import { messageOf } from '../../base/error.ts'
+import type { Json } from '../../base/json.ts'
+import { createWatchdog, startThread, type Thread } from '../thread/thread.ts'
+import {
+  type BoxAnswer,
+  limitText,
+  type Program,
+  type ProgramEnd,
+  type ProgramHost,
+  type ProgramLimits,
+} from './program.ts'
+import type { Answer, AskedCall, Fixed, FromWorker, ToWorker } from './protocol.ts'
+
+interface ProgramOptions extends Fixed {
+  readonly signal: AbortSignal
+}
+
+/** Runs programs that nobody has looked at. */
+export interface JavaScriptBox {
+  /**
+   * Runs a program in a fresh context: all that it can do is to call the functions of the host, and what it does is decided by
+   * its text, `seed`, `now` and the answers. How it ended is data, a limit that it has met as well.
+   * @throws the reason of the signal, or what a call was rejected with; Error when the box was closed or cannot work
+   */
+  run(program: Program, host: ProgramHost, options: ProgramOptions): Promise<ProgramEnd>
+  /** Ends everything that runs in it; settles when its threads are gone. */
+  close(): Promise<void>
+}
+
+/**
+ * A box whose thread is started for the first program and kept for the next ones; a second program at the same time has a
+ * second thread. An idle thread does not keep the process, and ends after a while.
+ */
+export function createJavaScriptBox(): JavaScriptBox {
+  const threads = new Set<BoxThread>()
+  let idle: BoxThread | undefined
+  let idleTimer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  const end = async (thread: BoxThread, why: string): Promise<void> => {
+    threads.delete(thread)
+    if (idle === thread) idle = undefined
+    await thread.terminate(new Error(why))
+  }
+  const take = (heapMb: number): BoxThread => {
+    clearTimeout(idleTimer)
+    const kept = idle
+    idle = undefined
+    if (kept?.heapMb === heapMb) return kept
+    if (kept !== undefined) void end(kept, 'the thread is no longer needed')
+    const thread = startBoxThread(heapMb)
+    threads.add(thread)
+    return thread
+  }
+  const give = (thread: BoxThread): void => {
+    if (isClosed || idle !== undefined) return void end(thread, 'the thread is no longer needed')
+    idle = thread
+    thread.assign({ onMessage: () => undefined, onEnd: () => void end(thread, 'the thread has ended') })
+    thread.assign(undefined)
+    idleTimer = setTimeout(() => void end(thread, 'the thread is no longer needed'), idleMs).unref()
+  }
+  return {
+    async run(program, host, options) {
+      options.signal.throwIfAborted()
+      if (isClosed) throw closedError()
+      const thread = take(options.limits.memoryMb + engineMb)
+      let isWhole = false
+      try {
+        return await runInThread(thread, { program, host, options }, () => (isWhole = true))
+      } finally {
+        if (isWhole) give(thread)
+        else void end(thread, 'the program was stopped')
+      }
+    },
+    async close() {
+      isClosed = true
+      clearTimeout(idleTimer)
+      await Promise.all([...threads].map(async (thread) => end(thread, closedError().message)))
+    },
+  }
+}
+
+/** Starting a thread takes as long as fifty small programs. */
+const idleMs = 10_000
+/** Heap of a thread besides the memory of the program, which may cross the border as text. */
+const engineMb = 64
+/** For programs that call themselves, or nest, as deeply as their own limit lets them. */
+const stackMb = 32
+
+function closedError(): Error {
+  return new Error('the JavaScript box was closed')
+}
+
+interface BoxThread extends Thread<ToWorker, FromWorker, Answer> {
+  readonly heapMb: number
+}
+
+function startBoxThread(heapMb: number): BoxThread {
+  const thread = startThread<ToWorker, FromWorker, Answer>({
+    file: workerFile(),
+    name: 'the JavaScript box',
+    setup: { wasmFile: besideUs('quickjs.wasm') },
+    limits: { maxOldGenerationSizeMb: heapMb, stackSizeMb: stackMb },
+  })
+  return { ...thread, heapMb }
+}
+
+/** Beside the bundled command; in the library; for the source itself, that of the built library. */
+function workerFile(): URL {
+  const bundled = besideUs('code-worker.js')
+  if (bundled !== undefined) return new URL(`file://${bundled}`)
+  const file = ['./worker.js', '../../../dist/script/javascript/worker.js']
+    .map((path) => new URL(path, import.meta.url))
+    .find((url) => existsSync(url))
+  if (file === undefined) throw new Error('the worker of the JavaScript box is not there: build the library first')
+  return file
+}
+
+interface Running {
+  readonly program: Program
+  readonly host: ProgramHost
+  readonly options: ProgramOptions
+}
+
+/** `whole` is called when the thread has done all of the program and may take the next one. */
+function runInThread(
+  thread: BoxThread,
+  { program, host, options: { signal, ...fixed } }: Running,
+  whole: () => void,
+): Promise<ProgramEnd> {
+  const { limits } = fixed
+  const off: (() => void)[] = []
+  const run = new Promise<ProgramEnd>((resolve, reject) => {
+    const told: Promise<unknown>[] = []
+    const callOf = ({ target, index, args }: AskedCall): Promise<BoxAnswer> => {
+      const name = host.functions[target]?.name
+      const given = JSON.parse(args) as readonly Json[]
+      if (name === undefined || !Array.isArray(given)) throw new Error('the thread of the JavaScript box sent no call')
+      return host.call({ name, index, args: given })
+    }
+    const answer = async (calls: readonly AskedCall[]): Promise<void> => {
+      const answers = await Promise.all(calls.map(callOf))
+      if (isOver) return
+      thread.answer({ texts: answers.map(textOf), now: answers.findLast(({ now }) => now !== undefined)?.now })
+    }
+    const watchdog = createWatchdog(thread, limits.timeMs, () => resolve(limitEnd('time', limits)))
+    let isOver = false
+    off.push(() => {
+      isOver = true
+      watchdog.stop()
+    })
+    thread.assign({
+      onMessage(message) {
+        switch (message.kind) {
+          case 'begun':
+            return watchdog.start()
+          case 'ask':
+            return void answer(message.calls).catch(reject)
+          case 'tell': {
+            const call = attempted(() => callOf(message))
+            call.catch(reject)
+            told.push(call)
+            return
+          }
+          case 'done': {
+            whole()
+            const { end } = message
+            const result = end.kind === 'value' ? { kind: end.kind, value: JSON.parse(end.text) as Json } : end
+            return void Promise.all(told).then(() => resolve(result), reject)
+          }
+        }
+      },
+      onEnd: (error) => (isMemory(error) ? resolve(limitEnd('memory', limits)) : reject(engineError(error))),
+    })
+    const onAbort = (): void => reject(signal.reason as Error)
+    manyListeners(signal).addEventListener('abort', onAbort)
+    off.push(() => signal.removeEventListener('abort', onAbort))
+    thread.post({
+      program,
+      functions: host.functions.map(({ name, id, waits }) => ({ name, waits, ...(id === undefined ? {} : { id }) })),
+      ...fixed,
+    })
+  })
+  return run.finally(() => {
+    for (const stop of off) stop()
+  })
+}
+
+async function attempted<T>(work: () => Promise<T>): Promise<T> {
+  return work()
+}
+
+function textOf(answer: BoxAnswer): string {
+  return 'error' in answer ? `-${JSON.stringify(answer.error)}` : `+${JSON.stringify(answer.value)}`
+}
+
+function limitEnd(limit: 'time' | 'memory', limits: ProgramLimits): ProgramEnd {
+  return { kind: 'error', message: limitText(limit, limits), limit }
+}
+
+function isMemory(error: Error): boolean {
+  return 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}
+
+function engineError(error: Error): Error {
+  return error.message === closedError().message
+    ? error
+    : new Error(`the JavaScript engine failed: ${messageOf(error)}`, { cause: error })
+}

@@ -1,0 +1,47 @@
+import type { ThreadSetup } from '../thread/thread.ts'
+import type { BoxFunction, Program, ProgramError, ProgramLimits } from './program.ts'
+
+/** What the worker is started with. */
+export interface WorkerSetup extends ThreadSetup {
+  /** Absolute path of the engine's wasm file; undefined: the one in the installed package. */
+  readonly wasmFile: string | undefined
+}
+
+/** What decides what a program does, besides the answers to its calls. */
+export interface Fixed {
+  readonly limits: ProgramLimits
+  /** Of `Math.random`. */
+  readonly seed: number
+  /** Milliseconds since 1970 that its clock shows. */
+  readonly now: number
+}
+
+/** From the main thread: the next program. A worker runs one at a time. */
+export interface ToWorker extends Fixed {
+  readonly program: Program
+  readonly functions: readonly BoxFunction[]
+}
+
+/** A call that is waited for: the place of its function in the list, and its arguments as a JSON array. */
+export interface AskedCall {
+  readonly target: number
+  readonly index: number
+  readonly args: string
+}
+
+export type FromWorker =
+  /** All is loaded: what follows is the program's own time. */
+  | { readonly kind: 'begun' }
+  /** The worker sleeps until all of them are answered. */
+  | { readonly kind: 'ask'; readonly calls: readonly AskedCall[] }
+  | ({ readonly kind: 'tell' } & AskedCall)
+  | { readonly kind: 'done'; readonly end: WorkerEnd }
+
+/** `text` is JSON. */
+export type WorkerEnd = { readonly kind: 'value'; readonly text: string } | ProgramError
+
+export interface Answer {
+  /** One per call, in order: `+` and the value as JSON, or `-` and the message of an error as a JSON string. */
+  readonly texts: readonly string[]
+  readonly now: number | undefined
+}

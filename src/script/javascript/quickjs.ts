@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import packaged from '@jitl/quickjs-ng-wasmfile-release-sync'
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSSyncVariant,
+} from 'quickjs-emscripten-core'
+
+export type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
+
+/** The package's types are those of its CommonJS form. */
+const variant = packaged as unknown as QuickJSSyncVariant
+
+/** Flags of QuickJS's eval. `async`: a script that may wait at top level, whose value is a promise of `{ value }`. */
+export const evalFlags = { script: 0, module: 1, compileOnly: 1 << 5, async: 1 << 7 } as const
+
+/** What this file uses of WebAssembly; Node's type definitions do not describe it. */
+interface WebAssemblyHost {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => object
+}
+
+/** QuickJS, compiled. */
+export interface QuickJS {
+  /**
+   * A context in an instance of its own: nothing of another program is in it, and what a program does to its memory ends with
+   * it. It is never disposed of: after a program that was stopped QuickJS cannot, and the instance is garbage as a whole.
+   */
+  open(limits: { readonly memoryMb: number; readonly stackKb: number }): Promise<QuickJSContext>
+}
+
+const pageBytes = 65_536
+/** What the module was compiled to begin with. */
+const initialPages = 256
+
+/** @throws Error when the wasm file cannot be read */
+export function loadQuickJS(wasmFile = installedFile()): QuickJS {
+  const { Module, Memory } = (globalThis as unknown as { readonly WebAssembly: WebAssemblyHost }).WebAssembly
+  const wasmModule = new Module(readFileSync(wasmFile))
+  return {
+    async open({ memoryMb, stackKb }) {
+      const maximum = Math.max(initialPages, Math.floor((memoryMb * 2 ** 20) / pageBytes))
+      const wasmMemory = new Memory({ initial: initialPages, maximum })
+      const options = { wasmModule, wasmMemory } as Parameters<typeof newVariant>[1]
+      const instance = await newQuickJSWASMModuleFromVariant(newVariant(variant, options))
+      const runtime = instance.newRuntime()
+      runtime.setMaxStackSize(stackKb * 1024)
+      runtime.setModuleLoader((name) => ({ error: new Error(`there is no module "${name}": a program is one file`) }))
+      return runtime.newContext()
+    },
+  }
+}
+
+function installedFile(): string {
+  return createRequire(import.meta.url).resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm')
+}

@@ -1,0 +1,19 @@
+import { transform } from 'sucrase'
+
+/** JavaScript with the same lines; or where the text is no TypeScript either, counted from 1. */
+export type Stripped =
+  | { readonly kind: 'ok'; readonly text: string }
+  | { readonly kind: 'failed'; readonly message: string; readonly line?: number; readonly column?: number }
+
+/** Takes types out of a program. */
+export function stripTypes(text: string): Stripped {
+  try {
+    const { code } = transform(text, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true })
+    return { kind: 'ok', text: code }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const [, what = message, line, column] = /^(.*) \((\d+):(\d+)\)$/s.exec(message) ?? []
+    if (line === undefined) return { kind: 'failed', message: what }
+    return { kind: 'failed', message: what, line: Number(line), column: Number(column) }
+  }
+}

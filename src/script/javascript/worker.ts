@@ -1,0 +1,26 @@
+// The thread of a JavaScript box (box.ts). It is an entry of its own: nothing imports it.
+import { parentPort, workerData } from 'node:worker_threads'
+import { askAndWait } from '../thread/ask.ts'
+import { clockOf } from '../thread/clock.ts'
+import type { Answer, FromWorker, ToWorker, WorkerSetup } from './protocol.ts'
+import { loadQuickJS } from './quickjs.ts'
+import { type HostCalls, runProgram } from './run-program.ts'
+
+const parent = parentPort
+if (parent === null) throw new Error('this file is started as a worker thread')
+const { answers, clock: memory, wasmFile } = workerData as WorkerSetup
+const clock = clockOf(memory)
+const post = (message: FromWorker): void => parent.postMessage(message)
+const calls: HostCalls = {
+  ask: (asked) => askAndWait<Answer>(() => post({ kind: 'ask', calls: asked }), { answers, clock }),
+  tell: (call) => post({ kind: 'tell', ...call }),
+  waitedMs: () => clock.waitedMs[0] ?? 0,
+}
+
+// the engine asks for the time zone, which is not to decide what a program does
+Date.prototype.getTimezoneOffset = () => 0
+
+const engine = loadQuickJS(wasmFile)
+parent.on('message', (request: ToWorker) => {
+  void runProgram(engine, request, calls, () => post({ kind: 'begun' })).then((end) => post({ kind: 'done', end }))
+})
