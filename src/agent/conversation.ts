@@ -1,4 +1,4 @@
-import { BatonError, isSuspension } from '../base/error.ts'
+import { BatonError, isSuspension, messageOf } from '../base/error.ts'
 import type { AgentSession, ModelAgent, ModelEnd, ModelResult, SessionStatus, SubmissionId } from '../event/agent.ts'
 import { emit, type RunContext, withScope } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -7,6 +7,7 @@ import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
 import { conversationPlace, placeText } from '../event/place.ts'
 import { historyMessages } from './modes/history.ts'
 import { knownModes, refuseOptions } from './modes/known.ts'
+import type { PromptExecutor } from './modes/mode.ts'
 import { createPrompts } from './modes/prompts.ts'
 import { createPromptWork } from './modes/prompt-work.ts'
 import type { AgentParts } from './parts.ts'
@@ -71,6 +72,8 @@ export async function openConversation(
       const found = answers.get(submission)
       return found ?? Promise.reject(new BatonError('AGENT_FAILED', `${agent.name} was not sent ${submission}`))
     },
+    approve: (toolCallId) => respond.decide((executor) => executor.approve?.(toolCallId)),
+    reject: (toolCallId, reason) => respond.decide((executor) => executor.reject?.(toolCallId, reason)),
     interrupt: () => current.abort(new DOMException('interrupted', 'AbortError')),
     ended,
     async close() {
@@ -88,6 +91,8 @@ export async function openConversation(
 interface Responder {
   readonly answer: (messages: readonly Message[], choice: PromptChoice, signal: AbortSignal) => Promise<ModelResult>
   readonly wasAnswered: () => boolean
+  /** Hands an answer to the executors of prompts that are in progress. */
+  readonly decide: (tell: (executor: PromptExecutor) => Promise<void> | undefined) => void
   /** With those that it was opened with, oldest first. */
   readonly prompts: () => readonly Prompt[]
 }
@@ -117,6 +122,11 @@ function createResponder({ agent: given, parts, plugins }: Answering, places: Pl
 
   return {
     wasAnswered: turns.wasAnswered,
+    decide(tell) {
+      for (const executor of prompts.active.values()) {
+        tell(executor)?.catch((error: unknown) => emit(opener, { type: 'warning', message: messageOf(error) }))
+      }
+    },
     prompts: () => before.map((prompt) => prompt()),
     async answer(messages, { mode = agent.mode ?? 'classic', userId = asker, model = 'normal' }, signal) {
       const id = `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`

@@ -3,6 +3,7 @@ import { cutText } from '../base/cut-text.ts'
 import type { ModelAgent, ModelEnd, Tool, ToolResult, ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { type Message, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
+import type { SpokenDecision } from '../event/permission.ts'
 import { callPlace, type Place, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
@@ -56,6 +57,8 @@ export interface Turns {
     calls: readonly ToolCallPart[],
     options: { readonly signal: AbortSignal; readonly timeline: Timeline },
   ) => Promise<readonly CalledTool[]>
+  /** Answers the question that a call which is running waits for, by the id of its output; of other ids nothing happens. */
+  readonly decide: (callId: string, decision: SpokenDecision) => void
 }
 
 export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: TurnPlaces): Turns {
@@ -68,6 +71,8 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   let turns = 0
   /** Calls of the last turn that have run. */
   let ran = 0
+  /** Where calls that are running are recorded, by their ids. */
+  const running = new Map<string, Place>()
 
   /** Of the next turn. */
   function wasAnswered(): boolean {
@@ -128,7 +133,8 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         const ended = timeline.addTool({ id, function: call.name, input })
         emit(opener, { type: 'tool.started', id, name: call.name, input })
         const at = withServices(below(turn, { kind: 'tool', index, name: call.name }), { signal: inner })
-        const result = await runTool(call, tools, at)
+        running.set(id, at.scope.at)
+        const result = await runTool(call, tools, at).finally(() => running.delete(id))
         const { text, isError = false, isDenied = false, files = [] } = result
         ended(isError ? { error: text } : { output: text })
         for (const file of files) timeline.addFile(file)
@@ -137,6 +143,10 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         emit(opener, isDenied ? { ...end, denied: true } : end)
         return { call, result }
       })
+    },
+    decide(callId, decision) {
+      const at = running.get(callId)
+      if (at !== undefined) opener.services.questions?.answer(at, decision)
     },
   }
 }

@@ -240,6 +240,9 @@ export interface AgentSession {
   wasAnswered(): boolean
   /** The messages as prompts with what came of them, oldest first; with those it was opened with. */
   prompts(): readonly Prompt[]
+  /** Allows, or not, a call that waits for a person, by the id of its events; of other ids nothing happens. */
+  approve(toolCallId: string): void
+  reject(toolCallId: string, reason?: string): void
   /** Stops the answer that is in progress; the session takes further messages. */
   interrupt(): void
   /** Settles when the session is closed: the last answer, undefined when there was none. Never rejects. */

@@ -8,6 +8,7 @@ import type { EarlierParts } from './part.ts'
 import {
   allRights,
   type HeldPack,
+  type OpenQuestions,
   type Permission,
   type Protection,
   type Rights,
@@ -127,6 +128,8 @@ export interface RunServices {
   readonly signal: AbortSignal
   /** What commands of scripts start from; may hold secrets. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Left out: nobody is asked anything. */
+  readonly questions?: OpenQuestions
   /** Names of tools that plug-ins bring; left out: none. */
   readonly broughtTools?: readonly string[]
   /** Notified of what is read; undefined: nobody compares it later. */

@@ -151,6 +151,15 @@ export interface Question {
 /** Answers for a person. Rejects with a suspension (`BatonError` WAITING_FOR_APPROVAL) when the answer comes another time. */
 export type Approver = (action: Action, question: Question) => Promise<Decision>
 
+/** What a program says for a person, of one call. */
+export type SpokenDecision = Extract<Decision, 'allow' | 'deny' | { readonly remark: string }>
+
+/** The questions of a run that stand open. */
+export interface OpenQuestions {
+  /** Answers the one about a call, by the place of the call; where none is open, nothing happens. */
+  readonly answer: (at: Place, decision: SpokenDecision) => void
+}
+
 /** What a person has allowed: it stands in for a verdict `ask`. */
 export interface Permit {
   readonly action: Action

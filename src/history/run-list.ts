@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Spent } from '../event/meter.ts'
-import { glance, type Glance, undoneRun } from '../journal/glance.ts'
+import { glance, type Glance, isConversation, undoneRun } from '../journal/glance.ts'
 import { readIndex } from '../journal/index-file.ts'
 import { startedAt } from '../journal/prune.ts'
 import { noMask } from '../journal/secrets.ts'
@@ -53,8 +53,7 @@ export async function readRunSummary(
     seen === undefined
       ? { tasks: { done: 0, failed: 0, skipped: 0 }, calls: 0, tokens: { input: 0, output: 0, cached: 0 } }
       : await readTotals(folder, seen)
-  const kind = /\.(?:aip|lua)$/.test(file) ? 'agent' : 'prompt'
-  const target: RunSummary['target'] = seen?.start !== undefined && undoneRun(seen.start) !== undefined ? 'undo' : kind
+  const target = targetOf(seen?.start, file)
   const result = { id, target, status, exit: 0, repeated: 0, cost_usd: 0, models: [], ...totals }
   const summary = summaryOf(result, file, times)
   return seen?.end === undefined ? { ...summary, ended: null, exit: null } : { ...summary, exit: seen.end.exit }
@@ -94,4 +93,10 @@ async function readTotals(folder: string, { end }: Pick<Glance, 'end'>): Promise
   const ended = { done: count('done'), failed, skipped: count('skipped') }
   const totals = { tasks: ended, calls, tokens: { input, output, cached }, cost_usd, models }
   return failure === undefined ? totals : { ...totals, ...errorView(failure.message, failure.place) }
+}
+
+function targetOf(start: Glance['start'], file: string): RunSummary['target'] {
+  if (start !== undefined && undoneRun(start) !== undefined) return 'undo'
+  if (start !== undefined && isConversation(start)) return 'conversation'
+  return /\.(?:aip|lua)$/.test(file) ? 'agent' : 'prompt'
 }

@@ -94,6 +94,11 @@ export function startAmong(lines: readonly Line[]): RecordOf<'run.start'> | unde
   return undefined
 }
 
+/** Whether it is a conversation of a program, which alone can continue it. */
+export function isConversation({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): boolean {
+  return isObject(facts) && facts['conversation'] === true
+}
+
 /** The run whose changes this one has put back: the record of `baton undo`, which is undone and not resumed. */
 export function undoneRun({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): string | undefined {
   const run = isObject(facts) ? facts['undoes'] : undefined

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { runIds } from './find-run.ts'
 import { BatonError } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
-import { glance, type Glance, undoneRun } from './glance.ts'
+import { glance, type Glance, isConversation, undoneRun } from './glance.ts'
 import { readSummary, type RunResult, type RunSummary, summaryOf } from './summary.ts'
 
 /** One line for each run that has ended; a cache: what it lacks is in the folders of the runs. */
@@ -108,10 +108,14 @@ export async function unfinishedRun(folder: string): Promise<string> {
     const run = join(folder, id)
     const seen = await glance(run)
     // one that was killed before it had said what it runs has done nothing
-    if (seen?.start === undefined || undoneRun(seen.start) !== undefined || hasSucceeded(run, seen)) continue
+    if (seen?.start === undefined || !isResumable(seen.start) || hasSucceeded(run, seen)) continue
     return run
   }
   throw new BatonError('USAGE', 'no run of this workspace can be resumed', { hint: 'See baton runs.' })
+}
+
+function isResumable(start: NonNullable<Glance['start']>): boolean {
+  return undoneRun(start) === undefined && !isConversation(start)
 }
 
 /** The end of a run is written before the disk says that it is there: only the summary knows of a sync that failed. */

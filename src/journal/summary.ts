@@ -26,7 +26,7 @@ export interface RunSummary {
   readonly id: string
   /** Absolute; of a run of `-p` text the name it has in messages. */
   readonly file: string
-  readonly target: 'prompt' | 'agent' | 'undo'
+  readonly target: 'prompt' | 'agent' | 'undo' | 'conversation'
   /** ISO 8601, UTC. `ended` is null for a run without an end. */
   readonly started: string
   readonly ended: string | null

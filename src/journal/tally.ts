@@ -14,11 +14,11 @@ export interface Tally {
 const taskPlace = /^(?:redo\/\d+\/)?task\/\d+$/
 const taskEnds = { 'task.completed': 'done', 'task.failed': 'failed', 'task.skipped': 'skipped' } as const
 
-/** A listener for the events of one run, from the first to the last. A round that is redone does not count. */
-export function createTally(): Tally {
+/** A listener for the events of one run, from the first to the last. `target`: what is run, when its events do not say. A round that is redone does not count. */
+export function createTally({ target: given }: { readonly target?: RunResult['target'] } = {}): Tally {
   const models = new Set<string>()
   const tasks = new Map<number, 'done' | 'failed' | 'skipped'>()
-  let target: RunResult['target'] = 'prompt'
+  let target = given ?? 'prompt'
   let end: Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }> | undefined
 
   function count(wanted: string): number {
@@ -27,7 +27,7 @@ export function createTally(): Tally {
 
   return {
     add(event) {
-      if (event.type === 'run.started') target = event.target
+      if (event.type === 'run.started') target = given ?? event.target
       else if (event.type === 'usage') models.add(event.model)
       else if (event.type === 'redo' && event.agent === '') tasks.clear()
       else if (isTaskEnd(event) && taskPlace.test(event.agent)) tasks.set(event.index, taskEnds[event.type])

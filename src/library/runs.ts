@@ -56,8 +56,8 @@ export type Work = (listener: Listener, signal: AbortSignal) => Promise<RunRepor
 export function begin(signal: AbortSignal | undefined, work: Work): Run {
   const own = new AbortController()
   const events = createBroadcast<RunEvent>()
-  const either = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal])
-  const result = work(events.push, manyListeners(either))
+  const unlink = stopWith(own, signal)
+  const result = work(events.push, manyListeners(own.signal)).finally(unlink)
   result.then(
     () => events.end(),
     (error: unknown) => events.end(error),
@@ -67,6 +67,17 @@ export function begin(signal: AbortSignal | undefined, work: Work): Run {
     abort: () => own.abort(stopped()),
     [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),
   }
+}
+
+/**
+ * Aborts a controller when a signal is; gives what ends that. `AbortSignal.any` of Node 20 holds its signals weakly, so that an
+ * `AbortSignal.timeout` that nobody else holds would be collected and never fire.
+ */
+function stopWith(own: AbortController, signal: AbortSignal | undefined): () => void {
+  const stop = (): void => own.abort(signal?.reason)
+  if (signal?.aborted === true) stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  return () => signal?.removeEventListener('abort', stop)
 }
 
 function stopped(): BatonError {
@@ -110,7 +121,7 @@ export function beginWatch(file: string, options: WatchOptions, place: Required<
     const { watchRuns } = await import('../wiring/watch-runs.ts')
     await watchRuns({
       around: place,
-      signal: given === undefined ? own.signal : AbortSignal.any([own.signal, given]),
+      signal: own.signal,
       async runEach(watched, { signal, cause }) {
         isIdle = false
         const started = startOptions(runOptions, place)
@@ -133,10 +144,13 @@ export function beginWatch(file: string, options: WatchOptions, place: Required<
     })
   }
 
-  session().then(
-    () => runs.end(),
-    (error: unknown) => runs.end(error),
-  )
+  const unlink = stopWith(own, given)
+  session()
+    .finally(unlink)
+    .then(
+      () => runs.end(),
+      (error: unknown) => runs.end(error),
+    )
   const stop = (): void => own.abort(stopped())
   return {
     rerun,

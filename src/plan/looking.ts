@@ -86,6 +86,8 @@ function lookingAgents(onAsked: (request: AgentRequest) => void): AgentExecutor 
         answer: async () => noAnswer,
         wasAnswered: () => false,
         prompts: () => [],
+        approve: () => {},
+        reject: () => {},
         interrupt: () => {},
         ended: Promise.resolve(undefined),
         close: async () => {},

@@ -60,9 +60,15 @@ export function runTable(
     const format = statusFormats[run.status]
     lines.push(line(rows[index] ?? [], (column, text) => (column === 2 ? paint(format, text) : text)))
     if (run.status === 'waiting_for_approval') lines.push(`  ${paint('cyan', 'calls')}: baton runs show ${run.id}`)
-    if (run.status === 'interrupted' || run.status === 'suspended') lines.push(`  ${resumeLine(run.id, paint)}`)
+    if (isResumed(run) && (run.status === 'interrupted' || run.status === 'suspended'))
+      lines.push(`  ${resumeLine(run.id, paint)}`)
   }
   return lines.map((text) => `${text}\n`).join('')
+}
+
+/** Whether there is a command that resumes such a run. */
+export function isResumed({ target }: Pick<RunSummary, 'target'>): boolean {
+  return target !== 'conversation' && target !== 'undo'
 }
 
 /** The command that resumes a run. */

@@ -15,7 +15,7 @@ export type Operation =
   | ({ readonly type: 'prompt'; readonly text: string } & PromptChoice)
   /** Stops the prompt that is in progress; those behind it are executed. */
   | { readonly type: 'interrupt' }
-  /** Answers the question of an `approval.requested` event, by its id. */
+  /** Answers a question, by the id of its `approval.requested` event or of the `tool.started` of its call. */
   | { readonly type: 'approve'; readonly id: string }
   | { readonly type: 'reject'; readonly id: string; readonly reason?: string }
   /** Prompts before it are executed, and the conversation ends. */
@@ -57,6 +57,10 @@ export async function converse(
   let opening: readonly Message[] = instruction === '' ? [] : [textMessage('system', instruction)]
   let failRun: (error: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => (failRun = reject))
+  const { signal } = context.services
+  const stop = (): void => failRun(signal.reason)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop)
   // seen by who waits below
   failed.catch(() => undefined)
 
@@ -77,8 +81,12 @@ export async function converse(
         session.interrupt()
         return
       case 'approve':
+        decide(operation)
+        session.approve(operation.id)
+        return
       case 'reject':
         decide(operation)
+        session.reject(operation.id, operation.reason)
         return
       case 'shutdown':
         return
@@ -95,8 +103,9 @@ export async function converse(
   try {
     await Promise.race([all(), failed])
   } finally {
+    signal.removeEventListener('abort', stop)
     await session.close()
   }
-  context.services.signal.throwIfAborted()
+  signal.throwIfAborted()
   return { stopReason: 'done', tasks: [], outputs: [], isFinal: true }
 }

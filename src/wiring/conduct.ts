@@ -136,7 +136,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     begun: (text) => mask.begun(text),
   })
   bus.subscribe(listener)
-  const tally = createTally()
+  const tally = createTally(plan.invocation.conversation === true ? { target: 'conversation' } : {})
   bus.subscribe(tally.add)
   const leftOut = createLeftOut()
   bus.subscribe(leftOut.add)

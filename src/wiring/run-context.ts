@@ -21,6 +21,7 @@ import { allRights, type Permission, type Rights } from '../event/permission.ts'
 import { createSources, type RunSources } from '../event/sources.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { keptTexts } from '../journal/kept-texts.ts'
+import { createOpenQuestions } from '../journal/open-questions.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
@@ -112,10 +113,12 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     ...(log === undefined ? [] : [log.hook(workspace)]),
     ...run.hooks,
   ]
+  const asking = typeof run.approver === 'function' ? createOpenQuestions(run.approver) : undefined
   const recorded =
     run.replay?.effects.under(permission) ??
     createRunEffects({
       ...run,
+      ...defined({ approver: asking?.approver }),
       approvalMs: target.settings.timeouts.approval_ms,
       permission,
       budget: budgets,
@@ -148,7 +151,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       now: () => new Date(),
       signal,
       env,
-      ...defined({ reads: log, texts: keptTexts(journal) }),
+      ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions }),
       sources,
     },
   }

@@ -1,34 +1,13 @@
-import { LLMock } from '@copilotkit/aimock'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { WireFormatName } from '../../src/event/message.ts'
+import { describe, expect, it } from 'vitest'
+import { aimockHosts, aimockProvider, useAimock } from '../helpers/aimock.ts'
 import { baton } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-interface Host {
-  readonly format: WireFormatName
-  readonly root: string
-  readonly model: string
-}
-
-const hosts: readonly Host[] = [
-  { format: 'chat', root: '/v1', model: 'gpt-4o' },
-  { format: 'responses', root: '/v1', model: 'gpt-5' },
-  { format: 'anthropic', root: '/v1', model: 'claude-sonnet-4-5' },
-  { format: 'gemini', root: '/v1beta', model: 'gemini-2.5-flash' },
-]
-
-const mock = new LLMock({ port: 0, logLevel: 'silent' })
-
-beforeAll(() => mock.start())
-afterAll(() => mock.stop())
-beforeEach(() => {
-  mock.clearFixtures()
-  mock.clearRequests()
-})
+const mock = useAimock()
 
 const plan = JSON.stringify({ todos: [{ content: 'Look', status: 'in_progress' }] })
 
-describe.each(hosts)('tools over $format', ({ format, root, model }) => {
+describe.each(aimockHosts)('tools over $format', (host) => {
   it('are offered, called and answered, and what is said between the calls is streamed', async () => {
     const toolCalls = [
       { id: 'call_a', name: 'todo', arguments: plan },
@@ -36,9 +15,9 @@ describe.each(hosts)('tools over $format', ({ format, root, model }) => {
     ]
     mock.on({ userMessage: 'Plan', hasToolResult: false }, { content: 'I plan first.', toolCalls }, { chunkSize: 4 })
     mock.on({ userMessage: 'Plan', hasToolResult: true }, { content: 'It is planned.' })
-    const provider = `[providers.mock]\nbase_url = "${mock.url}${root}"\nformat = "${format}"\napi_key_env = "MOCK_KEY"\n`
-    const env = { BATON_HOME: tempTree({ 'config/config.toml': provider }), MOCK_KEY: 'mock-key' }
-    const cwd = tempTree({ 'ask.md': `+++\nmodel = "mock::${model}"\ntools = ["todo"]\n+++\nPlan\n` })
+    const { config, env: key } = aimockProvider(mock, host)
+    const env = { BATON_HOME: tempTree({ 'config/config.toml': config }), ...key }
+    const cwd = tempTree({ 'ask.md': `+++\nmodel = "mock::${host.model}"\ntools = ["todo"]\n+++\nPlan\n` })
 
     const { code, stdout, stderr } = await baton(['ask.md', '--json'], { cwd, env })
 

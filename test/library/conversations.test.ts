@@ -1,5 +1,9 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import type { JsonObject } from '../../src/base/json.ts'
 import { type Conversation, type ConversationEvent, createConversations } from '../../src/index.ts'
+import { baton } from '../helpers/baton.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-model.ts'
@@ -89,6 +93,32 @@ it('has its questions answered by operations, each by its id', async () => {
   expect(await conversation.ended).toMatchObject({ exitCode: 0 })
 })
 
+it.each(['approval.requested', 'tool.started'] as const)(
+  'goes on with a call that is allowed by the id of its %s (R153)',
+  async (named) => {
+    const options = { instructions: '+++\ntools = ["todo"]\n+++\nBe brief.' }
+    const replies = [callsTools(['todo', steps('one')], ['todo', steps('two')]), { text: 'Well.' }]
+    const { model, conversation, next, seen } = await world(replies, options, '[permission]\ntodo = "ask"\n')
+    conversation.submit({ type: 'prompt', text: 'Plan.' })
+    await vi.waitFor(() => expect(seen.filter(({ type }) => type === 'approval.requested')).toHaveLength(2))
+    const ids = seen.flatMap((event) => (event.type === named ? [event.id] : []))
+    conversation.submit({ type: 'approve', id: 'another' })
+    conversation.submit({ type: 'reject', id: ids[1] ?? '', reason: 'one list is enough' })
+    conversation.submit({ type: 'approve', id: ids[0] ?? '' })
+    // answered already: nothing happens
+    conversation.submit({ type: 'reject', id: ids[0] ?? '' })
+    await next('prompt.completed')
+    expect(model.results()).toEqual([expect.stringContaining('one'), expect.stringContaining('one list is enough')])
+    conversation.submit({ type: 'prompt', text: 'And now?' })
+    conversation.submit({ type: 'shutdown' })
+    expect(await conversation.ended).toMatchObject({ exitCode: 0 })
+  },
+)
+
+function steps(content: string): JsonObject {
+  return { todos: [{ content, status: 'pending' }] }
+}
+
 it('stops the prompt that is in progress, and takes further ones', async () => {
   const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
   const { model, conversation, next, seen } = await world([slow, { text: 'Here.' }])
@@ -100,6 +130,52 @@ it('stops the prompt that is in progress, and takes further ones', async () => {
   conversation.submit({ type: 'shutdown' })
   expect(await conversation.ended).toMatchObject({ stopReason: 'done' })
   expect(texts(seen)).toEqual(['Here.'])
+})
+
+it('ends with its signal, in the middle of a prompt and between prompts', async () => {
+  const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
+  for (const replies of [[slow], [{ text: 'Here.' }]]) {
+    const stop = new AbortController()
+    const { model, conversation, next } = await world(replies, { signal: stop.signal })
+    conversation.submit({ type: 'prompt', text: 'First?' })
+    if (replies[0] === slow) await vi.waitFor(() => expect(model.requests).toHaveLength(1))
+    else await next('prompt.completed')
+    stop.abort()
+    expect(await conversation.ended).toMatchObject({ stopReason: 'cancelled' })
+  }
+})
+
+it('ends with a signal that nobody else holds', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const { conversation, next } = await world([{ text: 'Here.' }], { signal: AbortSignal.timeout(1500) })
+  conversation.submit({ type: 'prompt', text: 'First?' })
+  await next('prompt.completed')
+  collect()
+  expect(await conversation.ended).toMatchObject({ stopReason: 'cancelled' })
+})
+
+it('is a run that is listed as one, and that only its program can continue', async () => {
+  const cwd = tempTree({})
+  const model = await startToolModel([{ text: 'Slow.', gate: new Promise<void>(() => {}) }])
+  const home = tempTree({})
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home }
+  const stop = new AbortController()
+  const conversation = createConversations({ cwd, env, home, model: 'm' }).open({ signal: stop.signal })
+  conversation.submit({ type: 'prompt', text: 'First?' })
+  await vi.waitFor(() => expect(model.requests).toHaveLength(1))
+  stop.abort()
+  await conversation.ended
+  const options = { cwd, env: { BATON_HOME: home } }
+  expect(JSON.parse((await baton(['runs', '--json'], options)).stdout)).toMatchObject({ target: 'conversation' })
+  expect((await baton(['runs', 'show', 'last'], options)).stdout).not.toContain('baton resume')
+  const refused = await baton(['resume', conversation.id], options)
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('this run is a conversation, which only its program can continue\nhint: Open another one'),
+  ])
+  const none = await baton(['resume', '--last'], options)
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no run of this workspace can be resumed')])
 })
 
 it('goes on from the prompts of another one, and records nothing where that is asked for', async () => {

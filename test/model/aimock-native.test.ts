@@ -1,36 +1,18 @@
 import { messageOf, resultOf } from '../helpers/messages.ts'
 import { assembleAnswer } from '../../src/model/assemble.ts'
-import { LLMock } from '@copilotkit/aimock'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { textMessage, type ToolCallPart, toolCallsOf, type WireFormatName } from '../../src/event/message.ts'
+import { describe, expect, it } from 'vitest'
+import { type AimockHost, aimockHosts, useAimock } from '../helpers/aimock.ts'
+import { textMessage, type ToolCallPart, toolCallsOf } from '../../src/event/message.ts'
 import { createProvider } from '../../src/model/create.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
 import type { ModelEvent, ModelRequest } from '../../src/model/provider.ts'
 import { commonQuirks } from '../../src/model/wire/format.ts'
 import { textOf } from '../helpers/wire.ts'
 
-const mock = new LLMock({ port: 0, logLevel: 'silent' })
+const mock = useAimock()
+const hosts = aimockHosts.filter(({ format }) => format !== 'chat')
 
-beforeAll(() => mock.start())
-afterAll(() => mock.stop())
-beforeEach(() => {
-  mock.clearFixtures()
-  mock.clearRequests()
-})
-
-interface Host {
-  readonly format: WireFormatName
-  readonly root: string
-  readonly model: string
-}
-
-const hosts: readonly Host[] = [
-  { format: 'responses', root: '/v1', model: 'gpt-5' },
-  { format: 'anthropic', root: '/v1', model: 'claude-sonnet-4-5' },
-  { format: 'gemini', root: '/v1beta', model: 'gemini-2.5-flash' },
-]
-
-async function ask({ format, root, model }: Host, request: Partial<ModelRequest>): Promise<ModelEvent[]> {
+async function ask({ format, root, model }: AimockHost, request: Partial<ModelRequest>): Promise<ModelEvent[]> {
   const provider = await createProvider(
     {
       model,

@@ -1,13 +1,19 @@
 import { isSuspension } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import { textOf, type Message } from '../../event/message.ts'
+import type { SpokenDecision } from '../../event/permission.ts'
 import type { Prompt, PromptState } from '../../event/prompt.ts'
 import type { ExecutorOptions, ModeLoop, PromptExecutor, PromptWork } from './mode.ts'
+
+interface LoopOptions extends Omit<ExecutorOptions, 'services'> {
+  /** Answers the question that a running call waits for; of ids of other calls nothing happens. */
+  readonly decide: (toolCallId: string, decision: SpokenDecision) => void
+}
 
 /** What every mode shares: the prompt with its state, around a loop that makes its outputs. */
 export function createLoopExecutor(
   work: PromptWork,
-  { mode = 'classic', userId, model = 'normal', input = [], resumePrompt }: Omit<ExecutorOptions, 'services'>,
+  { mode = 'classic', userId, model = 'normal', input = [], resumePrompt, decide }: LoopOptions,
   loop: ModeLoop,
 ): PromptExecutor {
   const { id, signal, timeline, usage } = work
@@ -46,6 +52,13 @@ export function createLoopExecutor(
         state = isSuspension(error) ? 'waiting_for_approval' : signal.aborted ? 'cancelled' : 'failed'
         throw error
       }
+    },
+    // R153
+    async approve(toolCallId) {
+      decide(toolCallId, 'allow')
+    },
+    async reject(toolCallId, reason) {
+      decide(toolCallId, reason === undefined ? 'deny' : { remark: reason })
     },
   }
 }

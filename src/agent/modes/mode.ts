@@ -43,8 +43,9 @@ export interface PromptExecutor {
   readonly usage: Usage
   /** Executes the prompt to its end. @throws what it failed with; the state then says `failed`, `cancelled` or `waiting_for_approval` */
   run(): Promise<Prompt>
-  /** Allows a call that waits for a person; of other ids nothing happens. */
+  /** Allows a call that waits for a person, by the id of its output (R153); of other ids nothing happens. */
   approve?(toolCallId: string): Promise<void>
+  /** The same with no; the model is told the reason. */
   reject?(toolCallId: string, reason?: string): Promise<void>
 }
 

@@ -105,7 +105,7 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
     services: (options, onEnd) => ({
       ...work,
       executor: (loop) =>
-        createLoopExecutor(work, options, async (own) => {
+        createLoopExecutor(work, { ...options, decide: turns.decide }, async (own) => {
           const end = await loop(own)
           onEnd(end)
           return end

@@ -15,6 +15,7 @@ import {
   omittedLine,
   partLines,
   restLine,
+  isResumed,
   resumeLine,
   runHeader,
   type TreeOptions,
@@ -81,7 +82,7 @@ async function showWhole(
     ),
     ...waiting,
     ...(damages === 0 ? [] : [paint('red', `${damages} parts of the journal are damaged and left out`)]),
-    ...(isOpen ? [resumeLine(run.id, paint)] : []),
+    ...(isOpen && isResumed(run) ? [resumeLine(run.id, paint)] : []),
   ]
   print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, approvals, damages }, () =>
     textOf(lines()),

@@ -7,6 +7,7 @@ import { createExecutionModes } from '../../../src/agent/modes/registry.ts'
 import { createLoopExecutor } from '../../../src/agent/modes/executor.ts'
 import { createTimeline } from '../../../src/agent/modes/timeline.ts'
 import type { EventBody } from '../../../src/event/event.ts'
+import type { SpokenDecision } from '../../../src/event/permission.ts'
 import { noUsage, textMessage } from '../../../src/event/message.ts'
 import { readPrompt } from '../../../src/agent/modes/stored-prompt.ts'
 
@@ -16,6 +17,8 @@ interface World {
   /** What a mode is given; a loop says what comes of the prompt. */
   readonly services: (id?: string) => PromptServices
   readonly stop: AbortController
+  /** What was said about calls, by their ids. */
+  readonly decided: (readonly [call: string, decision: SpokenDecision])[]
 }
 
 function world(...modes: readonly ExecutionMode[]): World {
@@ -23,7 +26,9 @@ function world(...modes: readonly ExecutionMode[]): World {
   const registry = createExecutionModes()
   for (const mode of modes) registry.register(mode)
   const stop = new AbortController()
+  const decided: World['decided'] = []
   return {
+    decided,
     prompts: createPrompts(registry, (event) => sent.push(event)),
     sent,
     stop,
@@ -42,7 +47,8 @@ function world(...modes: readonly ExecutionMode[]): World {
         warn: () => {},
         usage: () => noUsage,
       }
-      const options = { userId: 'ada', input: [textMessage('user', 'Hi.')], mode: 'm' }
+      const decide = (call: string, decision: SpokenDecision): void => void decided.push([call, decision])
+      const options = { userId: 'ada', input: [textMessage('user', 'Hi.')], mode: 'm', decide }
       return { ...work, executor: (loop: ModeLoop) => createLoopExecutor(work, options, loop) }
     },
   }
@@ -129,6 +135,19 @@ describe('a prompt', () => {
       usage: noUsage,
     })
     expect(sent.at(-1)).toEqual({ type: 'prompt.completed', prompt_id: 'p', usage: noUsage })
+  })
+
+  it('hands what is said about its calls on to them (R153)', async () => {
+    const { prompts, services, decided } = world()
+    const executor = prompts.create({ services: services(), userId: 'ada' })
+    await executor.approve?.('call-1')
+    await executor.reject?.('call-2', 'not there')
+    await executor.reject?.('call-3')
+    expect(decided).toEqual([
+      ['call-1', 'allow'],
+      ['call-2', { remark: 'not there' }],
+      ['call-3', 'deny'],
+    ])
   })
 
   it.each([
