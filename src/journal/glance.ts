@@ -96,7 +96,8 @@ export function startAmong(lines: readonly Line[]): RecordOf<'run.start'> | unde
 
 /** Whether it is a conversation of a program, which alone can continue it. */
 export function isConversation({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): boolean {
-  return isObject(facts) && facts['conversation'] === true
+  const invocation = isObject(facts) ? facts['invocation'] : undefined
+  return isObject(invocation) && invocation['conversation'] === true
 }
 
 /** The run whose changes this one has put back: the record of `baton undo`, which is undone and not resumed. */
