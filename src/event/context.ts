@@ -16,6 +16,7 @@ import {
   type ToolRule,
 } from './permission.ts'
 import type { Place, Segment } from './place.ts'
+import type { PlannedTexts } from './planned-texts.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
 
@@ -138,6 +139,8 @@ export interface RunServices {
   readonly sources: RunSources
   /** Undefined: nothing is kept of this run. */
   readonly texts?: KeptTexts
+  /** Of a run that changes no file; undefined: changes are made. */
+  readonly planned?: PlannedTexts
   /** What earlier runs of a watch session have finished; undefined: everything is done. */
   readonly earlier?: EarlierParts
 }

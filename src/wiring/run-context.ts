@@ -18,6 +18,7 @@ import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
 import { allRights, type Permission, type Rights } from '../event/permission.ts'
+import { createPlannedTexts } from '../event/planned-texts.ts'
 import { createSources, type RunSources } from '../event/sources.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { keptTexts } from '../journal/kept-texts.ts'
@@ -152,6 +153,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       signal,
       env,
       ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions }),
+      ...(dry === 'changes' && { planned: createPlannedTexts() }),
       sources,
     },
   }

@@ -86,13 +86,17 @@ describe('a model that changes files by calling tools', () => {
 
   it('changes nothing in a dry run, which shows what it would', async () => {
     const calls = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }])
-    const { model, run, look } = await world([calls, { text: 'Done.' }], { 'ask.md': writing, 'src/a.js': source })
+    const more = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 22', new_text: 'b = 222' }])
+    const files = { 'ask.md': writing, 'src/a.js': source }
+    const { model, run, look } = await world([calls, more, { text: 'Done.' }], files)
     const before = look()
     const { code, stdout } = await run(['ask.md', '--dry', 'changes'])
     expect(code).toBe(0)
     expect(stdout).toContain('--- a/src/a.js\n+++ b/src/a.js\n')
-    expect(stdout).toContain('-const b = 2\n+const b = 22\n')
-    expect(model.results()).toEqual(['This is a dry run: src/a.js stays as it is on the disk. The change fits.'])
+    expect(stdout).toContain('-const b = 2\n+const b = 222\n')
+    expect(model.results()).toEqual([
+      'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 222\n3→const c = 3\nThis is a dry run: src/a.js stays as it is on the disk. read, edit and write see it with this change.',
+    ])
     expect(look()).toEqual(before)
   })
 

@@ -9,7 +9,7 @@ import { item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
 import { nobodyAsked } from '../rule-suggestion.ts'
 import { loadToolJudge } from '../tool-judge.ts'
-import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
+import type { PlannedChange, Toolbox, ToolKind, ToolOutput } from './kind.ts'
 import { isWriter } from './names.ts'
 import { cutOutput } from './output.ts'
 import type { KeptOutput } from './outputs.ts'
@@ -42,13 +42,23 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
   await loadToolJudge()
   const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
   if (typeof input === 'string') return { text: input, isError: true }
+  let isAnswered = true
   const work = async (): Promise<Recorded> => {
+    isAnswered = false
     const notNow = whyNotInPlan(name, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
     const output = await carryOut(kind, input, { box, context: held(context, box) })
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })
   }
-  return resultOf(await services.effects.call(scope.at, { name, args: input }, work), { box, context })
+  const recorded = await services.effects.call(scope.at, { name, args: input }, work)
+  if (isAnswered && recorded.planned !== undefined) planAgain(recorded.planned, context)
+  return resultOf(recorded, { box, context })
+}
+
+/** What an older process has planned is what later calls see. */
+function planAgain({ path, hash }: PlannedChange, { services: { planned, texts } }: RunContext): void {
+  const text = planned === undefined ? undefined : texts?.find(hash)
+  if (text !== undefined) planned?.set(path, text)
 }
 
 /** Compiled once: conversations are many. */
@@ -174,14 +184,14 @@ function told(name: string, error: unknown): string {
 }
 
 function resultOf(
-  { seen = [], gone = [], changes = [], diff, kept, plan, ...result }: Recorded,
+  { seen = [], gone = [], changes = [], planned, kept, plan, ...result }: Recorded,
   { box, context }: Carrying,
 ): ToolResult {
   for (const file of seen) box.seen.add(file)
   for (const path of gone) box.seen.forget(path)
   if (kept !== undefined) box.outputs.know(kept)
   context.services.sources.change(changes.map(({ file_path: path }) => resolve(box.baseDir, path)))
-  box.work.add(changes, diff)
+  box.work.add(changes, planned)
   if (plan !== undefined) box.plan.set(plan === false ? undefined : plan)
   return result
 }

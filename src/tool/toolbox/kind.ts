@@ -19,6 +19,8 @@ export interface Toolbox {
   readonly limits: ChangeLimits
   /** What the calls so far have changed. */
   readonly work: WorkLog
+  /** In a dry run: what files (absolute, links resolved) held before the first call that would have changed them; null for no file. */
+  readonly first: Map<string, string | null>
 }
 
 /** Whether the model only reads, and writes its plan. It is made anew from what calls recorded when a run is resumed. */
@@ -40,11 +42,23 @@ export interface ChangeLimits {
 
 /** The file changes of calls, in the order in which these have ended. It is made anew when a run is resumed. */
 export interface WorkLog {
-  readonly add: (changes: readonly FileChange[], diff?: string) => void
+  readonly add: (changes: readonly FileChange[], planned?: PlannedChange) => void
   /** Those that were made. */
   readonly changes: () => readonly FileChange[]
-  /** Those that a dry run has not made. */
+  /** Those that a dry run has not made: one diff of each file. */
   readonly diff: () => string
+  /** Whether a dry run would have changed a file (absolute, links resolved). */
+  readonly hasPlanned: (path: string) => boolean
+}
+
+/** A change that a dry run has not made. A type, because only types are JSON. */
+export type PlannedChange = {
+  /** Absolute, links resolved. */
+  readonly path: string
+  /** SHA-256 of what the file would hold. */
+  readonly hash: string
+  /** All that this conversation would have changed in the file. */
+  readonly diff: string
 }
 
 /** One call of a tool that is allowed. Its effects are recorded below `at`; `permit` is for those that need one. */
@@ -61,7 +75,7 @@ export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'isError
   /** What it has changed in files, with paths from the base folder. */
   readonly changes?: readonly FileChange[]
   /** What it would have changed in a run that is dry. */
-  readonly diff?: string
+  readonly planned?: PlannedChange
   /** It begins plan mode: the file of the plan (absolute, links resolved). False: it ends it. */
   readonly plan?: string | false
 }

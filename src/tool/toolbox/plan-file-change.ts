@@ -1,4 +1,5 @@
 import { isBatonError } from '../../base/error.ts'
+import { realPath } from '../../base/files.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FileChange } from '../../event/event.ts'
@@ -32,8 +33,8 @@ export type FilePlan =
       readonly text: string
       readonly change: FileChange
       readonly seen: readonly SeenFile[]
-      /** In a dry run. */
-      readonly diff?: string
+      /** In a dry run: what this call would change, and what all of the conversation would change in the file. */
+      readonly dry?: { readonly diff: string; readonly whole: string }
     }
 
 /** Larger files are none that a model knows. */
@@ -69,7 +70,7 @@ export async function planFileChange(
   const large = tooLarge(named, { path, asked })
   if (large !== undefined) return refused(large)
   const { over, text: present } = await presentText(path, call)
-  const files = filesWith(path, present)
+  const files = filesWith(path, present, call)
   const options = {
     baseDir,
     partial: false,
@@ -94,7 +95,7 @@ export async function planFileChange(
   if (content.length > mostBytes) return refused(`${named} would have more than ${sizeText(mostBytes)}`)
   const isKnown = asked.kind === 'New' || before === null || seen.files().hashOf(path) === before
   const worked = { steps: result.steps, files }
-  const diff = context.scope.dry === undefined ? {} : { diff: await diffOf(worked, call) }
+  const dry = context.scope.dry === undefined ? {} : { dry: await dryDiffs(worked, { path, present }, call) }
   await thread.pause()
   const bytes = Buffer.from(content)
   const after = await hashInSlices(bytes, signal)
@@ -114,7 +115,7 @@ export async function planFileChange(
       }),
       change: reportOf(step.item),
       seen: isKnown ? known(after) : [],
-      ...diff,
+      ...dry,
     },
   }
 }
@@ -145,6 +146,10 @@ interface PresentText {
 }
 
 async function presentText(path: string, { context }: Asking): Promise<PresentText> {
+  const planned = context.services.planned?.textAt(realPath(path))
+  if (planned !== undefined) {
+    return { text: planned, over: await hashInSlices(Buffer.from(planned), context.services.signal) }
+  }
   if (statusAt(path)?.kind !== 'file') return { over: presentHash(path) }
   try {
     const { text, hash: over } = await readTextInSlices(path, context)
@@ -156,10 +161,48 @@ async function presentText(path: string, { context }: Asking): Promise<PresentTe
   }
 }
 
-/** The files on disk, of which one has been read already. */
-function filesWith(path: string, text: string | undefined): (disk: Files) => Files {
-  if (text === undefined) return (disk) => disk
-  return (disk) => ({ ...disk, textAt: (asked) => (asked === path ? text : disk.textAt(asked)) })
+/** The files on disk, of which one has been read already; in a dry run as they would be by now. */
+function filesWith(path: string, text: string | undefined, { context }: Asking): (disk: Files) => Files {
+  const { planned } = context.services
+  const plannedAt = (asked: string): string | undefined => planned?.textAt(realPath(asked))
+  return (disk) => ({
+    kindAt: (asked) => (plannedAt(asked) === undefined ? disk.kindAt(asked) : 'file'),
+    textAt: (asked) => (asked === path && text !== undefined ? text : (plannedAt(asked) ?? disk.textAt(asked))),
+    bytesAt(asked) {
+      const known = plannedAt(asked)
+      return known === undefined ? disk.bytesAt(asked) : Buffer.byteLength(known)
+    },
+  })
+}
+
+interface Present {
+  readonly path: string
+  /** Undefined: there is no file. */
+  readonly present: string | undefined
+}
+
+/** What a change would do, and what all of the conversation would do to the file. */
+async function dryDiffs(
+  worked: Pick<WorkedOut, 'steps' | 'files'>,
+  { path, present }: Present,
+  call: Asking,
+): Promise<{ readonly diff: string; readonly whole: string }> {
+  const { box } = call
+  const real = realPath(path)
+  const diff = await diffOf(worked, call)
+  if (!box.first.has(real) && !box.work.hasPlanned(real)) {
+    box.first.set(real, present ?? null)
+    return { diff, whole: diff }
+  }
+  const first = box.first.get(real)
+  // of an older process: the disk has it still
+  if (first === undefined) return { diff, whole: await diffOf({ ...worked, files: (disk) => disk }, call) }
+  const files = (disk: Files): Files => ({
+    ...disk,
+    kindAt: (asked) => (asked !== path ? disk.kindAt(asked) : first === null ? undefined : 'file'),
+    textAt: (asked) => (asked === path ? (first ?? '') : disk.textAt(asked)),
+  })
+  return { diff, whole: await diffOf({ ...worked, files }, call) }
 }
 
 async function diffOf({ steps, files }: Pick<WorkedOut, 'steps' | 'files'>, { box, context }: Asking): Promise<string> {

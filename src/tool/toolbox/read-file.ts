@@ -1,6 +1,7 @@
+import { createSlices } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { sizeText } from '../../base/size.ts'
-import { readPieces, readSlices } from '../workspace-reads.ts'
+import { type PieceTaker, readPieces, readSlices } from '../workspace-reads.ts'
 import { type FileKind, fileKind, headBytes } from './file-kinds.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import type { ReadLine } from './line-reader.ts'
@@ -47,24 +48,40 @@ function kindOf({ path }: ReadableFile, { context }: ToolCall): FileKind | undef
   return kind
 }
 
-async function readLines(
-  file: ReadableFile,
-  { offset = 1, limit = usualLimit }: ReadInput,
-  { context }: ToolCall,
+function readLines(file: ReadableFile, input: ReadInput, { context }: ToolCall): Promise<ToolOutput> {
+  return showLines(file, input, (take) => readSlices(file.path, take, context))
+}
+
+/** Shows lines of what a file would hold in a dry run. @throws BatonError FILE_FAILED */
+export function readText(
+  { text, ...file }: Omit<ReadableFile, 'size'> & { readonly text: string },
+  input: ReadInput,
+  { context: { services } }: ToolCall,
 ): Promise<ToolOutput> {
-  const { path, shown, size } = file
+  const bytes = Buffer.from(text)
+  return showLines({ ...file, size: bytes.length }, input, async (take) => {
+    const slices = createSlices()
+    for (let from = 0; from < bytes.length && take(bytes.subarray(from, from + pieceBytes)); from += pieceBytes) {
+      await slices.pass(services.signal)
+    }
+  })
+}
+
+const pieceBytes = 64 * 1024
+
+async function showLines(
+  { path, shown, size }: ReadableFile,
+  { offset = 1, limit = usualLimit }: ReadInput,
+  read: (take: PieceTaker) => Promise<void>,
+): Promise<ToolOutput> {
   const hashes = size <= mostHashed
   const window = createLineWindow({ offset, limit, characters: mostShown }, { hashes })
   let isWhole = true
-  await readSlices(
-    path,
-    (piece) => {
-      window.take(piece)
-      isWhole = size <= mostCounted || !window.isFull()
-      return isWhole
-    },
-    context,
-  )
+  await read((piece) => {
+    window.take(piece)
+    isWhole = size <= mostCounted || !window.isFull()
+    return isWhole
+  })
   const found = window.finish()
   if (found.count === 0) return { text: '[the file is empty]', seen: [{ path, hash: found.hash }] }
   if (found.lines.length === 0) {

@@ -4,7 +4,7 @@ import { notAFile, statusAt } from '../workspace-reads.ts'
 import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
 import { outputPrefix } from './output.ts'
 import { pathSubject, permittedPath, toolPath } from './paths.ts'
-import { readFile } from './read-file.ts'
+import { readFile, readText } from './read-file.ts'
 import { readFolder } from './read-folder.ts'
 import { readOutput } from './read-output.ts'
 
@@ -51,6 +51,8 @@ async function look(input: ReadInput, call: ToolCall): Promise<ToolOutput> {
   if (input.path.startsWith(outputPrefix)) return readOutput(input, call)
   const path = permittedPath(call.permit)
   const shown = toolPath(path, call.box)
+  const planned = call.context.services.planned?.textAt(path)
+  if (planned !== undefined) return readText({ path, shown, text: planned }, input, call)
   const status = statusAt(path)
   switch (status?.kind) {
     case undefined:

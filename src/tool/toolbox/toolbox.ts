@@ -24,18 +24,20 @@ export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): 
     plan: createPlanMode(),
     limits: { allow, maxBytes },
     work: createWorkLog(),
+    first: new Map(),
   }
 }
 
 function createWorkLog(): WorkLog {
   const made: FileChange[] = []
-  const diffs: string[] = []
+  const diffs = new Map<string, string>()
   return {
-    add(changes, diff = '') {
+    add(changes, planned) {
       made.push(...changes)
-      if (diff !== '') diffs.push(diff)
+      if (planned !== undefined) diffs.set(planned.path, planned.diff)
     },
     changes: () => made,
-    diff: () => diffs.join(''),
+    diff: () => [...diffs.values()].join(''),
+    hasPlanned: (path) => diffs.has(path),
   }
 }

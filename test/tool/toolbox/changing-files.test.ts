@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../src/base/hash.ts'
 import { withServices } from '../../../src/event/context.ts'
+import { createPlannedTexts } from '../../../src/event/planned-texts.ts'
 import type { Effects } from '../../../src/event/effects.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
@@ -240,15 +241,57 @@ it('edits of one file that are asked for at once are made one after the other', 
   expect(read(folder, 'a.txt')).toBe(`1!\n2!\n3!\n4!\n5!\n6!\n7!\n8!\n9!\nline 10\nline 11\nline 12\n`)
 })
 
-it('a dry run changes nothing, and keeps what would have been changed', async () => {
-  const folder = tempTree({ 'a.txt': lines })
-  const { call, box, context } = toolHost(folder, { scope: { dry: 'changes' } })
-  const result = await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'seven' })
-  expect(result.text).toBe('This is a dry run: a.txt stays as it is on the disk. The change fits.')
-  expect(read(folder, 'a.txt')).toBe(lines)
-  expect(box.work.diff()).toContain('-line 7\n+seven\n')
-  expect(context.sent.map(({ type }) => type)).toEqual(['changes.planned'])
-  expect((await call('edit', { path: 'a.txt', old_text: 'line 77', new_text: 'seven' })).isError).toBe(true)
+describe('a dry run', () => {
+  const dryHost = (folder: string, planned = createPlannedTexts()) =>
+    toolHost(folder, { scope: { dry: 'changes' }, services: { planned } })
+  const dryText = (path: string) =>
+    `This is a dry run: ${path} stays as it is on the disk. read, edit and write see it with this change.`
+
+  it('changes nothing, and later calls see what would have been changed', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const { call, box, context } = dryHost(folder)
+    const result = await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'seven' })
+    expect(result.text).toBe(`Changed a.txt at line 7.\n${dryText('a.txt')}`)
+    expect((await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'x' })).isError).toBe(true)
+    await call('edit', { path: 'a.txt', old_text: 'seven', new_text: 'sieben' })
+    expect((await call('read', { path: 'a.txt', offset: 7, limit: 1 })).text).toContain('7→sieben\n')
+    expect((await call('write', { path: 'new/b.txt', content: 'one\n' })).isError).toBeUndefined()
+    expect((await call('read', { path: 'new/b.txt' })).text).toBe('1→one')
+    await call('edit', { path: 'new/b.txt', old_text: 'one', new_text: 'two' })
+    expect((await call('write', { path: 'new/b.txt', content: 'three\n' })).text).toContain('Replaced new/b.txt')
+    expect(read(folder, 'a.txt')).toBe(lines)
+    expect(existsSync(join(folder, 'new'))).toBe(false)
+    // one diff of each file, of all its changes
+    expect(box.work.diff().match(/^[-+].*/gm)).toEqual([
+      '--- a/a.txt',
+      '+++ b/a.txt',
+      '-line 7',
+      '+sieben',
+      '--- /dev/null',
+      '+++ b/new/b.txt',
+      '+three',
+    ])
+    expect(context.sent.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => 'changes.planned'))
+  })
+
+  it('shows another conversation what the first would have changed, but not as its own', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const planned = createPlannedTexts()
+    await dryHost(folder, planned).call('edit', { path: 'a.txt', old_text: 'line 3', new_text: 'three' })
+    const second = dryHost(folder, planned)
+    await second.call('edit', { path: 'a.txt', old_text: 'three\n', new_text: 'three\nmore\n' })
+    expect(second.box.work.diff().match(/^[-+].*/gm)).toEqual(['--- a/a.txt', '+++ b/a.txt', '+more'])
+  })
+
+  it('holds only so much', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const { call } = dryHost(folder, createPlannedTexts(lines.length + 10))
+    expect((await call('write', { path: 'b.txt', content: 'x'.repeat(lines.length + 11) })).text).toContain(
+      'a dry run holds at most',
+    )
+    expect((await call('edit', { path: 'a.txt', old_text: 'line 3', new_text: 'three' })).isError).toBeUndefined()
+    expect((await call('write', { path: 'b.txt', content: 'x'.repeat(20) })).isError).toBe(true)
+  })
 })
 
 it('holds a call to what it may write', async () => {
