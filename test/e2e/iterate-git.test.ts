@@ -15,6 +15,7 @@ import {
 } from '../helpers/git-world.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
+import { callsTools } from '../helpers/tool-model.ts'
 
 const twice = iteratedPrompt('condition = "2"\ncommits = true')
 const allowing = iteratedPrompt('condition = "2"\ncommits = true\non_dirty = "allow"')
@@ -488,4 +489,27 @@ describe('git itself', () => {
         .filter((line) => /amend|reset/.test(line)),
     ).toEqual([])
   })
+})
+
+it('a later iteration has the tools of its file and nothing of the conversation before, and its agents may read git log (R91, R94)', async () => {
+  const write = (path: string): ModelReply => callsTools(['write', { path, content: `content of ${path}` }])
+  const world = await gitWorld(
+    {
+      'log.lua':
+        'return { coder_prompts_append = "Commits:\\n" .. aip.cmd.exec("git", {"log", "--format=%s"}).stdout }',
+      'ask.md': iteratedPrompt('condition = "2"\ncommits = true', {
+        front: 'tools = ["write"]\nsub_agents = [{ name = "log.lua", stage = "pre_task" }]',
+      }),
+    },
+    [write('x.txt'), { text: 'First.' }, write('y.txt'), { text: 'Second.' }],
+  )
+  expect(await world.run(['ask.md'])).toMatchObject({ code: 0 })
+  expect(subjects(world)).toHaveLength(3)
+  const asked = world.server.requests.map(({ body }) => JSON.stringify(body))
+  expect(
+    asked.map((body) => [...body.matchAll(/"function":\{"name":"(\w+)","description"/g)].map(([, name]) => name)),
+  ).toEqual([['write'], ['write'], ['write'], ['write']])
+  expect(asked[2]).toContain('[iter-0]')
+  expect(asked[1]).toContain('content of x.txt')
+  expect(asked[2]).not.toMatch(/content of x\.txt|"role":"tool"/)
 })
