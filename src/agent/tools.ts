@@ -4,33 +4,12 @@ import type { ModelAgent, ModelResult, Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
-import { toolVerdict } from '../tool/tool-rules.ts'
+import { chosenTools } from '../tool/toolbox/chosen.ts'
 import { openTools } from '../tool/toolbox/tools.ts'
-import { factsOf, toolNames, type ToolName } from '../tool/toolbox/names.ts'
+import type { ToolName } from '../tool/toolbox/names.ts'
 import type { Toolbox } from '../tool/toolbox/kind.ts'
 import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { refuseUnknownTools } from './tool-names.ts'
-
-/**
- * The tools that a model is given: those that are named, not disallowed, and within the rights of the agent (R28).
- */
-export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): readonly ToolName[] {
-  const { rights } = scope
-  const { workspace } = scope.folders
-  const isDenied = (tool: ToolName): boolean =>
-    toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
-  return toolNames.filter(
-    (name) =>
-      passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])]) &&
-      (rights.write || !isForWriting(name)) &&
-      !isDenied(name),
-  )
-}
-
-function isForWriting(name: ToolName): boolean {
-  const { writes, plans } = factsOf(name)
-  return writes === true || plans === true
-}
 
 /** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
 export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {

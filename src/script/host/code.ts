@@ -1,7 +1,7 @@
 import { pruneToDeclarations } from '../../base/rust.ts'
-import { type HostModule, pure, slow } from './module.ts'
+import { type HostModule, pure, slow, waiting } from './module.ts'
 
-/** `aip.code`. */
+/** `aip.code`. Ours beyond AIPack: `run`. */
 export const codeModule: HostModule = {
   name: 'aip.code',
   functions: {
@@ -14,6 +14,15 @@ export const codeModule: HostModule = {
       const [open, close] = commentMarks.get(call.text(0, 'the extension').trim().toLowerCase()) ?? ['//', '']
       return `${open} ${call.text(1, 'the text')}${close}`
     }),
+
+    /**
+     * `aip.code.run(program, {tools?, input?, timeout_ms?}?) → value`
+     * Runs a program in JavaScript or TypeScript, which sees nothing of the machine, and gives the value of its last
+     * expression, or what it returns. `tools` names tools of models, which it calls as functions: `read({ path })`; they are
+     * held to the permissions of the agent. `input` is its variable `input`. An error of the program is an error, with its
+     * line, and so is one that takes longer than `timeout_ms` (30 seconds), its calls not counted.
+     */
+    run: waiting(async (call) => (await import('./code-run.ts')).runCode(call), { tables: 'data' }),
   },
 }
 

@@ -83,6 +83,8 @@ export function createJavaScriptBox(): JavaScriptBox {
   }
 }
 
+/** A thread that has not ended a program after this time is ended itself. */
+const confirmMs = 250
 /** Starting a thread takes as long as fifty small programs. */
 const idleMs = 10_000
 /** Heap of a thread besides the memory of the program, which may cross the border as text. */
@@ -142,10 +144,21 @@ function runInThread(
       return host.call({ name, index, args: given })
     }
     const answer = async (calls: readonly AskedCall[]): Promise<void> => {
-      const answers = await Promise.all(calls.map(callOf))
+      // what was issued together is paid for: all of it ends before one of them stops the program
+      const answers = passAll(await Promise.allSettled(calls.map((call) => attempted(() => callOf(call)))))
       if (isOver) return
-      thread.answer({ texts: answers.map(textOf), now: answers.findLast(({ now }) => now !== undefined)?.now })
+      const now = answers.findLast((one) => one.now !== undefined)?.now
+      thread.answer({ kind: 'texts', texts: answers.map(textOf), now })
     }
+    /** The thread waits for an answer: it can end the program by itself, and be kept. */
+    const stop = (reason: unknown): void => {
+      if (isOver) return
+      stopped = { reason }
+      thread.answer({ kind: 'stop' })
+      const timer = setTimeout(() => reject(reason), confirmMs)
+      off.push(() => clearTimeout(timer))
+    }
+    let stopped: { readonly reason: unknown } | undefined
     const watchdog = createWatchdog(thread, limits.timeMs, () => resolve(limitEnd('time', limits)))
     let isOver = false
     off.push(() => {
@@ -158,7 +171,7 @@ function runInThread(
           case 'begun':
             return watchdog.start()
           case 'ask':
-            return void answer(message.calls).catch(reject)
+            return void answer(message.calls).catch(stop)
           case 'tell': {
             const call = attempted(() => callOf(message))
             call.catch(reject)
@@ -167,6 +180,7 @@ function runInThread(
           }
           case 'done': {
             whole()
+            if (stopped !== undefined) return reject(stopped.reason)
             const { end } = message
             const result = end.kind === 'value' ? { kind: end.kind, value: JSON.parse(end.text) as Json } : end
             return void Promise.all(told).then(() => resolve(result), reject)
@@ -186,6 +200,13 @@ function runInThread(
   })
   return run.finally(() => {
     for (const stop of off) stop()
+  })
+}
+
+function passAll<T>(results: readonly PromiseSettledResult<T>[]): readonly T[] {
+  return results.map((result) => {
+    if (result.status === 'fulfilled') return result.value
+    throw result.reason
   })
 }
 

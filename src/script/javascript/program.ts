@@ -38,7 +38,7 @@ export interface ProgramHost {
   readonly functions: readonly BoxFunction[]
   /**
    * In the order in which the program issues calls. Those of `parallel([…])` come before the first of them has ended. A
-   * rejection stops the program at once, and is what `run` rejects with.
+   * rejection stops the program once those issued together have ended, and is what `run` rejects with.
    */
   readonly call: (call: BoxCall) => Promise<BoxAnswer>
 }

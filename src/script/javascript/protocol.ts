@@ -40,8 +40,12 @@ export type FromWorker =
 /** `text` is JSON. */
 export type WorkerEnd = { readonly kind: 'value'; readonly text: string } | ProgramError
 
-export interface Answer {
-  /** One per call, in order: `+` and the value as JSON, or `-` and the message of an error as a JSON string. */
-  readonly texts: readonly string[]
-  readonly now: number | undefined
-}
+export type Answer =
+  | {
+      readonly kind: 'texts'
+      /** One per call, in order: `+` and the value as JSON, or `-` and the message of an error as a JSON string. */
+      readonly texts: readonly string[]
+      readonly now: number | undefined
+    }
+  /** The program is to end: nobody needs what comes of it. */
+  | { readonly kind: 'stop' }

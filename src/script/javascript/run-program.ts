@@ -67,26 +67,29 @@ interface World {
   readonly errorJson: QuickJSHandle
 }
 
-/** Ends a program at a limit, which it cannot catch. */
+/** Ends a program, which cannot catch that. */
 interface Watch {
-  readonly end: (limit: LimitName) => never
-  /** The limit that the program has met, however it went on. */
+  readonly end: (why: LimitName | 'stop') => never
+  /** Why the program was ended, however it went on. */
   readonly error: () => ProgramError | undefined
 }
 
 function createWatch(context: QuickJSContext, request: ToWorker, { waitedMs }: HostCalls): Watch {
   const startedAt = performance.now() - waitedMs()
-  let met: LimitName | undefined
+  let met: LimitName | 'stop' | undefined
   context.runtime.setInterruptHandler(() => {
     if (met === undefined && performance.now() - startedAt - waitedMs() > request.limits.timeMs) met = 'time'
     return met !== undefined
   })
   return {
-    end(limit) {
-      met ??= limit
-      throw new Error(limitText(limit, request.limits))
+    end(why) {
+      met ??= why
+      throw new Error('the program was ended')
     },
-    error: () => (met === undefined ? undefined : limitError(met, request)),
+    error() {
+      if (met === undefined) return undefined
+      return met === 'stop' ? { kind: 'error', message: 'the program was stopped' } : limitError(met, request)
+    },
   }
 }
 
@@ -111,7 +114,9 @@ function openWorld(
     if (made > limits.calls) watch.end('calls')
   }
   const ask = (asked: readonly AskedCall[]): readonly string[] => {
-    const { texts, now: later } = calls.ask(asked)
+    const answer = calls.ask(asked)
+    if (answer.kind === 'stop') return watch.end('stop')
+    const { texts, now: later } = answer
     clock = later ?? clock
     return texts.map((text) =>
       text.length <= mostChars ? text : `-${JSON.stringify(`the answer is longer than ${mostChars} characters`)}`,

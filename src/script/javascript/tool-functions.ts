@@ -1,4 +1,5 @@
-import type { BoxFunction } from './program.ts'
+import type { ToolResult } from '../../event/agent.ts'
+import type { BoxAnswer, BoxFunction } from './program.ts'
 
 /** Tools as functions of a program. */
 export interface ToolFunctions<Tool> {
@@ -31,6 +32,12 @@ export function toolFunctions<Tool extends { readonly name: string }>(
 /** `weather.get-weather` is `weatherGetWeather`, `server__list_all` is `serverListAll`. */
 export function functionName(tool: string): string {
   return tool.replace(/[._-]+(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** What a program is told of a call: its text, or the error that it can catch. */
+export function toolAnswer(tool: string, { text, isError }: ToolResult): BoxAnswer {
+  if (isError !== true) return { value: text }
+  return { error: `Tool "${tool}" failed: ${text.replace(`Error in tool "${tool}": `, '')}` }
 }
 
 /** What the box itself gives programs. */

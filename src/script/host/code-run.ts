@@ -1,0 +1,93 @@
+import { createPool } from '../../base/concurrency.ts'
+import { defined } from '../../base/json.ts'
+import { withScope } from '../../event/context.ts'
+import { part } from '../../event/place.ts'
+import type { Tool } from '../../event/agent.ts'
+import { passesFilters } from '../../tool/tool-filter.ts'
+import { chosenTools } from '../../tool/toolbox/chosen.ts'
+import { toolNames } from '../../tool/toolbox/names.ts'
+import { createToolbox } from '../../tool/toolbox/toolbox.ts'
+import { openTools } from '../../tool/toolbox/tools.ts'
+import type { LuaValue } from '../engine.ts'
+import { createJavaScriptBox } from '../javascript/box.ts'
+import { type BoxAnswer, type BoxCall, type ProgramError, usualLimits } from '../javascript/program.ts'
+import { toolAnswer, toolFunctions } from '../javascript/tool-functions.ts'
+import { luaToJson } from '../values.ts'
+import { textList } from './arguments.ts'
+import type { ActCall } from './call.ts'
+
+/** One for the process: its threads end by themselves. */
+const box = createJavaScriptBox()
+
+/** Tools of one program that run at once. */
+const toolsAtOnce = 8
+
+/**
+ * `aip.code.run`: a program with the tools that the call names. What it begins with is observed and each call of a tool is
+ * recorded below the call, so that a program that was interrupted does the same when it runs again.
+ * @throws BatonError SCRIPT_FAILED with the message and line of the program's own error
+ */
+export async function runCode(call: ActCall): Promise<LuaValue> {
+  const { context, at } = call
+  const { services } = context
+  const options = call.options(1)
+  const code = call.text(0, 'the program')
+  const input = luaToJson(options.get('input'), 'the option input')
+  const tools = await namedTools(call)
+  const { functions, toolOf } = toolFunctions(tools)
+  const pool = createPool(toolsAtOnce)
+  const end = await box.run(
+    { code, input },
+    {
+      functions,
+      async call({ name, index, args: [given = {}] }: BoxCall): Promise<BoxAnswer> {
+        const tool = toolOf(name)
+        if (tool === undefined) return { error: `there is no function ${name}` }
+        const inner = withScope(context, { at: [...at, { kind: 'tool', index, name: tool.name }] })
+        const run = async (): Promise<BoxAnswer> => toolAnswer(tool.name, await tool.run(JSON.stringify(given), inner))
+        return pool.run(run, services.signal)
+      },
+    },
+    {
+      limits: { ...usualLimits, ...defined({ timeMs: options.milliseconds('timeout_ms') }) },
+      ...begun(call),
+      signal: services.signal,
+    },
+  )
+  if (end.kind === 'value') return end.value
+  throw call.error(shownError(end))
+}
+
+/** The time and the seed of a program. */
+function begun({ name, at, context: { services } }: ActCall): { readonly seed: number; readonly now: number } {
+  const observe = (what: 'seed' | 'time', read: () => number): number =>
+    services.effects.observe([...at, part(what)], { name: `${name}.${what}`, args: [] }, read)
+  return {
+    seed: observe('seed', () => Math.floor(Math.random() * 2 ** 52)),
+    now: observe('time', () => services.now().getTime()),
+  }
+}
+
+function shownError({ message, line, column }: ProgramError): string {
+  if (line === undefined) return message
+  return `${message} (line ${line}${column === undefined ? '' : `, column ${column}`} of the program)`
+}
+
+/** The tools that the option `tools` names. @throws BatonError for one that is unknown, or that the agent may not use */
+async function namedTools(call: ActCall): Promise<readonly Tool[]> {
+  const { context } = call
+  const { folders, openedChanges: allow = [] } = context.scope
+  const given = call.options(1).get('tools')
+  const names = given === undefined ? [] : textList(given, call.name, 'the option tools')
+  const chosen = chosenTools({ tools: names }, context)
+  for (const name of names.filter((one) => !one.includes('*'))) {
+    if (!toolNames.some((known) => passesFilters(known, [{ tools: [name] }]))) {
+      throw call.error(`there is no tool "${name}"; the tools are: ${toolNames.join(', ')}`)
+    }
+    if (!chosen.some((tool) => passesFilters(tool, [{ tools: [name] }]))) {
+      throw call.error(`the tool "${name}" may not be used here: the rights of the agent do not reach that far`)
+    }
+  }
+  const toolbox = createToolbox({ baseDir: folders.workspace, limits: { allow } })
+  return openTools(chosen, toolbox)
+}

@@ -1,0 +1,27 @@
+import type { RunContext } from '../../event/context.ts'
+import type { ToolFilter } from '../../event/permission.ts'
+import { passesFilters } from '../tool-filter.ts'
+import { toolVerdict } from '../tool-rules.ts'
+import { factsOf, toolNames, type ToolName } from './names.ts'
+
+/**
+ * The tools that a model, or a program, is given: those that are named, not disallowed, and within the rights of the agent
+ * (R28).
+ */
+export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): readonly ToolName[] {
+  const { rights } = scope
+  const { workspace } = scope.folders
+  const isDenied = (tool: ToolName): boolean =>
+    toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
+  return toolNames.filter(
+    (name) =>
+      passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])]) &&
+      (rights.write || !isForWriting(name)) &&
+      !isDenied(name),
+  )
+}
+
+function isForWriting(name: ToolName): boolean {
+  const { writes, plans } = factsOf(name)
+  return writes === true || plans === true
+}
