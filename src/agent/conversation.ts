@@ -12,7 +12,6 @@ import { createPrompts } from './modes/prompts.ts'
 import { createPromptWork } from './modes/prompt-work.ts'
 import type { AgentParts } from './parts.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
-import { pluginTools } from './plugins/tools.ts'
 import { preparedMessages } from './plugins/prepare.ts'
 import { createTurns } from './turns.ts'
 
@@ -109,10 +108,8 @@ interface Places {
 }
 
 /** Answers messages one after the other, each as a prompt in its mode. */
-function createResponder({ agent: given, parts, plugins }: Answering, places: Places): Responder {
+function createResponder({ agent, parts, plugins }: Answering, places: Places): Responder {
   const { opener } = places
-  const { named = {} } = given
-  const agent = { ...given, tools: [...(given.tools ?? []), ...pluginTools(plugins.tools, named, opener)] }
   const turns = createTurns(agent, parts, places)
   const modes = knownModes(plugins.modes)
   const prompts = createPrompts(modes, (event) => emit(opener, event))

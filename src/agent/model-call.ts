@@ -6,7 +6,7 @@ import { errorInfo } from '../event/error-info.ts'
 import { type Message, reasoningOf, textOf, toolCallsOf, type Usage } from '../event/message.ts'
 import type { Place } from '../event/place.ts'
 import { assembleAnswer, type Assembly, type ModelAnswer } from '../model/assemble.ts'
-import { estimateOf, estimateTokens, usageOfFailedCall } from '../model/estimate.ts'
+import { estimateOf, estimateTokens, estimatedUsage, usageOfFailedCall } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
 import type { ModelRequest } from '../model/provider.ts'
 import { callWithRetries } from '../model/retry.ts'
@@ -134,7 +134,16 @@ async function receive({ chosen, request, itemId }: ModelCall, arrived: Assembly
     if (event.type === 'reasoning') {
       emit(context, { type: 'item.delta', item_id: itemId, text: event.text, reasoning: true })
     }
-    if (arrived.size() > maxCharacters) throw endless(chosen)
+    if (arrived.size() <= maxCharacters) continue
+    if (!arrived.hasCut()) throw endless(chosen)
+    // the rest of a call that is refused anyway is not waited for
+    const usage = estimatedUsage(request, arrivedText(arrived.answer()))
+    for (const last of [
+      { type: 'usage', usage },
+      { type: 'finish', reason: 'tool_calls' },
+    ] as const)
+      arrived.add(last)
+    return
   }
 }
 

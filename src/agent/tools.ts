@@ -9,6 +9,7 @@ import { openTools } from '../tool/toolbox/tools.ts'
 import type { ToolName } from '../tool/toolbox/names.ts'
 import type { Toolbox } from '../tool/toolbox/kind.ts'
 import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
+import { pluginTools } from './plugins/tools.ts'
 import { refuseUnknownTools } from './tool-names.ts'
 
 /** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
@@ -46,10 +47,19 @@ export interface GivenTools {
   readonly box: Toolbox
 }
 
-/** Opens the tools of a conversation. */
-export async function giveTools(names: readonly ToolName[], options: ToolboxOptions): Promise<GivenTools> {
+interface Giving extends ToolboxOptions {
+  /** Which of the tools of plug-ins are given too. */
+  readonly named: ToolFilter
+}
+
+/** Opens the tools of a conversation, which share what was read, changed and cut; those of plug-ins too. */
+export async function giveTools(
+  names: readonly ToolName[],
+  { named, ...options }: Giving,
+  context: RunContext,
+): Promise<GivenTools> {
   const box = createToolbox(options)
-  return { tools: await openTools(names, box), box }
+  return { tools: [...(await openTools(names, box)), ...pluginTools(named, box, context)], box }
 }
 
 /** The tools and the mode that the options of a script agent name. */
@@ -57,11 +67,17 @@ export async function equip(
   { tools: named, mode }: JsonObject,
   name: string,
   context: RunContext,
-): Promise<Pick<ModelAgent, 'tools' | 'named' | 'mode'>> {
+): Promise<Pick<ModelAgent, 'tools' | 'mode'>> {
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
-  refuseUnknownTools(given.tools ?? [], `"${name}"`, context.services.broughtTools)
+  const { broughtTools = [] } = context.services
+  refuseUnknownTools(
+    given.tools ?? [],
+    `"${name}"`,
+    broughtTools.map((tool) => tool.name),
+  )
   tellKeptTools(given, name, context)
   const { folders, openedChanges: allow = [] } = context.scope
-  const { tools } = await giveTools(chosenTools(given, context), { baseDir: folders.workspace, limits: { allow } })
-  return { named: given, ...(tools.length === 0 ? {} : { tools }), ...(typeof mode === 'string' ? { mode } : {}) }
+  const options = { named: given, baseDir: folders.workspace, limits: { allow } }
+  const { tools } = await giveTools(chosenTools(given, context), options, context)
+  return { ...(tools.length === 0 ? {} : { tools }), ...(typeof mode === 'string' ? { mode } : {}) }
 }

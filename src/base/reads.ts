@@ -27,8 +27,8 @@ export type SourceEntry =
   | { readonly kind: 'folder'; readonly names?: readonly string[] }
   | { readonly kind: 'none' }
 
-/** `prompt`: only the part above the `====` line counts. */
-export type SourcePart = 'whole' | 'prompt'
+/** `prompt`: only the part above the `====` line counts. `module`: it is loaded as it is, never as it was stored. */
+export type SourcePart = 'whole' | 'prompt' | 'module'
 
 /** The files and folders that decide what a run executes. */
 interface SourceFiles {

@@ -2,7 +2,6 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
 import type { FilePart, Message } from './message.ts'
 import type { Spent } from './meter.ts'
-import type { ToolFilter } from './permission.ts'
 import type { Prompt, PromptChoice } from './prompt.ts'
 
 /** The pack an agent was named through: what its scripts see as `CTX.PACK_…`. */
@@ -72,8 +71,6 @@ export interface ModelAgent {
   readonly maxTurns?: number
   /** How many rounds one message may take; left out: what its mode has, 25 in `classic`. */
   readonly maxRounds?: number
-  /** Which tools of plug-ins it may call besides; none when left out. */
-  readonly named?: ToolFilter
   /** Options of its mode. */
   readonly modeOptions?: JsonObject
   /** The id of the mode that its messages are executed in; left out: `classic`. */

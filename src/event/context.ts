@@ -16,6 +16,7 @@ import {
   type ToolRule,
 } from './permission.ts'
 import type { Place, Segment } from './place.ts'
+import type { PluginTool } from './plugin-tool.ts'
 import type { PlannedTexts } from './planned-texts.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
@@ -131,8 +132,8 @@ export interface RunServices {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Left out: nobody is asked anything. */
   readonly questions?: OpenQuestions
-  /** Names of tools that plug-ins bring; left out: none. */
-  readonly broughtTools?: readonly string[]
+  /** Tools that plug-ins bring; left out: none. */
+  readonly broughtTools?: readonly PluginTool[]
   /** Notified of what is read; undefined: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */

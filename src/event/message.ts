@@ -66,6 +66,20 @@ export interface ToolResultPart extends AnyPart {
   readonly is_error?: true
 }
 
+/** Characters of the arguments of a call that are kept: more than any tool takes. */
+export const mostArguments = 16 * 1024 * 1024
+
+/** Stands for the arguments of a call that had more than are kept: JSON, because formats send it back. */
+export function cutArguments(characters: number): string {
+  return JSON.stringify({ cut_arguments: characters })
+}
+
+/** How many characters the arguments of a call had that are not kept; undefined: they are there. */
+export function cutFrom(input: string): number | undefined {
+  const [, characters] = /^\{"cut_arguments":(\d+)\}$/.exec(input) ?? []
+  return characters === undefined ? undefined : Number(characters)
+}
+
 /** A message of one text. */
 export function textMessage(role: Message['role'], text: string): Message {
   return { role, parts: [{ type: 'text', text }] }

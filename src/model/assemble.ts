@@ -1,4 +1,12 @@
-import { addUsage, noUsage, type MessagePart, type ProviderData, type Usage } from '../event/message.ts'
+import {
+  addUsage,
+  cutArguments,
+  mostArguments,
+  noUsage,
+  type MessagePart,
+  type ProviderData,
+  type Usage,
+} from '../event/message.ts'
 import type { FinishReason, ModelEvent } from './provider.ts'
 
 /** What a model answered, put together from the events of its stream. */
@@ -15,7 +23,10 @@ export interface ModelAnswer {
 /** An answer that is on its way. */
 export interface Assembly {
   add(event: ModelEvent): void
+  /** Characters that came, whether they are kept or not. */
   size(): number
+  /** Whether the arguments of a call have become too long to be kept. */
+  hasCut(): boolean
   answer(): ModelAnswer
 }
 
@@ -24,6 +35,8 @@ interface Draft {
   id: string
   name: string
   text: string
+  /** Characters of arguments that came and are not kept. */
+  left: number
   provider: ProviderData | undefined
 }
 
@@ -38,14 +51,19 @@ export function assembleAnswer(): Assembly {
   function draftOf(block: number, type: Draft['type']): Draft {
     const known = drafts.get(block)
     if (known !== undefined) return known
-    const draft: Draft = { type, id: '', name: '', text: '', provider: undefined }
+    const draft: Draft = { type, id: '', name: '', text: '', left: 0, provider: undefined }
     drafts.set(block, draft)
     return draft
   }
 
   function write(draft: Draft, text: string): void {
-    draft.text += text
     size += text.length
+    if (draft.type !== 'tool_call' || (draft.left === 0 && draft.text.length + text.length <= mostArguments)) {
+      draft.text += text
+      return
+    }
+    draft.left += draft.text.length + text.length
+    draft.text = ''
   }
 
   function add(event: ModelEvent): void {
@@ -79,11 +97,13 @@ export function assembleAnswer(): Assembly {
     return { parts, usage, finish, ...(costUsd === undefined ? {} : { costUsd }) }
   }
 
-  return { add, size: () => size, answer }
+  return { add, size: () => size, hasCut: () => [...drafts.values()].some(({ left }) => left > 0), answer }
 }
 
-function partOf({ type, id, name, text, provider }: Draft): readonly MessagePart[] {
+function partOf({ type, id, name, text, left, provider }: Draft): readonly MessagePart[] {
   const given = provider === undefined ? {} : { provider }
+  // what a format wants back of it holds the arguments as well
+  if (type === 'tool_call' && left > 0) return [{ type, id, name, input: cutArguments(left) }]
   if (type === 'tool_call') return [{ type, id, name, input: text, ...given }]
   return text === '' && provider === undefined ? [] : [{ type, text, ...given }]
 }

@@ -82,10 +82,14 @@ const uncharged: ReadonlySet<FailureClass> = new Set<FailureClass>([
  * The tokens of a call that failed: none where the host did no work, else its input, and what had come of the answer.
  * An estimate, because the host counts only whole answers.
  */
-export function usageOfFailedCall(error: unknown, { messages, tools }: ModelRequest, came: string): Usage {
+export function usageOfFailedCall(error: unknown, request: ModelRequest, came: string): Usage {
   const failure = modelFailureOf(error)
   const isFree = failure === undefined || uncharged.has(failure.class) || (failure.class === 'network' && came === '')
-  if (isFree) return { ...noUsage, calls: 1 }
+  return isFree ? { ...noUsage, calls: 1 } : estimatedUsage(request, came)
+}
+
+/** What a call used whose server did not say: `came` is what it answered. */
+export function estimatedUsage({ messages, tools }: ModelRequest, came: string): Usage {
   return {
     ...noUsage,
     calls: 1,

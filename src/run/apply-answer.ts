@@ -5,7 +5,6 @@ import type { Settings } from '../config/settings.ts'
 import type { ModelResult } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
-import type { Spent } from '../event/meter.ts'
 import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
@@ -62,7 +61,7 @@ export async function applyAnswer(
       const again = isPartial
         ? await applyText(before.answer, { ...editing, isPartial }, below(at, part('before')))
         : undefined
-      return answered(again ?? before, conversation.spent(), context)
+      return answered(again ?? before, conversation, context)
     }
     if (outcome.kind === 'rejected') {
       remarks += 1
@@ -71,7 +70,7 @@ export async function applyAnswer(
       continue
     }
     if (isLast || outcome.kind === 'applied' || outcome.kind === 'planned' || outcome.kind === 'rolled_back') {
-      return answered(outcome, conversation.spent(), context)
+      return answered(outcome, conversation, context)
     }
     before = outcome
     const repaired = await repair(outcome, { conversation, editing }, below(context, part('repair'), item(round)))
@@ -212,7 +211,11 @@ function isShownOnly(directive: Directive): boolean {
 }
 
 /** The answer of a task whose changes were carried out; in a dry run it is their diff. Throws CHANGES_FAILED when they were not. */
-export function answered(outcome: Applied, spent: Spent, context: RunContext): TaskAnswer {
+export function answered(
+  outcome: Applied,
+  conversation: Pick<Conversation, 'spent' | 'calls'>,
+  context: RunContext,
+): TaskAnswer {
   if (outcome.kind === 'rejected') {
     throw unusableAnswer(changesFailed(`they were sent back: ${outcome.remark}`, nothingApplied))
   }
@@ -222,5 +225,6 @@ export function answered(outcome: Applied, spent: Spent, context: RunContext): T
   const diff = outcome.kind === 'planned' ? diffOf(outcome) : ''
   const text = diff === '' ? outcome.text : diff
   const { reasoning } = outcome.answer
-  return { text, response: responseOf({ text, reasoning }, spent), fileChanges: outcome.items, spent }
+  const [spent, calls] = [conversation.spent(), conversation.calls()]
+  return { text, response: responseOf({ text, reasoning, calls }, spent), fileChanges: outcome.items, spent }
 }

@@ -110,7 +110,7 @@ async function useAgentAnswer(
     const hint = `Write them in the form of file_content_mode = "${settings.file_content_mode}".`
     emit(context, { type: 'warning', message: `no change is in the file_changes of agent "${name}"`, hint })
   }
-  const applied = answered(outcome, spent, context)
+  const applied = answered(outcome, { spent: () => spent, calls: () => [] }, context)
   return { ...applied, text: outcome.kind === 'planned' && outcome.items.length > 0 ? applied.text : text, response }
 }
 

@@ -1,13 +1,17 @@
 import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
 import { isBatonError } from '../base/error.ts'
+import type { ReadLog } from '../base/reads.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { type Settings } from '../config/settings.ts'
 import { placeModelError } from './model-place.ts'
 
-/** What the plug-ins of the settings bring. @throws BatonError CONFIG_INVALID for one that cannot be used */
-export async function pluginsOf({ plugins }: Pick<Settings, 'plugins'>): Promise<Plugins> {
+/**
+ * What the plug-ins of the settings bring. `reads` is told of their modules.
+ * @throws BatonError CONFIG_INVALID for one that cannot be used
+ */
+export async function pluginsOf({ plugins }: Pick<Settings, 'plugins'>, reads?: ReadLog): Promise<Plugins> {
   if (plugins === undefined) return noPlugins
-  return (await import('../agent/plugins/load.ts')).loadPlugins(plugins)
+  return (await import('../agent/plugins/load.ts')).loadPlugins(plugins, reads)
 }
 
 /**

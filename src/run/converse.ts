@@ -47,7 +47,7 @@ export async function converse(
 ): Promise<Ending> {
   const { settings, spec } = target
   const names = settings.tools === undefined ? [] : chosenTools(settings, context)
-  const given = await giveTools(names, { baseDir: settings.base_dir })
+  const given = await giveTools(names, { named: settings, baseDir: settings.base_dir }, context)
   const agent = {
     ...mainAgent({ settings, output: undefined, usesOwnAliases: false }, given),
     history: history.map(stored),

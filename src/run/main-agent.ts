@@ -2,7 +2,7 @@ import { BatonError } from '../base/error.ts'
 import { finishInTurns } from '../base/concurrency.ts'
 import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
-import type { AgentSession, ModelAgent, ModelResult } from '../event/agent.ts'
+import type { AgentSession, ModelAgent, ModelResult, ToolUse } from '../event/agent.ts'
 import { below, narrow, type RunContext } from '../event/context.ts'
 import type { Message } from '../event/message.ts'
 import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
@@ -43,6 +43,8 @@ export interface Conversation {
   /** Whether the answer to further messages is one of an older process of this run, which has told why they were sent. */
   readonly wasAnswered: () => boolean
   readonly spent: () => Spent
+  /** All calls of tools so far, in order. */
+  readonly calls: () => readonly ToolUse[]
   /** The last answer. */
   readonly last: () => GivenAnswer
 }
@@ -61,7 +63,11 @@ export async function askMain(question: Question, context: RunContext): Promise<
   }
 
   const { allow = [], max_bytes: maxBytes } = settings.changes
-  const given = await giveTools(names, { baseDir: settings.base_dir, shown, limits: { allow, maxBytes } })
+  const given = await giveTools(
+    names,
+    { named: settings, baseDir: settings.base_dir, shown, limits: { allow, maxBytes } },
+    context,
+  )
   const at = narrow(below(context, part('ask')), limitsOfWriting(settings))
   const session = await context.services.agents.open(mainAgent(question, given), at)
   try {
@@ -211,21 +217,23 @@ export function mainAgent(
     ...(output === undefined ? {} : { output: { name: 'answer', schema: output.schema } }),
     ...(tools.length === 0 ? {} : { tools }),
     ...defined({ maxTurns, maxRounds, mode, modeOptions }),
-    ...(settings.plugins === undefined ? {} : { named: settings }),
   }
 }
 
 function conversationOf(session: AgentSession): Conversation {
   let spent = nothingSpent
   let text = ''
+  let calls: readonly ToolUse[] = []
   return {
     wasAnswered: () => session.wasAnswered(),
     spent: () => spent,
+    calls: () => calls,
     last: () => ({ text, spent }),
     async ask(messages) {
       const result = refuseLimit(await session.answer(await session.send(messages)), 'main')
       spent = addSpent(spent, result.spent)
       text = result.text
+      calls = [...calls, ...result.calls]
       return result
     },
   }

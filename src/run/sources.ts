@@ -41,7 +41,7 @@ function hashOfEntry(entry: SourceEntry, part: SourcePart): string {
 }
 
 /**
- * The record of a source. Its value is the text of a file, `{ prompt: text }` for a prompt file (without transcript),
+ * The record of a source. Its value is the text of a file, `{ prompt: text }` for a prompt file (without transcript), `{ module: text }`,
  * `{ folder: names or null }`, null for what was not there, or `{ changed: true }`.
  */
 export function sourceRecord(source: Source | ChangedByRun, named?: string): SourceRecord {
@@ -54,6 +54,7 @@ export function sourceRecord(source: Source | ChangedByRun, named?: string): Sou
 function valueOf({ entry, part }: Source): Json {
   switch (entry.kind) {
     case 'file':
+      if (part === 'module') return { module: entry.text }
       return part === 'prompt' ? { prompt: withoutTranscript(entry.text) } : entry.text
     case 'folder':
       return { folder: entry.names ?? null }
@@ -66,9 +67,12 @@ function valueOf({ entry, part }: Source): Json {
 function readSourceValue(value: unknown): Pick<Source, 'entry' | 'part'> | Pick<ChangedByRun, 'changed'> | undefined {
   if (value === null) return { entry: { kind: 'none' }, part: 'whole' }
   if (typeof value === 'string') return { entry: { kind: 'file', text: value }, part: 'whole' }
-  const { prompt, folder, changed } = isJsonObject(value as Json) ? (value as { readonly [key: string]: unknown }) : {}
+  const { prompt, module, folder, changed } = isJsonObject(value as Json)
+    ? (value as { readonly [key: string]: unknown })
+    : {}
   if (changed === true) return { changed }
   if (typeof prompt === 'string') return { entry: { kind: 'file', text: prompt }, part: 'prompt' }
+  if (typeof module === 'string') return { entry: { kind: 'file', text: module }, part: 'module' }
   if (folder === null) return { entry: { kind: 'folder' }, part: 'whole' }
   if (!Array.isArray(folder)) return undefined
   const names = folder.filter((name) => typeof name === 'string')
@@ -151,13 +155,13 @@ function openSource(
 }
 
 /** A source that is not on the disk as a run has read it. */
-interface ChangedSource {
+export interface ChangedSource {
   /** Absolute. */
   readonly path: string
   /** `new`: there was nothing. */
   readonly change: 'changed' | 'gone' | 'new'
-  /** What a run uses that goes on: `disk` where a secret in the stored text cannot be put back. */
-  readonly used: 'stored' | 'disk'
+  /** What a run uses that goes on: `disk` where a secret in the stored text cannot be put back, `loaded` for a module. */
+  readonly used: 'stored' | 'disk' | 'loaded'
 }
 
 /** What differs now, in order of paths. What the run has changed itself is not meant. Empty: the disk is as it was. */
@@ -175,11 +179,11 @@ export function changedSources({ start, later }: StoredSources): readonly Change
 }
 
 function changeOf(source: StoredSource): ChangedSource | undefined {
-  const { path, entry } = source
+  const { path, entry, part } = source
   if (hashOnDisk(source) === source.hash) return undefined
   const now = entryOnDisk(path, entry)
   const change = entry.kind === 'none' ? 'new' : now.kind === 'none' ? 'gone' : 'changed'
-  return { path, change, used: usesDisk(source) ? 'disk' : 'stored' }
+  return { path, change, used: part === 'module' ? 'loaded' : usesDisk(source) ? 'disk' : 'stored' }
 }
 
 /** The hash of what is on the disk at the path of a source. */
@@ -187,8 +191,9 @@ export function hashOnDisk({ path, entry, part }: Source): string {
   return hashOfEntry(entryOnDisk(path, entry), part)
 }
 
-/** Whether the disk counts for a source: it is not whole, and the file is still there. */
-export function usesDisk({ path, entry, isWhole }: StoredSource): boolean {
+/** Whether the disk counts for a source: it is a module, or it is not whole, and the file is still there. */
+export function usesDisk({ path, entry, part, isWhole }: StoredSource): boolean {
+  if (part === 'module') return true
   return !isWhole && entryOnDisk(path, entry).kind === 'file'
 }
 

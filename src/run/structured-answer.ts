@@ -29,7 +29,13 @@ export async function repairAnswer(
     if (read.kind === 'ok') {
       const spent = conversation.spent()
       const { text, value } = read
-      return { text, value, response: responseOf({ ...result, text }, spent), fileChanges: [], spent }
+      return {
+        text,
+        value,
+        response: responseOf({ ...result, text, calls: conversation.calls() }, spent),
+        fileChanges: [],
+        spent,
+      }
     }
     // a longer conversation would only make the next answer shorter
     if (result.end === 'max_tokens') {

@@ -18,7 +18,7 @@ import type { KnownEnd } from '../journal/record.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
 import { undoneBy } from '../journal/undone.ts'
 import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
-import { changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
+import { type ChangedSource, changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
 import { checkIterationHead, iterationPlace } from './iteration-head.ts'
@@ -136,11 +136,20 @@ function warnOfDamage({ damages, redone }: RunIndex, bus: Bus): void {
 /** A resumed run executes what it began with, whatever the disk holds now. */
 function warnOfChanges(stored: StoredSources | undefined, bus: Bus, cwd: string): void {
   const changes = stored === undefined ? [] : changedSources(stored)
-  const kept = changes.filter(({ used }) => used === 'stored')
+  const paths = (which: ChangedSource['used']): readonly string[] =>
+    changes.filter(({ used }) => used === which).map(({ path }) => displayPath(cwd, path))
+  const [kept, loaded] = [paths('stored'), paths('loaded')]
+  if (loaded.length > 0) {
+    bus.send([], {
+      type: 'warning',
+      message: `a plug-in has changed since this run began, and is used as it is now: ${loaded.join(', ')}`,
+      hint: 'What it did before stays recorded. Put it back as it was if the run should continue with that.',
+    })
+  }
   if (kept.length === 0) return
   bus.send([], {
     type: 'warning',
-    message: `changed since this run began, and used as it was then: ${kept.map(({ path }) => displayPath(cwd, path)).join(', ')}`,
+    message: `changed since this run began, and used as it was then: ${kept.join(', ')}`,
     hint: 'Resume with --use-current to use what is there now.',
   })
 }

@@ -170,7 +170,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
 }
 
 function withTools(context: RunContext, { tools }: Plugins): RunContext {
-  return withServices(context, { broughtTools: tools.map(({ name }) => name) })
+  return withServices(context, { broughtTools: tools })
 }
 
 /** Notes which files the run makes: its answers may change them without having been shown them. */
@@ -248,7 +248,7 @@ function agentParts(
       )
       return (await promptRunner)(request, context)
     },
-    ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings)) }),
+    ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
       resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, guard: target.guard, reads }),
   }

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { sha256 } from '../../src/base/hash.ts'
 import { baton, type BatonResult } from '../helpers/baton.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -37,6 +39,8 @@ export default {
 interface World {
   readonly model: ToolModel
   readonly folder: string
+  /** The module of the plug-in. */
+  readonly module: string
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
 }
 
@@ -46,7 +50,7 @@ async function world(files: { readonly [path: string]: string }, options: Option
   const folder = tempTree(files)
   const home = tempTree({ 'config/config.toml': config, 'config/demo.mjs': module })
   const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home }
-  return { model, folder, run: (...args) => baton(args, { cwd: folder, env }) }
+  return { model, folder, module: join(home, 'config/demo.mjs'), run: (...args) => baton(args, { cwd: folder, env }) }
 }
 
 interface Options {
@@ -130,4 +134,29 @@ it('is refused before anything is paid when it cannot be used, and where a folde
   expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('"plugins" may not be set by baton.toml')])
   expect(await run('trust', 'baton.toml')).toMatchObject({ code: 0 })
   expect((await run('a.md', '--dry', 'req')).code).toBe(0)
+})
+
+it('has long outputs cut, which read gives in parts (R190)', async () => {
+  const text = Array.from({ length: 3000 }, (_, index) => `line ${index + 1} of what is said`).join('\n')
+  const id = `output:${sha256(text.toUpperCase()).slice(0, 12)}`
+  const replies = [callsTools(['shout', { text }]), callsTools(['read', { path: id, offset: 2999 }]), { text: 'Done.' }]
+  const { model, run } = await world({ 'a.md': prompt('tools = ["shout", "read"]') }, { config: allowed, replies })
+  expect(await run('a.md')).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(JSON.stringify(model.requests[1]?.body)).toContain(`for the rest read \\"${id}\\" from offset `)
+  expect(model.results()).toEqual([
+    'LINE 2999 OF WHAT IS SAID\nLINE 3000 OF WHAT IS SAID\n[lines 2999 to 3000 of 3000]',
+  ])
+})
+
+it('is used as it is now by a resumed run, which says so', async () => {
+  const replies = [callsTools(['shout', { text: 'hey' }]), { text: 'Done.' }, { text: 'Done.' }]
+  const { model, module, run } = await world({ 'a.md': prompt('tools = ["shout"]') }, { replies })
+  expect((await run('a.md', '--on-ask', 'suspend')).code).toBe(5)
+  writeFileSync(module, plugin.replace('text.toUpperCase()', 'text + "!"'))
+  const resumed = await run('approve')
+  expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('Done.\n') })
+  expect(resumed.stderr).toMatch(
+    /warning a plug-in has changed since this run began, and is used as it is now: .*demo\.mjs/,
+  )
+  expect(model.results()).toEqual(['hey!'])
 })

@@ -117,3 +117,48 @@ it('refuses a call that the permission denies or would ask about, and lists it a
   expect(await denied.run('ask.md')).toMatchObject({ code: 0 })
   expect(denied.model.offered()).toEqual([])
 })
+
+it('says of arguments that are too long, also endless ones, that they are: one error each, and the run continues', async () => {
+  const megabyte = 'x'.repeat(1024 * 1024)
+  const long = (megabytes: number): ModelReply => ({
+    text: '',
+    toolCalls: [
+      { id: 'c1', name: 'todo', pieces: ['{"todos": "', ...Array.from({ length: megabytes }, () => megabyte), '"}'] },
+      { id: 'c2', name: 'todo', pieces: ['{"todos": []}'] },
+    ],
+    finish: 'tool_calls',
+  })
+  const model = await startToolModel([long(17), long(66), { text: 'Done.' }])
+  const cwd = tempTree({ 'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nWork.\n' })
+  const env = { BATON_GATEWAY_URL: model.url }
+  const args = ['ask.md', '-c', 'budget.unpriced=allow']
+  expect(await baton(args, { cwd, env })).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  const results = (model.requests.at(-1)?.body?.messages ?? []).flatMap(({ role, content }) =>
+    role === 'tool' ? [String(content)] : [],
+  )
+  const refused = /^Error: Error in tool "todo": its arguments had \d{8} characters, and a call has 16777216 at most/
+  // of an answer without end what came before is used
+  expect(results.map((text) => refused.test(text))).toEqual([true, false, true])
+})
+
+it('gives post_task agents the calls of all messages, also of those before a correction', async () => {
+  const look = callsTools(['read', { path: 'a.txt' }])
+  const see = 'print(#input.ai_response.tool_calls .. " calls")\n'
+  const table = 'sub_agents = [{ name = "see.lua", stage = "post_task" }]\ntools = ["read"]'
+  const right = '<FILE_CHANGES>\n<FILE_NEW file_path="b.txt">\nb\n</FILE_NEW>\n</FILE_CHANGES>\n'
+  const files = {
+    'a.txt': 'a\n',
+    'see.lua': see,
+    'change.md': `+++\nmodel = "m"\nwrite_mode = true\n${table}\n+++\nWork.\n`,
+    'json.md': `+++\nmodel = "m"\n${table}\n[output.schema]\ntype = "object"\n+++\nWork.\n`,
+  }
+  for (const [name, wrong, good] of [
+    ['change.md', right.replaceAll('_NEW', '_PATCH'), right],
+    ['json.md', 'no JSON', '{}'],
+  ] as const) {
+    const model = await startToolModel([look, { text: wrong }, look, look, { text: good }])
+    const env = { BATON_GATEWAY_URL: model.url }
+    const { code, stderr } = await baton([name, '-c', 'budget.unpriced=allow'], { cwd: tempTree(files), env })
+    expect([code, stderr]).toEqual([0, expect.stringContaining('3 calls')])
+  }
+})

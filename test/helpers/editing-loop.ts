@@ -57,7 +57,7 @@ export function editingWorld(rounds: number): EditingWorld {
     })
     const allowing = [{ tool: '*', effect: 'allow', origin: 'test' }] as const
     const context = narrow(world.context, { rules: allowing })
-    const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { baseDir: folder })
+    const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { named: {}, baseDir: folder }, context)
     try {
       const session = await context.services.agents.open(
         { kind: 'llm', name: 'editor', settings: { model: 'm' }, tools, maxRounds: rounds + 1 },

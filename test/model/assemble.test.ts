@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { assembleAnswer, type ModelAnswer } from '../../src/model/assemble.ts'
+import { cutArguments, cutFrom, mostArguments } from '../../src/event/message.ts'
 import type { ModelEvent } from '../../src/model/provider.ts'
 
 function assembled(...events: readonly ModelEvent[]): ModelAnswer {
@@ -30,6 +31,23 @@ describe('an answer', () => {
       { type: 'tool_call', id: 'c1', name: 'read', input: '{"a":1}' },
       { type: 'tool_call', id: 'c2', name: 'list', input: '{}' },
     ])
+  })
+
+  it('holds no arguments of a call that are too long, and says how long they were', () => {
+    const answer = assembleAnswer()
+    const piece = 'x'.repeat(mostArguments / 4)
+    const call = (block: number, input: string): ModelEvent => ({ type: 'tool_call', block, input })
+    answer.add({ type: 'tool_call', block: 0, id: 'c0', name: 'todo', input: '{}' })
+    answer.add({ type: 'tool_call', block: 1, id: 'c1', name: 'write', input: '' })
+    for (let count = 0; count < 4; count += 1) answer.add(call(1, piece))
+    expect(answer.hasCut()).toBe(false)
+    for (let count = 0; count < 8; count += 1) answer.add(call(1, piece))
+    expect([answer.hasCut(), answer.size()]).toEqual([true, 3 * mostArguments + 2])
+    const [first, second] = answer.answer().parts
+    expect(first).toMatchObject({ name: 'todo', input: '{}' })
+    expect(second).toEqual({ type: 'tool_call', id: 'c1', name: 'write', input: cutArguments(3 * mostArguments) })
+    expect(cutFrom(cutArguments(7))).toBe(7)
+    expect(cutFrom('{"cut_arguments":"a"}')).toBeUndefined()
   })
 
   it('keeps a part without text when something is to be sent back, and no other', () => {

@@ -67,6 +67,7 @@ async function attempt({
     },
     wasAnswered: () => false,
     spent: () => nothingSpent,
+    calls: () => [],
     last: () => ({ text: '', spent: nothingSpent }),
   }
   const hashes = new Map(

@@ -3,22 +3,24 @@ import { pathToFileURL } from 'node:url'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { sha256 } from '../../base/hash.ts'
 import { isJsonObject, isObject, type Json } from '../../base/json.ts'
+import type { ReadLog } from '../../base/reads.ts'
 import { toolNames } from '../../tool/toolbox/names.ts'
 import type { ExecutionMode } from '../modes/mode.ts'
 import { noPlugins, type Plugin, type Plugins, type PluginTool } from './plugin.ts'
 
 /**
- * Loads plug-ins, absolute paths of modules, and lets each register what it brings.
+ * Loads plug-ins, absolute paths of modules, and lets each register what it brings. `reads` is told what they are by now: a
+ * module is never loaded as it was.
  * @throws BatonError CONFIG_INVALID for one that cannot be loaded, brings what is none, or throws in its setup
  */
-export async function loadPlugins(files: readonly string[] = []): Promise<Plugins> {
+export async function loadPlugins(files: readonly string[] = [], reads?: ReadLog): Promise<Plugins> {
   if (files.length === 0) return noPlugins
   const modes = new Map<string, ExecutionMode>()
   const tools = new Map<string, PluginTool>()
   const preparing: Plugins['preparing'][number][] = []
   const ids = new Map<string, string>()
   for (const file of files) {
-    const plugin = await importPlugin(file)
+    const plugin = await importPlugin(file, reads)
     const { id } = plugin
     const other = ids.get(id)
     if (other !== undefined && other !== file) throw failed(file, `its id "${id}" is that of ${other}, too`)
@@ -37,10 +39,12 @@ export async function loadPlugins(files: readonly string[] = []): Promise<Plugin
 }
 
 /** The module as it is now: one that has changed since it was loaded is another one. */
-async function importPlugin(file: string): Promise<Plugin> {
+async function importPlugin(file: string, reads: ReadLog | undefined): Promise<Plugin> {
   let module: unknown
   try {
-    const version = sha256(readFileSync(file)).slice(0, 16)
+    const text = readFileSync(file, 'utf8')
+    const version = sha256(text).slice(0, 16)
+    reads?.sources?.found(file, { kind: 'file', text }, 'module')
     module = await import(/* @vite-ignore */ `${pathToFileURL(file).href}?v=${version}`)
   } catch (error) {
     throw failed(file, `it cannot be loaded: ${messageOf(error)}`, error)

@@ -1,5 +1,7 @@
-import type { JsonObject } from '../../base/json.ts'
+import type { PluginTool } from '../../event/plugin-tool.ts'
 import type { ExecutionMode } from '../modes/mode.ts'
+
+export type { PluginTool } from '../../event/plugin-tool.ts'
 
 /** What the default export of a plug-in module is. */
 export interface Plugin {
@@ -21,24 +23,6 @@ interface PreparedPrompt {
   readonly input: string
   readonly mode: string
   readonly userId: string
-  /** Absolute. */
-  readonly workspace: string
-  readonly signal: AbortSignal
-}
-
-/** A tool that a plug-in brings. A person is asked before it is called, as long as `[permission]` does not say otherwise. */
-export interface PluginTool {
-  readonly name: string
-  readonly description: string
-  /** JSON Schema of type object; `run` is only given what fits it. */
-  readonly parameters: JsonObject
-  /** It changes nothing: a call that a crash has cut off is made again. Of others a person decides. */
-  readonly readOnly?: boolean
-  /** What the model is told. What it throws is told as well, as an error. */
-  run(input: JsonObject, call: PluginCall): string | Promise<string>
-}
-
-interface PluginCall {
   /** Absolute. */
   readonly workspace: string
   readonly signal: AbortSignal

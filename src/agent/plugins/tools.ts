@@ -2,23 +2,21 @@ import type { Tool } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace } from '../../event/place.ts'
+import type { PluginTool } from '../../event/plugin-tool.ts'
 import { passesFilters } from '../../tool/tool-filter.ts'
 import { toolVerdict } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
-import type { ToolKind } from '../../tool/toolbox/kind.ts'
-import { createToolbox } from '../../tool/toolbox/toolbox.ts'
-import type { PluginTool } from './plugin.ts'
+import type { Toolbox, ToolKind } from '../../tool/toolbox/kind.ts'
 
-/** The tools of plug-ins that a model is given: those that its agent names, within its rights. */
+/** The tools of plug-ins that a model is given: those that its agent names, within its rights (R28). */
 export function pluginTools(
-  tools: readonly PluginTool[],
   { tools: named = [], disallowed_tools }: ToolFilter,
-  { scope }: RunContext,
+  box: Toolbox,
+  { scope, services: { broughtTools: tools = [] } }: RunContext,
 ): readonly Tool[] {
   if (tools.length === 0) return []
   const { rights, folders } = scope
   const { workspace } = folders
-  const box = createToolbox({ baseDir: workspace })
   const isDenied = (tool: string): boolean =>
     toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
   return tools

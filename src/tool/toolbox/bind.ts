@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Tool, ToolResult } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
+import { cutFrom, mostArguments } from '../../event/message.ts'
 import { item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
 import { nobodyAsked } from '../rule-suggestion.ts'
@@ -86,6 +87,10 @@ interface Reading {
 
 /** The input of a call; a text says what is wrong with it. */
 async function readInput(text: string, { name, schema, signal }: Reading): Promise<JsonObject | string> {
+  const cut = cutFrom(text)
+  if (cut !== undefined) {
+    return `Error in tool "${name}": its arguments had ${cut} characters, and a call has ${mostArguments} at most. Nothing was done: send less at once.`
+  }
   let input: Json
   try {
     input = text.trim() === '' ? {} : (JSON.parse(text) as Json)
