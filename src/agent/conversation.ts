@@ -78,6 +78,7 @@ export async function openConversation(
     async close() {
       await tail
       if (status.kind === 'closed') return
+      for (const tool of agent.tools ?? []) await tool.close?.(opener)
       if (status.kind === 'completed') {
         emit(opener, { type: 'agent.completed', name: agent.name, stop_reason: status.result.end })
       }

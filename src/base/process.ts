@@ -1,8 +1,8 @@
 import { execa } from 'execa'
-import { platform } from 'node:os'
 import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { manyListeners } from './concurrency.ts'
+import { signalGroup, stopGroup } from './process-group.ts'
 
 export interface ProcessOptions {
   /** A path, or a name that is looked up in `PATH`. Not interpreted by a shell. */
@@ -14,6 +14,8 @@ export interface ProcessOptions {
   readonly environment: Readonly<Record<string, string>>
   /** From the start to the end of the process. */
   readonly timeLimitMs: number
+  /** Called with its id, which is also that of its group, as soon as it runs. */
+  readonly onStart?: (pid: number) => void
   /** Bytes kept of each of the two streams; the rest is read and dropped. */
   readonly maxOutputBytes: number
 }
@@ -61,7 +63,10 @@ export async function runProcess(options: ProcessOptions, signal: AbortSignal): 
 }
 
 /** Waits for the end of a process, which is stopped when the signal is aborted. Rejects with the signal's reason. */
-export async function untilEnded({ ended, stop }: StartedProcess, signal: AbortSignal): Promise<EndedProcess> {
+export async function untilEnded<Ended extends EndedProcess>(
+  { ended, stop }: Pick<StartedProcess, 'stop'> & { readonly ended: Promise<Ended> },
+  signal: AbortSignal,
+): Promise<Ended> {
   const onAbort = (): void => void stop()
   if (signal.aborted) onAbort()
   manyListeners(signal).addEventListener('abort', onAbort, { once: true })
@@ -107,6 +112,7 @@ const drainMs = 1_000
 /**
  * Starts a program without input, in a process group and session of its own, so that it finds no terminal. What is left in the
  * group when it ends is stopped, and all of it when this process exits. A process that has left the group is not waited for.
+ * Rejects with what `onStart` throws, and for nothing else.
  */
 export async function startProcess(options: StartOptions): Promise<StartedProcess | NotStarted> {
   const { timeLimitMs, onOutput, onMessage } = options
@@ -114,6 +120,12 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
   const { pid } = child
   if (pid === undefined) return { kind: 'not_started', reason: (await child).originalMessage ?? 'it cannot be run' }
 
+  try {
+    options.onStart?.(pid)
+  } catch (error) {
+    signalGroup(pid, 'SIGKILL')
+    throw error
+  }
   const exited = exitOf(child)
   const channel = child.stdio[3] as Duplex | undefined
   const streams = [child.stdout, child.stderr]
@@ -194,7 +206,7 @@ function createCollector(maxBytes: number) {
   let kept = 0
   let lost = 0
   return {
-    add(chunk: Buffer): void {
+    add: (chunk: Buffer): void => {
       const part = chunk.subarray(0, maxBytes - kept)
       if (part.length > 0) chunks.push(part)
       kept += part.length
@@ -211,34 +223,6 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController()
   await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined)])
   timer.abort()
-}
-
-/** Between TERM and KILL. */
-const graceMs = 5_000
-const pollMs = 20
-
-/**
- * Sends a signal to all processes of a group, by the id of its leader; 0 only checks. False when none is left. On
- * Windows, which has no groups, only to the process itself.
- */
-function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    process.kill(platform() === 'win32' ? leader : -leader, signal)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Stops a group: TERM, and KILL after 5 s. Resolves when no process is left or KILL was sent; false: none was there. */
-async function stopGroup(leader: number): Promise<boolean> {
-  if (!signalGroup(leader, 'SIGTERM')) return false
-  for (let waited = 0; waited < graceMs; waited += pollMs) {
-    await sleep(pollMs)
-    if (!signalGroup(leader, 0)) return true
-  }
-  signalGroup(leader, 'SIGKILL')
-  return true
 }
 
 /** Kills the group when this process exits before the returned function is called. */

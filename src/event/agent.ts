@@ -91,6 +91,8 @@ export interface Tool {
   readonly parameters: JsonObject
   /** `input`: JSON as the model wrote it, which may be invalid. The place of the context is that of the call. */
   run(input: string, context: RunContext): Promise<ToolResult>
+  /** Ends what it keeps for its conversation, which has ended. */
+  close?(context: RunContext): Promise<void>
 }
 
 export interface ToolResult {

@@ -56,6 +56,11 @@ export interface Granted extends Grant {
   readonly again: () => Promise<Grant>
   /** Asks for what an effect finds out only while it acts, such as a redirect. @throws BatonError when it is refused */
   readonly allow: (action: Action) => void
+  /**
+   * Notes a group of processes that the act has just started, by the id of its leader: when this process is killed, a later one
+   * ends it. `stays`: it is meant to run on after the act.
+   */
+  readonly process: (pid: number, options?: { readonly stays: true }) => void
 }
 
 export interface EffectRequest<T> {

@@ -190,6 +190,7 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
           return use(tree, record, location)
         case 'begin':
         case 'started':
+        case 'process':
         case 'show':
         case 'use':
         case 'undo':

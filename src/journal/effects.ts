@@ -8,8 +8,10 @@ import type {
   EffectRequest,
   Effects,
   FileChangeRecord,
+  Granted,
   Kept,
 } from '../event/effects.ts'
+import { leaderOf } from '../base/process-group.ts'
 import type { Spent } from '../event/meter.ts'
 import {
   type Action,
@@ -61,6 +63,11 @@ type Begun = Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'> & {
   readonly isBegun?: () => void
 }
 
+interface BegunEffect extends Pick<Granted, 'process'> {
+  /** Records how it ended. */
+  readonly end: (result: Attempt<unknown>, tries: Tries) => Promise<void>
+}
+
 interface EffectEvent {
   readonly kind: EffectKind
   readonly phase: 'started' | 'suspended' | Outcome<never>['status']
@@ -78,11 +85,8 @@ export function createEffects(options: EffectsOptions): Effects {
   const { journal, signal, budget = noBudget, onSpent, onEffect, hooks = [] } = options
   let approvals: Promise<Approvals> | undefined
 
-  /** Records that an effect begins, and gives the function that records its end. */
-  async function begin(
-    at: Place,
-    { kind, request, repeat, estimate, times, isBegun }: Begun,
-  ): Promise<(result: Attempt<unknown>, tries: Tries) => Promise<void>> {
+  /** Records that an effect begins, and gives what records the rest of it. */
+  async function begin(at: Place, { kind, request, repeat, estimate, times, isBegun }: Begun): Promise<BegunEffect> {
     assertNotFenced()
     const p = placeText(at)
     const fp = fingerprint(request, journal.mask)
@@ -92,7 +96,12 @@ export function createEffects(options: EffectsOptions): Effects {
     isBegun?.()
     onEffect?.(at, { kind, phase: 'started' })
 
-    return async (result, tries) => {
+    function process(pid: number, { stays }: { readonly stays?: true } = {}): void {
+      journal.note({ k: 'process', p, s, ...leaderOf(pid), ...(stays && { stays }) })
+      journal.push()
+    }
+
+    async function end(result: Attempt<unknown>, tries: Tries): Promise<void> {
       if (result.status === 'failed' && isSuspension(result.error)) {
         journal.note({ k: 'suspended', p, s, error: recordedError(result.error) })
         onEffect?.(at, { kind, phase: 'suspended' })
@@ -106,6 +115,8 @@ export function createEffects(options: EffectsOptions): Effects {
       else journal.note(ended)
       onEffect?.(at, { kind, phase: outcome.status })
     }
+
+    return { process, end }
   }
 
   function assertNotFenced(): void {
@@ -252,14 +263,14 @@ export function createEffects(options: EffectsOptions): Effects {
   ): Promise<T> {
     const reserve = (): ReturnType<Budget['reserve']> => budget.reserve(effect, { at, signal })
     const tries = createTries(await reserve(), { reserve, onSpent: (spent) => onSpent(at, spent) })
-    const end = await begin(at, effect).catch((error: unknown) => {
+    const { process, end } = await begin(at, effect).catch((error: unknown) => {
       tries.cancel()
       throw error
     })
     const { grant, failed, again } = tries
     const result = await attemptAsync(async () => {
       signal.throwIfAborted()
-      return around(effect.kind, () => act(signal, { ...grant, failed, again, allow }) as Promise<T>)
+      return around(effect.kind, () => act(signal, { ...grant, failed, again, allow, process }) as Promise<T>)
     })
     if (result.status === 'failed' && isSuspension(result.error)) tries.cancel()
     else tries.settle(result.status === 'ok' ? effect.costOf?.(result.value) : undefined)

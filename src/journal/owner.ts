@@ -1,6 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { hasSystemCode } from '../base/error.ts'
+import { processStatus, startSecond } from '../base/process-group.ts'
 
 /**
  * The process that writes a journal file. `start` is `ticks:<n>` since boot (Linux, meaningful with `boot`) or
@@ -44,20 +45,6 @@ export const processOwners: OwnerPort = {
   },
 }
 
-interface ProcessStatus {
-  readonly state: string
-  readonly startTicks: string
-}
-
-function processStatus(pid: number): ProcessStatus | undefined {
-  const text = readSystemFile(`/proc/${pid}/stat`)
-  if (text === undefined) return undefined
-  // the program's name, in parentheses, may hold spaces and parentheses itself
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const [state, startTicks] = [fields[0], fields[19]]
-  return state === undefined || startTicks === undefined ? undefined : { state, startTicks }
-}
-
 function bootId(): string | undefined {
   return readSystemFile('/proc/sys/kernel/random/boot_id')?.trim()
 }
@@ -98,20 +85,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Compares with the start `ps` tells, which is exact to a second or two. Without an answer the owner counts as alive. */
+/** Without an answer the owner counts as alive. */
 async function startedThen({ pid, start }: Owner): Promise<boolean> {
-  try {
-    // rarely needed, and slow to load
-    const { execFileSync } = await import('node:child_process')
-    const answer = execFileSync('/bin/ps', ['-o', 'lstart=', '-p', String(pid)], {
-      env: { LC_ALL: 'C', TZ: 'UTC' },
-      encoding: 'utf8',
-      timeout: 2000,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const seconds = Date.parse(`${answer.trim()} UTC`) / 1000
-    return Number.isNaN(seconds) || Math.abs(seconds - Number(start.slice('epoch:'.length))) <= 5
-  } catch {
-    return true
-  }
+  const second = await startSecond(pid)
+  return second === undefined || Math.abs(second - Number(start.slice('epoch:'.length))) <= 5
 }

@@ -91,6 +91,18 @@ type RecordBody<Value> =
       readonly asked?: number
       readonly until?: number
     }
+  /**
+   * A group of processes that the effect of the `started` record `s`, of the same epoch, has started: its leader, which is
+   * told from others by when it began. `stays`: it runs on when the effect has ended.
+   */
+  | {
+      readonly k: 'process'
+      readonly p: string
+      readonly s: number
+      readonly pid: number
+      readonly start: string
+      readonly stays?: true
+    }
   /** `s` is the number of the `started` record, in the same epoch. */
   | ({
       readonly k: 'ended'
@@ -169,6 +181,7 @@ const kinds: Readonly<Record<Entry['k'], Readonly<Record<string, 'string' | 'num
   source: { name: 'string', path: 'string', hash: 'string' },
   obs: { p: 'string', name: 'string', status: 'string' },
   started: { p: 'string', kind: 'string', repeat: 'string', fp: 'string' },
+  process: { p: 'string', s: 'number', pid: 'number', start: 'string' },
   ended: { p: 'string', s: 'number', kind: 'string', status: 'string' },
   call: { p: 'string', name: 'string', status: 'string' },
   choice: { p: 'string', of: 'object', choice: 'string' },

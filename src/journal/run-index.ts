@@ -1,5 +1,6 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import { isObject, type Json } from '../base/json.ts'
+import type { GroupLeader } from '../base/process-group.ts'
 import { type Cost, type Estimate, type FileChangeRecord, makesFile } from '../event/effects.ts'
 import { grantIn, type PastApprovals } from './grants.ts'
 import type { Spent } from '../event/meter.ts'
@@ -7,6 +8,7 @@ import type { Grant } from '../event/permission.ts'
 import { attempt } from './attempt.ts'
 import { isBlobReference, valueAt } from './blobs.ts'
 import { amountOf, usdOf, wantedOf } from './ledger.ts'
+import type { Owner } from './owner.ts'
 import type { JournalRecord, KnownEnd } from './record.ts'
 import type { Damage } from './segment-reader.ts'
 import type { RecordSource } from './source.ts'
@@ -66,6 +68,15 @@ export interface RunIndex {
   /** Boundaries that are to be done again because of damage. */
   readonly redone: readonly string[]
   readonly approvals: PastApprovals
+  /** Groups of processes that may still run, with the writer that has started them: it has not said that they have ended. */
+  readonly processes: () => readonly LeftProcess[]
+}
+
+/** The leader of a group that a writer has started. */
+export interface LeftProcess extends GroupLeader {
+  /** Of the effect that has started it. */
+  readonly place: string
+  readonly writer: Owner
 }
 
 type RecordOf<K extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: K }>
@@ -85,6 +96,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
   const madeFiles = new Set<string>()
   const questions = new Set<string>()
   const grants: Grant[] = []
+  const processes = createProcessList()
   let agentRuns = 0
 
   /** Shows of a call that was lost with its process are shown again by the next one. */
@@ -145,7 +157,10 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
             ),
           )
         return start(tree.make(record.p), location)
+      case 'process':
+        return processes.start(record, location)
       case 'ended':
+        processes.end(record)
         if (record.kind === 'model') calls.end(record, location)
         if (record.kind === 'approval' && record.status === 'ok') grants.push(...grantIn(source.value(record.value)))
         return end(tree.make(record.p), location, record.status === 'ok')
@@ -154,10 +169,12 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return choose(tree.make(record.p), record.by === 'disk' && record.choice === 'redo' ? 'missing' : record.choice)
       case 'show':
         return addShow(tree.make(record.p), record.e, location)
+      case 'run.end':
+        processes.endAll()
+        return mark(record.k, location)
       case 'run.start':
       case 'run.resume':
       case 'source':
-      case 'run.end':
       case 'use':
         return mark(record.k, location)
       case 'suspended':
@@ -165,6 +182,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         calls.withdraw(record)
         return wait(tree.make(record.p))
       case 'seg':
+        return processes.write(record.e, location)
       case 'failed':
     }
   }
@@ -199,6 +217,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
     records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
     modelCalls: () => calls.read(source),
     shows: (node) => showsBelow(node).map((location) => source.at(location)),
+    processes: () => processes.read(source),
   }
 }
 
@@ -309,6 +328,34 @@ function createCallList() {
         yield { place: started.p, spent: [], cost: costOf(undefined, started.estimate) }
       }
     },
+  }
+}
+
+/** Keeps locations only: a run may have started a million processes. */
+function createProcessList() {
+  const writers = new Map<number, Location>()
+  /** Those of effects without an end, by epoch and number, and those that stay. */
+  const open = new Map<number, Location[]>()
+  const staying: Location[] = []
+  return {
+    write: (epoch: number, location: Location) => void writers.set(epoch, location),
+    start({ e, s, stays }: RecordOf<'process'>, location: Location) {
+      if (stays === true) return void staying.push(location)
+      const key = e * numberSpan + s
+      open.set(key, [...(open.get(key) ?? []), location])
+    },
+    end: ({ e, s }: RecordOf<'ended'>) => void open.delete(e * numberSpan + s),
+    /** A run that ends has ended what it started. */
+    endAll() {
+      open.clear()
+      staying.length = 0
+    },
+    read: (source: RecordSource): readonly LeftProcess[] =>
+      [...staying, ...[...open.values()].flat()].flatMap((location) => {
+        const { e, p: place, pid, start } = source.at(location) as RecordOf<'process'>
+        const writer = writers.get(e)
+        return writer === undefined ? [] : [{ place, pid, start, writer: source.at(writer) as RecordOf<'seg'> }]
+      }),
   }
 }
 

@@ -1,11 +1,18 @@
 import type { ToolFilter } from '../event/permission.ts'
 import { namePattern } from './capabilities.ts'
+import { comesWith } from './toolbox/names.ts'
 
-/** Whether a tool may be offered to a model: all filters let it through. A tool that one disallows is not allowed (R28). */
+/**
+ * Whether a tool may be offered to a model: all filters let it through. A tool that one disallows is not allowed (R28). One
+ * that comes with another passes where that one is named, and not where that one is disallowed.
+ */
 export function passesFilters(name: string, filters: readonly ToolFilter[] = []): boolean {
+  const leader = comesWith(name)
+  const names = leader === undefined ? [name] : [name, leader]
   return filters.every(
     ({ tools, disallowed_tools: disallowed = [] }) =>
-      (tools === undefined || isToolNamed(name, tools)) && !isToolNamed(name, disallowed),
+      (tools === undefined || names.some((one) => isToolNamed(one, tools))) &&
+      !names.some((one) => isToolNamed(one, disallowed)),
   )
 }
 

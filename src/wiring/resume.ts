@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BatonError } from '../base/error.ts'
+import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import type { Environment } from '../config/locate.ts'
@@ -8,6 +8,7 @@ import { refuseForeign } from '../journal/own-run.ts'
 import { damageText, indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMask, type SecretMask, secretNames } from '../journal/secrets.ts'
 import { withdrawEpoch } from '../journal/segment.ts'
+import { endLeftProcesses, leftProcessesText } from '../journal/left-processes.ts'
 import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
@@ -69,6 +70,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           isRefused = false
           if (plan.overrides !== undefined) journal.note({ k: 'run.resume', overrides: plan.overrides })
           recordSources(journal, target, plan.sources)
+          if (past.ended !== undefined) parts.bus.send([], { type: 'warning', message: past.ended })
           warnOfDamage(past.index, parts.bus)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           recordChoices(past.choices, journal, past.index)
@@ -90,13 +92,27 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
 }
 
 async function planResume(source: RecordSource, options: ResumeOptions, contentOf: RunJournal['findKept']) {
-  const { folder, usesCurrent = false, overrides = [], repair = false, uncertain = [], force = false } = options
+  const { usesCurrent = false, repair = false } = options
   const from = options.from === undefined ? undefined : iterationPlace(options.from)
   const index = await indexRun(source, {
     keeps: usesCurrent ? 'everything' : 'unfinished',
     ...(repair && { repair: 'redo' as const }),
     ...defined({ from }),
   })
+  const ended = leftProcessesText(await endLeftProcesses(index))
+  try {
+    return { ...(await planWith(index, options, contentOf)), ended }
+  } catch (error) {
+    // who is told that the run cannot go on is told this as well
+    if (ended === undefined || !isBatonError(error)) throw error
+    throw rewordError(error, { message: `${error.message}\n${ended}` })
+  }
+}
+
+async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJournal['findKept']) {
+  const { source } = index
+  const { folder, usesCurrent = false, overrides = [], uncertain = [], force = false } = options
+  const from = options.from === undefined ? undefined : iterationPlace(options.from)
   const { id, invocation, workspace } = startOf(index, folder)
   refuseUndone(folder)
   askAgain(index)

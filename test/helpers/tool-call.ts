@@ -2,6 +2,7 @@ import type { JsonObject } from '../../src/base/json.ts'
 import type { ToolResult } from '../../src/event/agent.ts'
 import { below, type RunScope, type RunServices } from '../../src/event/context.ts'
 import { allRights, type ToolRule } from '../../src/event/permission.ts'
+import { type SandboxMode, strictestSandbox } from '../../src/event/sandbox-rights.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
 import type { Toolbox } from '../../src/tool/toolbox/kind.ts'
@@ -21,6 +22,8 @@ export interface ToolHost {
 
 interface ToolHostOptions extends Partial<ToolboxOptions> {
   readonly rules?: readonly ToolRule[]
+  /** Where command lines run; left out: in the strictest box. */
+  readonly sandbox?: SandboxMode
   readonly scope?: Partial<RunScope>
   readonly services?: Partial<RunServices>
   /** That of a process that was made elsewhere. */
@@ -29,9 +32,20 @@ interface ToolHostOptions extends Partial<ToolboxOptions> {
 
 export function toolHost(
   workspace: string,
-  { rules = [], scope = {}, services = {}, process = testContext({ workspace }), ...options }: ToolHostOptions = {},
+  {
+    rules = [],
+    sandbox,
+    scope = {},
+    services = {},
+    process = testContext({ workspace }),
+    ...options
+  }: ToolHostOptions = {},
 ): ToolHost {
-  const rights = { ...allRights, rules: [[...toolRules(), ...rules]] }
+  const rights = {
+    ...allRights,
+    rules: [[...toolRules(), ...rules]],
+    ...(sandbox && { sandbox: { ...strictestSandbox, mode: sandbox } }),
+  }
   const permissionOf: RunServices['permissionOf'] = (given) => createPermission(given, { workspace })
   const permission = permissionOf(rights)
   const effects = process.services.effects.under(permission)

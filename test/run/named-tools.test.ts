@@ -72,8 +72,8 @@ describe('the name of a tool', () => {
   })
 
   it('that this version does not have says so', async () => {
-    const said = 'NOT_AVAILABLE main.md:3:10 the tool "bash" is not available in this version. Remove it.'
-    await expectRefused({ 'main.md': prompt('model = "m"\ntools = ["bash"]') }, said)
+    const said = 'NOT_AVAILABLE main.md:3:10 the tool "task" is not available in this version. Remove it.'
+    await expectRefused({ 'main.md': prompt('model = "m"\ntools = ["task"]') }, said)
   })
 
   it('of an entry of the chain is refused before the first call', async () => {
@@ -84,7 +84,7 @@ describe('the name of a tool', () => {
   })
 
   it('may be a pattern, that of a server, or one that may not be used', async () => {
-    const keys = 'model = "m"\ntools = ["web*", "docs__*", "docs__search", "todo"]\ndisallowed_tools = ["bash"]'
+    const keys = 'model = "m"\ntools = ["web*", "docs__*", "docs__search", "todo"]\ndisallowed_tools = ["task"]'
     expect(await tryFiles({ 'main.md': prompt(keys) })).toMatchObject({ checked: 'nothing', ran: 'nothing', asked: 1 })
   })
 })

@@ -46,12 +46,20 @@ export async function runCheck(
       action: { kind: 'command', program: 'sh', caller: command.key },
       repeat: 'safe',
     },
-    async (stop) => {
+    async (stop, { process }) => {
       const { runProcess } = await import('../../base/process.ts')
       const environment = commandEnvironment(services.env, (variable) => passesVariable(scope.rights, variable))
       const signal = AbortSignal.any([stop, services.signal])
       const cwd = scope.folders.workspace
-      const options = { command: 'sh', args: ['-c', line], cwd, environment, timeLimitMs, maxOutputBytes: keptOutput }
+      const options = {
+        command: 'sh',
+        args: ['-c', line],
+        cwd,
+        environment,
+        timeLimitMs,
+        maxOutputBytes: keptOutput,
+        onStart: process,
+      }
       return endOf(await runProcess(options, signal), command)
     },
   )

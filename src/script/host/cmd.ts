@@ -65,11 +65,15 @@ async function execute(command: Command, call: ActCall): Promise<LuaValue> {
   const { lost, ...result } = await services.effects.perform(
     call.at,
     { kind: 'command', request, action, repeat: 'unsafe', assumed: { stdout: '', stderr: '', exit: 0, lost: 0 } },
-    async (stop) => {
+    async (stop, { process }) => {
       const { runProcess } = await import('../../base/process.ts')
       const environment = commandEnvironment(services.env, (variable) => passesVariable(scope.rights, variable))
       const signal = AbortSignal.any([stop, services.signal])
-      return outcomeOf(await runProcess({ ...command, environment, maxOutputBytes }, signal), command, name)
+      return outcomeOf(
+        await runProcess({ ...command, environment, maxOutputBytes, onStart: process }, signal),
+        command,
+        name,
+      )
     },
   )
   if (lost > 0) {

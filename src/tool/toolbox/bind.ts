@@ -11,16 +11,13 @@ import { askingFirst } from '../permission.ts'
 import { nobodyAsked } from '../rule-suggestion.ts'
 import { loadToolJudge } from '../tool-judge.ts'
 import type { PlannedChange, Toolbox, ToolKind, ToolOutput } from './kind.ts'
-import { isWriter } from './names.ts'
+import { isAlone, isWriter } from './names.ts'
 import { cutOutput } from './output.ts'
-import type { KeptOutput } from './outputs.ts'
-import { isSwitch, whyNotInPlan } from './plan-mode.ts'
+import { whyNotInPlan } from './plan-mode.ts'
 
 /** What is recorded of a call: what the model is told, and what it knows by it. */
 interface Recorded extends ToolOutput {
   readonly isDenied?: true
-  /** All of the text, when it was cut. */
-  readonly kept?: KeptOutput
 }
 
 /**
@@ -33,7 +30,10 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     name,
     description,
     parameters,
-    run: (text, context) => box.plan.inTurn(isSwitch(name), () => runCall(kind, text, { box, context })),
+    ...(kind.close === undefined
+      ? {}
+      : { close: (context: RunContext) => kind.close?.(box, context) ?? Promise.resolve() }),
+    run: (text, context) => box.plan.inTurn(isAlone(name), () => runCall(kind, text, { box, context })),
   }
 }
 
@@ -142,7 +142,12 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
   const { effects, permission } = gateOf(name, context)
   const { at } = context.scope
   const subject = kind.subject?.(input, box)
-  const plain: Action = { kind: 'tool', tool: name, input, ...(subject === undefined ? {} : { subject }) }
+  const plain: Action = {
+    kind: 'tool',
+    tool: name,
+    input: kind.shown?.(input, box) ?? input,
+    ...(subject === undefined ? {} : { subject }),
+  }
   const { preview } = kind
   // what is shown to a person is recorded, so that the decision of an older process is about the same
   const isShown = preview !== undefined && permission.check(plain).kind === 'ask'
@@ -189,7 +194,7 @@ function told(name: string, error: unknown): string {
 }
 
 function resultOf(
-  { seen = [], gone = [], changes = [], planned, kept, plan, ...result }: Recorded,
+  { seen = [], gone = [], changes = [], planned, kept, plan, directory, job, ...result }: Recorded,
   { box, context }: Carrying,
 ): ToolResult {
   for (const file of seen) box.seen.add(file)
@@ -197,6 +202,8 @@ function resultOf(
   if (kept !== undefined) box.outputs.know(kept)
   context.services.sources.change(changes.map(({ file_path: path }) => resolve(box.baseDir, path)))
   box.work.add(changes, planned)
+  if (directory !== undefined) box.shell.move(directory)
+  if (job !== undefined) box.shell.jobs.know(job)
   if (plan !== undefined) box.plan.set(plan === false ? undefined : plan)
   return result
 }

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { ToolResult } from '../../event/agent.ts'
+import type { RunContext } from '../../event/context.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
-import type { Outputs } from './outputs.ts'
+import type { ShellSession } from '../shell/session.ts'
+import type { KeptOutput, Outputs } from './outputs.ts'
 import type { SeenFile, SeenLog } from './seen-log.ts'
 
 /** What the tools of one conversation share. */
@@ -15,6 +17,7 @@ export interface Toolbox {
   /** The whole texts of outputs that were cut. */
   readonly outputs: Outputs
   readonly plan: PlanMode
+  readonly shell: ShellSession
   /** What changes of files are held to. */
   readonly limits: ChangeLimits
   /** What the calls so far have changed. */
@@ -28,8 +31,8 @@ export interface PlanMode {
   /** Where the plan is (absolute, links resolved); undefined: the mode is off. */
   readonly file: () => string | undefined
   readonly set: (file: string | undefined) => void
-  /** Does a call: one that begins or ends the mode waits for those before it, and those behind it wait for that one. */
-  readonly inTurn: <T>(isSwitch: boolean, work: () => Promise<T>) => Promise<T>
+  /** Does a call: one that is done alone waits for those before it, and those behind it wait for that one. */
+  readonly inTurn: <T>(isAlone: boolean, work: () => Promise<T>) => Promise<T>
 }
 
 /** What changes of files are held to, besides the permission. */
@@ -78,6 +81,12 @@ export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'isError
   readonly planned?: PlannedChange
   /** It begins plan mode: the file of the plan (absolute, links resolved). False: it ends it. */
   readonly plan?: string | false
+  /** Where the next command line runs: absolute, links resolved. */
+  readonly directory?: string
+  /** A command in the background that it has started. */
+  readonly job?: string
+  /** All of the text, where it was cut. */
+  readonly kept?: KeptOutput
 }
 
 /** A tool: what a model is told of it, and what it does. */
@@ -88,11 +97,15 @@ export interface ToolKind<Input = JsonObject> {
   readonly parameters: JsonObject
   /** What patterns of `[permission]` are held against; undefined: there is nothing to hold them against. */
   readonly subject?: (input: Input, box: Toolbox) => ToolSubject | undefined
+  /** What a person who is asked is shown of the input, and of what else decides; left out: the input. */
+  readonly shown?: (input: Input, box: Toolbox) => JsonObject
   /**
    * What would change, as a unified diff, for a person who is asked; an output: the call comes to this whatever they say, so
    * nobody is asked. @throws BatonError the same, as an error
    */
   readonly preview?: (input: Input, call: Omit<ToolCall, 'permit'>) => Promise<string | ToolOutput | undefined>
+  /** The conversation has ended. */
+  readonly close?: (box: Toolbox, context: RunContext) => Promise<void>
   /** @throws BatonError whose message the model is told */
   run(input: Input, call: ToolCall): Promise<ToolOutput>
 }

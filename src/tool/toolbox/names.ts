@@ -8,18 +8,30 @@ interface ToolFacts {
   readonly plans?: true
   /** It changes nothing, so that plan mode allows it. */
   readonly reads?: true
+  /** Its calls wait for those before them, and those behind wait for it: what they do depends on what was done. */
+  readonly alone?: true
+  /** It comes with another tool, and is of no use without it. */
+  readonly with?: 'bash'
   /** What its calls need when nobody says otherwise. */
   readonly initial: 'allow' | 'ask'
 }
 
 /** The tools that models can be given, by name. */
 const toolFacts = {
+  bash: { summary: 'runs a command line', alone: true, initial: 'ask' },
+  bash_output: {
+    summary: 'shows what a command in the background prints',
+    reads: true,
+    with: 'bash',
+    initial: 'allow',
+  },
   edit: { summary: 'replaces text in a file', writes: true, initial: 'allow' },
-  enter_plan: { summary: 'begins plan mode', plans: true, initial: 'allow' },
-  exit_plan: { summary: 'shows the plan, and ends plan mode', plans: true, initial: 'ask' },
+  enter_plan: { summary: 'begins plan mode', plans: true, alone: true, initial: 'allow' },
+  exit_plan: { summary: 'shows the plan, and ends plan mode', plans: true, alone: true, initial: 'ask' },
   read: { summary: 'reads files, images, PDF documents and folders', reads: true, initial: 'allow' },
   glob: { summary: 'finds files by a pattern of their path', reads: true, initial: 'allow' },
   grep: { summary: 'searches files for a regular expression', reads: true, initial: 'allow' },
+  kill: { summary: 'ends a command in the background', with: 'bash', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', reads: true, initial: 'allow' },
   webfetch: { summary: 'fetches a page', reads: true, initial: 'ask' },
   write: { summary: 'writes a whole file', writes: true, initial: 'allow' },
@@ -34,7 +46,18 @@ export function factsOf(name: ToolName): ToolFacts {
 }
 
 /** Names that other versions know: nobody is told that they are a mistake of spelling. */
-export const laterTools: readonly string[] = ['bash', 'task', 'spawn_agent', 'send_input', 'wait', 'close_agent']
+export const laterTools: readonly string[] = ['task', 'spawn_agent', 'send_input', 'wait', 'close_agent']
+
+/** The tool that this one comes with. */
+export function comesWith(name: string): ToolName | undefined {
+  const known = toolNames.find((one) => one === name)
+  return known === undefined ? undefined : factsOf(known).with
+}
+
+/** Whether calls of this tool are done alone. */
+export function isAlone(name: string): boolean {
+  return toolNames.some((known) => known === name && factsOf(known).alone === true)
+}
 
 /** Whether a tool of this name changes files. */
 export function isWriter(name: string): boolean {

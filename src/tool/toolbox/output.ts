@@ -40,6 +40,32 @@ export function cutOutput<Output extends ToolOutput>(
   return { ...output, text: `${shown}\n[cut: ${where}; ${rest}]`, kept }
 }
 
+/** Characters of an output of which the end says most. */
+const mostOfMiddle = 30_000
+
+/** The beginning and the end of a text that is longer than that, which is then kept. A line between them says how the rest is read. */
+export function cutMiddle(
+  text: string,
+  { outputs, texts }: Keeping,
+): { readonly text: string; readonly kept?: KeptOutput } {
+  if (text.length <= mostOfMiddle) return { text }
+  const kept = outputs.keep(text, texts)
+  const lines = outputLines(text)
+  const first = countWithin(lines, mostOfMiddle / 3)
+  const last = lines.length - countWithin(lines.toReversed(), (2 * mostOfMiddle) / 3)
+  const where = `lines ${first + 1} to ${last} of ${lines.length} are left out`
+  const rest = `[cut: ${where}; for them read "${outputPrefix}${kept.id}" from offset ${first + 1}]\n`
+  const head = lines.slice(0, first).join('')
+  return { text: [head, head.endsWith('\n') ? '' : '\n', rest, ...lines.slice(last)].join(''), kept }
+}
+
+/** How many lines from the first on have so many characters at most. */
+function countWithin(lines: readonly string[], most: number): number {
+  let size = 0
+  const end = lines.findIndex(({ length }) => (size += length) > most)
+  return end === -1 ? lines.length : end
+}
+
 /** The lines of an output with their line feeds: joined they are the text. Long ones are several, none of which ends in half a character. */
 export function outputLines(text: string): readonly string[] {
   return text.match(linePieces) ?? []

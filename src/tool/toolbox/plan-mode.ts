@@ -7,31 +7,31 @@ import { factsOf, isWriter, toolNames } from './names.ts'
 /** The mode of one conversation, at its beginning: off. */
 export function createPlanMode(): PlanMode {
   let file: string | undefined
-  /** Settles with the last call that switched the mode. */
-  let switched: Promise<unknown> = Promise.resolve()
+  /** Settles with the last call that is done alone. */
+  let last: Promise<unknown> = Promise.resolve()
   /** Settles when all calls so far have. */
   let all: Promise<unknown> = Promise.resolve()
 
   return {
     file: () => file,
     set: (next) => void (file = next),
-    inTurn(isSwitch, work) {
-      const result = (isSwitch ? all : switched).then(work)
+    inTurn(isAlone, work) {
+      const result = (isAlone ? all : last).then(work)
       const settled = result.then(
         () => undefined,
         () => undefined,
       )
       all = Promise.all([all, settled])
-      // a switch that waits for a person leaves what is behind it waiting as well
-      if (isSwitch) switched = result
-      if (isSwitch) switched.catch(() => undefined)
+      // one that waits for a person leaves what is behind it waiting as well
+      if (isAlone) last = result
+      if (isAlone) last.catch(() => undefined)
       return result
     },
   }
 }
 
 /** Whether a call of this tool begins or ends the mode. */
-export function isSwitch(name: string): boolean {
+function isSwitch(name: string): boolean {
   return toolNames.some((known) => known === name && factsOf(known).plans === true)
 }
 

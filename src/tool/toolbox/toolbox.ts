@@ -1,4 +1,5 @@
 import type { FileChange } from '../../event/event.ts'
+import { createShellSession } from '../shell/session.ts'
 import type { ChangeLimits, Toolbox, WorkLog } from './kind.ts'
 import { createOutputs } from './outputs.ts'
 import { createPlanMode } from './plan-mode.ts'
@@ -22,6 +23,7 @@ export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): 
     seen: createSeenLog(shown),
     outputs: createOutputs(),
     plan: createPlanMode(),
+    shell: createShellSession(baseDir),
     limits: { allow, maxBytes },
     work: createWorkLog(),
     first: new Map(),

@@ -5,12 +5,15 @@ import type { ToolName } from './names.ts'
 
 /** Each is loaded when a model is given it. */
 const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
+  bash: async () => (await import('./bash.ts')).bash,
+  bash_output: async () => (await import('./bash-output.ts')).bashOutput,
   edit: async () => (await import('./edit.ts')).edit,
   enter_plan: async () => (await import('./enter-plan.ts')).enterPlan,
   exit_plan: async () => (await import('./exit-plan.ts')).exitPlan,
   read: async () => (await import('./read.ts')).read,
   glob: async () => (await import('./glob.ts')).glob,
   grep: async () => (await import('./grep.ts')).grep,
+  kill: async () => (await import('./kill.ts')).kill,
   todo: async () => (await import('./todo.ts')).todo,
   webfetch: async () => (await import('./webfetch.ts')).webfetch,
   write: async () => (await import('./write.ts')).write,

@@ -1,0 +1,20 @@
+import { endGroup } from '../base/process-group.ts'
+import { processOwners } from './owner.ts'
+import type { LeftProcess, RunIndex } from './run-index.ts'
+
+/**
+ * Ends the groups of processes that a killed process of the run has left running: those of this machine whose leader is still
+ * there, which its number and its start together say. Gives those that were ended.
+ */
+export async function endLeftProcesses({ processes }: Pick<RunIndex, 'processes'>): Promise<readonly LeftProcess[]> {
+  const here = processes().filter(({ writer }) => processOwners.isVisible(writer))
+  const ended = await Promise.all(here.map(async (left) => ((await endGroup(left)) ? [left] : [])))
+  return ended.flat()
+}
+
+/** What was ended, in one line; undefined: nothing. */
+export function leftProcessesText(ended: readonly LeftProcess[]): string | undefined {
+  if (ended.length === 0) return undefined
+  const shown = ended.map(({ pid, place }) => `process ${pid} of ${place}`)
+  return `the killed run had left ${ended.length === 1 ? 'a command' : 'commands'} running, which ${ended.length === 1 ? 'was' : 'were'} ended: ${shown.join(', ')}`
+}

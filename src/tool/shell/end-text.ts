@@ -1,0 +1,21 @@
+import { constants } from 'node:os'
+import type { EndedLine } from './run-line.ts'
+
+/** How a command ended, as the first line of what a model is told; undefined: as it should. `timeout` is in seconds. */
+export function statusText({ end, stopped }: EndedLine, timeout: number | undefined): string | undefined {
+  if (stopped !== undefined) return `ended ${stopped}`
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0 ? undefined : `exit code ${end.code}${signalOf(end.code)}`
+    case 'killed':
+      return `ended by ${end.signal}`
+    case 'timed_out':
+      return `stopped at its time limit${timeout === undefined ? '' : ` of ${timeout} s`}; this is what it had printed`
+  }
+}
+
+/** Shells tell so that a program was ended by a signal. */
+function signalOf(code: number): string {
+  const found = Object.entries(constants.signals).find(([, number]) => number === code - 128)
+  return found === undefined ? '' : ` (${found[0]})`
+}

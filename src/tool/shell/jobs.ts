@@ -1,0 +1,60 @@
+import { BatonError } from '../../base/error.ts'
+import type { EndedLine, RunningLine } from './run-line.ts'
+
+/** A command line that runs in the background of a conversation. */
+export interface Job {
+  readonly id: string
+  readonly line: string
+  readonly running: RunningLine
+  /** Undefined: it runs. */
+  readonly end: () => EndedLine | undefined
+}
+
+/** The command lines that run in the background of one conversation. */
+export interface Jobs {
+  /** Starts one. @throws BatonError LIMIT when too many run, and what `start` throws */
+  readonly start: (line: string, start: () => Promise<RunningLine>) => Promise<Job>
+  /** One of which a record says that it was started: by this process, or by one that is gone. */
+  readonly know: (id: string) => void
+  /** `gone`: it was ended with the process that had started it. */
+  readonly find: (id: string) => Job | 'gone' | undefined
+  readonly ids: () => readonly string[]
+  /** Ends all of them; gives those that ran. */
+  readonly close: () => Promise<readonly Job[]>
+}
+
+const mostAtOnce = 8
+
+export function createJobs(): Jobs {
+  const jobs = new Map<string, Job | 'gone'>()
+
+  function running(): readonly Job[] {
+    return [...jobs.values()].filter((job) => job !== 'gone').filter(({ end }) => end() === undefined)
+  }
+
+  return {
+    async start(line, start) {
+      if (running().length >= mostAtOnce) {
+        throw new BatonError('LIMIT', `${mostAtOnce} commands run in the background already`, {
+          hint: 'End one of them with kill.',
+        })
+      }
+      const started = await start()
+      let end: EndedLine | undefined
+      void started.ended.then((ended) => (end = ended))
+      const job: Job = { id: `bash_${jobs.size + 1}`, line, running: started, end: () => end }
+      jobs.set(job.id, job)
+      return job
+    },
+    know(id) {
+      if (!jobs.has(id)) jobs.set(id, 'gone')
+    },
+    find: (id) => jobs.get(id),
+    ids: () => [...jobs.keys()],
+    async close() {
+      const left = running()
+      await Promise.all(left.map(async ({ running: { stop, ended } }) => [await stop(), await ended]))
+      return left
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { sizeText } from '../../base/size.ts'
+import { harmless } from '../../base/terminal-text.ts'
+import type { PrintedOutput } from './output-window.ts'
+
+/**
+ * What a command has printed, as text for a model: what only a terminal understands is left out, lines that were drawn over
+ * are as they were last, and invalid bytes are U+FFFD. Of binary data only the size is said.
+ */
+export function printedText({ head, tail, lost }: PrintedOutput): string {
+  const size = head.length + lost + tail.length
+  if (isBinary(head) || isBinary(tail)) {
+    return `[binary data, ${sizeText(size)}: write it to a file, or show a part of it by xxd or base64]`
+  }
+  if (lost === 0) return plainText(Buffer.concat([head, tail]))
+  const gap = `[${lost.toLocaleString('en-US')} bytes are not kept: it printed ${sizeText(size)}]`
+  return `${plainText(withoutHalfEnd(head))}\n${gap}\n${plainText(withoutHalfStart(tail))}`
+}
+
+/** Text has no NUL, and not many controls besides those of lines. */
+function isBinary(bytes: Buffer): boolean {
+  let controls = 0
+  for (const byte of bytes) {
+    if (byte === 0) return true
+    if (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) controls += 1
+  }
+  return controls > Math.max(1000, bytes.length * 0.3)
+}
+
+/** Text as it stood on a terminal in the end, line by line. */
+function plainText(bytes: Buffer): string {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes).replaceAll(escapes, '')
+  const lines = text.includes('\r') ? text.split('\n').map(lastDrawn).join('\n') : text
+  return harmless(lines.replaceAll(overstruck, ''))
+}
+
+/** What a line shows that was drawn over from its beginning, as progress is. */
+function lastDrawn(line: string): string {
+  const drawn = line.replace(/\r{1,9}$/, '')
+  return drawn.slice(drawn.lastIndexOf('\r') + 1)
+}
+
+/** Commands to a terminal: CSI, the strings of OSC, DCS, PM, APC and SOS, and those of two or three characters. */
+// oxlint-disable-next-line no-control-regex
+const escapes = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?|[ -/]+[0-~]|[0-~])/g
+/** A character, and the backspace that goes back over it. */
+// oxlint-disable-next-line no-control-regex
+const overstruck = /[^\n\u0008]\u0008/g
+
+/** Without the first bytes of a character whose last ones are missing. */
+function withoutHalfEnd(bytes: Buffer): Buffer {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if (byte < 0x80) return bytes
+    if (byte >= 0xc0) return bytes.subarray(0, bytes.length - back)
+  }
+  return bytes
+}
+
+function withoutHalfStart(bytes: Buffer): Buffer {
+  let start = 0
+  while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1
+  return bytes.subarray(start)
+}

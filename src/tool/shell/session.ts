@@ -1,0 +1,19 @@
+import { realPath } from '../../base/files.ts'
+import { createJobs, type Jobs } from './jobs.ts'
+
+/** What the command lines of one conversation share. It is made anew from what calls recorded when a run is resumed. */
+export interface ShellSession {
+  /** Where the next line runs: absolute, links resolved. */
+  readonly directory: () => string
+  readonly move: (directory: string) => void
+  readonly jobs: Jobs
+}
+
+export function createShellSession(baseDir: string): ShellSession {
+  let directory: string | undefined
+  return {
+    directory: () => (directory ??= realPath(baseDir)),
+    move: (next) => void (directory = next),
+    jobs: createJobs(),
+  }
+}

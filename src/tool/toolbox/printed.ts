@@ -1,0 +1,14 @@
+import type { OutputWindow } from '../shell/output-window.ts'
+import { printedText } from '../shell/plain-text.ts'
+import type { ToolCall, ToolOutput } from './kind.ts'
+import { cutMiddle } from './output.ts'
+
+/** What a command has printed since the last time, as much of it as a model is given at once; `nothing` where that is none. */
+export function printedOutput(
+  output: OutputWindow,
+  nothing: string,
+  { box: { outputs }, context }: Pick<ToolCall, 'box' | 'context'>,
+): Pick<ToolOutput, 'text' | 'kept'> {
+  const text = printedText(output.take()).replace(/\n+$/, '')
+  return cutMiddle(text === '' ? nothing : text, { outputs, texts: context.services.texts })
+}

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { baton, root } from '../helpers/baton.ts'
+import { hasBox } from '../helpers/box.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools, startToolModel } from '../helpers/tool-model.ts'
+
+/** Starts the built command, and kills it with SIGKILL once a process has written its number to a file. */
+async function killedAt(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
+  const command = join(root, 'dist/bin/baton.js')
+  const child: ChildProcess = spawn(process.execPath, [command, ...args], { ...options, stdio: 'ignore' })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const number = await written(file)
+  // a command without a shell begins before it is recorded
+  await sleep(500)
+  child.kill('SIGKILL')
+  await exited
+  return number
+}
+
+async function written(file: string): Promise<number> {
+  for (let tries = 0; tries < 1500; tries += 1) {
+    if (existsSync(file) && readFileSync(file, 'utf8').endsWith('\n')) return Number(readFileSync(file, 'utf8'))
+    await sleep(20)
+  }
+  throw new Error(`nothing was written to ${file}`)
+}
+
+/** A process that has ended and waits for its parent does not run. */
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+async function gone(pid: number): Promise<boolean> {
+  for (let tries = 0; tries < 250 && runs(pid); tries += 1) await sleep(20)
+  return !runs(pid)
+}
+
+const env = (home: string) => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: home,
+  BATON_HOME: join(home, 'baton'),
+  CI: '1',
+})
+
+it('a command that a killed run has left is ended by resume, before it asks what became of it', async () => {
+  const folder = tempTree({
+    'slow.lua': 'return aip.cmd.exec("sh", {"-c", "echo $$ > pid; sleep 300 & wait"})\n',
+    'also.lua': 'return 1\n',
+  })
+  const given = env(tempTree())
+  const pid = await killedAt(join(folder, 'pid'), ['slow.lua'], { cwd: folder, env: given })
+  expect(runs(pid)).toBe(true)
+  onTestFinished(() => void (runs(pid) && process.kill(-pid, 'SIGKILL')))
+  const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
+  expect(asks, asks.stderr).toMatchObject({ code: 5 })
+  expect(asks.stderr).toContain(`the killed run had left a command running, which was ended: process ${pid} of `)
+  expect(await gone(pid)).toBe(true)
+  const failed = await baton(
+    ['resume', '--last', '--uncertain', /--uncertain (\S+)=redo/.exec(asks.stderr)?.[1] + '=fail'],
+    {
+      cwd: folder,
+      env: given,
+    },
+  )
+  expect(failed.stderr).not.toContain('had left')
+})
+
+it.skipIf(!hasBox)(
+  'a run that is killed in the middle of a command of its model asks what became of it (in a box)',
+  async () => {
+    const line = 'echo started; sleep 30 && echo done'
+    const model = await startToolModel([callsTools(['bash', { command: line }]), { text: 'Done.' }])
+    const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\ntools = ["bash"]\n+++\nLook.\n' })
+    const home = tempTree({ 'baton/config/config.toml': '[permission]\nbash = "allow"\n' })
+    const given = { ...env(home), BATON_GATEWAY_URL: model.url }
+    const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'ask.md', '--json'], {
+      cwd: folder,
+      env: given,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (text: Buffer) => text.includes('tool.started') && setTimeout(resolve, 1500))
+    })
+    child.kill('SIGKILL')
+    await exited
+    const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
+    expect(asks, asks.stderr).toMatchObject({ code: 5 })
+    expect(asks.stderr).toContain(line)
+    const choice = /--uncertain (\S+)=done/.exec(asks.stderr)?.[1] ?? ''
+    const end = await baton(['resume', '--last', '--uncertain', `${choice}=done`], { cwd: folder, env: given })
+    expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(model.results()).toEqual(['[it counts as done; what it printed is not known]'])
+    expect(model.requests.length).toBe(2)
+  },
+)

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import { createOutputWindow } from '../../../src/tool/shell/output-window.ts'
+import { printedText } from '../../../src/tool/shell/plain-text.ts'
+
+/** What is kept of an output that comes in these pieces, with four bytes at each end. */
+function kept(...pieces: readonly string[]) {
+  const window = createOutputWindow(4)
+  for (const piece of pieces) window.add(Buffer.from(piece))
+  const { head, tail, lost } = window.take()
+  return [head.toString(), tail.toString(), lost]
+}
+
+it('keeps the beginning and the end, and counts what is between them', () => {
+  expect(kept()).toEqual(['', '', 0])
+  expect(kept('ab')).toEqual(['ab', '', 0])
+  expect(kept('abcdef')).toEqual(['abcd', 'ef', 0])
+  expect(kept('abcdefgh')).toEqual(['abcd', 'efgh', 0])
+  expect(kept('abcdefghij')).toEqual(['abcd', 'ghij', 2])
+  expect(kept(...'abcdefghijklmnopqrstuvwxyz'.split(''))).toEqual(['abcd', 'wxyz', 18])
+  expect(kept('abc', 'defghijkl', 'm', 'no')).toEqual(['abcd', 'lmno', 7])
+})
+
+it('gives what came since the last time', () => {
+  const window = createOutputWindow(4)
+  window.add(Buffer.from('one'))
+  expect(window.take().head.toString()).toBe('one')
+  window.add(Buffer.from('two and more'))
+  expect(window.take()).toMatchObject({ lost: 4 })
+  expect(window.take()).toMatchObject({ head: Buffer.alloc(0), tail: Buffer.alloc(0), lost: 0 })
+})
+
+it('holds no more however long it goes on', () => {
+  const window = createOutputWindow()
+  const piece = Buffer.alloc(64 * 1024, 'x')
+  const before = process.memoryUsage().arrayBuffers
+  for (let count = 0; count < 4000; count += 1) window.add(piece)
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024)
+  expect(window.take().lost).toBe(4000 * 64 * 1024 - 512 * 1024)
+})
+
+const text = (bytes: string | Buffer): string =>
+  printedText({ head: Buffer.from(bytes), tail: Buffer.alloc(0), lost: 0 })
+
+it('is plain text, as it stood on a terminal in the end', () => {
+  expect(text('\u001b[1;31mred\u001b[0m and \u001b]0;title\u0007plain\r\n')).toBe('red and plain\n')
+  expect(text('10 %\r50 %\r100 %\ndone\r\n')).toBe('100 %\ndone\n')
+  expect(text('b\bbo\bol\bld\bd')).toBe('bold')
+  expect(text('\u001b]8;;https://evil.example\u001b\\here\u001b]8;;\u001b\\\u001bP1$r\u001b\\\u001bc')).toBe('here')
+  expect(text('a\u0007b\u009bc\u202ed')).toBe('a␇b�c�d')
+  expect(text(Buffer.from([0x61, 0xff, 0xe4, 0x0a]))).toBe('a��\n')
+  expect(text('\u001b]0;never ended\nnext line')).toBe('\nnext line')
+})
+
+it('says of binary data only how much it is', () => {
+  expect(text(Buffer.alloc(3000))).toBe('[binary data, 3kb: write it to a file, or show a part of it by xxd or base64]')
+})
+
+it('does not split a character where something is left out', () => {
+  const head = Buffer.from('aä').subarray(0, 2)
+  const tail = Buffer.from('äb').subarray(1)
+  expect(printedText({ head, tail, lost: 1000 })).toBe('a\n[1,000 bytes are not kept: it printed 1kb]\nb')
+})

@@ -1,0 +1,233 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../../src/base/json.ts'
+import { tempTree } from '../../helpers/temp.ts'
+import { toolHost } from '../../helpers/tool-call.ts'
+import { bash as bashTool } from '../../../src/tool/toolbox/bash.ts'
+
+const PATH = process.env['PATH'] ?? ''
+
+interface HostOptions {
+  readonly files?: Readonly<Record<string, string>>
+  readonly rules?: Parameters<typeof toolHost>[1] extends infer O ? NonNullable<O> : never
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const hosts: ReturnType<typeof toolHost>[] = []
+afterAll(() => Promise.all(hosts.map(async ({ box, context }) => bashTool.close?.(box, context))))
+
+/** The tools of one conversation whose lines run as they are, all of them allowed. */
+function shellHost({ files = {}, env = {}, rules = {} }: HostOptions = {}) {
+  const folder = tempTree({ 'sub/a.txt': 'one\n', ...files })
+  const host = toolHost(folder, {
+    sandbox: 'danger-full-access',
+    rules: [{ tool: 'bash', effect: 'allow', origin: 'test' }],
+    services: { env: { PATH, ...env } },
+    ...rules,
+  })
+  hosts.push(host)
+  const bash = (command: string, more: JsonObject = {}) => host.call('bash', { command, ...more })
+  return { ...host, folder, bash, say: async (command: string) => (await bash(command)).text }
+}
+
+describe.concurrent('bash', () => {
+  it('gives both streams in the order in which they were written, and the exit code', async () => {
+    const { bash } = shellHost()
+    expect(await bash('echo a; echo b >&2; echo c')).toEqual({ text: 'a\nb\nc' })
+    expect(await bash('echo no >&2; exit 3')).toEqual({ text: 'exit code 3\nno', isError: true })
+    expect(await bash('kill -SEGV $BASHPID')).toEqual({ text: 'ended by SIGSEGV\n[no output]', isError: true })
+    expect(await bash("sh -c 'kill -TERM $$'; exit $?")).toMatchObject({
+      text: expect.stringContaining('exit code 143 (SIGTERM)'),
+    })
+    expect((await bash('for i in 1 2')).text).toMatch(/^exit code 2\nbash: .*syntax error/)
+  })
+
+  it('begins in the folder where the line before has ended, and keeps nothing else of it', async () => {
+    const { say, folder } = shellHost()
+    expect(await say('x=1; cd sub; cat a.txt')).toBe('one\n[the next command runs in "sub"]')
+    expect(await say('pwd; echo "x=$x"; (cd ..; pwd)')).toBe(`${folder}/sub\nx=\n${folder}`)
+    expect(await say('cd .. || exit 1; exit 4')).toBe('exit code 4\n[no output]\n[the next command runs in "."]')
+    expect(await say('pwd')).toBe(folder)
+  })
+
+  it('takes no folder that may not be read, whoever says so', async () => {
+    const outside = tempTree()
+    const { say, folder } = shellHost({ files: { 'real/x': '' } })
+    symlinkSync(outside, join(folder, 'link'))
+    symlinkSync('real', join(folder, 'inner'))
+    const refused = (path: string): string =>
+      `[the next command runs in "." again: "${path}" is outside of what may be read]`
+    expect(await say('cd /etc')).toBe(`[no output]\n${refused('/etc')}`)
+    expect(await say('cd link')).toBe(`[no output]\n${refused(outside)}`)
+    expect(await say('pwd() { echo /etc; }; cd sub; trap - EXIT; echo /etc >&250')).toBe(
+      `[no output]\n${refused('/etc')}`,
+    )
+    expect(await say('printf "sub\\n" >&250; trap - EXIT')).toBe('[no output]')
+    expect(await say('cd inner')).toBe('[no output]\n[the next command runs in "real"]')
+    rmSync(join(folder, 'real'), { recursive: true })
+    expect(await say('pwd')).toBe(`${folder}\n[it ran in the base folder: ${folder}/real is gone]`)
+  })
+
+  it('may be given a folder outside by a rule', async () => {
+    const outside = tempTree({ 'b.txt': 'two\n' })
+    const rules = [
+      { tool: 'bash', effect: 'allow', origin: 'test' },
+      { tool: 'read', pattern: `${outside}/**`, effect: 'allow', origin: 'test' },
+      { tool: 'read', pattern: outside, effect: 'allow', origin: 'test' },
+    ] as const
+    const { say } = shellHost({ rules: { rules } })
+    await say(`cd ${outside}`)
+    expect(await say('cat b.txt')).toBe('two')
+  })
+
+  it('finds nothing to read and no terminal, and no variable that is not meant for commands', async () => {
+    const secrets = { OPENAI_API_KEY: 'k', https_proxy: 'http://me:word@proxy.example', DISPLAY: ':0', LANG: 'C' }
+    const { say } = shellHost({ env: secrets })
+    expect(await say('read x; echo "[$x]"; cat; cat /dev/tty')).toMatch(/^exit code 1\n\[\]\ncat: \/dev\/tty: /)
+    const names = (await say('env')).split('\n').map((line) => line.replace(/=.*/, ''))
+    const own = [
+      'PATH',
+      'LANG',
+      'PWD',
+      'TERM',
+      'PAGER',
+      'EDITOR',
+      'VISUAL',
+      'GIT_TERMINAL_PROMPT',
+      'SHLVL',
+      '_',
+      'OLDPWD',
+    ]
+    expect(names.filter((name) => !own.includes(name))).toEqual([])
+  })
+
+  it('stops a line at its time limit, with all that it has started, and shows what it printed', async () => {
+    const { bash, folder } = shellHost()
+    expect(await bash('echo begun; sleep 60 & sleep 60; echo never', { timeout: 0.3 })).toEqual({
+      text: 'stopped at its time limit of 0.3 s; this is what it had printed\nbegun',
+      isError: true,
+    })
+    expect(await bash('(sleep 60; touch late) & echo $!')).toEqual({
+      text: expect.stringMatching(/^\d+\n\[what it had left running was ended\]$/),
+    })
+    expect(existsSync(join(folder, 'late'))).toBe(false)
+  })
+
+  it('shows the beginning and the end of a long output, and read gives the rest', async () => {
+    const { call, say } = shellHost()
+    const text = await say('seq 1 20000')
+    const [, from, to, id] =
+      /\n\[cut: lines (\d+) to (\d+) of 20000 are left out; for them read "(output:\w+)" from offset \1\]\n/.exec(
+        text,
+      ) ?? []
+    expect(text.startsWith('1\n2\n')).toBe(true)
+    expect(text.endsWith('\n20000')).toBe(true)
+    expect(text.length).toBeLessThan(31_000)
+    expect(text).toContain(`\n${Number(from) - 1}\n[cut`)
+    expect(text).toContain(`]\n${Number(to) + 1}\n`)
+    const rest = await call('read', { path: id ?? '', offset: Number(from), limit: 2 })
+    expect(rest.text).toContain(`${from}\n${Number(from) + 1}\n[lines`)
+  })
+
+  it('ends nobody who prints without end or in one line, and says what is not kept', async () => {
+    const { bash } = shellHost()
+    const { text } = await bash('head -c 9000000 /dev/zero | tr "\\0" x; echo; echo end')
+    expect(text).toMatch(/\[cut: lines \d+ to \d+ of \d+ are left out/)
+    expect(text).toMatch(/x\nend$/)
+    expect(text.length).toBeLessThan(34_000)
+    expect((await bash('yes', { timeout: 0.5 })).text.length).toBeLessThan(31_000)
+  })
+
+  it('does calls in their order, and what is behind a line after it', async () => {
+    const { bash, call, folder } = shellHost()
+    const results = await Promise.all([
+      bash('sleep 0.2; mkdir new; cd new; echo first > f'),
+      bash('cat f; cd ..'),
+      call('read', { path: 'new/f' }),
+      bash('pwd'),
+    ])
+    expect(results.map(({ text }) => text.split('\n')[0])).toEqual(['[no output]', 'first', '1→first', folder])
+  })
+
+  it('is refused in plan mode, in a dry run, and with a NUL character', async () => {
+    const { bash, call } = shellHost()
+    await call('enter_plan', {})
+    expect(await bash('ls')).toMatchObject({ isError: true, text: expect.stringContaining('plan mode is on') })
+    const dry = shellHost({ rules: { scope: { dry: 'changes' } } })
+    expect(await dry.bash('touch made')).toEqual({
+      text: 'not run, because this is a dry run: touch made',
+      isError: true,
+    })
+    expect(existsSync(join(dry.folder, 'made'))).toBe(false)
+    expect((await shellHost().bash('echo \0')).text).toBe('a command line cannot hold a NUL character')
+  })
+
+  it('leaves files that it changes stale for edit', async () => {
+    const { bash, call, folder } = shellHost()
+    await call('read', { path: 'sub/a.txt' })
+    await bash('echo two > sub/a.txt')
+    expect(await call('write', { path: 'sub/a.txt', content: 'three\n' })).toMatchObject({ isError: true })
+    expect(readFileSync(join(folder, 'sub/a.txt'), 'utf8')).toBe('two\n')
+  })
+})
+
+describe.concurrent('commands in the background', () => {
+  it('run on, show what is new, and how they have ended', async () => {
+    const { bash, call, folder } = shellHost()
+    const started = await bash('echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 5', {
+      background: true,
+    })
+    expect(started.text).toBe(
+      'It runs in the background as bash_1: bash_output shows what it has printed, kill ends it.',
+    )
+    const first = await call('bash_output', { id: 'bash_1', wait: 0.5 })
+    expect(first.text).toBe('bash_1 runs\none')
+    expect((await call('bash_output', { id: 'bash_1' })).text).toBe('bash_1 runs\n[nothing new]')
+    writeFileSync(join(folder, 'go'), '')
+    expect((await call('bash_output', { id: 'bash_1', wait: 20 })).text).toBe('bash_1 has ended: exit code 5\ntwo')
+    expect((await call('kill', { id: 'bash_1' })).text).toBe('bash_1 had ended already; bash_output shows how')
+  })
+
+  it('are ended by kill, and by the end of the conversation, with all that they have started', async () => {
+    const { bash, call, folder, box, context } = shellHost()
+    mkdirSync(join(folder, 'alive'))
+    const line = (name: string): string => `(while :; do touch alive/${name}; sleep 0.05; done) & wait`
+    await bash(line('a'), { background: true })
+    await bash(line('b'), { background: true })
+    expect((await call('kill', { id: 'bash_1' })).text).toBe('bash_1 was ended; bash_output shows what it had printed')
+    expect((await call('bash_output', { id: 'bash_1' })).text).toMatch(
+      /^bash_1 has ended: (?:ended by SIGTERM|exit code 143)/,
+    )
+    await bashTool.close?.(box, context)
+    expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
+      { message: expect.stringMatching(/^ended in the background, because the conversation has ended: bash_2 \(/) },
+    ])
+    for (const name of ['a', 'b']) rmSync(join(folder, 'alive', name), { force: true })
+    await sleep(200)
+    expect([existsSync(join(folder, 'alive/a')), existsSync(join(folder, 'alive/b'))]).toEqual([false, false])
+  })
+
+  it('are eight at most, and known by name', async () => {
+    const { bash, call } = shellHost()
+    for (let count = 0; count < 8; count += 1) await bash('sleep 60', { background: true })
+    expect((await bash('sleep 60', { background: true })).text).toContain('8 commands run in the background already')
+    expect((await call('kill', { id: 'bash_9' })).text).toMatch(
+      /^there is no command bash_9 in the background: there are bash_1,/,
+    )
+    await call('kill', { id: 'bash_3' })
+    expect((await bash('sleep 60', { background: true })).text).toContain('as bash_9:')
+  })
+
+  it('of a process that is gone are said to be ended', async () => {
+    const { call, box } = shellHost()
+    box.shell.jobs.know('bash_1')
+    for (const name of ['bash_output', 'kill'] as const) {
+      expect(await call(name, { id: 'bash_1' })).toEqual({
+        text: 'bash_1 was ended with the process of the run that had started it: start it again',
+        isError: true,
+      })
+    }
+  })
+})
