@@ -102,6 +102,7 @@ describe('aip.cmd.exec', () => {
     await host.wait(cmdModule, 'exec', 'ls', undefined, { cwd: 'made' })
     expect(host.records.filter(({ k }) => k !== 'obs')).toMatchObject([
       { k: 'started', kind: 'command', repeat: 'unsafe', request: { command: 'ls', args: [], cwd: 'made' } },
+      { k: 'process', pid: expect.any(Number), start: expect.any(String) },
       { k: 'ended', kind: 'command', status: 'ok', value: { stdout: 'x\n', exit: 0 } },
     ])
   })
