@@ -125,7 +125,11 @@ function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
     ...asked,
   ].join(' · ')
   const named = [...options.named, at, ...by]
-  return { head, inner: agent?.kind === 'prompt' ? promptTree(agent, { ...options, named }) : [] }
+  const inner =
+    agent?.kind === 'prompt'
+      ? promptTree(agent, { ...options, named })
+      : toolLines(agent?.tools ?? step.tools, options.paint)
+  return { head, inner }
 }
 
 function stage(name: string, steps: readonly StepPlan[], options: TreeOptions): readonly string[] {

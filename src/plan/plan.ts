@@ -127,6 +127,8 @@ export interface WorkflowStepPlan {
   readonly fallback: readonly string[]
   /** Null: the main agent. */
   readonly agent: AgentPlan | PromptPlan | null
+  /** Of the main agent, where it answers the step. */
+  readonly tools: readonly ToolPlan[]
   /** Places that decide whether it is run, and with what. */
   readonly decided_by: readonly string[]
   readonly decides: readonly string[]

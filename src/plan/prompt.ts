@@ -1,8 +1,9 @@
 import { displayPath, realPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
-import { below, type RunContext, withServices } from '../event/context.ts'
+import { below, narrow, type RunContext, withServices } from '../event/context.ts'
 import { item, placeText } from '../event/place.ts'
+import { limitsOfTools } from '../run/ask-person.ts'
 import { fileInputs, type FileRef, type FileSet, listFileSet, placeGlobErrors } from '../run/files.ts'
 import { planTasks, type TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
@@ -35,7 +36,9 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const { target } = call
   const { spec, settings } = target
   const looking = planner.look(spec.workspace)
-  const own = withServices(context, { effects: looking.context.services.effects })
+  const alike = withServices(context, { effects: looking.context.services.effects })
+  // its agents have at most its tools
+  const own = narrow(alike, limitsOfTools(settings))
   const state: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
   const chain = { target, state } as const
   const pre = await planStage({ ...chain, stage: 'pre', extra: variableInput(target), drift: call.drift }, planner, own)

@@ -1,6 +1,7 @@
 import { isBatonError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { InputVariable } from '../config/input-variables.ts'
+import type { Settings } from '../config/settings.ts'
 import type { Workflow, WorkflowStep } from '../config/workflow.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
 import { placeText, workflowStep } from '../event/place.ts'
@@ -25,6 +26,7 @@ import { followUpsOf } from './follow-ups.ts'
 import type { AgentPlan, AnswerPlan, PromptPlan, WorkflowStepPlan } from './plan.ts'
 import { planChild, type Planner } from './planner.ts'
 import { planScript } from './script.ts'
+import { planTools } from './tools.ts'
 
 export interface WorkflowCall {
   readonly workflow: Workflow
@@ -99,6 +101,7 @@ async function planStep({ step }: StepNode, call: StepCall, planner: Planner, co
       on_error: step.on_error,
       fallback: step.fallback,
       agent: agents.plan,
+      tools: step.agent === undefined ? planTools(settingsOf(step, call), inner) : [],
       decided_by: before.by,
       decides: [
         ...(conditionOf(step) === undefined ? [] : ['whether it runs']),
@@ -198,18 +201,25 @@ function anyValue({ type, default: own, choices = [] }: InputVariable): Json {
   }
 }
 
+/** The settings that the main agent answers a step with. */
+function settingsOf({ options }: WorkflowStep, { target, state }: WorkflowCall): Settings {
+  return target.settingsFor({ ...state.params, ...options })
+}
+
 /** The request is found by the code of real runs, with what is known of its input. */
 async function planMain(
-  { id, instructions = '', options, needs }: WorkflowStep,
-  { target, state, files, drift }: AgentsCall,
+  step: WorkflowStep,
+  call: AgentsCall,
   planner: Planner,
   context: RunContext,
 ): Promise<PlannedAgents> {
+  const { id, instructions = '', options, needs } = step
+  const { target, state, files, drift } = call
   const looking = planner.look(target.spec.workspace)
   const params = { ...state.params, ...options }
   const isFirst = needs.length === 0
-  const call = {
-    settings: target.settingsFor(params),
+  const mainCall = {
+    settings: settingsOf(step, call),
     params,
     instructions,
     inputText: isFirst ? instructionOf(state) : '',
@@ -221,7 +231,7 @@ async function planMain(
   const nothing: PlannedAgents = { plan: null, asks: [], decides: [], tokens: null }
   try {
     const alike = withServices(looking.context, { effects: context.services.effects })
-    await runMainStep(call, target, withScope(alike, { at: context.scope.at, rights: context.scope.rights }))
+    await runMainStep(mainCall, target, withScope(alike, { at: context.scope.at, rights: context.scope.rights }))
   } catch (error) {
     if (!isBatonError(error) || !isOpen(drift)) throw error
     return nothing

@@ -1,21 +1,47 @@
+import type { DataPath } from '../base/data-text.ts'
 import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
 import { pluginsOf } from './check-mode.ts'
-import { type Issue, throwIssues } from '../config/issue.ts'
+import { type Issue, placeFindings, throwIssues } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 
+type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document'>
+
 /** What is wrong with the names of tools of a prompt file and the config around it, each where it is written. */
-export async function toolIssues({
-  settings,
-  origins,
-}: Pick<RunSpec, 'settings' | 'origins'>): Promise<readonly Issue[]> {
+export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
+  const { settings, origins, document } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
   const brought = (await pluginsOf(settings)).tools.map(({ name }) => name)
   const findings = [
     ...unknownTools(tools, ['tools'], brought),
     ...unknownDisallowed(disallowed, ['disallowed_tools'], brought),
   ]
-  return placeOrigins(findings, origins)
+  const given = optionLists(spec).flatMap(({ names, path }) => unknownTools(names, path, brought))
+  const { file, text, meta } = document
+  return [
+    ...(await placeOrigins(findings, origins)),
+    ...(await placeFindings(given, { file, text, locate: meta.locate })),
+  ]
+}
+
+/** The tools that entries of `sub_agents` and steps of a workflow give their agents. */
+function optionLists({
+  agents,
+  settings,
+}: Pick<ToolSpec, 'agents' | 'settings'>): readonly { readonly names: readonly string[]; readonly path: DataPath }[] {
+  const entries = agents.flatMap(({ enabled, index, options }) =>
+    enabled ? [{ options, path: ['sub_agents', index] }] : [],
+  )
+  const steps = (settings.workflow?.steps ?? []).map(({ index, options }) => ({
+    options,
+    path: ['workflow', 'step', index],
+  }))
+  return [...entries, ...steps].flatMap(({ options: { tools }, path }) =>
+    // what is no list of texts is told where options are checked
+    Array.isArray(tools) && tools.every((name) => typeof name === 'string')
+      ? [{ names: tools, path: [...path, 'options', 'tools'] }]
+      : [],
+  )
 }
 
 /** @throws BatonError CONFIG_INVALID, NOT_AVAILABLE for tools that are not known */

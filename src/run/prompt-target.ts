@@ -65,7 +65,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const { vars: varFlags } = options.flags
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
-  if (settings.tools !== undefined || settings.disallowed_tools !== undefined) {
+  if (namesTools(spec)) {
     await (await import('./named-tools.ts')).checkNamedTools(spec)
   }
   await checkMode(spec)
@@ -162,4 +162,10 @@ export async function loadOutput(
 /** Names are relative to the workspace; `./x` and `../x` to the prompt file. */
 function baseOf(name: string, { workspace, promptDir }: RunSpec): string {
   return /^\.\.?\//.test(name) ? resolve(promptDir) : workspace
+}
+
+/** Most files name no tools, and load nothing for them. */
+function namesTools({ settings, agents }: RunSpec): boolean {
+  const given = [...agents, ...(settings.workflow?.steps ?? [])].some(({ options }) => options['tools'] !== undefined)
+  return given || settings.tools !== undefined || settings.disallowed_tools !== undefined
 }

@@ -46,6 +46,28 @@ describe('the plan of a file with tools', () => {
     expect((await planned({ 'ask.md': chain, 'a.aip': agent })).lines.length).toBe(2)
   })
 
+  it('knows those of the steps of a workflow, and that a file gives its agents no others', async () => {
+    const steps = [
+      '[permission]\ngrep = "deny"',
+      '[[workflow.step]]\nid = "one"\ninstructions = "Look."',
+      '[[workflow.step]]\nid = "two"\nagent = "child.md"',
+      '[[workflow.step]]\nid = "three"\nagent = "a.aip"',
+    ]
+    const { lines, plan } = await planned({
+      'ask.md': prompt(`tools = ["read", "todo", "grep"]\n${steps.join('\n')}`),
+      'child.md': prompt('tools = ["read", "webfetch"]'),
+      'a.aip': '# Options\n\n```toml\ntools = ["todo"]\n```\n\n# User\n\nLook.\n',
+    })
+    expect(lines).toEqual([
+      'tools  read · todo · not offered: grep ([permission] grep = "deny" (ask.md:5))',
+      'tools  read · not offered: webfetch (the file that runs it does not have it)',
+      'tools  todo',
+    ])
+    expect(plan.target).toMatchObject({
+      answer: { steps: [{ id: 'one', tools: [{ name: 'read' }, { name: 'grep' }, { name: 'todo' }] }, {}, {}] },
+    })
+  })
+
   it('counts what is said of tools, and says that nobody knows how often a model is asked', async () => {
     const without = (await planned({ 'ask.md': prompt('') })).plan.total
     const { total } = (await planned({ 'ask.md': prompt('tools = ["todo"]') })).plan

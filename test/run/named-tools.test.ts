@@ -78,9 +78,11 @@ describe('the name of a tool', () => {
 
   it('of an entry of the chain is refused before the first call', async () => {
     const entry = 'sub_agents = [{ name = "a.aip", stage = "post", options = { tools = ["tod"] } }]'
-    const { ran, exitCode, asked } = await tryFiles({ 'main.md': prompt(`model = "m"\n${entry}`), 'a.aip': agent('') })
-    expect({ ran, exitCode, asked }).toMatchObject({ ran: expect.stringContaining('unknown tool "tod"'), asked: 0 })
-    expect(exitCode).toBe(2)
+    const said = 'CONFIG_INVALID main.md:3:70 unknown tool "tod". Did you mean "todo"?'
+    await expectRefused({ 'main.md': prompt(`model = "m"\n${entry}`), 'a.aip': agent('') }, said)
+    const step = '[[workflow.step]]\nid = "one"\nagent = "a.aip"\noptions = { tools = ["read", "grp"] }'
+    const inStep = 'CONFIG_INVALID main.md:6:30 unknown tool "grp". Did you mean "grep"?'
+    await expectRefused({ 'main.md': prompt(`model = "m"\n${step}`), 'a.aip': agent('') }, inStep)
   })
 
   it('may be a pattern, that of a server, or one that may not be used', async () => {
