@@ -112,7 +112,7 @@ interface Places {
 function createResponder({ agent, parts, plugins }: Answering, places: Places): Responder {
   const { opener } = places
   const turns = createTurns(agent, parts, places)
-  const modes = knownModes(plugins.modes)
+  const modes = knownModes(plugins.modes, plugins.functions)
   const prompts = createPrompts(modes, (event) => emit(opener, event))
   const { history = [], userId: asker = 'local' } = agent
   const before: (() => Prompt)[] = history.map((prompt) => () => prompt)
@@ -128,8 +128,10 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
     prompts: () => before.map((prompt) => prompt()),
     async answer(messages, { mode = agent.mode ?? 'classic', userId = asker, model = 'normal' }, signal) {
       const id = `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`
-      const { maxRounds, modeOptions = {} } = agent
-      await refuseOptions(mode, mode === agent.mode ? modeOptions : {}, modes)
+      const { maxRounds } = agent
+      const modeOptions =
+        (mode === agent.mode ? agent.modeOptions : undefined) ?? opener.scope.modeOptions?.[mode] ?? {}
+      await refuseOptions(mode, modeOptions, modes)
       const input = count === 0 ? withHistory(messages, history) : messages
       const work = createPromptWork({
         id,
@@ -145,7 +147,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
       const executor = prompts.create({
         ...options,
         ...(maxRounds === undefined ? {} : { maxRounds }),
-        ...(mode === agent.mode ? { options: modeOptions } : {}),
+        options: modeOptions,
         services: work.services(options, (reason) => (end = reason)),
       })
       count += 1

@@ -59,7 +59,10 @@ export async function giveTools(
   context: RunContext,
 ): Promise<GivenTools> {
   const box = createToolbox(options)
-  return { tools: [...(await openTools(names, box)), ...pluginTools(named, box, context)], box }
+  const tools = [...(await openTools(names, box)), ...pluginTools(named, box, context)]
+  if (!names.includes('interpreter_run')) return { tools, box }
+  const { interpreterTool } = await import('./modes/code/interpreter.ts')
+  return { tools: [...tools, interpreterTool(tools, box, context)], box }
 }
 
 /** The tools and the mode that the options of a script agent name. */

@@ -1,22 +1,20 @@
-import { messageOf, stopsRun } from '../base/error.ts'
-import { cutText } from '../base/cut-text.ts'
-import type { ModelAgent, ModelEnd, Tool, ToolResult, ToolUse } from '../event/agent.ts'
+import type { ModelAgent, ModelEnd, Tool, ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { type Message, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
 import type { SpokenDecision } from '../event/permission.ts'
 import { callPlace, type Place, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
-import { inputOf } from './call-input.ts'
 import { createMessageLog, type MessageLog } from './message-log.ts'
 import type { CalledTool } from './modes/mode.ts'
 import type { Timeline } from './modes/timeline.ts'
 import type { AgentParts } from './parts.ts'
 import { mapSiblings } from './siblings.ts'
+import { callTool, type RunningCalls } from './tool-calls.ts'
 import { type Answered, askModels } from './turn.ts'
 
-/** Tools of one turn that run at once. */
-const toolsAtOnce = 8
+/** Tools of one turn, or of one program, that run at once. */
+export const toolsAtOnce = 8
 
 /** Where the turns of a conversation happen. */
 export interface TurnPlaces {
@@ -29,6 +27,10 @@ export interface TurnPlaces {
 interface TurnOptions {
   /** False: the model is not told of any tool. */
   readonly tools?: boolean
+  /** False: its answer is none that `[output]` is about. */
+  readonly output?: boolean
+  /** An empty answer is an answer when there is no further model to ask. */
+  readonly acceptsEmpty?: boolean
   /** It is asked for its highest effort. */
   readonly isHigh: boolean
   readonly signal: AbortSignal
@@ -50,6 +52,8 @@ export interface Turns {
   readonly place: () => Place
   /** Those that may be offered. */
   readonly tools: readonly Tool[]
+  /** What the whole answer must be. */
+  readonly output?: NonNullable<ModelAgent['output']>
   /** @throws BatonError of the model call */
   readonly ask: (options: TurnOptions) => Promise<Turn>
   /** Runs the calls of the last turn. @throws what ends the run */
@@ -57,6 +61,10 @@ export interface Turns {
     calls: readonly ToolCallPart[],
     options: { readonly signal: AbortSignal; readonly timeline: Timeline },
   ) => Promise<readonly CalledTool[]>
+  /** The next call of the last turn, which the mode makes itself: its place and id. */
+  readonly ownCall: (name: string) => { readonly context: RunContext; readonly id: string }
+  /** Where calls that are running are recorded, by their ids. */
+  readonly running: RunningCalls
   /** Answers the question that a call which is running waits for, by the id of its output; of other ids nothing happens. */
   readonly decide: (callId: string, decision: SpokenDecision) => void
 }
@@ -71,8 +79,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   let turns = 0
   /** Calls of the last turn that have run. */
   let ran = 0
-  /** Where calls that are running are recorded, by their ids. */
-  const running = new Map<string, Place>()
+  const running: RunningCalls = new Map()
 
   /** Of the next turn. */
   function wasAnswered(): boolean {
@@ -87,7 +94,14 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     wasAnswered,
     place: () => below(context, { kind: 'turn', index: turns }).scope.at,
     tools,
-    async ask({ tools: offers = true, isHigh, signal }) {
+    ...(output === undefined ? {} : { output }),
+    async ask({
+      tools: offers = true,
+      output: isFinal = true,
+      acceptsEmpty: takesEmpty = acceptsEmpty,
+      isHigh,
+      signal,
+    }) {
       const index = turns
       const isTold = wasAnswered()
       turns += 1
@@ -104,13 +118,13 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
           request: {
             ...settings,
             ...(isHigh ? { reasoning_effort: 'high' } : {}),
-            ...(output === undefined ? {} : { output }),
+            ...(output === undefined || !isFinal ? {} : { output }),
             ...(offersTools ? { tools: offered } : {}),
             messages: log.all(),
           },
           recorded: log.next(),
           itemId: id,
-          acceptsEmpty,
+          acceptsEmpty: takesEmpty,
         },
         parts,
         withServices(opener, { signal }),
@@ -128,31 +142,25 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       ran += calls.length
       return mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
         const index = first + sibling
-        const id = `${idOf(turns - 1)}/${index}`
-        const input = inputOf(call)
-        const ended = timeline.addTool({ id, function: call.name, input })
-        emit(opener, { type: 'tool.started', id, name: call.name, input })
         const at = withServices(below(turn, { kind: 'tool', index, name: call.name }), { signal: inner })
-        running.set(id, at.scope.at)
-        const result = await runTool(call, tools, at).finally(() => running.delete(id))
-        const { text, isError = false, isDenied = false, files = [] } = result
-        ended(isError ? { error: text } : { output: text })
-        for (const file of files) timeline.addFile(file)
-        const shown = cutText(text, shownOutput)
-        const end = { type: 'tool.completed', id, name: call.name, output: shown, is_error: isError } as const
-        emit(opener, isDenied ? { ...end, denied: true } : end)
-        return { call, result }
+        const { name, input } = call
+        const id = `${idOf(turns - 1)}/${index}`
+        return { call, result: await callTool({ id, name, input }, { tools, opener, context: at, timeline, running }) }
       })
     },
+    ownCall(name) {
+      const index = ran
+      ran += 1
+      const at = below(context, { kind: 'turn', index: turns - 1 }, { kind: 'tool', index, name })
+      return { context: at, id: `${idOf(turns - 1)}/${index}` }
+    },
+    running,
     decide(callId, decision) {
       const at = running.get(callId)
       if (at !== undefined) opener.services.questions?.answer(at, decision)
     },
   }
 }
-
-/** Characters of an output in events. */
-const shownOutput = 2000
 
 export function resultMessage({ call: { id }, result: { text, files = [], isError } }: CalledTool): Message {
   const parts = [{ type: 'text', text } as const, ...files]
@@ -174,26 +182,6 @@ function withoutCalls(parts: Message['parts']): Message['parts'] {
   return said.length === parts.length
     ? parts
     : said.slice(0, said.findLastIndex(({ type }) => type !== 'reasoning') + 1)
-}
-
-/** Failures of a tool are results for the model; what ends the run is thrown. */
-async function runTool(
-  { name, input }: ToolCallPart,
-  tools: readonly Tool[],
-  context: RunContext,
-): Promise<ToolResult> {
-  const tool = tools.find((one) => one.name === name)
-  if (tool === undefined) {
-    const known = tools.map((one) => one.name).join(', ')
-    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true }
-  }
-  try {
-    return await tool.run(input, context)
-  } catch (error) {
-    context.services.signal.throwIfAborted()
-    if (stopsRun(error)) throw error
-    return { text: messageOf(error), isError: true }
-  }
 }
 
 export function endOf(finish: FinishReason): ModelEnd {

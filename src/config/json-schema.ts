@@ -52,9 +52,7 @@ function propertyOf(key: ReservedKey, { text, available, initial }: ReservedEntr
 }
 
 function schemaOf(key: ReservedKey, available: ReservedEntry['available']): JsonObject {
-  if (typeof available === 'object') {
-    return 'except' in available ? { ...generated(schemas[key]), not: { enum: available.except } } : { enum: available }
-  }
+  if (typeof available === 'object') return { enum: available }
   return key === 'sub_agents' ? subAgents : generated(schemas[key])
 }
 
@@ -214,6 +212,11 @@ const texts: { readonly [path: string]: string } = {
     'Globs of files that answers may change although they decide what is run. Only in your own config file.',
   'changes.partial_is_success': 'Exit 0 although partial = true left changes out.',
   'budget.unpriced': 'Whether a limit in dollars allows a model without a known price.',
+  'code.timeout': 'How long a program may work. Waiting for its calls is not counted.',
+  'code.memory_mb': 'Memory of a program.',
+  'code.eval_type': 'How a program is read: as a script, as a module, or as its text needs.',
+  'code.stream': 'Whether what programs output is streamed as events.',
+  'code.auto_approve': 'Calls of programs are allowed where only Baton itself would ask; rules of [permission] hold.',
   'iterate.condition': 'How long: a count of iterations, for example 5, or a time, for example 30m.',
   'iterate.context': 'Tell each iteration what the earlier ones have done.',
   'iterate.assessment':

@@ -13,8 +13,8 @@ export interface ReservedEntry {
   readonly kind: 'request' | 'frame'
   /** Only prompt files may set it: it describes one prompt file. */
   readonly isPromptOnly: boolean
-  /** False: not in this version. A value in a list: the only one that this version has; `except`: those it does not have. */
-  readonly available: boolean | readonly [Json] | { readonly except: readonly Json[] }
+  /** False: not in this version. A value in a list: the only one that this version has. */
+  readonly available: boolean | readonly [Json]
   /** It is about models: `-c` sets it for the agents of the run, too. */
   readonly isForModels: boolean
   /** It is a table whose keys come from different layers; other values replace those of lower layers. */
@@ -134,11 +134,7 @@ const entries = {
     initial: false,
     text: 'Continue when a task fails. The exit code is 1 all the same.',
   },
-  mode: {
-    ...frameForModels,
-    available: { except: ['code'] },
-    text: 'How messages are executed.',
-  },
+  mode: { ...frameForModels, text: 'How messages are executed: classic, code, or a mode of a plug-in.' },
   instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
   runs: { ...frameTable, initial: { max_size: '2gb' }, text: 'Where runs are recorded, and how large one may get.' },
   timeout: {
@@ -149,7 +145,10 @@ const entries = {
     ...frame,
     text: 'Plans of models are approved without a question: what exit_plan asks for.',
   },
-  max_rounds: { ...frameForModels, text: 'Model calls that one message may lead to; 25 when a model has tools.' },
+  max_rounds: {
+    ...frameForModels,
+    text: 'Model calls that one message may lead to; 25 when a model has tools, 10 in the mode code.',
+  },
   max_turns: {
     ...frameForModels,
     text: 'Model calls of one agent at most. It is a limit: the run ends with exit code 4.',
@@ -173,7 +172,11 @@ const entries = {
   collab: { ...notYet, text: 'Agents that start and ask other agents.' },
   ensemble: { ...notYet, text: 'Several agents answer, and their answers become one.' },
   delegate: { ...notYet, text: 'A team of agents works on a list of items.' },
-  code: { ...notYet, text: 'The mode in which the model writes code.' },
+  code: {
+    ...frameTable,
+    initial: { timeout: '30s', memory_mb: 64, stream: true, auto_approve: false },
+    text: 'Limits of the programs that models write in the mode "code".',
+  },
   agents: { ...notYet, text: 'Agents that are programs.' },
 } as const satisfies { readonly [key: string]: ReservedEntry }
 
@@ -221,6 +224,5 @@ export function unavailableIn(key: ReservedKey, value: Json): Unavailable | unde
   const { available }: ReservedEntry = entries[key]
   if (available === true) return undefined
   if (available === false) return { path: [key], shown: `"${key}"` }
-  const isMissing = 'except' in available ? available.except.includes(value) : value !== available[0]
-  return isMissing ? { path: [key], shown: `${key} = ${JSON.stringify(value)}` } : undefined
+  return value === available[0] ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` }
 }

@@ -121,7 +121,15 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   ensemble: byPrompt,
   delegate: byPrompt,
   workflow: byPrompt,
-  code: byPrompt,
+  code: {
+    keys: {
+      timeout: down,
+      memory_mb: down,
+      eval_type: free,
+      stream: free,
+      auto_approve: { rule: [false, true] },
+    },
+  },
   agents: byPrompt,
 }
 

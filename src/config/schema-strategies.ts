@@ -45,6 +45,15 @@ export const iterateSchema = table({
   command_timeout: timeLimit,
 })
 
+/** `[code]`. */
+export const codeSchema = table({
+  timeout: timeLimit,
+  memory_mb: integer(16, 1024),
+  eval_type: oneOf('auto', 'global', 'module'),
+  stream: flag,
+  auto_approve: flag,
+})
+
 /** Tables of strategies, agents and limits; keys.ts says which of them this version does not act on. */
 export const strategySchemas = {
   collab: table({
@@ -95,13 +104,6 @@ export const strategySchemas = {
       ),
       'a list of tables, written [[workflow.step]]',
     ),
-  }),
-  code: table({
-    timeout: duration,
-    memory_mb: integer(1),
-    eval_type: oneOf('global', 'module'),
-    stream: flag,
-    auto_approve: flag,
   }),
   agents: tableOf(table({ ...commandAgent, description: text, model: name, tools: toolNames, instructions: text })),
   sandbox: table({ mode: sandboxMode, scripts: flag }),

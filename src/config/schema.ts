@@ -18,7 +18,7 @@ import {
 } from './expect.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 import { permissionEffects } from './permission-rules.ts'
-import { iterateSchema, strategySchemas, toolNames } from './schema-strategies.ts'
+import { codeSchema, iterateSchema, strategySchemas, toolNames } from './schema-strategies.ts'
 
 const anything = z.unknown()
 const globs = listOf(name, 'a list of globs')
@@ -76,6 +76,7 @@ const settingShape = {
     schema: z.union([name, tableOf(anything)], { error: 'a table or the name of a file' }),
   }),
   iterate: iterateSchema,
+  code: codeSchema,
   retry: table({
     max_attempts: integer(1, 100),
     initial_backoff_ms: integer(0),

@@ -98,6 +98,8 @@ export interface Settings extends Pick<
   readonly mode_options?: JsonObject
   /** Steps in place of tasks. */
   readonly workflow?: Workflow
+  /** Options of the mode `code`. */
+  readonly code: Values['code']
 }
 
 /** `[iterate]`, where it says how long. */
@@ -168,6 +170,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     },
     ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
     changes: { ...changes, max_bytes: parseSize(max_size) ?? 0 },
+    code: values.code,
     ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
     ...(isJsonObject(workflow) ? { workflow: readWorkflow(workflow) } : {}),
   }

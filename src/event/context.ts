@@ -16,7 +16,7 @@ import {
   type ToolRule,
 } from './permission.ts'
 import type { Place, Segment } from './place.ts'
-import type { PluginTool } from './plugin-tool.ts'
+import type { PluginFunction, PluginTool } from './plugin-tool.ts'
 import type { PlannedTexts } from './planned-texts.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
@@ -82,6 +82,8 @@ export interface RunScope {
   readonly dry?: 'req' | 'res' | 'changes'
   /** Globs from the workspace: `[changes] allow` of the user. */
   readonly openedChanges?: readonly string[]
+  /** Options of built-in modes, by the id of the mode: for agents that bring none of their own. */
+  readonly modeOptions?: { readonly [mode: string]: JsonObject }
   /** The agent run that this is part of; undefined outside script agents. */
   readonly facts?: AgentRunFacts
 }
@@ -134,6 +136,8 @@ export interface RunServices {
   readonly questions?: OpenQuestions
   /** Tools that plug-ins bring; left out: none. */
   readonly broughtTools?: readonly PluginTool[]
+  /** Functions that plug-ins add to programs of models; left out: none. */
+  readonly programFunctions?: readonly PluginFunction[]
   /** Notified of what is read; undefined: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */

@@ -89,7 +89,7 @@ const usage: Schema<Usage> = { $ref: '#/definitions/usage' }
 const change: Schema<FileChange> = { $ref: '#/definitions/file_change' }
 const stage = oneOf('pre', 'pre_task', 'post_task', 'post')
 const scope = oneOf('run', 'task')
-const message = { id: text, type: always('agent_message') }
+const message = { id: text, type: oneOf('agent_message', 'program_output') }
 const task = { index: count, label: text }
 
 const ending = {

@@ -5,6 +5,7 @@ const limitKeys: ReadonlySet<string> = new Set([
   'allow_run_on_task_fail',
   'budget',
   'changes',
+  'code',
   'input_concurrency',
   'iterate',
   'prices',

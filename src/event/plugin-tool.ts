@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 
 /** A tool that a plug-in brings. A person is asked before it is called, as long as `[permission]` does not say otherwise. */
 export interface PluginTool {
@@ -16,4 +16,13 @@ interface PluginCall {
   /** Absolute. */
   readonly workspace: string
   readonly signal: AbortSignal
+}
+
+/** A function that a plug-in adds to the programs that models write. What it gives is recorded. */
+export interface PluginFunction {
+  readonly name: string
+  /** For the model. */
+  readonly description: string
+  /** What it throws the program is told. */
+  run(...args: readonly Json[]): Json | undefined | Promise<Json | undefined>
 }

@@ -10,7 +10,7 @@ import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type { CallerVariables, PromptAgent } from '../event/agent.ts'
-import { narrow, type RunContext, withScope } from '../event/context.ts'
+import { narrow, type RunContext, type RunScope, withScope } from '../event/context.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
@@ -65,10 +65,19 @@ export function childContext(target: PromptTarget, context: RunContext): RunCont
   const { rules = [] } = target.spec.layers.own
   // among themselves they count as they are written: the list is stricter or it says nothing
   const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
-  return narrow(withScope(context, { options, redoCount: 0 }), {
+  return narrow(withScope(context, { options, redoCount: 0, modeOptions: codeOptions(target, context) }), {
     ...limitsOfWriting(target.settings),
     ...(own.length === 0 ? {} : { rules: own }),
   })
+}
+
+/** What calls of programs are not asked about is said by the file that was started, and can only be given up. */
+function codeOptions(
+  { settings: { code } }: PromptTarget,
+  { scope }: RunContext,
+): NonNullable<RunScope['modeOptions']> {
+  const isApproved = code.auto_approve && scope.modeOptions?.['code']?.['auto_approve'] === true
+  return { code: { ...code, auto_approve: isApproved } }
 }
 
 /** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */

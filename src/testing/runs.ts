@@ -72,7 +72,9 @@ const patienceMs = 10 * 60_000
  */
 export async function runForTest(options: TestRunOptions): Promise<TestRun> {
   let calls = 0
-  const listener: Listener = ({ type }) => void (calls += type === 'item.started' ? 1 : 0)
+  const listener: Listener = (event) => {
+    if (event.type === 'item.started' && event.item.type === 'agent_message') calls += 1
+  }
   const { source, file, cwd, vars, inputs, overrides } = options
   const prepare = withParams(options)
   if (source.kind === 'cassette') {

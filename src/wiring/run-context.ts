@@ -140,6 +140,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         ...inheritedOptions(target.configSettings, target.configSettings),
       },
       ...defined({ dry, openedChanges: target.settings.changes.allow }),
+      modeOptions: { code: target.settings.code },
     }),
     services: {
       effects,
@@ -169,8 +170,8 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   }
 }
 
-function withTools(context: RunContext, { tools }: Plugins): RunContext {
-  return withServices(context, { broughtTools: tools })
+function withTools(context: RunContext, { tools, functions }: Plugins): RunContext {
+  return withServices(context, { broughtTools: tools, programFunctions: functions })
 }
 
 /** Notes which files the run makes: its answers may change them without having been shown them. */

@@ -45,7 +45,7 @@ const wrong = [
   'sub_agents = [{ name = "lint", merge = "join" }]',
   'sub_agents = [{ name = "lint", on = "pre" }]',
   'sub_agents = [" "]',
-  'mode = "code"',
+  '[code]\nauto_approve = "yes"',
   'instructions = "auto"',
   'params = 3',
   '[output]\nschemas = {}',
@@ -114,10 +114,7 @@ it.each(Object.entries(schemas))('keeps to what old language servers know: %s', 
 })
 
 it('allows the values that this version has of a key', () => {
-  for (const [key, value, other] of [
-    ['mode', 'classic', 'code'],
-    ['instructions', false, 'auto'],
-  ] as const) {
+  for (const [key, value, other] of [['instructions', false, 'auto']] as const) {
     expect(unavailableIn(key, value), key).toBeUndefined()
     expect(unavailableIn(key, other), key).toBeDefined()
     expect([fits.prompt({ [key]: value }), fits.prompt({ [key]: other })], key).toEqual([true, false])

@@ -24,8 +24,11 @@ export interface EditingWorld {
   readonly live: (records: number) => Promise<EditingLife>
 }
 
+/** `classic`: the model calls tools. `code`: it writes programs that call them, one or several at once. */
+export type EditingMode = 'classic' | 'code'
+
 /** A model that reads, writes and edits files for so many rounds: several calls in a round, some of which fail. */
-export function editingWorld(rounds: number): EditingWorld {
+export function editingWorld(rounds: number, mode: EditingMode = 'classic'): EditingWorld {
   const folder = tempTree({ 'log.txt': 'begin\n', 'count.txt': 'at 0\n' })
   const records: JournalRecord[] = []
   const asked: number[] = []
@@ -34,7 +37,7 @@ export function editingWorld(rounds: number): EditingWorld {
     async *stream(request) {
       const turn = request.messages.filter(({ role }) => role === 'assistant').length
       asked[turn] = (asked[turn] ?? 0) + 1
-      yield* turnEvents(turn, rounds, request)
+      yield* mode === 'code' ? programEvents(turn, rounds, request) : turnEvents(turn, rounds, request)
     },
   }
 
@@ -60,7 +63,7 @@ export function editingWorld(rounds: number): EditingWorld {
     const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { named: {}, baseDir: folder }, context)
     try {
       const session = await context.services.agents.open(
-        { kind: 'llm', name: 'editor', settings: { model: 'm' }, tools, maxRounds: rounds + 1 },
+        { kind: 'llm', name: 'editor', settings: { model: 'm' }, tools, maxRounds: rounds + 1, mode },
         context,
       )
       try {
@@ -97,6 +100,33 @@ function* turnEvents(turn: number, rounds: number, { messages }: ModelRequest): 
   }
   yield { type: 'usage', usage: { input: countOf(messages), output: 1, cached: 0, reasoning: 0, calls: 1 } }
   yield { type: 'finish', reason: calls.length === 0 ? 'stop' : 'tool_calls' }
+}
+
+/** The same as a program: what it sees of time and chance, and what its calls give, is in what the model is told. */
+function* programEvents(turn: number, rounds: number, { messages }: ModelRequest): Generator<ModelEvent> {
+  yield { type: 'text', block: 0, text: turn === rounds ? lastProgram(rounds) : programOf(turn) }
+  yield { type: 'usage', usage: { input: countOf(messages), output: 1, cached: 0, reasoning: 0, calls: 1 } }
+  yield { type: 'finish', reason: 'stop' }
+}
+
+function programOf(turn: number): string {
+  const calls = callsOf(turn)
+  const one = calls.map(
+    ({ name, input }) => `try { log(${name}(${JSON.stringify(input)})) } catch (error) { log(error.message) }`,
+  )
+  const all = calls.map(({ name, input }) => ({ tool: name, input }))
+  const work = turn % 2 === 0 ? one : [`log(parallel(${JSON.stringify(all)}))`]
+  return [
+    'const begun = Date.now()',
+    ...work,
+    `store('rounds', (recall('rounds') ?? 0) + 1)`,
+    'output(`Round ${recall("rounds")}.`)',
+    'Math.random() + Date.now() - begun',
+  ].join('\n')
+}
+
+function lastProgram(rounds: number): string {
+  return `output('All ${rounds} rounds are done.'); done()`
 }
 
 function countOf(messages: readonly Message[]): number {

@@ -1,21 +1,22 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type EditingLife, editingWorld } from './editing-loop.ts'
+import { type EditingLife, type EditingMode, editingWorld } from './editing-loop.ts'
 
 /** How a loop of so many rounds ends that is left alone. */
 export interface EditingEnd {
   readonly rounds: number
+  readonly mode: EditingMode
   readonly end: EditingLife
   /** Names and contents of the files that it leaves. */
   readonly files: Readonly<Record<string, string>>
   readonly records: number
 }
 
-export async function uninterruptedEditing(rounds: number): Promise<EditingEnd> {
-  const world = editingWorld(rounds)
+export async function uninterruptedEditing(rounds: number, mode: EditingMode = 'classic'): Promise<EditingEnd> {
+  const world = editingWorld(rounds, mode)
   const end = await world.live(Infinity)
-  return { rounds, end, files: filesOf(world.folder), records: world.records.length }
+  return { rounds, mode, end, files: filesOf(world.folder), records: world.records.length }
 }
 
 /**
@@ -23,10 +24,10 @@ export async function uninterruptedEditing(rounds: number): Promise<EditingEnd> 
  * answer was recorded is made again, or the end or a file differs. `again`: requests that were in flight and are made twice.
  */
 export async function tryEditing(
-  { rounds, end, files }: EditingEnd,
+  { rounds, mode, end, files }: EditingEnd,
   lives: number,
 ): Promise<{ readonly problems: readonly string[]; readonly again: number; readonly wasKilled: boolean }> {
-  const world = editingWorld(rounds)
+  const world = editingWorld(rounds, mode)
   const problems: string[] = []
   const first = await world.live(lives)
   const paid = world.paidTurns()

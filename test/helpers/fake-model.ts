@@ -8,6 +8,8 @@ export interface FakeTurn {
   readonly reasoning?: readonly string[]
   /** Names of the tools it calls, without arguments. */
   readonly toolCalls?: readonly string[]
+  /** The arguments of each, as JSON. */
+  readonly toolInput?: string
   /** Zero tokens when left out. */
   readonly usage?: Omit<Usage, 'calls'>
   /** `stop` when left out. */
@@ -40,7 +42,10 @@ export function createFakeProvider(script: FakeScript): FakeProvider {
     for (const text of turn.reasoning ?? []) yield* unlessAborted({ type: 'reasoning', block: 0, text }, signal)
     for (const text of turn.text) yield* unlessAborted({ type: 'text', block: 1, text }, signal)
     for (const [index, name] of (turn.toolCalls ?? []).entries()) {
-      yield* unlessAborted({ type: 'tool_call', block: index + 2, id: `call_${index}`, name, input: '{}' }, signal)
+      yield* unlessAborted(
+        { type: 'tool_call', block: index + 2, id: `call_${index}`, name, input: turn.toolInput ?? '{}' },
+        signal,
+      )
     }
     signal.throwIfAborted()
     if (turn.failure !== undefined) throw turn.failure

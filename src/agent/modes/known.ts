@@ -1,14 +1,19 @@
 import { BatonError } from '../../base/error.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { classic } from './classic.ts'
+import { codeMode } from './code/code.ts'
+import type { PluginFunction } from '../../event/plugin-tool.ts'
 import type { ExecutionMode } from './mode.ts'
 import { unknownMode } from './prompts.ts'
 import { createExecutionModes, type ExecutionModes } from './registry.ts'
 
-/** The modes of a run: `classic`, and those that plug-ins bring. */
-export function knownModes(brought: readonly ExecutionMode[] = []): ExecutionModes {
+/** The modes of a run: `classic`, `code` with the functions that plug-ins add, and those that plug-ins bring. */
+export function knownModes(
+  brought: readonly ExecutionMode[] = [],
+  functions: readonly PluginFunction[] = [],
+): ExecutionModes {
   const modes = createExecutionModes()
-  for (const mode of [classic, ...brought]) modes.register(mode)
+  for (const mode of [classic, codeMode(functions), ...brought]) modes.register(mode)
   return modes
 }
 

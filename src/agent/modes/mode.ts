@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../base/json.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
 import type { ModelEnd, Tool, ToolResult } from '../../event/agent.ts'
 import type { Message, ToolCallPart, Usage } from '../../event/message.ts'
 import type { Prompt, PromptChoice, PromptState } from '../../event/prompt.ts'
+import type { ProgramWork } from '../program-work.ts'
 import type { Timeline } from './timeline.ts'
 
 /** A way to execute a prompt: how one message becomes outputs (R154). */
@@ -60,21 +61,46 @@ export interface PromptWork {
   readonly addMessages: (messages: readonly Message[]) => void
   /** The tools that the model may use. */
   readonly tools: readonly Tool[]
-  /** Lets the plug-ins add what they know to the messages: to be called once, before the first `ask` (R173). */
-  readonly prepare: () => Promise<void>
+  /** What the answer must be. `ask` sends it along; a mode whose answers are not those of the model tells it in words. */
+  readonly output?: { readonly name: string; readonly schema: JsonObject }
   /**
-   * Asks the model with all messages, and adds its answer to them. With `tools` false it is not told of any.
+   * Lets the plug-ins add what they know to the messages: to be called once, before the first `ask` (R173). `instructions`
+   * are what the mode tells the model: they stand with the system prompt, once in a conversation.
+   */
+  readonly prepare: (options?: { readonly instructions?: string }) => Promise<void>
+  /**
+   * Asks the model with all messages, and adds its answer to them. With `tools` false it is not told of any, with `output`
+   * false not of what the answer must be; `acceptsEmpty`: an empty answer is none that another model is asked for.
    * @throws BatonError of the call, LIMIT beyond `max_turns`
    */
-  readonly ask: (options?: { readonly tools?: boolean }) => Promise<Reply>
+  readonly ask: (options?: AskOptions) => Promise<Reply>
   /** Runs calls at once, bounded, and adds a message with the result of each, in order. */
   readonly runTools: (calls: readonly ToolCallPart[]) => Promise<readonly CalledTool[]>
+  /**
+   * Does work of the mode's own that calls tools, such as a program that the model wrote: an output of the name `function`,
+   * which ends as what `run` returns. The calls of `run` are outputs behind it, and are recorded below it.
+   * @throws what ends the run; what else `run` throws is its result, as an error
+   */
+  readonly program: (start: ProgramStart, run: (program: ProgramWork) => Promise<ToolResult>) => Promise<ToolResult>
   /** Adds messages that answer calls that are not carried out: a request with an open call would be refused. */
   readonly refuseCalls: (calls: readonly ToolCallPart[], why: string) => void
   /** What comes of the prompt. */
   readonly timeline: Timeline
+  /** Adds a text that no model has streamed as it is. Events stream it first, unless `streams` is false (R219). */
+  readonly say: (text: string, options?: { readonly streams?: boolean }) => void
   readonly warn: (message: string) => void
   readonly usage: () => Usage
+}
+
+interface AskOptions {
+  readonly tools?: boolean
+  readonly output?: boolean
+  readonly acceptsEmpty?: boolean
+}
+
+export interface ProgramStart {
+  readonly function: string
+  readonly input: Json
 }
 
 export interface PromptServices extends PromptWork {

@@ -1,11 +1,13 @@
 import { BatonError } from '../../base/error.ts'
 import { cutText } from '../../base/cut-text.ts'
-import type { ModelEnd, ModelResult, ToolUse } from '../../event/agent.ts'
-import { emit, type RunContext } from '../../event/context.ts'
-import { type Message, reasoningOf, textOf } from '../../event/message.ts'
+import type { ModelEnd, ModelResult, Tool, ToolUse } from '../../event/agent.ts'
+import { emit, type RunContext, withServices } from '../../event/context.ts'
+import { type Message, reasoningOf, textMessage, textOf } from '../../event/message.ts'
 import { addSpent, nothingSpent } from '../../event/meter.ts'
 import type { EventBody } from '../../event/event.ts'
 import type { PromptOutput } from '../../event/prompt.ts'
+import { createProgramWork } from '../program-work.ts'
+import { callTool } from '../tool-calls.ts'
 import { endOf, refusedCall, resultMessage, type Turns, useOf } from '../turns.ts'
 import { createLoopExecutor } from './executor.ts'
 import type { ExecutorOptions, PromptServices, PromptWork } from './mode.ts'
@@ -35,7 +37,7 @@ export interface Workplace {
 }
 
 export function createPromptWork({ id, turns, opener, signal, isHigh, input, prepare }: WorkParts): Workplace {
-  const { log, tools } = turns
+  const { log, tools, running } = turns
   const uses: ToolUse[] = []
   let spent = nothingSpent
   let seconds = 0
@@ -48,12 +50,15 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
       emit(opener, { type: 'prompt.output', prompt_id: id, index, output: shownOutput(output, itemId) }),
   })
   let hasBegun = false
+  let said = 0
 
   /** What is said of the prompt stands before its last message: that is what is answered. */
-  function begin(context: readonly Message[] = []): void {
+  function begin(context: readonly Message[] = [], instructions?: string): void {
     if (hasBegun) return
     hasBegun = true
-    log.add([...input.slice(0, -1), ...context, ...input.slice(-1)])
+    const before = log.all()
+    const added = [...input.slice(0, -1), ...context, ...input.slice(-1)]
+    log.add(instructions === undefined ? added : instructed(added, instructions, before))
   }
 
   const work: PromptWork = {
@@ -68,7 +73,8 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
       log.add(messages)
     },
     tools,
-    prepare: async () => begin(hasBegun ? [] : await prepare()),
+    ...(turns.output === undefined ? {} : { output: turns.output }),
+    prepare: async ({ instructions } = {}) => begin(hasBegun ? [] : await prepare(), instructions),
     async ask(options = {}) {
       begin()
       if (mayNotAsk) {
@@ -95,8 +101,25 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
         throw error
       }
     },
+    async program({ function: name, input }, run) {
+      const { context, id: callId } = turns.ownCall(name)
+      const at = withServices(context, { signal })
+      const onUse = (use: ToolUse): void => void uses.push(use)
+      const program = createProgramWork({ context: at, opener, id: callId, name, tools, timeline, running, onUse })
+      const own: Tool = { name, description: '', parameters: {}, run: () => run(program) }
+      const call = { id: callId, name, input: JSON.stringify(input) }
+      return callTool(call, { tools: [own], opener, context: at, timeline })
+    },
     refuseCalls: (calls, why) => log.add(calls.map((call) => refusedCall(call, why))),
     timeline,
+    say(text, { streams = true } = {}) {
+      if (!streams) return timeline.addText(text)
+      const item = { id: `${id}/output-${(said += 1)}`, type: 'program_output' } as const
+      emit(opener, { type: 'item.started', item })
+      emit(opener, { type: 'item.delta', item_id: item.id, text })
+      emit(opener, { type: 'item.completed', item: { ...item, text } })
+      timeline.addText(text, { itemId: item.id })
+    },
     warn: (message) => emit(opener, { type: 'warning', message }),
     usage: () => spent.usage,
   }
@@ -113,6 +136,21 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
     }),
     result: (mode) => ({ reasoning, model: model ?? { name: 'none', provider: mode }, calls: uses, spent, seconds }),
   }
+}
+
+/** The messages with the instructions of a mode: at the system prompt, since many hosts take no second one. */
+function instructed(
+  messages: readonly Message[],
+  instructions: string,
+  before: readonly Message[],
+): readonly Message[] {
+  if (before.some((message) => message.role !== 'assistant' && textOf(message).includes(instructions))) return messages
+  const [first, ...others] = messages
+  if (first?.role === 'system' && first.parts.every(({ type }) => type === 'text')) {
+    return [{ ...first, parts: [{ type: 'text', text: `${textOf(first)}\n\n${instructions}` }] }, ...others]
+  }
+  if (before.length === 0) return [textMessage('system', instructions), ...messages]
+  return [textMessage('user', instructions), ...messages]
 }
 
 type Shown = Extract<EventBody, { readonly type: 'prompt.output' }>['output']

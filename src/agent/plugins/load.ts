@@ -5,6 +5,8 @@ import { sha256 } from '../../base/hash.ts'
 import { isJsonObject, isObject, type Json } from '../../base/json.ts'
 import type { ReadLog } from '../../base/reads.ts'
 import { toolNames } from '../../tool/toolbox/names.ts'
+import { takenNames } from '../modes/code/built-ins.ts'
+import type { PluginFunction } from '../../event/plugin-tool.ts'
 import type { ExecutionMode } from '../modes/mode.ts'
 import { noPlugins, type Plugin, type Plugins, type PluginTool } from './plugin.ts'
 
@@ -17,6 +19,7 @@ export async function loadPlugins(files: readonly string[] = [], reads?: ReadLog
   if (files.length === 0) return noPlugins
   const modes = new Map<string, ExecutionMode>()
   const tools = new Map<string, PluginTool>()
+  const functions = new Map<string, PluginFunction>()
   const preparing: Plugins['preparing'][number][] = []
   const ids = new Map<string, string>()
   for (const file of files) {
@@ -29,13 +32,20 @@ export async function loadPlugins(files: readonly string[] = [], reads?: ReadLog
       await plugin.setup({
         modes: { register: (mode) => void modes.set(checkedMode(mode).id, mode) },
         tools: { register: (tool) => void tools.set(checkedTool(tool, tools).name, tool) },
+        functions: { register: (added) => void functions.set(checkedFunction(added, functions).name, added) },
       })
     } catch (error) {
       throw failed(file, `its setup failed: ${messageOf(error)}`, error)
     }
     if (plugin.prepare !== undefined) preparing.push({ id, prepare: (prompt) => plugin.prepare?.(prompt) })
   }
-  return { ids: [...ids.keys()], modes: [...modes.values()], tools: [...tools.values()], preparing }
+  return {
+    ids: [...ids.keys()],
+    modes: [...modes.values()],
+    tools: [...tools.values()],
+    functions: [...functions.values()],
+    preparing,
+  }
 }
 
 /** The module as it is now: one that has changed since it was loaded is another one. */
@@ -86,4 +96,17 @@ function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): 
   if (!isJsonObject(parameters as Json)) throw new Error(`the tool "${name}" needs parameters, a JSON Schema`)
   if (typeof tool.run !== 'function') throw new Error(`the tool "${name}" needs a function run(input, call)`)
   return tool
+}
+
+function checkedFunction(added: PluginFunction, known: ReadonlyMap<string, PluginFunction>): PluginFunction {
+  const { name, description } = added
+  if (typeof name !== 'string' || !/^[A-Za-z_$][\w$]*$/.test(name)) {
+    throw new Error('a function needs a name that a program can call')
+  }
+  if (takenNames([]).includes(name) || name === 'parallel')
+    throw new Error(`programs have a function "${name}" already`)
+  if (known.has(name)) throw new Error(`two functions are named "${name}"`)
+  if (typeof description !== 'string') throw new Error(`the function "${name}" needs a description`)
+  if (typeof added.run !== 'function') throw new Error(`the function "${name}" needs a function run(...args)`)
+  return added
 }

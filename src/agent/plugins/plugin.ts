@@ -1,4 +1,4 @@
-import type { PluginTool } from '../../event/plugin-tool.ts'
+import type { PluginFunction, PluginTool } from '../../event/plugin-tool.ts'
 import type { ExecutionMode } from '../modes/mode.ts'
 
 export type { PluginTool } from '../../event/plugin-tool.ts'
@@ -16,6 +16,8 @@ export interface Plugin {
 interface PluginServices {
   readonly modes: { register(mode: ExecutionMode): void }
   readonly tools: { register(tool: PluginTool): void }
+  /** Functions of the programs that models write. */
+  readonly functions: { register(added: PluginFunction): void }
 }
 
 interface PreparedPrompt {
@@ -34,8 +36,9 @@ export interface Plugins {
   readonly ids: readonly string[]
   readonly modes: readonly ExecutionMode[]
   readonly tools: readonly PluginTool[]
+  readonly functions: readonly PluginFunction[]
   /** Those that add to the messages. */
   readonly preparing: readonly (Required<Pick<Plugin, 'prepare'>> & Pick<Plugin, 'id'>)[]
 }
 
-export const noPlugins: Plugins = { ids: [], modes: [], tools: [], preparing: [] }
+export const noPlugins: Plugins = { ids: [], modes: [], tools: [], functions: [], preparing: [] }

@@ -30,6 +30,7 @@ const toolFacts = {
   exit_plan: { summary: 'shows the plan, and ends plan mode', plans: true, alone: true, initial: 'ask' },
   read: { summary: 'reads files, images, PDF documents and folders', reads: true, initial: 'allow' },
   glob: { summary: 'finds files by a pattern of their path', reads: true, initial: 'allow' },
+  interpreter_run: { summary: 'runs a program that calls the other tools', reads: true, initial: 'allow' },
   grep: { summary: 'searches files for a regular expression', reads: true, initial: 'allow' },
   kill: { summary: 'ends a command in the background', with: 'bash', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', reads: true, initial: 'allow' },

@@ -3,8 +3,11 @@ import { bindTool } from './bind.ts'
 import type { Toolbox, ToolKind } from './kind.ts'
 import type { ToolName } from './names.ts'
 
+/** Tools of the toolbox; `interpreter_run` is made of the others, in agent/. */
+type BoxedName = Exclude<ToolName, 'interpreter_run'>
+
 /** Each is loaded when a model is given it. */
-const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
+const kinds: { readonly [Name in BoxedName]: () => Promise<ToolKind> } = {
   bash: async () => (await import('./bash.ts')).bash,
   bash_output: async () => (await import('./bash-output.ts')).bashOutput,
   edit: async () => (await import('./edit.ts')).edit,
@@ -21,5 +24,6 @@ const kinds: { readonly [Name in ToolName]: () => Promise<ToolKind> } = {
 
 /** The tools of one conversation, in the order of their names in the list. */
 export async function openTools(names: readonly ToolName[], box: Toolbox): Promise<readonly Tool[]> {
-  return Promise.all(names.map(async (name) => bindTool(await kinds[name](), box)))
+  const boxed = names.filter((name): name is BoxedName => name in kinds)
+  return Promise.all(boxed.map(async (name) => bindTool(await kinds[name](), box)))
 }

@@ -42,6 +42,8 @@ function world(...modes: readonly ExecutionMode[]): World {
         prepare: async () => {},
         ask: async () => ({ text: 'Hello.', calls: [], end: 'done', itemId: 'i', isLast: false }) as const,
         runTools: async () => [],
+        program: async () => ({ text: '' }),
+        say: () => {},
         refuseCalls: () => {},
         timeline: createTimeline({ now: () => new Date(0), onOutput: () => {} }),
         warn: () => {},

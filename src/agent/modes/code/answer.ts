@@ -1,0 +1,68 @@
+/** The program of an answer; nothing, when it has none; or why it is not clear which one it is. */
+export type AnswerProgram =
+  | { readonly kind: 'program'; readonly code: string }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'unclear'; readonly problem: string }
+
+interface Fence {
+  /** The marks alone. */
+  readonly marks: string
+  /** The first word behind them, in lower case. */
+  readonly language: string
+}
+
+const languages: ReadonlySet<string> = new Set(['', 'js', 'javascript', 'mjs', 'jsx', 'ts', 'typescript', 'mts', 'tsx'])
+
+/**
+ * Finds the program in what a model answered: all of it, or the one block between Markdown fences, whatever is said
+ * around it. A block in another language is none.
+ */
+export function programIn(answer: string): AnswerProgram {
+  const lines = answer.replaceAll('\r\n', '\n').split('\n')
+  const blocks: string[] = []
+  let others = 0
+  let opened: (Fence & { readonly line: number }) | undefined
+  for (const [index, line] of lines.entries()) {
+    const fence = fenceOf(line)
+    if (fence === undefined) continue
+    if (opened === undefined) opened = { ...fence, line: index }
+    else if (closes(fence, opened)) {
+      if (languages.has(opened.language)) blocks.push(lines.slice(opened.line + 1, index).join('\n'))
+      else others += 1
+      opened = undefined
+    }
+  }
+  // one that is not closed goes to the end, as in Markdown
+  if (opened !== undefined && languages.has(opened.language)) blocks.push(lines.slice(opened.line + 1).join('\n'))
+  else if (opened !== undefined) others += 1
+
+  const [only = '', ...more] = blocks
+  if (more.length > 0) {
+    return {
+      kind: 'unclear',
+      problem: `the answer has ${blocks.length} fenced blocks: it must be one program, in one block`,
+    }
+  }
+  if (blocks.length === 0 && others > 0) {
+    return { kind: 'unclear', problem: 'the answer has a fenced block that is not JavaScript: it must be one program' }
+  }
+  const code = blocks.length === 0 ? answer : only
+  return code.trim() === '' ? { kind: 'nothing' } : { kind: 'program', code }
+}
+
+function fenceOf(line: string): Fence | undefined {
+  const [, marks, info = ''] = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$/.exec(line) ?? []
+  if (marks === undefined) return undefined
+  return {
+    marks,
+    language:
+      info
+        .trim()
+        .split(/[\s{,]/, 1)[0]
+        ?.toLowerCase() ?? '',
+  }
+}
+
+function closes({ marks, language }: Fence, opened: Fence): boolean {
+  return language === '' && marks.startsWith(opened.marks)
+}

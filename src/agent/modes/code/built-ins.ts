@@ -1,0 +1,146 @@
+import { cutText } from '../../../base/cut-text.ts'
+import { isJsonObject, type Json } from '../../../base/json.ts'
+import type { Tool } from '../../../event/agent.ts'
+
+/** What programs of one prompt share, and what the last of them has said. */
+export interface ProgramState {
+  /** Outlives a program, not the prompt (R174). */
+  readonly store: ProgramStore
+  /** `done()` was called: there is no further program (R178). */
+  isDone: boolean
+}
+
+interface ProgramStore {
+  /** Null for what was never stored. */
+  readonly get: (key: string) => Json
+  /** @throws Error for more than may be stored in all */
+  readonly set: (key: string, value: Json) => void
+}
+
+export function createProgramState(): ProgramState {
+  return { store: createStore(), isDone: false }
+}
+
+interface BuiltIn {
+  readonly name: string
+  /** For the model: how it is called and what it does. */
+  readonly text: string
+  /** False: the program does not wait for its answer. */
+  readonly waits: boolean
+  /** @throws Error whose message the program is told */
+  readonly call: (args: readonly Json[], host: BuiltInHost) => Json
+}
+
+export interface BuiltInHost {
+  readonly state: ProgramState
+  readonly tools: readonly Tool[]
+  readonly onOutput: (text: string) => void
+  readonly onLog: (text: string) => void
+}
+
+/** Characters of all that a prompt stores, as JSON. */
+const mostStored = 10_000_000
+
+const output: BuiltIn = {
+  name: 'output',
+  text: 'output(text: unknown): void // a part of your answer to the user; all of them are the answer, in their order',
+  waits: false,
+  call([value = null], { onOutput }) {
+    onOutput(textOf(value))
+    return null
+  },
+}
+
+const done: BuiltIn = {
+  name: 'done',
+  text: 'done(): void // you are finished: this program is the last one, and still runs to its end',
+  waits: false,
+  call(_, { state }) {
+    state.isDone = true
+    return null
+  },
+}
+
+const store: BuiltIn = {
+  name: 'store',
+  text: 'store(key: string, value: unknown): void // keeps a value, as JSON, for your next programs',
+  waits: true,
+  call([key = null, value = null], { state }) {
+    state.store.set(textOf(key), value)
+    return null
+  },
+}
+
+const recall: BuiltIn = {
+  name: 'recall',
+  text: 'recall(key: string): any // what was stored, null for what was not',
+  waits: true,
+  call: ([key = null], { state }) => state.store.get(textOf(key)),
+}
+
+const log: BuiltIn = {
+  name: 'log',
+  text: 'log(...values: unknown[]): void // shown to you alone, when the program has ended',
+  waits: false,
+  call(values, { onLog }) {
+    onLog(values.map(textOf).join(' '))
+    return null
+  },
+}
+
+const discoverTools: BuiltIn = {
+  name: 'discoverTools',
+  text: 'discoverTools(): Array<{ id: string; name: string; description: string }> // all tools',
+  waits: true,
+  call: (_, { tools }) => tools.map(({ name, description }) => ({ id: name, name, description })),
+}
+
+const toolSchema: BuiltIn = {
+  name: 'toolSchema',
+  text: 'toolSchema(id: string): any // the JSON Schema of the input of a tool',
+  waits: true,
+  call([id = null], { tools }) {
+    const tool = tools.find(({ name }) => name === id)
+    return tool?.parameters ?? { error: `Tool "${cutText(textOf(id), 100)}" not found` }
+  },
+}
+
+const complete: BuiltIn = {
+  name: 'complete',
+  text: 'complete({ response, data? }: { response: unknown; data?: unknown }): void // output(response), store("_lastData", data), done()',
+  waits: true,
+  call([given = null], host) {
+    const { response, data } = isJsonObject(given) ? given : { response: given, data: undefined }
+    if (response !== undefined) output.call([response], host)
+    if (data !== undefined) store.call(['_lastData', data], host)
+    return done.call([], host)
+  },
+}
+
+/** The functions that every program has, besides those of tools (R186). `parallel` is one of the box. */
+export const builtIns: readonly BuiltIn[] = [output, done, store, recall, log, discoverTools, toolSchema, complete]
+
+/** Names of functions that tools cannot have; `others`: those of plug-ins. */
+export function takenNames(others: readonly { readonly name: string }[]): readonly string[] {
+  return [...builtIns, ...others].map(({ name }) => name)
+}
+
+/** Texts as they are, other values as JSON. */
+export function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function createStore(): ProgramStore {
+  const kept = new Map<string, { readonly value: Json; readonly size: number }>()
+  let used = 0
+  return {
+    get: (key) => kept.get(key)?.value ?? null,
+    set(key, value) {
+      const size = key.length + JSON.stringify(value).length
+      const after = used - (kept.get(key)?.size ?? 0) + size
+      if (after > mostStored) throw new Error(`store() keeps at most ${mostStored} characters`)
+      used = after
+      kept.set(key, { value, size })
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import type { Tool } from '../../../event/agent.ts'
+import type { JsonObject } from '../../../base/json.ts'
+import type { BoxFunction } from '../../../script/javascript/program.ts'
+import { toolFunctions, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
+import { builtIns, takenNames } from './built-ins.ts'
+import { isTextTool } from './functions.ts'
+import type { PluginFunction } from '../../../event/plugin-tool.ts'
+import { commentLines, typeText } from './types.ts'
+
+interface Told {
+  readonly tools: ToolFunctions<Tool>
+  /** Functions that plug-ins add. */
+  readonly added: readonly PluginFunction[]
+  readonly output: { readonly schema: JsonObject } | undefined
+  readonly rounds: number
+}
+
+/** What a model is told of the mode `code` (R173): how it answers, and what its programs can do. */
+export function instructionsOf({ tools, added, output, rounds }: Told): string {
+  return [
+    `You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It is run at once, and you are told what it logged and what came of it: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,
+    `Programs run in a sandbox: plain JavaScript or TypeScript, without modules, network, files, timers and process. Each starts afresh; only what you store() is kept. A call of a function gives its result at once; await is allowed and not needed. A call that fails throws an Error, which you may catch.`,
+    'What the user gets is what you pass to output(), and nothing else: not your words around a program, not its value, not its logs. What was output stays, also if the program then fails. After an error done() does not count.',
+    ...(output === undefined
+      ? []
+      : [
+          `All that you output together must be one JSON value that fits this JSON Schema, without anything around it: output(JSON.stringify(value)).\n${JSON.stringify(output.schema)}`,
+        ]),
+    block('These functions are there:', ownFunctions(added)),
+    ...(tools.functions.length === 0
+      ? []
+      : [
+          block(
+            'These functions call tools:',
+            tools.functions.flatMap((one) => functionText(one, tools)),
+          ),
+        ]),
+  ].join('\n\n')
+}
+
+/** What a model is told of the tool that runs programs: of its other tools it has been told already. */
+export function interpreterText(tools: readonly Tool[], added: readonly PluginFunction[]): string {
+  const { functions } = toolFunctions(tools, takenNames(added))
+  return [
+    'Run a JavaScript or TypeScript program in a sandbox, without modules, network, files and timers. You are told what it passes to output() and log(), and the value of its last expression. A call of a function gives its result at once; one that fails throws an Error.',
+    block('These functions are there:', ownFunctions(added)),
+    ...(functions.length === 0
+      ? []
+      : [
+          `Your other tools are functions that take their input as one object: ${functions.map(shownName).join(', ')}.`,
+        ]),
+  ].join('\n\n')
+}
+
+function ownFunctions(added: readonly PluginFunction[]): readonly string[] {
+  return [...builtIns.map(({ text }) => text), parallelText, ...added.map(addedText)]
+}
+
+const parallelText =
+  'parallel(calls: Array<{ tool: string; input: object }>): any[] // calls tools at the same time; one that fails gives { error: string }'
+
+function block(title: string, lines: readonly string[]): string {
+  return [title, '```ts', ...lines, '```'].join('\n')
+}
+
+function addedText({ name, description }: PluginFunction): string {
+  return [...commentLines(description), `function ${name}(...args: any[]): any`].join('\n')
+}
+
+function functionText(shown: BoxFunction, { toolOf }: ToolFunctions<Tool>): readonly string[] {
+  const tool = toolOf(shown.name)
+  if (tool === undefined) return []
+  const name = shownName(shown)
+  const head = name === shown.name ? `function ${name}` : `${name}: `
+  const result = isTextTool(tool.name) ? 'string' : 'any'
+  return [...commentLines(tool.description), `${head}(input: ${typeText(tool.parameters)}): ${result}`]
+}
+
+/** How a program writes it. */
+function shownName({ name, id }: BoxFunction): string {
+  return name === `tools.${id}` ? `tools[${JSON.stringify(id)}]` : name
+}

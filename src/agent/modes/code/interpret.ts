@@ -1,0 +1,39 @@
+import type { JsonObject } from '../../../base/json.ts'
+import type { Tool, ToolResult } from '../../../event/agent.ts'
+import type { Program } from '../../../script/javascript/program.ts'
+import { toolFunctions } from '../../../script/javascript/tool-functions.ts'
+import type { ProgramWork } from '../../program-work.ts'
+import { createProgramState, takenNames } from './built-ins.ts'
+import { feedbackText } from './feedback.ts'
+import { sharedBox } from './shared-box.ts'
+import { evalTypeOf, limitsOf } from './limits.ts'
+import type { PluginFunction } from '../../../event/plugin-tool.ts'
+import { runModelProgram } from './program.ts'
+
+interface Interpreting {
+  readonly tools: readonly Tool[]
+  readonly added: readonly PluginFunction[]
+  readonly options: JsonObject
+  readonly work: ProgramWork
+  readonly signal: AbortSignal
+}
+
+/** Runs one program, with a store of its own. */
+export async function interpret(
+  asked: Pick<Program, 'code' | 'input'>,
+  { tools, added, options, work, signal }: Interpreting,
+): Promise<ToolResult> {
+  const outputs: string[] = []
+  const logs: string[] = []
+  const host = {
+    state: createProgramState(),
+    tools,
+    onOutput: (text: string) => void outputs.push(text),
+    onLog: (text: string) => void logs.push(text),
+  }
+  const functions = toolFunctions(tools, takenNames(added))
+  const program = { ...asked, tools: functions, added, host, limits: limitsOf(options), ...evalTypeOf(options) }
+  const { end, files } = await runModelProgram(program, { box: sharedBox(), work, signal })
+  const text = [...outputs, feedbackText(logs, end)].join('\n\n')
+  return { text, ...(files.length === 0 ? {} : { files }), ...(end.kind === 'error' ? { isError: true } : {}) }
+}

@@ -1,0 +1,69 @@
+import { messageOf, stopsRun } from '../base/error.ts'
+import { cutText } from '../base/cut-text.ts'
+import type { Tool, ToolResult } from '../event/agent.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import { inputOf } from './call-input.ts'
+import type { Place } from '../event/place.ts'
+import type { Timeline } from './modes/timeline.ts'
+
+/** A call of a tool: `id` as events name it, `input` JSON as it was written, which may be invalid. */
+interface AskedTool {
+  readonly id: string
+  readonly name: string
+  readonly input: string
+}
+
+/** Where calls that are running are recorded, by their ids: questions about them are found by that. */
+export type RunningCalls = Map<string, Place>
+
+interface Calling {
+  readonly tools: readonly Tool[]
+  /** Where events are sent from. */
+  readonly opener: RunContext
+  /** At the place of the call. */
+  readonly context: RunContext
+  readonly running?: RunningCalls
+  /** What the call is an output of; left out: of nothing. */
+  readonly timeline?: Timeline
+}
+
+/** Characters of an output in events. */
+const shownOutput = 2000
+
+/** Calls a tool and tells of it. Failures of the tool are results; what ends the run is thrown. */
+export async function callTool(
+  { id, name, input: text }: AskedTool,
+  { tools, opener, context, running, timeline }: Calling,
+): Promise<ToolResult> {
+  const input = inputOf({ input: text })
+  const ended = timeline?.addTool({ id, function: name, input })
+  emit(opener, { type: 'tool.started', id, name, input })
+  running?.set(id, context.scope.at)
+  const result = await runTool(name, text, { tools, context }).finally(() => running?.delete(id))
+  const { text: output, isError = false, isDenied = false, files = [] } = result
+  ended?.(isError ? { error: output } : { output })
+  for (const file of files) timeline?.addFile(file)
+  const shown = cutText(output, shownOutput)
+  const end = { type: 'tool.completed', id, name, output: shown, is_error: isError } as const
+  emit(opener, isDenied ? { ...end, denied: true } : end)
+  return result
+}
+
+async function runTool(
+  name: string,
+  input: string,
+  { tools, context }: Pick<Calling, 'tools' | 'context'>,
+): Promise<ToolResult> {
+  const tool = tools.find((one) => one.name === name)
+  if (tool === undefined) {
+    const known = tools.map((one) => one.name).join(', ')
+    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true }
+  }
+  try {
+    return await tool.run(input, context)
+  } catch (error) {
+    context.services.signal.throwIfAborted()
+    if (stopsRun(error)) throw error
+    return { text: messageOf(error), isError: true }
+  }
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { programIn } from '../../../../src/agent/modes/code/answer.ts'
+import { typeText } from '../../../../src/agent/modes/code/types.ts'
+
+const ticks = '```'
+
+describe('the program of an answer', () => {
+  it.each([
+    ['all of it', 'output(1)\ndone()', 'output(1)\ndone()'],
+    ['a fenced block', `${ticks}js\noutput(1)\n${ticks}`, 'output(1)'],
+    [
+      'TypeScript, with prose around it',
+      `I look.\n\n${ticks}ts\nconst a: number = 1\n${ticks}\nThat is it.`,
+      'const a: number = 1',
+    ],
+    ['between tildes', '~~~ javascript\ndone()\n~~~', 'done()'],
+    ['a block that is not closed', `${ticks}js\ndone()`, 'done()'],
+    ['a longer fence around a shorter one', `${ticks}\`js\nlog("\\n${ticks}\\n")\n${ticks}\``, `log("\\n${ticks}\\n")`],
+    [
+      'with fences in a template literal, which are escaped there',
+      'write({ content: `# A\n\\`\\`\\`js\nbad()\n\\`\\`\\`\n` })',
+      'write({ content: `# A\n\\`\\`\\`js\nbad()\n\\`\\`\\`\n` })',
+    ],
+    ['with line ends of Windows', `${ticks}js\r\noutput(1)\r\n${ticks}\r\n`, 'output(1)'],
+  ])('is %s', (_, answer, code) => {
+    expect(programIn(answer)).toEqual({ kind: 'program', code })
+  })
+
+  it.each([
+    ['several blocks', `${ticks}js\na()\n${ticks}\nor\n${ticks}js\nb()\n${ticks}`, 'the answer has 2 fenced blocks'],
+    ['another language', `Run this:\n${ticks}sh\nrm -rf .\n${ticks}`, 'a fenced block that is not JavaScript'],
+  ])('is not clear with %s', (_, answer, problem) => {
+    expect(programIn(answer)).toMatchObject({ kind: 'unclear', problem: expect.stringContaining(problem) as string })
+  })
+
+  it.each(['', ' \n', `${ticks}js\n${ticks}`])('is none in %j', (answer) => {
+    expect(programIn(answer)).toEqual({ kind: 'nothing' })
+  })
+})
+
+describe('a schema as a type', () => {
+  it('has names, what may be left out, and what is said of them', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'From the workspace.' },
+        'max-lines': { type: 'integer' },
+        mode: { enum: ['a', 'b'] },
+        tags: { type: 'array', items: { type: ['string', 'null'] } },
+        more: { type: 'object', properties: { deep: {} }, required: ['deep'] },
+      },
+      required: ['path'],
+    }
+    expect(typeText(schema)).toBe(
+      [
+        '{',
+        '  /** From the workspace. */',
+        '  path: string',
+        '  "max-lines"?: number',
+        '  mode?: "a" | "b"',
+        '  tags?: Array<string | null>',
+        '  more?: {',
+        '    deep: unknown',
+        '  }',
+        '}',
+      ].join('\n'),
+    )
+  })
+
+  it('cannot be left by a description', () => {
+    const text = typeText({ type: 'object', properties: { a: { type: 'string', description: 'x */ evil() /* y' } } })
+    expect(text).not.toContain('*/ evil')
+  })
+})
