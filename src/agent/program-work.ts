@@ -67,7 +67,7 @@ export function createProgramWork(options: WorkOptions): ProgramWork {
     const index = calls
     calls += 1
     // a program that asks otherwise than it did is found before it does anything
-    effects.observe(callPlace(at, index), { name: `${program} calls`, args: { tool: name } }, () => null)
+    effects.observe(callPlace(at, index), { name: 'program.calls', args: { tool: name } }, () => null)
     const own = below(context, { kind: 'tool', index, name })
     const asked = { id: `${id}/${index}`, name, input: JSON.stringify(input) }
     const result = await pool.run(

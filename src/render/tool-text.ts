@@ -16,7 +16,8 @@ export function callText(name: string, input: Json): string {
 }
 
 function aboutOf(name: string, input: JsonObject): string {
-  const { todos, pattern, path } = input
+  const { todos, pattern, path, code } = input
+  if (isProgram(name) && typeof code === 'string') return beginning(code)
   if (name === 'todo' && Array.isArray(todos)) return stepsText(todos)
   if (typeof pattern === 'string') {
     const where = typeof path === 'string' && path !== '.' ? ` ${path}` : ''
@@ -24,6 +25,16 @@ function aboutOf(name: string, input: JsonObject): string {
   }
   const texts = [...telling.map((key) => input[key]), ...Object.values(input)]
   return texts.find((value) => typeof value === 'string') ?? ''
+}
+
+function isProgram(name: string): boolean {
+  return name === 'code.execute' || name === 'interpreter_run'
+}
+
+/** The first line of a program. */
+function beginning(code: string): string {
+  const [first = '', ...others] = code.trim().split('\n')
+  return others.length === 0 ? first : `${first} …`
 }
 
 /** `2 of 5 done: Write the parser`. */

@@ -10,7 +10,6 @@ it('takes the mode of a file, of --mode and of an agent (R209)', async () => {
   const cwd = tempTree({
     'file.md': prompt('mode = "clasic"'),
     'plain.md': prompt(),
-    'code.md': prompt('mode = "code"'),
     'a.aip': '# Options\n\n```toml\nmodel = "offline::extractive"\nmode = "nope"\n```\n\n# User\n\nDo it.\n',
   })
   const unknown = 'Unknown execution mode: '
@@ -21,8 +20,6 @@ it('takes the mode of a file, of --mode and of an agent (R209)', async () => {
   expect([checked.code, checked.stdout]).toEqual([2, expect.stringContaining(`${unknown}"clasic"`)])
   const flag = await baton(['plain.md', '--mode', 'nope'], { cwd })
   expect([flag.code, flag.stderr]).toEqual([2, expect.stringContaining(`${unknown}"nope"`)])
-  const later = await baton(['code.md'], { cwd })
-  expect([later.code, later.stderr]).toEqual([2, expect.stringContaining('mode = "code" is not available')])
   const agent = await baton(['a.aip'], { cwd })
   expect([agent.code, agent.stderr]).toEqual([2, expect.stringContaining(`${unknown}"nope"`)])
   expect(await baton(['file.md', '--mode', 'classic'], { cwd })).toMatchObject({ code: 0 })
