@@ -70,10 +70,7 @@ export function createProgramWork(options: WorkOptions): ProgramWork {
     effects.observe(callPlace(at, index), { name: 'program.calls', args: { tool: name } }, () => null)
     const own = below(context, { kind: 'tool', index, name })
     const asked = { id: `${id}/${index}`, name, input: JSON.stringify(input) }
-    const result = await pool.run(
-      () => callTool(asked, { ...options, context: own }),
-      signal,
-    )
+    const result = await pool.run(() => callTool(asked, { ...options, context: own }), signal)
     const { text: output, isError } = result
     onUse?.({ id: asked.id, name, input: asked.input, output, ...(isError === true ? { is_error: true } : {}) })
     return { ...result, now: timeAt(own.scope.at) }

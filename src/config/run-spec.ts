@@ -172,9 +172,10 @@ function changedSettings(spec: RunSpec, params: JsonObject): Settings {
   return withModeOptions(settingsOf(values, { workspace }), params)
 }
 
-/** The options of a mode are the table that is named like it. */
+/** The options of a mode are the table that is named like it; those of a built-in mode are a key with layers of its own. */
 function withModeOptions(settings: Settings, params: JsonObject): Settings {
-  const options = settings.mode === undefined ? null : (params[settings.mode] ?? null)
+  const { mode } = settings
+  const options = mode === undefined || isReserved(mode) ? null : (params[mode] ?? null)
   return isJsonObject(options) ? { ...settings, mode_options: options } : settings
 }
 

@@ -61,7 +61,7 @@ export async function runModelProgram(
   const calls: RecordedCall[] = []
   let isLive = false
   const host: ProgramHost = {
-    functions: functions.map(({ run: _, ...shown }) => shown),
+    functions: functions.map(({ name, id, waits }) => ({ name, waits, ...(id === undefined ? {} : { id }) })),
     call({ name, args }) {
       calls.push({ name, args })
       return callOf(functions, name, args)
