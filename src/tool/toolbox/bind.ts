@@ -51,7 +51,8 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
     const output = await carryOut(kind, input, { box, context: held(context, box) })
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })
   }
-  const recorded = kind.isMadeAgain === true ? await work() : await services.effects.call(scope.at, { name, args: input }, work)
+  const recorded =
+    kind.isMadeAgain === true ? await work() : await services.effects.call(scope.at, { name, args: input }, work)
   if (isAnswered && recorded.planned !== undefined) planAgain(recorded.planned, context)
   return resultOf(recorded, { box, context })
 }
