@@ -51,18 +51,21 @@ export function lineAsker(io: CommandIo): AskLine | undefined {
     io.err(question)
     const lines = createInterface({ input })
     const stop = signal === undefined ? io.signal : AbortSignal.any([io.signal, signal])
+    let withdraw = (): void => {}
     try {
       return await new Promise<string | undefined>((resolve, reject) => {
         lines.once('line', resolve).once('close', () => resolve(undefined))
-        const withdraw = (): void => {
+        withdraw = () => {
           // the cursor stands behind the question
-          io.err('\n')
+          io.err(io.signal.aborted ? '\n' : 'withdrawn\n')
           reject(stop.reason as Error)
         }
         if (stop.aborted) withdraw()
         else stop.addEventListener('abort', withdraw, { once: true })
       })
     } finally {
+      // what is over cannot be withdrawn
+      stop.removeEventListener('abort', withdraw)
       lines.close()
       input.pause()
     }

@@ -12,6 +12,7 @@ import { previewTransaction } from '../tool/changes/plan-transaction.ts'
 import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
 import { askingFirst } from '../tool/permission.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
+import { permitWhileWorking } from '../tool/permit.ts'
 
 /** A person wants other changes, and said which. Nothing was done. */
 export interface Rejected {
@@ -76,7 +77,11 @@ async function decide(
   const shown = displayPath(context.scope.folders.workspace, path)
   const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, shown, diff }
   try {
-    await effects.under(askingFirst(permission)).permit([...at, item(index)], action)
+    await permitWhileWorking(context, {
+      effects: effects.under(askingFirst(permission)),
+      at: [...at, item(index)],
+      action,
+    })
     return 'allow'
   } catch (error) {
     if (!isBatonError(error) || error.code !== 'UNTRUSTED') throw error

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
@@ -117,6 +117,46 @@ it('ends with the open calls in the last event, and says what is asked and decid
   expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
   const denied = events(await run('resume', '--last', '--on-ask', 'deny', '--json'))
   expect(denied.at(-1)).toMatchObject({ exit_code: 0, permission_denials: [{ tool: 'todo' }] })
+})
+
+it('no answer is taken for a run of another installation, or for one that is nowhere', async () => {
+  const all = await world()
+  const { run, cwd, env } = all
+  expect((await run('approve', 'nothing')).stderr).toContain('there is no run of this workspace yet')
+  const id = idIn(await run('ask.md', '-i', 'one', '--on-ask', 'suspend'))
+  const unknown = await run('approve', '19990101-000000-abcdef')
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('there is no run 19990101-000000-abcdef')])
+
+  const elsewhere = tempTree({ 'config/config.toml': asking })
+  cpSync(join(env.BATON_HOME, 'state/runs'), join(elsewhere, 'state/runs'), { recursive: true })
+  for (const command of ['approve', 'reject']) {
+    const foreign = await baton([command, id, '--no-resume'], { cwd, env: { ...env, BATON_HOME: elsewhere } })
+    expect([foreign.code, foreign.stderr]).toEqual([
+      6,
+      expect.stringContaining(`run ${id} was not recorded by this installation`),
+    ])
+  }
+  expect((await run('runs', '--waiting')).stdout).toContain(id)
+})
+
+it('a run that was undone takes no answer until the undo is undone', async () => {
+  const file = '+++\nmodel = "m"\ntools = ["write", "todo"]\nwrite_mode = true\n+++\nGo.\n'
+  const server = await startModelServer([
+    callsTools(['write', { path: 'a.txt', content: 'a' }]),
+    callsTools(['todo', { todos: [{ content: 'b', status: 'pending' }] }]),
+    { text: 'Done.' },
+  ])
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'go.md': file })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({ 'config/config.toml': asking }) }
+  const run = (...args: readonly string[]): Promise<BatonResult> => baton(args, { cwd, env })
+  const id = idIn(await run('go.md', '--on-ask', 'suspend'))
+  expect((await run('undo', id)).code).toBe(0)
+  const refused = await run('approve', id)
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`what run ${id} changed was undone by`)])
+  expect((await run('undo')).code).toBe(0)
+  expect(await run('approve', id)).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('a')
 })
 
 it('always holds for what is about the same until the run has ended, also in later processes', async () => {
@@ -238,6 +278,36 @@ it('a killed process leaves its questions open: they are answered from elsewhere
   const done = await all.run('approve')
   expect([done.code, all.server.requests.length]).toEqual([0, 4])
   expect(all.told().toSorted()).toEqual(['- [ ] one', 'Error: rejected by the user: no'])
+})
+
+it('a question is withdrawn when another item of its step fails, and stays open for later', async () => {
+  const steps =
+    '[[workflow.step]]\nid = "each"\nfor_each = "{\\"one\\", \\"fail\\"}"\ninstructions = "{{item}}"\nconcurrency = 2\n'
+  const file = `+++\nmodel = "m"\ntools = ["todo"]\nretry.max_attempts = 1\n${steps}+++\nPlan.\n`
+  let fail: () => void = () => {}
+  const gate = new Promise<void>((resolve) => (fail = resolve))
+  const server = await startModelServer(({ body }): ModelReply => {
+    const said = JSON.stringify(body?.messages)
+    if (said.includes('fail')) return { status: 400, gate, text: 'no' }
+    if (said.includes('"role":"tool"')) return { text: 'Done.' }
+    return callsTools(['todo', { todos: [{ content: 'one', status: 'pending' }] }])
+  })
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'steps.md': file })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({ 'config/config.toml': asking }) }
+  const { code, output } = await inTerminal('baton steps.md; echo "code $?"', {
+    cwd,
+    env,
+    columns: 200,
+    onScreen: (terminal) => {
+      if (terminal.everything().join('\n').includes('allow it?')) fail()
+    },
+  })
+  const text = stripVTControlCharacters(output).replaceAll('\r', '')
+  expect([code, text]).toEqual([0, expect.stringContaining('code 1\n')])
+  expect(text).toContain('every call of todo: withdrawn\n')
+  const listed = await baton(['reject', 'last', '--no-resume', '--json'], { cwd, env })
+  expect(JSON.parse(listed.stdout)).toMatchObject({ decided: [{ id: '1', tool: 'todo' }], open: [] })
 })
 
 it('a terminal that nobody answers at counts as no after timeouts.approval; the end of its input suspends', async () => {

@@ -8,6 +8,7 @@ import type { Action, Permit, Protection } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
 import { item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
+import { permitWhileWorking } from '../permit.ts'
 import { nobodyAsked } from '../rule-suggestion.ts'
 import { loadToolJudge } from '../tool-judge.ts'
 import type { PlannedChange, Toolbox, ToolKind, ToolOutput } from './kind.ts'
@@ -159,7 +160,7 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
   if (typeof shown === 'object') return shown
   const action = shown === undefined ? plain : { ...plain, diff: shown }
   try {
-    return await effects.permit(at, action)
+    return await permitWhileWorking(context, { effects, at, action })
   } catch (error) {
     if (!isBatonError(error) || (error.code !== 'UNTRUSTED' && error.code !== 'NEEDS_INPUT')) throw error
     throw new Denied(deniedText(action, error, context))

@@ -1,0 +1,24 @@
+import type { RunContext } from '../event/context.ts'
+import type { Effects } from '../event/effects.ts'
+import type { Action, Permit } from '../event/permission.ts'
+import type { Place } from '../event/place.ts'
+
+/**
+ * What allows an action, from a person where rules say so. A question is withdrawn when the work that asks is stopped, for
+ * example because another item beside it failed: it stays open, and may be answered another time.
+ * @throws BatonError UNTRUSTED, NEEDS_INPUT where it is not allowed, WAITING_FOR_APPROVAL; the reason of the signal
+ */
+export async function permitWhileWorking(
+  { services: { signal, questions } }: Pick<RunContext, 'services'>,
+  { effects, at, action }: { readonly effects: Effects; readonly at: Place; readonly action: Action },
+): Promise<Permit> {
+  if (questions === undefined) return effects.permit(at, action)
+  signal.throwIfAborted()
+  const withdraw = (): void => questions.withdraw(at)
+  signal.addEventListener('abort', withdraw, { once: true })
+  try {
+    return await effects.permit(at, action)
+  } finally {
+    signal.removeEventListener('abort', withdraw)
+  }
+}
