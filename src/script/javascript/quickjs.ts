@@ -19,7 +19,9 @@ export const evalFlags = { script: 0, module: 1, compileOnly: 1 << 5, async: 1 <
 /** What this file uses of WebAssembly; Node's type definitions do not describe it. */
 interface WebAssemblyHost {
   readonly Module: new (bytes: Uint8Array) => object
-  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => object
+  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => {
+    readonly buffer: ArrayBuffer
+  }
 }
 
 /** QuickJS, compiled. */
@@ -28,7 +30,13 @@ export interface QuickJS {
    * A context in an instance of its own: nothing of another program is in it, and what a program does to its memory ends with
    * it. It is never disposed of: after a program that was stopped QuickJS cannot, and the instance is garbage as a whole.
    */
-  open(limits: { readonly memoryMb: number; readonly stackKb: number }): Promise<QuickJSContext>
+  open(limits: { readonly memoryMb: number; readonly stackKb: number }): Promise<Opened>
+}
+
+interface Opened {
+  readonly context: QuickJSContext
+  /** Whether its memory has grown as far as it may: then an error may not have had room any more. */
+  readonly isFull: () => boolean
 }
 
 const pageBytes = 65_536
@@ -48,7 +56,10 @@ export function loadQuickJS(wasmFile = installedFile()): QuickJS {
       const runtime = instance.newRuntime()
       runtime.setMaxStackSize(stackKb * 1024)
       runtime.setModuleLoader((name) => ({ error: new Error(`there is no module "${name}": a program is one file`) }))
-      return runtime.newContext()
+      return {
+        context: runtime.newContext(),
+        isFull: () => wasmMemory.buffer.byteLength >= 0.9 * maximum * pageBytes,
+      }
     },
   }
 }

@@ -28,7 +28,7 @@ export async function runProgram(
   begun: () => void,
 ): Promise<WorkerEnd> {
   const { limits, program } = request
-  const context = await engine.open(limits)
+  const { context, isFull } = await engine.open(limits)
   begun()
   if (program.code.length > longestProgram) {
     return { kind: 'error', message: `the program is longer than ${longestProgram} characters` }
@@ -47,7 +47,7 @@ export async function runProgram(
     if (end !== undefined) return end
     return text === '' ? limitError('output', request) : { kind: 'value', text }
   } catch (error) {
-    return watch.error() ?? failureOf(error, { request, source })
+    return watch.error() ?? failureOf(error, { request, source, isFull })
   }
 }
 
@@ -219,9 +219,11 @@ function settled(context: QuickJSContext, value: QuickJSHandle, world: World): Q
   }
 }
 
+const notShown = 'an error that cannot be shown'
+
 function thrown(context: QuickJSContext, error: QuickJSHandle, { errorJson }: World): Thrown {
   const shown = context.callFunction(errorJson, context.undefined, error)
-  if (shown.error !== undefined) return new Thrown('an error that cannot be shown', '')
+  if (shown.error !== undefined) return new Thrown(notShown, '')
   const [message, stack] = JSON.parse(context.getString(shown.value)) as readonly [string, string]
   return new Thrown(message, stack)
 }
@@ -235,10 +237,15 @@ const limitMessages: readonly (readonly [RegExp, LimitName])[] = [
 
 function failureOf(
   error: unknown,
-  { request, source }: { readonly request: ToWorker; readonly source: Source | undefined },
+  {
+    request,
+    source,
+    isFull,
+  }: { readonly request: ToWorker; readonly source: Source | undefined; readonly isFull: () => boolean },
 ): ProgramError {
   const message = error instanceof Error ? error.message : String(error)
   const [, limit] = limitMessages.find(([pattern]) => pattern.test(message)) ?? []
+  if (isFull() && (message === 'null' || message === notShown)) return limitError('memory', request)
   const isPlaced = error instanceof Thrown && source !== undefined
   const place = isPlaced ? placeInProgram({ message, stack: error.stackText }, source) : {}
   if (limit !== undefined) return { ...limitError(limit, request), ...place }

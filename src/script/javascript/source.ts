@@ -24,7 +24,7 @@ export function withoutFence(code: string): string {
 }
 
 /** Types between a name and the call that they are for: valid JavaScript, and never meant as that. */
-const genericCall = /[\w$]<[\w$][\w$ ,.[\]|&'"{}:;?<>]*>\(/
+const genericCall = /[\w$]<[\w$][\w$ ,.[\]|&'"{}:;?<>]{0,200}>\(/
 
 /**
  * The form that a program needs: as it is, one that may wait at top level, the body of an async function for `return`, or a

@@ -20,6 +20,9 @@ const calls: HostCalls = {
 // the engine asks for the time zone, which is not to decide what a program does
 Date.prototype.getTimezoneOffset = () => 0
 
+// it writes of its failures, which are told as errors
+for (const name of ['log', 'warn', 'error'] as const) console[name] = () => undefined
+
 const engine = loadQuickJS(wasmFile)
 parent.on('message', (request: ToWorker) => {
   void runProgram(engine, request, calls, () => post({ kind: 'begun' })).then((end) => post({ kind: 'done', end }))
