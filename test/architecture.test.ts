@@ -21,7 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   history: ['base', 'event', 'journal', 'prompt'],
   render: ['base', 'event', 'journal', 'history'],
   authoring: ['base', 'prompt', 'config', 'pack', 'tool'],
-  doctor: ['base', 'config', 'journal', 'model', 'pack', 'agent'],
+  doctor: ['base', 'config', 'journal', 'model', 'pack', 'agent', 'tool'],
   'build-id.ts': [],
   'code-cache.ts': ['base'],
   'version.ts': [],

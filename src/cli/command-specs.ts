@@ -9,6 +9,11 @@ const requestFlags = {
   var: { kind: 'list', describe: 'set a variable of [input]: name=value' },
   model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
   mode: { kind: 'text', describe: 'how messages are executed' },
+  sandbox: {
+    kind: 'text',
+    choices: ['read-only', 'workspace-write', 'danger-full-access'],
+    describe: 'what programs that a model chooses may touch',
+  },
   'output-schema': { kind: 'text', describe: 'require JSON that matches the JSON Schema in this file' },
   'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
   iter: { kind: 'text', describe: 'work on it again and again: a count (5) or a time (10m)' },

@@ -127,11 +127,19 @@ interface LimitFlags extends Pick<GlobalFlags, 'config'> {
   readonly iter?: string | undefined
   readonly until?: string | undefined
   readonly mode?: string | undefined
+  readonly sandbox?: string | undefined
 }
 
-/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until` and `--mode`. @throws BatonError USAGE for an invalid value */
-export function overridesOf({ config, maxCost, timeout, iter, until, mode }: LimitFlags): readonly string[] {
-  return [...config, ...costLimit(maxCost), ...timeLimit(timeout), ...iteration(iter, until), ...named('mode', mode)]
+/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until`, `--mode` and `--sandbox`. @throws BatonError USAGE for an invalid value */
+export function overridesOf({ config, maxCost, timeout, iter, until, mode, sandbox }: LimitFlags): readonly string[] {
+  return [
+    ...config,
+    ...costLimit(maxCost),
+    ...timeLimit(timeout),
+    ...iteration(iter, until),
+    ...named('mode', mode),
+    ...(sandbox === undefined ? [] : [`sandbox.mode=${JSON.stringify(sandbox)}`]),
+  ]
 }
 
 /** A flag that is a key of files with one name as its value. */

@@ -241,6 +241,14 @@ const texts: { readonly [path: string]: string } = {
   'lua.memory_mb':
     'Memory of one Lua state, in MB. The engine fengari holds it only where scripts are isolated (lua.isolated = true).',
   'lua.instructions': 'Steps of the Lua machine.',
+  'sandbox.mode':
+    'read-only: they change nothing; workspace-write: only files of the workspace; danger-full-access: no sandbox. Default: workspace-write where write_mode is set, else read-only.',
+  'sandbox.network': 'Hosts that they may reach: "example.com", "*.example.com", "localhost:5432". Default: none.',
+  'sandbox.scripts': 'Put the commands of scripts and of [iterate] into the sandbox as well.',
+  'sandbox.memory_mb': 'Memory of all programs of a command together, in MiB.',
+  'sandbox.processes': 'Processes of a command at the same time.',
+  'sandbox.file_mb': 'The largest file that a command may write, in MiB.',
+  'sandbox.tmp_mb': 'What fits into the private /tmp of a command, in MiB.',
   'runs.dir': 'The folder, relative to the workspace; ~/ is your home folder.',
   'runs.keep': 'How long a run that is not in progress is kept, for example 30d. Default: forever.',
   'runs.max_size': 'How large the record of one run may get, for example 500mb.',

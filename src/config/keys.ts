@@ -94,7 +94,11 @@ const entries = {
     ...frameTable,
     text: 'What a tool may do: allow, ask or deny, for all of its calls or by patterns.',
   },
-  sandbox: { ...notYet, text: 'What programs that a model chooses may touch.' },
+  sandbox: {
+    ...frameTable,
+    initial: { network: [], scripts: false, memory_mb: 4096, processes: 512, file_mb: 2048, tmp_mb: 1024 },
+    text: 'What programs that a model chooses may touch: the disk, the network, memory.',
+  },
 
   base_dir: { ...frame, initial: '', text: 'Folder the globs start from, relative to the workspace.' },
   write_mode: { ...frame, initial: false, text: 'Apply the file changes of the answer; "ask" shows each first.' },

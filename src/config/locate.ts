@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
+import { isHeldPlace } from '../base/held-place.ts'
 import { type ReadLog, sourceExists } from '../base/reads.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -24,10 +25,15 @@ export function findWorkspace({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>,
   const top = realPath(home)
   const device = deviceOf(start)
   for (let folder = start; folder !== top && deviceOf(folder) === device; folder = dirname(folder)) {
-    if (workspaceMarks.some((mark) => sourceExists(join(folder, mark), reads))) return folder
+    if (workspaceMarks.some((mark) => isThere(join(folder, mark), reads))) return folder
     if (dirname(folder) === folder) break
   }
   return start
+}
+
+/** Not while the place is only held, so that a program of a model puts nothing there. */
+function isThere(path: string, reads: ReadLog | undefined): boolean {
+  return sourceExists(path, reads) && !isHeldPlace(path)
 }
 
 function deviceOf(folder: string): number | undefined {
@@ -128,7 +134,7 @@ export function possibleConfigFiles(around: Surroundings): readonly string[] {
  */
 export function workspaceConfigFile(workspace: string, reads?: ReadLog): string | undefined {
   const possible = [join(workspace, 'baton.toml'), join(workspace, '.baton', 'config.toml')]
-  const files = possible.filter((path) => sourceExists(path, reads))
+  const files = possible.filter((path) => isThere(path, reads))
   const [file, other] = files
   if (file === undefined || other === undefined) return file
   const names = files.map((path) => displayPath(workspace, path)).join(' and ')

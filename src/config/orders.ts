@@ -1,3 +1,4 @@
+import { coversHost } from '../base/host-entry.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
@@ -7,23 +8,23 @@ import { parseDuration } from './settings.ts'
 /**
  * How a value that comes with a folder may differ from what its user has: a folder only tightens.
  * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers, durations
- * and sizes may be smaller. `added`: a list that is only added to. `names`: a table whose names that the user has keep their values.
+ * and sizes may be smaller. `added`: a list that is only added to. `fewer`: a list of hosts, of which less is allowed. `names`: a table whose names that the user has keep their values.
  * `rules`: rules of a folder count where they are stricter than the others, without trust; with it they count as all do.
  * A list: its values from the strictest to the loosest.
  */
-export type Rule = 'free' | 'user' | 'down' | 'added' | 'names' | 'rules' | readonly Json[]
+export type Rule = 'free' | 'user' | 'down' | 'added' | 'fewer' | 'names' | 'rules' | readonly Json[]
 
 export interface Order {
   readonly rule: Rule
   /**
    * The front matter of the file that is run is held to what its user has written, but not to defaults: to run it is to
    * agree to it. `free`: not even to that. `default`: to defaults as well. `defaultWith`: to defaults where the user has set
-   * that key, which the looser value would get around.
+   * that key, which the looser value would get around. `unset`: where the user has set nothing, to that value.
    */
-  readonly prompt?: 'free' | 'default' | { readonly defaultWith: string }
+  readonly prompt?: 'free' | 'default' | { readonly defaultWith: string } | { readonly unset: Json }
   /** It holds only for a text that is no file of the workspace: for those that are, a folder may say anything. */
   readonly isForOthers?: true
-  /** What counts where nobody has set it; left out: then anything is tighter. */
+  /** What counts for config files where nobody has set it; left out: then anything is tighter. */
   readonly unset?: Json
 }
 
@@ -71,7 +72,21 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   mcp_servers: user,
   plugins: user,
   permission: { rule: 'rules' },
-  sandbox: user,
+  sandbox: {
+    keys: {
+      mode: {
+        rule: ['read-only', 'workspace-write', 'danger-full-access'],
+        unset: 'read-only',
+        prompt: { unset: 'workspace-write' },
+      },
+      network: { rule: 'fewer', prompt: 'default' },
+      scripts: { rule: [true, false] },
+      memory_mb: down,
+      processes: down,
+      file_mb: down,
+      tmp_mb: down,
+    },
+  },
 
   write_mode: { rule: [false, 'ask', true], prompt: 'free', isForOthers: true },
   partial: free,
@@ -206,14 +221,19 @@ function compared(order: Order | undefined, path: readonly string[], value: Json
   if (order.isForOthers === true && held.isForeign !== true) return []
   const found = ownValue(path, held)
   const counts = found !== undefined && (isHeldToDefaults(order, held) || isWritten(found))
-  const own = counts ? found.value : held.by === 'config' ? order.unset : undefined
+  const own = counts ? found.value : unsetValue(order, held)
   if (!isLooser(order.rule, value, own)) return []
   return [{ path, value, own, origin: counts ? found.layer.origin : undefined }]
 }
 
+function unsetValue({ unset, prompt }: Order, held: HeldTo): Json | undefined {
+  if (held.by === 'config') return unset
+  return typeof prompt === 'object' && 'unset' in prompt ? prompt.unset : undefined
+}
+
 function isHeldToDefaults({ prompt }: Order, held: HeldTo): boolean {
   if (held.by === 'config' || prompt === 'default') return true
-  if (typeof prompt !== 'object') return false
+  if (typeof prompt !== 'object' || !('defaultWith' in prompt)) return false
   const setter = ownValue(prompt.defaultWith.split('.'), held)
   return held.overridden?.includes(prompt.defaultWith) === true || (setter !== undefined && isWritten(setter))
 }
@@ -233,8 +253,13 @@ function isLooser(rule: Rule, value: Json, own: Json | undefined): boolean {
     const [size, limit] = [sizeOf(value), sizeOf(own)]
     return size !== undefined && limit !== undefined && size > limit
   }
+  if (rule === 'fewer') return listOf(value).some((host) => !listOf(own).some((other) => coversHost(other, host)))
   if (typeof rule === 'string') return false
   return rule.indexOf(value) > rule.indexOf(own)
+}
+
+function listOf(value: Json): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }
 
 function sizeOf(value: Json): number | undefined {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isHostEntry } from '../base/host-entry.ts'
 import {
   duration,
   flag,
@@ -20,11 +21,25 @@ const condition = z
   .refine((value) => parseCondition(value) !== undefined, conditionForms)
 export const toolNames = listOf(name, 'a list of tool names')
 const sandboxMode = oneOf('read-only', 'workspace-write', 'danger-full-access')
+const hostEntry = z
+  .string({ error: 'a host' })
+  .refine(isHostEntry, 'a host such as "example.com", "*.example.com" or "localhost:5432"')
 const seconds = number(0, 1_000_000)
 const anything = z.unknown()
 
 const commandAgent = { command: name, args: texts, env: tableOf(text), stdin_over: integer(0) } as const
 const role = table({ instructions: name, model: name, tools: toolNames })
+
+/** `[sandbox]`. */
+export const sandboxSchema = table({
+  mode: sandboxMode,
+  network: listOf(hostEntry, 'a list of hosts'),
+  scripts: flag,
+  memory_mb: integer(16, 1_000_000),
+  processes: integer(1, 1_000_000),
+  file_mb: integer(1, 1_000_000),
+  tmp_mb: integer(1, 1_000_000),
+})
 
 /** `[iterate]`. */
 export const iterateSchema = table({
@@ -106,7 +121,6 @@ export const strategySchemas = {
     ),
   }),
   agents: tableOf(table({ ...commandAgent, description: text, model: name, tools: toolNames, instructions: text })),
-  sandbox: table({ mode: sandboxMode, scripts: flag }),
   mcp_servers: tableOf(
     table({
       type: oneOf('stdio', 'http', 'sse'),

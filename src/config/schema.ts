@@ -18,7 +18,7 @@ import {
 } from './expect.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 import { permissionEffects } from './permission-rules.ts'
-import { codeSchema, iterateSchema, strategySchemas, toolNames } from './schema-strategies.ts'
+import { codeSchema, iterateSchema, sandboxSchema, strategySchemas, toolNames } from './schema-strategies.ts'
 
 const anything = z.unknown()
 const globs = listOf(name, 'a list of globs')
@@ -77,6 +77,7 @@ const settingShape = {
   }),
   iterate: iterateSchema,
   code: codeSchema,
+  sandbox: sandboxSchema,
   retry: table({
     max_attempts: integer(1, 100),
     initial_backoff_ms: integer(0),

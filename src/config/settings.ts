@@ -100,6 +100,22 @@ export interface Settings extends Pick<
   readonly workflow?: Workflow
   /** Options of the mode `code`. */
   readonly code: Values['code']
+  /** What programs that a model chooses may touch. */
+  readonly sandbox: SandboxSettings
+}
+
+/** `[sandbox]`. */
+export interface SandboxSettings extends Omit<Values['sandbox'], 'mode'> {
+  /** Undefined: it follows from `write_mode`, see `sandboxMode`. */
+  readonly mode?: NonNullable<Values['sandbox']['mode']>
+}
+
+/** Where nobody says it, programs of models may write where their answers may. */
+export function sandboxMode({
+  sandbox,
+  write_mode: writes,
+}: Pick<Settings, 'sandbox' | 'write_mode'>): NonNullable<SandboxSettings['mode']> {
+  return sandbox.mode ?? (writes === false ? 'read-only' : 'workspace-write')
 }
 
 /** `[iterate]`, where it says how long. */
@@ -173,6 +189,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     code: values.code,
     ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
     ...(isJsonObject(workflow) ? { workflow: readWorkflow(workflow) } : {}),
+    sandbox: values.sandbox,
   }
 }
 

@@ -10,11 +10,12 @@ import { checkKeys, checkModels } from './models.ts'
 export async function examine(patient: Patient): Promise<readonly Check[]> {
   const config = await checkConfig(patient)
   const { settings, workspace } = config
-  const [models, lua, git, packs] = await Promise.all([
+  const [models, lua, git, packs, sandbox] = await Promise.all([
     checkModels(patient, config),
     checkLua(settings, patient),
     checkGit(patient),
     checkPacks(patient, workspace),
+    checkSandbox(patient),
   ])
   return [
     ok('baton', `${patient.version} in ${patient.root}`),
@@ -27,6 +28,6 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
     ...packs,
     checkRuns(patient, { settings, workspace }),
     git,
-    checkSandbox(patient),
+    sandbox,
   ]
 }

@@ -4,6 +4,7 @@ import { createScriptLoader } from '../agent/script-loader.ts'
 import { messageOf } from '../base/error.ts'
 import { runProcess } from '../base/process.ts'
 import type { Settings } from '../config/settings.ts'
+import { findBoxer } from '../tool/sandbox/probe.ts'
 import { isOnNetwork } from '../journal/network.ts'
 import { runsFolder } from '../journal/run-id.ts'
 import { type Check, checksOf, fail, note, ok, type Patient, warn } from './check.ts'
@@ -24,12 +25,12 @@ export function checkTerminal({ env, terminal: { out, err, columns } }: Patient)
   return ok('terminal', `${columns} columns${out ? '' : ', stdout is redirected'}${color}`)
 }
 
-/** What can confine the programs of models; information only, because nothing in this version needs it. */
-export function checkSandbox({ env, node: { platform } }: Patient): Check {
-  const program = { linux: 'bwrap', darwin: 'sandbox-exec' }[platform]
-  if (program === undefined) return note('sandbox', `none on ${platform}; this version needs none`)
-  const found = programPath(program, env)
-  return note('sandbox', `${program} is ${found ?? 'not found'}; this version needs none`)
+/** Whether programs of models can be run: without a sandbox they are not. */
+export async function checkSandbox({ env, cwd }: Patient): Promise<Check> {
+  const boxer = await findBoxer({ env, workspace: cwd })
+  return boxer.kind === 'none'
+    ? warn('sandbox', `programs of models are not run: ${boxer.problem}`, boxer.hint)
+    : ok('sandbox', `${boxer.program} makes sandboxes for programs of models`)
 }
 
 export async function checkGit({ env, home, cwd, signal }: Patient): Promise<Check> {

@@ -173,6 +173,15 @@ const events = {
   'tool.started': { id: text, name: text, input: anything },
   /** `output`: what the model is told; what is longer than 2,000 characters is cut. `denied`: the permission did not allow it. */
   'tool.completed': { id: text, name: text, output: text, is_error: truth, denied: optional(always(true)) },
+  /**
+   * A program of a model is going to run, the first with these rights: what it may touch. `program`: what makes the sandbox; left out: there
+   * is none. `network`: hosts that it may reach.
+   */
+  'sandbox.used': {
+    mode: oneOf('read-only', 'workspace-write', 'danger-full-access'),
+    program: optional(text),
+    network: list(text),
+  },
   /** A message of a conversation is going to be executed, in a mode (R196). */
   'prompt.created': { prompt_id: text, user_id: text, mode: text },
   /**

@@ -1,3 +1,5 @@
+import { coversHost } from '../base/host-entry.ts'
+
 /** What programs that a model chooses may touch. From the strictest to the loosest. */
 export const sandboxModes = ['read-only', 'workspace-write', 'danger-full-access'] as const
 
@@ -54,18 +56,4 @@ function bothAllow(some: readonly string[], others: readonly string[]): readonly
     ...others.filter((host) => some.some((other) => coversHost(other, host))),
   ]
   return [...new Set(kept)]
-}
-
-/** Whether every address that `narrow` allows is allowed by `wide`: both are `host`, `*.host` or `host:port`. */
-export function coversHost(wide: string, narrow: string): boolean {
-  const [a, b] = [hostParts(wide), hostParts(narrow)]
-  if (a.port !== undefined && a.port !== b.port) return false
-  if (a.port === undefined && b.port !== undefined && b.port !== '80' && b.port !== '443') return false
-  if (!a.name.startsWith('*.')) return a.name === b.name
-  return b.name.endsWith(a.name.slice(1)) && b.name.length > a.name.length - 1
-}
-
-function hostParts(written: string): { readonly name: string; readonly port: string | undefined } {
-  const [, name = '', port] = /^(.*?)(?::(\d+))?$/s.exec(written) ?? []
-  return { name: name.toLowerCase(), port }
 }

@@ -73,6 +73,8 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     }
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
+    case 'sandbox.used':
+      return `${paint('dim', 'sandbox')} ${sandboxText(event)}`
     case 'iteration.started':
       return `${paint('cyan', 'iteration')} ${event.iteration}${event.count === undefined ? '' : ` of ${event.count}`}`
     case 'iteration.completed':
@@ -235,4 +237,9 @@ function total({ usage, cost_usd: cost, unpriced }: EndEvent, paint: Paint): str
   if (figures.length === 0) return undefined
   const calls = usage.calls === 1 ? '1 call' : `${usage.calls} calls`
   return `${paint('dim', 'total')} ${[calls, ...figures].join(', ')}`
+}
+
+function sandboxText({ mode, program, network }: Extract<RunEvent, { readonly type: 'sandbox.used' }>): string {
+  if (program === undefined) return `${mode}: none`
+  return `${mode}, ${network.length === 0 ? 'no network' : `network: ${network.join(' ')}`}`
 }

@@ -4,8 +4,9 @@ import { ownModeIssues } from '../agent/own-mode.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
 import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
+import type { ToolFilter } from '../event/permission.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
-import { defined, type JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { throwIssues } from '../config/issue.ts'
 import { type AipDocument, parseAip } from '../prompt/aip.ts'
@@ -20,7 +21,10 @@ import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { mayAskModel } from './target.ts'
 
-type Parts = Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins'>
+interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins'> {
+  /** Rejects when a model cannot be given the tools that settings name. */
+  readonly checkTools: (named: ToolFilter) => Promise<void>
+}
 
 /**
  * Finds what would end a run later, when other calls are paid for: a model that cannot be had, a missing key, an agent that
@@ -60,7 +64,7 @@ async function modelsOf(target: PromptTarget, checking: Checking): Promise<reado
 }
 
 /** Without a name the model is the default one, unless an agent of the chain may still name it. */
-async function mainModels(target: PromptTarget, { chooseModel }: Parts): Promise<readonly ChosenModel[]> {
+async function mainModels(target: PromptTarget, { chooseModel, checkTools }: Parts): Promise<readonly ChosenModel[]> {
   const { settings, spec } = target
   if (!mayAskModel(target)) return []
   const usesTools = await givesTools(settings)
@@ -73,8 +77,9 @@ async function mainModels(target: PromptTarget, { chooseModel }: Parts): Promise
   const hasNoWork = settings.workflow === undefined && spec.document.instruction.trim() === ''
   const isLeftOpen = settings.model !== undefined || mayNameOne || hasNoWork
   const ofSteps = await stepModels(target, { chooseModel })
-  if (isLeftOpen) return [...checked.usable, ...ofSteps]
-  return [await defaultModel({ usesTools }, { chooseModel }), ...checked.usable, ...ofSteps]
+  const unnamed = isLeftOpen ? [] : [await defaultModel({ usesTools }, { chooseModel })]
+  if (usesTools) await checkTools(settings)
+  return [...unnamed, ...checked.usable, ...ofSteps]
 }
 
 /** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
@@ -134,6 +139,7 @@ async function modelsOfAgent(
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
   const usesTools = await namesTools(merged, agent.name, plugins)
+  if (usesTools) await checking.parts.checkTools({ tools: (merged['tools'] as readonly Json[]).map(String) })
   const checked = await checkModelNames(
     { ...defined({ model: modelOf(merged).model }), fallback_models: fallbackModels(merged), usesTools },
     checking.parts,

@@ -8,9 +8,10 @@ import { type Finding, meantHint, throwIssues, withPlace, wrongKey } from '../co
 import { isRequestKey, isReserved, reserved } from '../config/keys.ts'
 import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
-import type { Settings } from '../config/settings.ts'
+import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { CallerVariables, PromptAgent } from '../event/agent.ts'
 import { narrow, type RunContext, type RunScope, withScope } from '../event/context.ts'
+import type { SandboxRights } from '../event/sandbox-rights.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
@@ -67,6 +68,7 @@ export function childContext(target: PromptTarget, context: RunContext): RunCont
   const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
   return narrow(withScope(context, { options, redoCount: 0, modeOptions: codeOptions(target, context) }), {
     ...limitsOfWriting(target.settings),
+    sandbox: { ...ownSandbox(target), mode: sandboxMode(target.settings) },
     ...(own.length === 0 ? {} : { rules: own }),
   })
 }
@@ -78,6 +80,12 @@ function codeOptions(
 ): NonNullable<RunScope['modeOptions']> {
   const isApproved = code.auto_approve && scope.modeOptions?.['code']?.['auto_approve'] === true
   return { code: { ...code, auto_approve: isApproved } }
+}
+
+/** What the file itself says; what config files say is already in the rights of the run. */
+function ownSandbox({ spec }: PromptTarget): Partial<SandboxRights> {
+  // checked with the front matter
+  return (spec.layers.own.values['sandbox'] ?? {}) as Partial<SandboxRights>
 }
 
 /** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */

@@ -10,14 +10,14 @@ import { systemClock } from '../base/clock.ts'
 import { createPool, manyListeners } from '../base/concurrency.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.ts'
-import type { Settings } from '../config/settings.ts'
+import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import { rootScope, withServices, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
 import { makesFile } from '../event/effects.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
-import { allRights, type Permission, type Rights } from '../event/permission.ts'
+import { allRights, type Permission, type Rights, type ToolFilter } from '../event/permission.ts'
 import { createPlannedTexts } from '../event/planned-texts.ts'
 import { createSources, type RunSources } from '../event/sources.ts'
 import type { EffectHook } from '../journal/effects.ts'
@@ -102,6 +102,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     write: mode !== false,
     ...(mode === 'ask' ? { asks: true } : {}),
     rules: [toolRules(writtenRules(target.settings))],
+    sandbox: { ...target.settings.sandbox, mode: sandboxMode(target.settings) },
   }
   const permission = permissionOf(rights)
   const noteUse: Parameters<typeof createSources>[1] = (at, { path, hash }) =>
@@ -158,14 +159,23 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       sources,
     },
   }
+  async function checkTools(named: ToolFilter): Promise<void> {
+    const [{ chosenTools }, { refuseWithoutBox }] = await Promise.all([
+      import('../tool/toolbox/chosen.ts'),
+      import('../tool/sandbox/needs-box.ts'),
+    ])
+    await refuseWithoutBox(chosenTools(named, context), context)
+  }
   return {
     async context() {
       const given = parts.plugins === undefined ? context : withTools(context, await parts.plugins())
       return target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, given) : given
     },
     async checkModels() {
-      if (target.kind === 'agent' || dry === 'req') return
-      await (await import('../run/check-starts.ts')).checkStarts(target, parts)
+      if (dry === 'req') return
+      if (rights.sandbox?.scripts === true) await checkTools({ tools: [] })
+      if (target.kind === 'agent') return
+      await (await import('../run/check-starts.ts')).checkStarts(target, { ...parts, checkTools })
     },
   }
 }

@@ -34,7 +34,8 @@ const loose: readonly Setting[] = [
     yours: 'the file is not trusted',
   },
   { key: 'prices', toml: '[prices.x]\ninput = 0\noutput = 0', yours: 'the file is not trusted' },
-  { key: 'sandbox', toml: '[sandbox]\nmode = "danger-full-access"', yours: 'the file is not trusted' },
+  { key: 'sandbox.mode', toml: '[sandbox]\nmode = "danger-full-access"', yours: 'yours is "' },
+  { key: 'sandbox.network', toml: '[sandbox]\nnetwork = ["evil.example"]', yours: 'yours is [] (default)' },
 ]
 
 /** Only in config files: the file that is run is held to less. */

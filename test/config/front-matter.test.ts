@@ -205,15 +205,12 @@ describe('what is not in this version', () => {
 })
 
 describe('keys that need trust', () => {
-  it.each(['providers', 'gateway', 'mcp_servers', 'plugins', 'sandbox'])(
-    'are refused in a prompt file: %s',
-    async (key) => {
-      expect(await issues(`[${key}]`)).toEqual([
-        `2:2 UNTRUSTED "${key}" may not be set by p.md: the file is not trusted | ` +
-          'If you want it, look at the file and run baton trust p.md, or put it into your own config file ~/config.toml.',
-      ])
-    },
-  )
+  it.each(['providers', 'gateway', 'mcp_servers', 'plugins'])('are refused in a prompt file: %s', async (key) => {
+    expect(await issues(`[${key}]`)).toEqual([
+      `2:2 UNTRUSTED "${key}" may not be set by p.md: the file is not trusted | ` +
+        'If you want it, look at the file and run baton trust p.md, or put it into your own config file ~/config.toml.',
+    ])
+  })
 })
 
 describe('several issues', () => {

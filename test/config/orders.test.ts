@@ -50,6 +50,7 @@ describe('every key has an order', () => {
     expect(row('not set it at all')).toEqual(withRule((rule) => rule === 'user'))
     expect(row('set smaller values')).toEqual(withRule((rule) => rule === 'down'))
     expect(row('set stricter values')).toEqual(withRule((rule) => typeof rule !== 'string'))
+    expect(row('name fewer hosts')).toEqual(withRule((rule) => rule === 'fewer'))
     expect(row('add to it')).toEqual(withRule((rule) => rule === 'added'))
     expect(row('add rules')).toEqual(withRule((rule) => rule === 'rules'))
     expect(row('add names')).toEqual(withRule((rule) => rule === 'names'))

@@ -88,6 +88,7 @@ describe('a run spec', () => {
       providers: {},
       secrets: [],
       runs: { max_bytes: 2 * 1024 ** 3 },
+      sandbox: { network: [], scripts: false, memory_mb: 4096, processes: 512, file_mb: 2048, tmp_mb: 1024 },
     })
   })
 
@@ -216,6 +217,12 @@ describe('layers', () => {
       'retry.max_attempts = 3 (default)',
       'retry.max_backoff_ms = 10000 (default)',
       'runs.max_size = "2gb" (default)',
+      'sandbox.file_mb = 2048 (default)',
+      'sandbox.memory_mb = 4096 (default)',
+      'sandbox.network = [] (default)',
+      'sandbox.processes = 512 (default)',
+      'sandbox.scripts = false (default)',
+      'sandbox.tmp_mb = 1024 (default)',
       'seed = 2 (-c seed)',
       'timeouts.connect = "10s" (default)',
       'timeouts.headers = "30s" (default)',
@@ -339,7 +346,7 @@ describe('trust', () => {
     `)
   })
 
-  it.each(['providers.a.base_url = "http://evil"', 'mcp_servers = {}', 'plugins = []', 'sandbox = {}'])(
+  it.each(['providers.a.base_url = "http://evil"', 'mcp_servers = {}', 'plugins = []'])(
     'keeps a workspace file from %s',
     async (toml) => {
       const given = { files: { '.baton/config.toml': `seed = 1\n${toml}`, 'p.md': '' } }

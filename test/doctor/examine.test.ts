@@ -189,7 +189,7 @@ describe('doctor finds broken', () => {
   it('manifests of packs, and says when git is missing', async () => {
     const files = { 'project/.baton/packs/ns/p/pack.toml': '[baton]\nmerge = "mix"\n' }
     const checks = await look({ files, env: { PATH: tempTree() } })
-    expect(problems(checks)).toEqual(['warn model', 'warn packs', 'warn git'])
+    expect(problems(checks)).toEqual(['warn model', 'warn packs', 'warn git', 'warn sandbox'])
     expect(of(checks, 'packs')[0]).toBe('ok baton@core, ns@p')
   })
 

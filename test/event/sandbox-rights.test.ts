@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { coversHost, isHostEntry } from '../../src/base/host-entry.ts'
 import { narrow } from '../../src/event/context.ts'
-import { coversHost, narrowSandbox, type SandboxRights, strictestSandbox } from '../../src/event/sandbox-rights.ts'
+import { narrowSandbox, type SandboxRights, strictestSandbox } from '../../src/event/sandbox-rights.ts'
 import { testContext } from '../helpers/context.ts'
 
 const wide: SandboxRights = {
@@ -44,6 +45,19 @@ describe('rights of a sandbox', () => {
     ['*.a.example.com', '*.example.com', false],
   ])('%s covers %s: %s', (given, asked, covers) => {
     expect(coversHost(given, asked)).toBe(covers)
+  })
+
+  it.each([
+    ['example.com', true],
+    ['*.example.com:443', true],
+    ['[::1]:80', true],
+    ['*', false],
+    ['a b', false],
+    ['http://example.com', false],
+    ['example.com/x', false],
+    ['', false],
+  ])('%j names hosts: %s', (text, names) => {
+    expect(isHostEntry(text)).toBe(names)
   })
 
   it('travel with the scope of a run, as JSON', () => {

@@ -276,7 +276,7 @@ describe('tools', () => {
 
   it.each<readonly [parent: string, child: string, ofChild: readonly string[]]>([
     ['', 'tools = ["todo"]', ['todo']],
-    ['tools = ["*"]', 'tools = ["todo"]', ['todo']],
+    ['tools = ["t*"]', 'tools = ["todo"]', ['todo']],
     ['tools = ["read"]', 'tools = ["todo"]', []],
     ['tools = []', 'tools = ["t*"]', []],
     ['disallowed_tools = ["to*"]', 'tools = ["todo"]', []],

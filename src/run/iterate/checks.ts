@@ -60,7 +60,9 @@ export async function runCheck(
         maxOutputBytes: keptOutput,
         onStart: process,
       }
-      return endOf(await runProcess(options, signal), command)
+      if (scope.rights.sandbox?.scripts !== true) return endOf(await runProcess(options, signal), command)
+      const { runBoxed } = await import('../../tool/sandbox/run-boxed.ts')
+      return endOf(await runBoxed(options, context, signal), command)
     },
   )
 }

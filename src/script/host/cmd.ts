@@ -69,11 +69,10 @@ async function execute(command: Command, call: ActCall): Promise<LuaValue> {
       const { runProcess } = await import('../../base/process.ts')
       const environment = commandEnvironment(services.env, (variable) => passesVariable(scope.rights, variable))
       const signal = AbortSignal.any([stop, services.signal])
-      return outcomeOf(
-        await runProcess({ ...command, environment, maxOutputBytes, onStart: process }, signal),
-        command,
-        name,
-      )
+      const run = { ...command, environment, maxOutputBytes, onStart: process }
+      if (scope.rights.sandbox?.scripts !== true) return outcomeOf(await runProcess(run, signal), command, name)
+      const { runBoxed } = await import('../../tool/sandbox/run-boxed.ts')
+      return outcomeOf(await runBoxed(run, context, signal), command, name)
     },
   )
   if (lost > 0) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
+import { isHeldPlace } from '../../base/held-place.ts'
 import { entryStatus } from '../file-hash.ts'
 import { gitPlaces } from './git-places.ts'
 import { protectedNames } from './places.ts'
@@ -39,6 +40,6 @@ export function placesInside(
 
 function kindOf(path: string): 'missing' | 'link' | 'entry' {
   const status = entryStatus(path)
-  if (status === undefined) return 'missing'
+  if (status === undefined || (status.isDirectory() && isHeldPlace(path))) return 'missing'
   return status.isSymbolicLink() ? 'link' : 'entry'
 }

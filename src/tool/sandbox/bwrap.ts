@@ -24,6 +24,8 @@ export interface BoxPlan {
   readonly privateFolders: readonly string[]
   /** Can be read although they are in a private folder. */
   readonly shown: readonly string[]
+  /** Can be read although they are in a hidden folder. */
+  readonly opened: readonly string[]
   /** Files of the system that are not written, because the administrator could. */
   readonly keptSystemFiles: readonly string[]
   readonly tmpMb: number
@@ -59,6 +61,7 @@ export function bwrapArguments({ command, args, cwd, environment }: Command, pla
     plan.privateFolders.flatMap((path) => ['--perms', '1777', ...size(plan.tmpMb), '--tmpfs', path]),
     plan.shown.flatMap(mount('--ro-bind')),
     hide(plan, outside),
+    plan.opened.flatMap(mount('--ro-bind')),
     [canWrite ? '--bind' : '--ro-bind', workspace, workspace],
     // a folder that something is mounted on cannot be renamed: a path that is kept stays the path of what is kept
     canWrite ? foldersBetween(workspace, kept).flatMap(mount('--bind')) : [],

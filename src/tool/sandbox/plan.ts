@@ -10,6 +10,13 @@ import { hostSockets } from './host-sockets.ts'
 import { findKeyFiles } from './key-files.ts'
 import { keysAtHome, keysOfSystem } from './key-places.ts'
 
+/** Whether a folder (absolute, links resolved) can be seen in a box: with the same things in it, or as its own. */
+export function isSeen(folder: string, { workspace, hiddenFolders, privateFolders, opened }: Places): boolean {
+  if (isInside(workspace, folder) || isInside(folder, workspace) || privateFolders.includes(folder)) return true
+  if (opened.some((path) => isInside(path, folder))) return true
+  return ![...hiddenFolders, ...privateFolders].some((path) => isInside(path, folder))
+}
+
 /** What is the same for all boxes of this machine. */
 export function boxFolders(): Pick<BoxPlan, 'privateFolders' | 'keptSystemFiles'> {
   return {
@@ -29,10 +36,10 @@ export interface Planned {
   readonly warnings: readonly string[]
 }
 
-/** Looks at the disk for what a box must keep, hide and show. */
+/** Looks at the disk for what a box must keep, hide and show: `needed` in private folders, `opened` in hidden ones. */
 export async function planBox(
   { mode }: Pick<SandboxRights, 'mode'>,
-  { cwd, needed }: { readonly cwd: string; readonly needed: readonly string[] },
+  { needed, opened }: Readonly<Record<'needed' | 'opened', readonly string[]>>,
   { scope, services }: RunContext,
 ): Promise<Planned> {
   const { folders, openedChanges: allow = [] } = scope
@@ -55,7 +62,8 @@ export async function planBox(
   const hiddenInside = outermost(keys.filter(isInWorkspace))
   const hidden = [...outermost(keys.filter((path) => !isInside(workspace, path))), ...hiddenInside]
   const kept = outermost([...present, ...presentPlaces(deciding)].filter(isInWorkspace))
-  const canWrite = mode !== 'read-only' && folders.closed === undefined && link === undefined
+  const isClosed = folders.closed !== undefined || scope.dry === 'changes'
+  const canWrite = mode !== 'read-only' && !isClosed && link === undefined
   const repository = gitPlaces(workspace)?.own ?? []
   return {
     places: {
@@ -64,9 +72,10 @@ export async function planBox(
       kept: kept.filter((path) => !hiddenInside.some((folder) => isInside(folder, path))),
       hiddenFiles: hidden.filter((path) => !isFolder(path)),
       hiddenFolders: hidden.filter(isFolder),
+      opened: presentPlaces(opened).filter((path) => hidden.some((folder) => isInside(folder, path))),
       privateFolders,
       keptSystemFiles,
-      shown: outermost(presentPlaces([cwd, ...repository, ...needed]).filter(isPrivate)),
+      shown: outermost(presentPlaces([...repository, ...needed]).filter(isPrivate)),
     },
     missing: canWrite ? missing : [],
     warnings: [

@@ -1,9 +1,8 @@
-import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { release } from 'node:os'
-import { delimiter, isAbsolute, join } from 'node:path'
 import { BatonError } from '../../base/error.ts'
-import { isInside } from '../../base/files.ts'
 import { runProcess } from '../../base/process.ts'
+import { findProgram } from '../../base/program.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
 import { bwrapArguments } from './bwrap.ts'
 import { boxFolders } from './plan.ts'
@@ -29,7 +28,7 @@ export function findBoxer({ env, workspace, platform = process.platform }: Machi
   if (name === undefined) {
     return Promise.resolve({ kind: 'none', problem: `there is no sandbox on ${platform}`, hint: anyway })
   }
-  const program = programPath(name, env, workspace)
+  const program = findProgram(name, env, workspace)
   const key = `${platform} ${program ?? ''}`
   const found = probes.get(key) ?? probe(program, platform)
   probes.set(key, found)
@@ -74,6 +73,7 @@ function boxTrial(): readonly string[] {
     hiddenFiles: [],
     hiddenFolders: [],
     shown: [],
+    opened: [],
     tmpMb: 16,
     fileMb: 16,
     given: {},
@@ -107,24 +107,6 @@ function settingOf(file: string): string | undefined {
     return readFileSync(file, 'utf8').trim()
   } catch {
     return undefined
-  }
-}
-
-function programPath(name: string, env: Machine['env'], workspace: string): string | undefined {
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder))
-  return folders.map((folder) => join(folder, name)).find((path) => isProgram(path) && !isIn(workspace, path))
-}
-
-function isIn(workspace: string, path: string): boolean {
-  return isInside(workspace, path) || isInside(workspace, realpathSync(path))
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
   }
 }
 

@@ -1,8 +1,13 @@
-import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { snapshot } from '../../helpers/baton.ts'
-import { hasBox, inBox } from '../../helpers/box.ts'
+import { isHeldPlace } from '../../../src/base/held-place.ts'
+import { workspaceConfigFile } from '../../../src/config/locate.ts'
+import { holdPlaces } from '../../../src/tool/sandbox/hold-places.ts'
+import { root, snapshot } from '../../helpers/baton.ts'
+import { boxWorld, hasBox, inBox, runInBox } from '../../helpers/box.ts'
 
 describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () => {
   it('lets a command change the workspace, and tells how it ended', async () => {
@@ -52,5 +57,52 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     const end = await inBox('echo x > a.txt', { prepare: ({ work }) => symlinkSync('elsewhere', join(work, '.git')) })
     expect(end.err).toContain('Read-only file system')
     expect(end.warnings.join()).toContain('is a link')
+  })
+})
+
+describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap and user namespaces)', () => {
+  const attempts = [
+    'mkdir -p .git/hooks',
+    'mkdir .baton',
+    'mkdir .aipack/pack',
+    'echo x > baton.toml',
+    'echo x > .mcp.json',
+  ]
+  const line = attempts.map((attempt) => `(${attempt}) && echo DONE`).join('; ')
+
+  it('is not made, and nothing of it is left', async () => {
+    const end = await inBox(`${line}; rmdir .baton; mv .git g; ls -a`)
+    expect(end.out).not.toContain('DONE')
+    expect(readdirSync(end.work)).toEqual(['.keep'])
+  })
+
+  it('is held by two boxes at once, until the second is closed', async () => {
+    const world = boxWorld()
+    const first = runInBox('sleep 0.5', world)
+    const second = runInBox(`sleep 1.5; ${line}`, world)
+    await first
+    expect(readdirSync(world.work)).toContain('baton.toml')
+    expect((await second).out).toBe('')
+    expect(readdirSync(world.work)).toEqual(['.keep'])
+  })
+
+  it('is no config and no repository meanwhile', async () => {
+    const world = boxWorld()
+    const held = holdPlaces(['baton.toml', '.git'].map((name) => join(world.work, name)))
+    expect(workspaceConfigFile(world.work)).toBeUndefined()
+    expect(isHeldPlace(join(world.work, '.git'))).toBe(true)
+    held.release()
+    expect(readdirSync(world.work)).toEqual(['.keep'])
+  })
+
+  it('does not stay when the process is killed that holds it', async () => {
+    const world = boxWorld()
+    const places = ['baton.toml', '.git'].map((name) => join(world.work, name))
+    const script = `const { holdPlaces } = await import('./dist/tool/sandbox/hold-places.js'); holdPlaces(${JSON.stringify(places)}); console.log('held'); setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: root })
+    await once(child.stdout, 'data')
+    expect(readdirSync(world.work)).toContain('.git')
+    child.kill('SIGKILL')
+    await expect.poll(() => readdirSync(world.work)).toEqual(['.keep'])
   })
 })

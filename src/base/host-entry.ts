@@ -1,0 +1,25 @@
+/*
+ * Hosts as lists of settings name them: `host`, `*.host` for the hosts below it, `host:port`. Without a port it is the usual
+ * ones, 80 and 443. An IPv6 address is in brackets.
+ */
+
+const form = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
+
+/** Whether a text names hosts in this form. */
+export function isHostEntry(text: string): boolean {
+  return form.test(text)
+}
+
+/** Whether every address that `narrow` allows is allowed by `wide`: both are `host`, `*.host` or `host:port`. */
+export function coversHost(wide: string, narrow: string): boolean {
+  const [a, b] = [hostParts(wide), hostParts(narrow)]
+  if (a.port !== undefined && a.port !== b.port) return false
+  if (a.port === undefined && b.port !== undefined && b.port !== '80' && b.port !== '443') return false
+  if (!a.name.startsWith('*.')) return a.name === b.name
+  return b.name.endsWith(a.name.slice(1)) && b.name.length > a.name.length - 1
+}
+
+function hostParts(written: string): { readonly name: string; readonly port: string | undefined } {
+  const [, name = '', port] = /^(.*?)(?::(\d+))?$/s.exec(written) ?? []
+  return { name: name.toLowerCase(), port }
+}

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import { holdingEntry, removeFolder } from '../../base/held-place.ts'
+
+/*
+ * Folders that are there only while commands run. The last one who uses a folder removes it; where this process is killed,
+ * a shell does, which is told of each folder beforehand and outlives it.
+ */
+
+/** What such a folder may hold besides. */
+export const socketName = 'proxy.sock'
+
+/** Only what is ours goes away, and then the folder, if it is empty. */
+const script = `trap '' INT TERM HUP
+entry=$1; shift
+while IFS= read -r folder; do set -- "$@" "$folder"; done
+for folder; do rm -f -- "$folder/${socketName}"; rmdir -- "$folder/$entry"; rmdir -- "$folder"; done`
+
+const users = new Map<string, number>()
+let janitor: ChildProcess | undefined
+
+/** One more user of a folder (absolute), which need not be there yet. */
+export function useFolder(folder: string): void {
+  users.set(folder, (users.get(folder) ?? 0) + 1)
+  if (users.get(folder) !== 1 || folder.includes('\n')) return
+  janitor ??= startJanitor()
+  janitor.stdin?.write(`${folder}\n`)
+}
+
+/** One user less. */
+export function leaveFolder(folder: string): void {
+  const left = (users.get(folder) ?? 1) - 1
+  if (left > 0) {
+    users.set(folder, left)
+    return
+  }
+  users.delete(folder)
+  rmSync(join(folder, socketName), { force: true })
+  removeFolder(join(folder, holdingEntry(process.pid)))
+  removeFolder(folder)
+  if (users.size > 0) return
+  janitor?.stdin?.end()
+  janitor = undefined
+}
+
+function startJanitor(): ChildProcess {
+  const args = ['-c', script, 'baton-janitor', holdingEntry(process.pid)]
+  const child = spawn('/bin/sh', args, { detached: true, cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'ignore'] })
+  child.on('error', () => {})
+  child.stdin.on('error', () => {})
+  child.unref()
+  if (child.stdin instanceof Socket) child.stdin.unref()
+  return child
+}
