@@ -9,6 +9,7 @@ import { check } from './check.mjs'
 import { context } from './context.mjs'
 import { durable } from './durable.mjs'
 import { edit } from './edit.mjs'
+import { bash } from './bash.mjs'
 import { grep } from './grep.mjs'
 import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
@@ -44,6 +45,7 @@ const benchmarks = {
   iterate,
   grep,
   edit,
+  bash,
 }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')

@@ -5,7 +5,7 @@ import { figure } from './rounds.mjs'
 const pauseMs = 20
 
 /** Gives a function that calls a tool as a model does, under the rules that hold by default, recorded on the disk. */
-export async function createTools(library, { folder, run }) {
+export async function createTools(library, { folder, run, sandbox }) {
   const { rootScope } = await import(`${library}/event/context.js`)
   const { allRights } = await import(`${library}/event/permission.js`)
   const { createSources } = await import(`${library}/event/sources.js`)
@@ -16,14 +16,18 @@ export async function createTools(library, { folder, run }) {
   const { toolRules } = await import(`${library}/tool/rule-list.js`)
   const { createToolbox } = await import(`${library}/tool/toolbox/toolbox.js`)
   const { openTools } = await import(`${library}/tool/toolbox/tools.js`)
-  const rights = { ...allRights, rules: [toolRules()] }
+  const rights = {
+    ...allRights,
+    rules: [[...toolRules(), { tool: 'bash', effect: 'allow', origin: 'bench' }]],
+    sandbox,
+  }
   const folders = { workspace: folder, cwd: folder, packRoots: [] }
   const permissionOf = (given) => createPermission(given, folders)
   const permission = permissionOf(rights)
   const signal = new AbortController().signal
   const journal = await openRun({ folder: run, now: () => new Date() })
   const effects = createEffects({ journal, permission, signal, onSpent: () => undefined })
-  const opened = await openTools(['grep', 'read', 'edit', 'write'], createToolbox({ baseDir: folder }))
+  const opened = await openTools(['grep', 'read', 'edit', 'write', 'bash'], createToolbox({ baseDir: folder }))
   const tools = Object.fromEntries(opened.map((tool) => [tool.name, tool]))
   let calls = 0
   const texts = keptTexts(journal)

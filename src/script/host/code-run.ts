@@ -36,7 +36,7 @@ export async function runCode(call: ActCall): Promise<LuaValue> {
   const tools = await namedTools(call)
   const { functions, toolOf } = toolFunctions(tools)
   const pool = createPool(toolsAtOnce)
-  const end = await box.run(
+  const program = box.run(
     { code, input },
     {
       functions,
@@ -54,6 +54,9 @@ export async function runCode(call: ActCall): Promise<LuaValue> {
       signal: services.signal,
     },
   )
+  const end = await program.finally(async () => {
+    for (const tool of tools) await tool.close?.(context)
+  })
   if (end.kind === 'value') return end.value
   throw call.error(shownError(end))
 }

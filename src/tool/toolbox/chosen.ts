@@ -2,7 +2,7 @@ import type { RunContext } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { passesFilters } from '../tool-filter.ts'
 import { toolVerdict } from '../tool-rules.ts'
-import { factsOf, toolNames, type ToolName } from './names.ts'
+import { comesWith, factsOf, toolNames, type ToolName } from './names.ts'
 
 /**
  * The tools that a model, or a program, is given: those that are named, not disallowed, and within the rights of the agent
@@ -13,11 +13,12 @@ export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scop
   const { workspace } = scope.folders
   const isDenied = (tool: ToolName): boolean =>
     toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
+  const isUsable = (name: ToolName): boolean => !isDenied(name) && !isDenied(comesWith(name) ?? name)
   return toolNames.filter(
     (name) =>
       passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])]) &&
       (rights.write || !isForWriting(name)) &&
-      !isDenied(name),
+      isUsable(name),
   )
 }
 
