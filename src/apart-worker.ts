@@ -15,6 +15,7 @@ const tasks: Readonly<Record<string, () => Promise<Work>>> = {
   'schema.validate': async () => (await import('./base/json-schema.ts')).validateBySchema,
   'files.search': async () => (await import('./tool/toolbox/search-files.ts')).searchFiles,
   'pdf.pages': async () => (await import('./tool/toolbox/pdf-pages.ts')).takePages,
+  'pdf.words': async () => (await import('./tool/toolbox/pdf-words.ts')).takeWords,
   'pattern.test': async () => (await import('./base/pattern.ts')).testPattern,
 }
 

@@ -1,4 +1,5 @@
 import type { ModelTimeouts } from '../model/call.ts'
+import type { TakenFiles } from '../event/message.ts'
 import { createProvider } from '../model/create.ts'
 import type { ModelChoice, ModelSources } from '../model/choice.ts'
 import { ownPrice, type OwnPrices } from '../model/own-price.ts'
@@ -13,6 +14,8 @@ export interface ModelChooserOptions {
   /** What the user says models cost. */
   readonly prices?: OwnPrices
   readonly timeouts: ModelTimeouts
+  /** What the user says models take besides text. */
+  readonly files?: readonly ('image' | 'pdf')[] | undefined
   /** `agents/models.toml`, absolute. */
   readonly tableFile: string
   readonly signal: AbortSignal
@@ -27,6 +30,7 @@ export function createModelChooser({
   sources,
   prices = {},
   timeouts,
+  files,
   tableFile,
   signal,
   isAttended,
@@ -49,6 +53,7 @@ export function createModelChooser({
       provider,
       model,
       label,
+      taken: takenFiles(choice, files),
       priced: pricedModel(choice, prices),
       unsent: unsentOf({ provider, label }),
       ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
@@ -82,4 +87,12 @@ export function pricedModel({ provider, model, label }: ModelChoice, prices: Own
   return own === undefined
     ? { provider: name, baseUrl, model, isFree }
     : { provider: name, baseUrl, model, isFree: false, own }
+}
+
+/** What the user says of models counts; else what is known of the host. Formats that are not shared by everybody have parts for documents. */
+function takenFiles({ provider }: ModelChoice, files: ModelChooserOptions['files']): TakenFiles {
+  if (files !== undefined) return { image: files.includes('image'), document: files.includes('pdf') }
+  if (provider.kind === 'offline') return { image: false, document: false }
+  const { format, quirks } = provider
+  return { image: quirks.files !== 'none', document: quirks.files === 'all' || format !== 'chat' }
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
 import type { CoolDown } from '../model/cool-down.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
+import type { TakenFiles } from '../event/message.ts'
 import type { Plugins } from './plugins/plugin.ts'
 import type { ModelProvider, ModelRequest } from '../model/provider.ts'
 import type { ModuleReader } from '../script/module-reader.ts'
@@ -20,6 +21,8 @@ export interface ChosenModel {
   /** For people and events, for example `openai::gpt-5-mini`. */
   readonly label: string
   readonly reasoningEffort?: string
+  /** Left out: nobody knows. */
+  readonly taken?: TakenFiles
   /** What its price is looked up by. */
   readonly priced: PricedModel
   /** What a person should know of settings that the model is not sent; each setting once per run. */

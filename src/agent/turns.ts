@@ -1,6 +1,7 @@
+import { defined } from '../base/json.ts'
 import type { ModelAgent, ModelEnd, Tool, ToolUse } from '../event/agent.ts'
-import { below, emit, type RunContext, withServices } from '../event/context.ts'
-import { type Message, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
+import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
+import { type Message, type TakenFiles, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
 import type { SpokenDecision } from '../event/permission.ts'
 import { callPlace, type Place, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
@@ -77,6 +78,8 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog()
   let turns = 0
+  /** Of the model that answered last. */
+  let taken: TakenFiles | undefined
   /** Calls of the last turn that have run. */
   let ran = 0
   const running: RunningCalls = new Map()
@@ -130,6 +133,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         withServices(opener, { signal }),
       )
       const { answer } = answered
+      taken = answered.chosen.taken
       if (!isTold) warnOfAnswer(answered, { agent, offersTools }, opener)
       emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answer) } })
       const calls = offersTools ? toolCallsOf(answer) : []
@@ -142,7 +146,8 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       ran += calls.length
       return mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
         const index = first + sibling
-        const at = withServices(below(turn, { kind: 'tool', index, name: call.name }), { signal: inner })
+        const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
+        const at = withServices(place, { signal: inner })
         const { name, input } = call
         const id = `${idOf(turns - 1)}/${index}`
         return { call, result: await callTool({ id, name, input }, { tools, opener, context: at, timeline, running }) }

@@ -157,6 +157,10 @@ const entries = {
     ...frameForModels,
     text: 'Model calls of one agent at most. It is a limit: the run ends with exit code 4.',
   },
+  model_files: {
+    ...frame,
+    text: 'Files the models take as they are, "image" and "pdf", where that is not known: of others a tool gives the text.',
+  },
   tools: { ...frame, text: 'Tools the model may use: names, or patterns of them.' },
   disallowed_tools: { ...frame, text: 'Tools the model may not use, whatever else says so.' },
   iterate: {

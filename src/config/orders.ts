@@ -129,6 +129,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   auto_approve_plan_mode: { rule: [false, true], prompt: 'free' },
   max_rounds: down,
   max_turns: down,
+  model_files: free,
   tools: free,
   disallowed_tools: { rule: 'added' },
   iterate: byPrompt,

@@ -114,6 +114,7 @@ const settingShape = {
   auto_approve_plan_mode: flag,
   max_rounds: integer(1),
   max_turns: integer(1),
+  model_files: listOf(oneOf('image', 'pdf'), 'a list of "image" and "pdf"'),
   mode: name,
   plugins: listOf(name, 'a list of files'),
   secrets: listOf(variableName, 'a list of names of environment variables'),

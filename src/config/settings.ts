@@ -37,6 +37,7 @@ const optionalKeys = [
   'permission',
   'max_rounds',
   'max_turns',
+  'model_files',
   'mode',
   'plugins',
   'auto_approve_plan_mode',

@@ -3,6 +3,7 @@ import type { ReadLog } from '../base/reads.ts'
 import type { AgentExecutor } from './agent.ts'
 import type { BudgetLimits, Effects, HashedContent } from './effects.ts'
 import type { EventBody } from './event.ts'
+import type { TakenFiles } from './message.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
 import {
@@ -80,6 +81,8 @@ export interface RunScope {
   readonly redoCount: number
   /** `req`: no model is called; `res`: it is called, and Output is left out. `changes`: all is done, and no file is changed. Children inherit it. */
   readonly dry?: 'req' | 'res' | 'changes'
+  /** Files that the model takes which has called a tool; left out: nobody has. */
+  readonly taken?: TakenFiles
   /** Globs from the workspace: `[changes] allow` of the user. */
   readonly openedChanges?: readonly string[]
   /** Options of built-in modes, by the id of the mode: for agents that bring none of their own. */

@@ -42,6 +42,12 @@ export interface FilePart extends AnyPart {
   readonly data: string
 }
 
+/** Which files a model takes as they are. */
+export interface TakenFiles {
+  readonly image: boolean
+  readonly document: boolean
+}
+
 /** What a model thought, as far as it shows it: empty where all of it is in `provider`. */
 interface ReasoningPart extends AnyPart {
   readonly type: 'reasoning'

@@ -47,6 +47,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     format: 'responses',
     formatElsewhere: 'chat',
     quirks: {
+      files: 'all',
       outputLimit: 'max_completion_tokens',
       cacheKey: true,
       replaysReasoning: 'none',
@@ -60,12 +61,13 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     baseUrlEnv: 'ANTHROPIC_BASE_URL',
     baseUrlForm: 'without-version',
     format: 'anthropic',
-    quirks: { structured: 'none', cacheMarks: true },
+    quirks: { files: 'all', structured: 'none', cacheMarks: true },
     names: modelNames.anthropic,
     isVendor: true,
   }),
   gemini: host('https://generativelanguage.googleapis.com/v1beta', ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], {
     format: 'gemini',
+    quirks: { files: 'all' },
     names: modelNames.gemini,
   }),
   groq: host('https://api.groq.com/openai/v1', ['GROQ_API_KEY'], {
@@ -73,7 +75,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     quirks: { outputLimit: 'max_completion_tokens', structured: 'json', replaysReasoning: 'none' },
   }),
   deepseek: host('https://api.deepseek.com', ['DEEPSEEK_API_KEY'], {
-    quirks: { reasoning: 'thinking', structured: 'json', replaysReasoning: 'text' },
+    quirks: { files: 'none', reasoning: 'thinking', structured: 'json', replaysReasoning: 'text' },
     names: modelNames.deepseek,
     isVendor: true,
   }),
@@ -86,7 +88,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     names: modelNames.mistral,
   }),
   openrouter: host('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY', 'OPEN_ROUTER_API_KEY'], {
-    quirks: { reasoning: 'object', cacheMarks: true },
+    quirks: { files: 'all', reasoning: 'object', cacheMarks: true },
     modelPrefix: 'openrouter/',
   }),
   together: host('https://api.together.xyz/v1', ['TOGETHER_API_KEY'], { quirks: { replaysReasoning: 'none' } }),
@@ -96,7 +98,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     modelPrefix: 'accounts/fireworks/models/',
   }),
   cerebras: host('https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY'], {
-    quirks: { outputLimit: 'max_completion_tokens', replaysReasoning: 'none' },
+    quirks: { files: 'none', outputLimit: 'max_completion_tokens', replaysReasoning: 'none' },
   }),
   moonshot: host('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY', 'KIMI_API_KEY'], {
     quirks: { outputLimit: 'max_completion_tokens', structured: 'json', replaysReasoning: 'text' },

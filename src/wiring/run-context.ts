@@ -228,6 +228,7 @@ function agentParts(
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
     prices: settings.prices,
     timeouts: timeoutsOf(settings),
+    files: settings.model_files,
     tableFile: join(builtInDir, 'models.toml'),
     signal,
     isAttended,

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PDFDocument, StandardFonts } from '@cantoo/pdf-lib'
 import { expect, it } from 'vitest'
 import { sha256 } from '../../src/base/hash.ts'
 import { baton } from '../helpers/baton.ts'
@@ -32,4 +33,25 @@ it('keeps an output that was cut with the run, without secrets, and gives its re
   expect(JSON.stringify(turn?.body)).toContain(`for the rest read \\"${id}\\" from offset `)
   expect(model.requests.length).toBe(3)
   expect(model.results()).toEqual([`${names.at(-1)}\nname-${secret}\n[lines 1201 to 1202 of 1202]`])
+})
+
+it('gives a PDF as text where nobody knows what the model takes, and as a file where the user says that it does', async () => {
+  const document = await PDFDocument.create()
+  const font = await document.embedFont(StandardFonts.Helvetica)
+  document.addPage().drawText('The report of the year', { font, x: 50, y: 700 })
+  const cwd = tempTree({
+    'ask.md': '+++\nmodel = "m"\ntools = ["read"]\nbudget.unpriced = "allow"\n+++\nLook.\n',
+    'a.pdf': Buffer.from(await document.save()),
+  })
+  for (const [args, said, isFile] of [
+    [[], 'a.pdf (PDF, the text of its pages)\\n--- page 1 ---\\nThe report of the year', false],
+    [['-c', 'model_files=["pdf"]'], 'a.pdf (PDF, 1 pages)', true],
+  ] as const) {
+    const model = await startToolModel([callsTools(['read', { path: 'a.pdf' }]), { text: 'Seen.' }])
+    const env = { BATON_GATEWAY_URL: model.url }
+    expect(await baton(['ask.md', ...args], { cwd, env })).toMatchObject({ code: 0, stdout: 'Seen.\n' })
+    const sent = JSON.stringify(model.requests[1]?.body)
+    expect(sent).toContain(said)
+    expect(sent.includes('data:application/pdf;base64,')).toBe(isFile)
+  }
 })

@@ -75,6 +75,8 @@ export interface Quirks {
    * and the `name` of a message.
    */
   readonly refusesExtras?: boolean
+  /** Which files its models take: images and PDF documents, images (or some of its models do), nothing but text. */
+  readonly files: 'all' | 'images' | 'none'
 }
 
 /** What a host of which nothing is known is assumed to understand. */
@@ -85,4 +87,5 @@ export const commonQuirks: Quirks = {
   cacheMarks: false,
   cacheKey: false,
   replaysReasoning: 'details',
+  files: 'images',
 }

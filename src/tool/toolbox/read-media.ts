@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { runApart } from '../../base/apart.ts'
+import { ApartLimit, runApart } from '../../base/apart.ts'
 import { BatonError } from '../../base/error.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FilePart } from '../../event/message.ts'
@@ -7,6 +7,7 @@ import { readSlices } from '../workspace-reads.ts'
 import type { FileKind } from './file-kinds.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import type { PdfPages } from './pdf-pages.ts'
+import type { PdfWords } from './pdf-words.ts'
 import type { ReadInput } from './read.ts'
 import type { ReadableFile } from './read-file.ts'
 
@@ -28,6 +29,10 @@ export async function readMedia(
   { input, call }: Reading,
 ): Promise<ToolOutput> {
   const { path, shown, size } = file
+  const { taken = { image: true, document: true } } = call.context.scope
+  if (kind === 'image' && !taken.image) {
+    throw new BatonError('FILE_FAILED', `${shown} is an image (${mediaType}), and this model takes only text`)
+  }
   if (size > mostBytes[kind]) {
     throw new BatonError(
       'FILE_FAILED',
@@ -45,6 +50,7 @@ export async function readMedia(
   )
   const bytes = Buffer.concat(pieces)
   const name = basename(path)
+  if (kind === 'document' && !taken.document) return wordsOf({ shown, bytes }, { input, call })
   if (kind === 'document') return pagesOf({ name, shown, bytes }, { input, call })
   const image = { type: 'file', name, mediaType, data: bytes.toString('base64') } as const
   return { text: `${shown} (${mediaType}, ${sizeText(size)})`, files: [image] }
@@ -56,13 +62,42 @@ interface PdfDocument {
   readonly bytes: Uint8Array
 }
 
+/** The text of a document, for a model that takes none. */
+async function wordsOf(
+  { shown, bytes }: Omit<PdfDocument, 'name'>,
+  { input: { offset = 1, limit = usualPages }, call }: Reading,
+): Promise<ToolOutput> {
+  const wanted = { first: offset, count: Math.min(limit, usualPages) }
+  const { signal } = call.context.services
+  const task = { name: 'pdf.words', args: [bytes, shown, wanted] }
+  const { count, pages } = (await inLimits(shown, runApart(task, { ...pdfLimits, signal }))) as PdfWords
+  if (pages.length === 0) throw new BatonError('FILE_FAILED', `${shown} has ${count} pages: none from ${offset} on`)
+  const last = offset + pages.length - 1
+  const rest = last < count ? `; go on from offset ${last + 1}` : ''
+  const texts = pages.map(
+    (text, index) => `--- page ${offset + index} ---\n${text === '' ? '[no text: it may be an image]' : text}`,
+  )
+  const part = offset > 1 || last < count ? [`[pages ${offset} to ${last} of ${count}${rest}]`] : []
+  return { text: [`${shown} (PDF, the text of its pages)`, ...part, ...texts].join('\n') }
+}
+
+/** A document that takes too long, or too much memory, is none that can be read. */
+async function inLimits<T>(shown: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof ApartLimit)) throw error
+    throw new BatonError('FILE_FAILED', `${shown} cannot be read: ${error.message}`, { cause: error })
+  }
+}
+
 /** The whole document where it is short and nothing else is asked for; else each page as a document of its own. */
 async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Reading): Promise<ToolOutput> {
   const { offset = 1, limit = usualPages } = input
   const wanted = { first: offset, count: Math.min(limit, usualPages) }
   const { signal } = call.context.services
   const task = { name: 'pdf.pages', args: [bytes, shown, wanted] }
-  const { count, pages } = (await runApart(task, { ...pdfLimits, signal })) as PdfPages
+  const { count, pages } = (await inLimits(shown, runApart(task, { ...pdfLimits, signal }))) as PdfPages
   const part = (label: string, data: string): FilePart => ({
     type: 'file',
     name: label,

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PDFDocument } from '@cantoo/pdf-lib'
+import { PDFDocument, StandardFonts } from '@cantoo/pdf-lib'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../src/base/hash.ts'
 import { tempTree } from '../../helpers/temp.ts'
@@ -104,6 +104,39 @@ describe('what is no text', () => {
     expect(await call('read', { path: 'dot.data' })).toEqual({
       text: 'dot.data (image/png, 0.1kb)',
       files: [{ type: 'file', name: 'dot.data', mediaType: 'image/png', data: png.toString('base64') }],
+    })
+  })
+
+  it('is given as text to a model that takes no PDF, and images are refused where it takes none', async () => {
+    const document = await PDFDocument.create()
+    const font = await document.embedFont(StandardFonts.Helvetica)
+    for (let page = 1; page <= 23; page += 1) {
+      const drawn = document.addPage()
+      if (page !== 2) drawn.drawText(`Page ${page} of the report\nSecond line`, { font, size: 12, x: 50, y: 700 })
+    }
+    const files = { 'a.pdf': Buffer.from(await document.save()), 'b.pdf': Buffer.from('%PDF-1.7 not really') }
+    const { call } = toolHost(tempTree(files), { scope: { taken: { image: true, document: false } } })
+    const first = await call('read', { path: 'a.pdf' })
+    expect(first.files).toBeUndefined()
+    expect(first.text.split('\n').slice(0, 8)).toEqual([
+      'a.pdf (PDF, the text of its pages)',
+      '[pages 1 to 20 of 23; go on from offset 21]',
+      '--- page 1 ---',
+      'Page 1 of the report',
+      'Second line',
+      '--- page 2 ---',
+      '[no text: it may be an image]',
+      '--- page 3 ---',
+    ])
+    const last = await call('read', { path: 'a.pdf', offset: 23 })
+    expect(last.text).toContain('[pages 23 to 23 of 23]\n--- page 23 ---\nPage 23 of the report')
+    expect((await call('read', { path: 'a.pdf', offset: 24 })).text).toContain('has 23 pages: none from 24 on')
+    expect((await call('read', { path: 'b.pdf' })).text).toContain('the text of b.pdf cannot be read: ')
+    const image = Buffer.from('89504e470d0a1a0a', 'hex')
+    const text = toolHost(tempTree({ 'a.png': image }), { scope: { taken: { image: false, document: false } } })
+    expect(await text.call('read', { path: 'a.png' })).toEqual({
+      isError: true,
+      text: 'Error in tool "read": a.png is an image (image/png), and this model takes only text.',
     })
   })
 
