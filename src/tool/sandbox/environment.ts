@@ -16,13 +16,26 @@ const added: Readonly<Record<string, string>> = {
   npm_config_update_notifier: 'false',
 }
 
+/** Package managers fail at once where there is no network, and not after minutes of trying. */
+const withoutNetwork: Readonly<Record<string, string>> = {
+  npm_config_fetch_retries: '0',
+  PIP_RETRIES: '0',
+  CARGO_NET_OFFLINE: 'true',
+  GOPROXY: 'off',
+}
+
 /** The environment of a program in a box, of the one that it would have outside. */
 export function boxEnvironment(
   given: Readonly<Record<string, string>>,
   { cwd, proxy }: { readonly cwd: string; readonly proxy?: string },
 ): Readonly<Record<string, string>> {
   const kept = Object.entries(given).filter(([name]) => !leftOut.has(name))
-  return { ...Object.fromEntries(kept), ...added, PWD: cwd, ...(proxy === undefined ? {} : proxyVariables(proxy)) }
+  return {
+    ...Object.fromEntries(kept),
+    ...added,
+    PWD: cwd,
+    ...(proxy === undefined ? withoutNetwork : proxyVariables(proxy)),
+  }
 }
 
 function proxyVariables(proxy: string): Readonly<Record<string, string>> {

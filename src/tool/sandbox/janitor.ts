@@ -41,7 +41,8 @@ export function leaveFolder(folder: string): void {
   removeFolder(join(folder, holdingEntry(process.pid)))
   removeFolder(folder)
   if (users.size > 0) return
-  janitor?.stdin?.end()
+  // it must not come to its end: the next user may be there by then
+  janitor?.kill('SIGKILL')
   janitor = undefined
 }
 

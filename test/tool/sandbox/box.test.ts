@@ -86,6 +86,14 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
     expect(readdirSync(world.work)).toEqual(['.keep'])
   })
 
+  it('is held again by each of many boxes, one right behind the other', async () => {
+    const world = boxWorld()
+    for (let count = 0; count < 8; count += 1) {
+      expect(await runInBox('echo x > baton.toml', world)).toMatchObject({ code: 2, stopped: undefined })
+    }
+    expect(readdirSync(world.work)).toEqual(['.keep'])
+  })
+
   it('is no config and no repository meanwhile', async () => {
     const world = boxWorld()
     const held = holdPlaces(['baton.toml', '.git'].map((name) => join(world.work, name)))
