@@ -12,7 +12,7 @@ import type {
   ScriptRequest,
   ScriptResult,
 } from '../event/agent.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, narrow, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { parseAip } from '../prompt/aip.ts'
 import { createModuleReader } from '../script/module-reader.ts'
@@ -99,7 +99,8 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
   const own = await readOwnOptions(agent, document)
   throwIssues([...own.issues, ...(await modeIssues(own, parts))])
   const options = mergeOptions(context.scope.options, own.values, given)
-  return runAip({ request, options, section: createSectionRunner(request, parts, inner) }, document)
+  const held = own.rules.length === 0 ? inner : narrow(inner, { rules: own.rules })
+  return runAip({ request, options, section: createSectionRunner(request, parts, held) }, document)
 }
 
 /** Modes are loaded for agents that name one. */

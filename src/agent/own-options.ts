@@ -1,14 +1,17 @@
-import type { DataPath } from '../base/data-text.ts'
+import type { DataPath, DataText } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
-import type { JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { checkAgentOptions } from '../config/agent-options.ts'
-import { type Issue, placeFindings } from '../config/issue.ts'
+import { type Finding, type Issue, placeFindings } from '../config/issue.ts'
+import type { PermissionRule } from '../config/permission-rules.ts'
 import type { ScriptAgent } from '../event/agent.ts'
 import { type AipDocument, readTable } from '../prompt/aip.ts'
 
 export interface OwnOptions {
   /** Options that are known and right. */
   readonly values: JsonObject
+  /** Of its `[permission]`: what it and the agents that it runs are held to besides. */
+  readonly rules: readonly PermissionRule[]
   /** Wrong values, with their places in the agent file. */
   readonly issues: readonly Issue[]
   /** Keys that nothing reads: warnings in `check`, silent in a run. */
@@ -25,20 +28,33 @@ export async function readOwnOptions(
   { file, text }: Pick<ScriptAgent, 'file' | 'text'>,
   { options: block }: AipDocument,
 ): Promise<OwnOptions> {
-  if (block === undefined) return { values: {}, issues: [], unknown: [], placeOf: async () => ({ file }) }
+  if (block === undefined) return { values: {}, rules: [], issues: [], unknown: [], placeOf: async () => ({ file }) }
   const { data, locate } = await readTable(file, text, block)
   // tests are for baton test
-  const { test: _, ...options } = data
+  const { test: _, permission, ...options } = data
   const { values, findings, unknown } = checkAgentOptions(options, [])
   const source = { file, text, locate }
   const { tools } = values
   // most agents name none, and load nothing for them
   const unknownOf = Array.isArray(tools) ? (await import('./tool-names.ts')).unknownTools : undefined
   const wrongTools = unknownOf?.(tools as readonly string[], ['tools']) ?? []
+  const ruled = permission === undefined ? undefined : await rulesIn(permission, { file, locate })
   return {
     values,
-    issues: await placeFindings([...findings, ...wrongTools], source),
+    rules: ruled?.rules ?? [],
+    issues: await placeFindings([...findings, ...wrongTools, ...(ruled?.findings ?? [])], source),
     unknown: await placeFindings(unknown, source),
     placeOf: async (path, part) => ({ file, text, ...(await locate(path, part)) }),
   }
+}
+
+async function rulesIn(
+  permission: Json,
+  { file, locate }: { readonly file: string } & Pick<DataText, 'locate'>,
+): Promise<{ readonly rules: readonly PermissionRule[]; readonly findings: readonly Finding[] }> {
+  const { locatedRules, wrongRules } = await import('../config/permission-rules.ts')
+  const findings = wrongRules(permission)
+  // they are a list of their own, so that they can only tighten
+  const rules = findings.length > 0 ? [] : await locatedRules(permission, { file, locate, tightens: false })
+  return { rules, findings }
 }

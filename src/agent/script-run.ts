@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { ScriptRequest } from '../event/agent.ts'
-import type { RunContext } from '../event/context.ts'
+import { narrow, type RunContext } from '../event/context.ts'
 import { type Place, task } from '../event/place.ts'
 import type { LuaValue } from '../script/engine.ts'
 import type { Section, SectionStage } from '../script/host/module.ts'
@@ -40,7 +40,7 @@ export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, 
     context,
     async run(code, at) {
       const section: Section = {
-        context: withTaskFacts(at.context, context),
+        context: withTaskFacts(heldTo(code, at.context), context),
         stage: at.stage,
         agentFile: agent.file,
         agentName: agent.name,
@@ -60,6 +60,12 @@ export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, 
       )
     },
   }
+}
+
+/** Agents that it runs have at most the tools that its options name (R28); without any they have those of who runs it. */
+function heldTo({ variables: { options } }: SectionCode, context: RunContext): RunContext {
+  const tools = isJsonObject(options as Json) ? (options as JsonObject)['tools'] : undefined
+  return Array.isArray(tools) ? narrow(context, { tools: { tools: tools.map(String) } }) : context
 }
 
 function shown(variables: SectionCode['variables']): SectionCode['variables'] {

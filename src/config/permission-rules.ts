@@ -1,5 +1,6 @@
 import { type DataText, pathText } from '../base/data-text.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
+import { type Finding, mismatch } from './issue.ts'
 
 export const permissionEffects = ['allow', 'ask', 'deny'] as const
 
@@ -41,6 +42,21 @@ export function rulesOf(
     })
   })
 }
+
+/** What is wrong with a `[permission]` of `# Options`, which no schema has checked. */
+export function wrongRules(permission: Json): readonly Finding[] {
+  const isEffect = (value: Json): boolean => (permissionEffects as readonly Json[]).includes(value)
+  if (!isJsonObject(permission)) return [mismatch(['permission'], 'a table', permission)]
+  return Object.entries(permission).flatMap(([tool, given]): readonly Finding[] => {
+    if (isEffect(given)) return []
+    if (!isJsonObject(given)) return [mismatch(['permission', tool], effectText, given)]
+    return Object.entries(given).flatMap(([pattern, effect]) =>
+      isEffect(effect) ? [] : [mismatch(['permission', tool, pattern], '"allow", "ask" or "deny"', effect)],
+    )
+  })
+}
+
+const effectText = '"allow", "ask", "deny", or a table of them by pattern'
 
 /** The same, each with the line on which it is written. */
 export async function locatedRules(

@@ -1,13 +1,13 @@
 import { askAip } from '../agent/aip-prompt.ts'
 import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/options.ts'
-import { readOwnOptions } from '../agent/own-options.ts'
+import { type OwnOptions, readOwnOptions } from '../agent/own-options.ts'
 import { isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { throwIssues } from '../config/issue.ts'
 import { defaultLayer } from '../config/settings.ts'
 import type { ScriptAgent } from '../event/agent.ts'
-import type { RunContext } from '../event/context.ts'
+import { narrow, type RunContext } from '../event/context.ts'
 import type { ScriptFile } from '../pack/resolve.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
@@ -30,7 +30,7 @@ export interface ScriptCall {
 export async function planScript(call: ScriptCall, planner: Planner, context: RunContext): Promise<AgentPlan> {
   const { agent, options: layers, at } = call
   const { document, reach } = planner.factsOf(agent)
-  const options = await optionsOf(agent, document, layers)
+  const { options, rules } = await optionsOf(agent, document, layers)
   const inputs = inputsOf(call, document)
   const decides = document === undefined ? [] : decidesOf(document)
   const drift = decides.length > 0 ? decidedBy(call.drift, at) : call.drift
@@ -44,7 +44,9 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
     sections: document === undefined ? [] : sectionsOf(document),
     options: withoutDefaults(options),
     inputs: inputs.length,
-    tools: Array.isArray(options['tools']) ? planTools({ tools: options['tools'].map(String) }, context) : [],
+    tools: Array.isArray(options['tools'])
+      ? planTools({ tools: options['tools'].map(String) }, narrow(context, { rules }))
+      : [],
     asks,
     runs_agents: reach.names,
     decides: [...decides, ...(reach.mayRunAgents ? ['the agents it runs'] : [])],
@@ -55,13 +57,13 @@ async function optionsOf(
   agent: ScriptAgent,
   document: AipDocument | undefined,
   options: ScriptCall['options'],
-): Promise<JsonObject> {
+): Promise<{ readonly options: JsonObject; readonly rules: OwnOptions['rules'] }> {
   const { inherited } = options
   const given = givenOptions(options.given, `"${agent.name}"`)
-  if (document === undefined) return mergeOptions(inherited, given)
+  if (document === undefined) return { options: mergeOptions(inherited, given), rules: [] }
   const own = await readOwnOptions(agent, document)
   throwIssues(own.issues)
-  return mergeOptions(inherited, own.values, given)
+  return { options: mergeOptions(inherited, own.values, given), rules: own.rules }
 }
 
 function withoutDefaults(options: JsonObject): JsonObject {

@@ -73,6 +73,34 @@ return call.name .. ": " .. call.output .. " / " .. ai_response.content
   expect(await run('plan.aip')).toMatchObject({ code: 0, stdout: 'todo: - [~] Look / Planned.\n' })
 })
 
+it('holds an .aip agent, and what it runs, to its own rules and tools, and neither to less than before (R28)', async () => {
+  const agent = (options: string, body: string): string => `# Options\n\n\`\`\`toml\n${options}\n\`\`\`\n\n${body}`
+  const files = {
+    'outer.aip': agent(
+      'model = "m"\ntools = ["todo", "glob", "webfetch"]\n[permission]\ntodo = "deny"\nwebfetch = "allow"',
+      '# User\n\nDo it.\n\n# Output\n\n```lua\nlocal one = aip.agent.run("inner.aip").outputs[1]\nlocal other = aip.agent.run("inner.md").outputs[1]\nreturn one .. " " .. other .. " " .. ai_response.content\n```\n',
+    ),
+    'inner.aip': agent('model = "m"\ntools = ["todo", "read", "glob"]', '# User\n\nInner.\n'),
+    'inner.md': prompt('tools = ["*"]'),
+    'wrong.aip': agent('[permission]\ntodo = "alow"', '# User\n\nDo it.\n'),
+  }
+  const fetching = callsTools(['webfetch', { url: 'https://page.example/' }])
+  const { model, run } = await world([fetching, { text: 'Three.' }, { text: 'One.' }, { text: 'Two.' }], files)
+  const { code, stdout, stderr } = await run('outer.aip')
+  expect([code, stdout]).toEqual([0, 'One. Two. Three.\n'])
+  const offered = model.requests.map(({ body }) => {
+    const { tools = [] } = body as { tools?: readonly { readonly function: { readonly name: string } }[] }
+    return tools.map(({ function: { name } }) => name)
+  })
+  expect(offered).toEqual([['glob', 'webfetch'], ['glob', 'webfetch'], ['glob'], ['glob', 'webfetch']])
+  // a file that is not the user's config allows nothing that would be asked about
+  expect(stderr).toContain('denied webfetch https://page.example/: permission denied')
+  expect(stderr).toContain('warning inner.aip is not given the tool read: the file that runs it does not have it')
+  const wrong = await run('check', 'wrong.aip')
+  expect([wrong.code, wrong.stdout]).toEqual([2, expect.stringContaining('at wrong.aip:5:8')])
+  expect((await run('plan', 'outer.aip')).stdout).toContain('not offered: todo ([permission] todo = "deny"')
+})
+
 it('ends a model that calls the same again and again, and one that takes too many turns', async () => {
   const again = Array.from({ length: 20 }, () => callsTools(['todo', steps]))
   const endless = await world(again, { 'ask.md': prompt('tools = ["todo"]') })
