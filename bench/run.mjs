@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { aip } from './aip.mjs'
 import { changes } from './changes.mjs'
 import { check } from './check.mjs'
+import { code } from './code.mjs'
 import { context } from './context.mjs'
 import { durable } from './durable.mjs'
 import { edit } from './edit.mjs'
@@ -33,6 +34,7 @@ const benchmarks = {
   streams,
   tools,
   lua,
+  code,
   cpu,
   aip,
   changes,

@@ -10,7 +10,7 @@ const bench = join(root, 'bench/run.mjs')
 // Those that measure processes and servers wait for each other and are no part of the tests:
 // docs/decisions/2026-11-22-benchmarks-apart-from-tests.md
 it('prints figures of each benchmark against a named reference', async () => {
-  const names = ['cpu', 'changes', 'durable', 'turns']
+  const names = ['code', 'cpu', 'changes', 'durable', 'turns']
   const { stdout } = await runFile(process.execPath, [bench, ...names, '--small'])
 
   const lines = stdout.trimEnd().split('\n')
@@ -22,6 +22,6 @@ it('refuses a benchmark that does not exist, naming those that do', async () => 
   await expect(runFile(process.execPath, [bench, 'speed'])).rejects.toMatchObject({
     code: 2,
     stderr:
-      'no benchmark speed; there are start, inputs, steps, context, streams, tools, lua, cpu, aip, changes, watch, check, durable, turns, resume, runs, iterate, grep, edit, bash\n',
+      'no benchmark speed; there are start, inputs, steps, context, streams, tools, lua, code, cpu, aip, changes, watch, check, durable, turns, resume, runs, iterate, grep, edit, bash\n',
   })
 })

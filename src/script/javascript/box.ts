@@ -41,9 +41,9 @@ export function createJavaScriptBox(): JavaScriptBox {
   let isClosed = false
 
   const end = async (thread: BoxThread, why: string): Promise<void> => {
-    threads.delete(thread)
     if (idle === thread) idle = undefined
     await thread.terminate(new Error(why))
+    threads.delete(thread)
   }
   const take = (heapMb: number): BoxThread => {
     clearTimeout(idleTimer)

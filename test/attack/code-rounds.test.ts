@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { root } from '../helpers/baton.ts'
+import { count, isWhole } from './attempts.ts'
+
+interface Left {
+  readonly rounds: number
+  /** Megabytes of the process after a tenth of the rounds, and after the last. */
+  readonly early: number
+  readonly late: number
+  readonly mostThreads: number
+  readonly threads: number
+  readonly handles: readonly string[]
+}
+
+/** What the last program took may not have been given back yet. */
+const oneProgramMb = 128
+
+it.skipIf(process.platform !== 'linux')(
+  'many programs, some of which are stopped at a limit, leave no thread and no memory behind',
+  () => {
+    const rounds = isWhole ? 1000 : 60
+    const box = join(root, 'dist/script/javascript')
+    const args = [join(import.meta.dirname, 'code-rounds.mjs'), box, String(rounds)]
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    const left = JSON.parse(stdout) as Left
+    if (isWhole) console.log(`rounds of the JavaScript box: ${stdout.trim()}`)
+    expect(left).toMatchObject({ rounds, mostThreads: 1, threads: 0, handles: [] })
+    expect(left.late).toBeLessThan(left.early + oneProgramMb)
+    count('many programs leave nothing behind', rounds)
+  },
+  120_000,
+)
