@@ -9,15 +9,12 @@ import { toolNames } from '../../tool/toolbox/names.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
 import { openTools } from '../../tool/toolbox/tools.ts'
 import type { LuaValue } from '../engine.ts'
-import { createJavaScriptBox } from '../javascript/box.ts'
 import { type BoxAnswer, type BoxCall, type ProgramError, usualLimits } from '../javascript/program.ts'
+import { sharedBox } from '../javascript/shared-box.ts'
 import { toolAnswer, toolFunctions } from '../javascript/tool-functions.ts'
 import { luaToJson } from '../values.ts'
 import { textList } from './arguments.ts'
 import type { ActCall } from './call.ts'
-
-/** One for the process: its threads end by themselves. */
-const box = createJavaScriptBox()
 
 /** Tools of one program that run at once. */
 const toolsAtOnce = 8
@@ -36,7 +33,7 @@ export async function runCode(call: ActCall): Promise<LuaValue> {
   const tools = await namedTools(call)
   const { functions, toolOf } = toolFunctions(tools)
   const pool = createPool(toolsAtOnce)
-  const program = box.run(
+  const program = sharedBox().run(
     { code, input },
     {
       functions,

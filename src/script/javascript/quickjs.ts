@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { setFlagsFromString } from 'node:v8'
 import packaged from '@jitl/quickjs-ng-wasmfile-release-sync'
 import {
   newQuickJSWASMModuleFromVariant,
@@ -7,6 +8,7 @@ import {
   type QuickJSContext,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core'
+import { wasmFlag } from '../../base/wasm-flag.ts'
 
 export type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 
@@ -45,6 +47,7 @@ const initialPages = 256
 
 /** @throws Error when the wasm file cannot be read */
 export function loadQuickJS(wasmFile = installedFile()): QuickJS {
+  setFlagsFromString(wasmFlag)
   const { Module, Memory } = (globalThis as unknown as { readonly WebAssembly: WebAssemblyHost }).WebAssembly
   const wasmModule = new Module(readFileSync(wasmFile))
   return {

@@ -45,7 +45,7 @@ describe('the value of a program', () => {
     ['~~~\n1+1\n~~~\n', 2],
     ['"```"', '```'],
     ['export default 42', { default: 42 }],
-  ])('of %j is %j', async (code, value) => {
+  ])('of %j is %j (TV32)', async (code, value) => {
     expect(await valueOf(code, { input: { a: 1 } })).toEqual(value)
   })
 
@@ -118,7 +118,7 @@ describe('an error of a program', () => {
     ['await new Promise(() => {})', 'the program waits for a promise that nothing settles', undefined, undefined],
     ['new Promise(() => {})', 'the program waits for a promise that nothing settles', undefined, undefined],
     ['\nbad()', 'no such file', 2, 1],
-  ])('of %j is %j', async (code, message, line, column) => {
+  ])('of %j is %j (TV32)', async (code, message, line, column) => {
     const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) }
     expect(await errorOf(code, { tools })).toEqual({ kind: 'error', message, ...place })
   })

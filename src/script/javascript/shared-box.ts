@@ -1,4 +1,4 @@
-import { createJavaScriptBox, type JavaScriptBox } from '../../../script/javascript/box.ts'
+import { createJavaScriptBox, type JavaScriptBox } from './box.ts'
 
 let box: JavaScriptBox | undefined
 
