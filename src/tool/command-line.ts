@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { CommandText, ReadCommand, ToolSubject } from '../event/permission.ts'
-import { NotUnderstood, readShell, type ShellWord, type WrittenCommand } from './command-reader.ts'
+import { NotUnderstood, type ShellWord, type WrittenCommand } from './command-cursor.ts'
+import { readShell } from './command-reader.ts'
 import { innerCommands } from './command-wrappers.ts'
 
 /** Lines are read in lines in lines no further than this: `sh -c 'sh -c …'`. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { ShellWord } from './command-reader.ts'
+import type { ShellWord } from './command-cursor.ts'
 
 /** What a command starts. */
 export type Inner =

@@ -1,14 +1,24 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { BatonError, isBatonError, messageOf } from '../base/error.ts'
-import { displayPath, type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
+import { BatonError } from '../base/error.ts'
+import { type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
-import { emit, type RunContext } from '../event/context.ts'
-import { type Disk, type FileChangeRecord, keptContent, type PlannedChange } from '../event/effects.ts'
-import type { Place } from '../event/place.ts'
+import { type Disk, keptContent } from '../event/effects.ts'
 import * as entries from './entries.ts'
-import { entryHash, entryStatus, startHash } from './file-hash.ts'
+import { entryStatus, startHash } from './file-hash.ts'
+import {
+  change,
+  type FileCall,
+  hashOf,
+  type Planned,
+  refuseExisting,
+  refuseOther,
+  replacedEntry,
+  showIn,
+  shown,
+  writtenPath,
+} from './file-effect.ts'
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
 import {
   keptAppend,
@@ -19,16 +29,11 @@ import {
   keptMove,
   keptWrite,
   type NewContent,
-  type ShowPath,
 } from './kept-states.ts'
 import { fileHead } from './protected/prompt-file.ts'
-import { type FileStatus, notAFile, orUnreadable, readBytes, statusAt } from './workspace-reads.ts'
+import { readBytes, statusAt } from './workspace-reads.ts'
 
-/** A call that changes files: the context it runs in, and the place its effect is recorded at. */
-export interface FileCall {
-  readonly context: RunContext
-  readonly at: Place
-}
+export type { FileCall } from './file-effect.ts'
 
 export interface Transfer {
   readonly source: string
@@ -124,28 +129,6 @@ export function saveMadeFile(path: string, { op, source, make }: Making, call: F
     const content = once()
     return wholeWrite(target, content instanceof Uint8Array ? inMemory(content) : onDisk(content.file), { call })
   })
-}
-
-/** Who asks for a file to be written, and what it will hold, or its beginning. */
-interface Writing {
-  readonly asking: Asking
-  readonly content: () => string | Uint8Array
-}
-
-/** Where a file is written: where links lead. */
-function writtenPath(path: string, call: FileCall, { asking, content }: Writing): string {
-  const target = allowedPath('write', path, asking, content)
-  refuseOther(target, call)
-  return target
-}
-
-/** The path of a file or link that is replaced itself. */
-function replacedEntry(path: string, call: FileCall, { asking, content }: Writing): string {
-  const target = allowedEntry(path, asking)
-  asking.allow({ kind: 'write', path: target, named: path }, content)
-  const status = entryStatus(target)
-  if (status === undefined || status.isFile() || status.isSymbolicLink()) return target
-  throw notAFile(shown(target, call), status.isDirectory() ? 'folder' : 'other')
 }
 
 function onDisk(file: string): NewContent {
@@ -311,79 +294,3 @@ export function makeLink(path: string, to: string, call: FileCall): void {
 }
 
 const emptyFolder = sha256('')
-
-interface Asked {
-  readonly op: string
-  /** Absolute. */
-  readonly path: string
-  /** As it is shown. */
-  readonly from?: string
-  /** As it is shown: what the content is made of. */
-  readonly source?: string
-}
-
-interface Planned {
-  /** `path` is absolute here, and where links lead. */
-  readonly record: Omit<FileChangeRecord, 'op'> & {
-    readonly path: string
-    readonly before: string | null
-    readonly after: string | null
-  }
-  readonly act: (disk: Disk) => void
-  readonly keep: PlannedChange['keep'] & {}
-}
-
-/** One file effect. True when something has changed. */
-function change({ op, path, ...asked }: Asked, call: FileCall, plan: (asking: Asking) => Planned | undefined): boolean {
-  const { context, at } = call
-  let changed = shown(path, call)
-  const { effects } = context.services
-  const hasChanged = effects.changeFile(at, { op, path: changed, ...asked }, (allow) => {
-    const planned = plan({ context, allow })
-    if (planned === undefined) return undefined
-    const { record, act, keep } = planned
-    changed = shown(record.path, call)
-    return {
-      record: { ...record, op, path: changed },
-      act: (disk) => orFileFailed(() => act(disk), { op, path: changed }),
-      keep,
-    }
-  })
-  if (hasChanged) emit(context, { type: 'file.changed', op, path: changed })
-  return hasChanged
-}
-
-function orFileFailed(act: () => void, { op, path }: { readonly op: string; readonly path: string }): void {
-  try {
-    act()
-  } catch (error) {
-    if (isBatonError(error)) throw error
-    throw new BatonError('FILE_FAILED', `${op} of ${path} failed: ${messageOf(error)}`, { cause: error })
-  }
-}
-
-function showIn(call: FileCall): ShowPath {
-  return (path) => shown(path, call)
-}
-
-function shown(path: string, { context }: FileCall): string {
-  return displayPath(context.scope.folders.workspace, path)
-}
-
-function hashOf(path: string, call: FileCall): string | null {
-  return orUnreadable(shown(path, call), () => entryHash(path))
-}
-
-function refuseExisting(target: string, call: FileCall): void {
-  if (statusAt(target) === undefined) return
-  throw new BatonError('FILE_FAILED', `${shown(target, call)} exists already`, {
-    hint: 'Pass { overwrite = true } to replace it.',
-  })
-}
-
-/** Refuses what cannot be written as a file; gives what is there now. */
-function refuseOther(target: string, call: FileCall): FileStatus | undefined {
-  const status = statusAt(target)
-  if (status === undefined || status.kind === 'file') return status
-  throw notAFile(shown(target, call), status.kind)
-}
