@@ -79,7 +79,7 @@ it.skipIf(!hasBox)(
   async () => {
     const line = 'echo started; sleep 30 && echo done'
     const model = await startToolModel([callsTools(['bash', { command: line }]), { text: 'Done.' }])
-    const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\ntools = ["bash"]\n+++\nLook.\n' })
+    const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\ntools = ["bash"]\nwrite_mode = true\n+++\nLook.\n' })
     const home = tempTree({ 'baton/config/config.toml': '[permission]\nbash = "allow"\n' })
     const given = { ...env(home), BATON_GATEWAY_URL: model.url }
     const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'ask.md', '--json'], {

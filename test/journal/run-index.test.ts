@@ -161,3 +161,27 @@ it('gives the records about the whole run in order', async () => {
   ])
   expect(index.records('source')).toEqual([])
 })
+
+describe('processes that may still run', () => {
+  const writer = { k: 'seg', v: 2, pid: 7, start: 'ticks:70', boot: 'b', host: 'h' } as const
+  const child = (s: number, pid: number, more: { readonly stays?: true } = {}) =>
+    ({ k: 'process', p: 'a#0', s, pid, start: `ticks:${pid}`, ...more }) as const
+  const left = async (...epochs: Parameters<typeof indexOf>[0]): Promise<readonly number[]> =>
+    (await indexOf(epochs)).processes().map(({ pid }) => pid)
+
+  it('are those of effects without an end, with the writer that has started them', async () => {
+    const index = await indexOf([[writer, started('a#0'), child(2, 50), child(2, 51)]])
+    expect(index.processes()).toMatchObject([
+      { place: 'a#0', pid: 50, start: 'ticks:50', writer: { pid: 7, start: 'ticks:70', boot: 'b' } },
+      { pid: 51 },
+    ])
+    expect(await left([writer, started('a#0'), child(2, 50), ended('a#0', 2)])).toEqual([])
+  })
+
+  it('are those that stay, until the run has ended', async () => {
+    const staying = [writer, started('a#0'), child(2, 50, { stays: true }), ended('a#0', 2)]
+    expect(await left(staying)).toEqual([50])
+    expect(await left([...staying, { k: 'run.end', exit: 0, stop: 'done' }])).toEqual([])
+    expect(await left(staying, [writer, started('a#1'), child(2, 60)])).toEqual([50, 60])
+  })
+})

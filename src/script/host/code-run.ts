@@ -51,11 +51,13 @@ export async function runCode(call: ActCall): Promise<LuaValue> {
       signal: services.signal,
     },
   )
-  const end = await program.finally(async () => {
+  try {
+    const end = await program
+    if (end.kind === 'value') return end.value
+    throw call.error(shownError(end))
+  } finally {
     for (const tool of tools) await tool.close?.(context)
-  })
-  if (end.kind === 'value') return end.value
-  throw call.error(shownError(end))
+  }
 }
 
 /** The time and the seed of a program. */

@@ -3,7 +3,7 @@ import type { EndedLine } from './run-line.ts'
 
 /** How a command ended, as the first line of what a model is told; undefined: as it should. `timeout` is in seconds. */
 export function statusText({ end, stopped }: EndedLine, timeout: number | undefined): string | undefined {
-  if (stopped !== undefined) return `ended ${stopped}`
+  if (stopped !== undefined) return `ended by its sandbox: ${stopped}`
   switch (end.kind) {
     case 'exited':
       return end.code === 0 ? undefined : `exit code ${end.code}${signalOf(end.code)}`

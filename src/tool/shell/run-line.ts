@@ -26,7 +26,7 @@ export interface RunningLine extends Pick<StartedProcess, 'pid' | 'stop'> {
 export interface EndedLine extends EndedProcess {
   /** The folder that the shell was in at its end, as it says: a line may say what it likes. */
   readonly directory: string
-  /** Why its sandbox has ended it, as the end of a sentence. */
+  /** Why its sandbox has ended it. */
   readonly stopped?: string
 }
 
@@ -47,7 +47,7 @@ export async function startLine(
   const flags = bash === undefined ? [] : ['--noprofile', '--norc']
   const args = [...flags, '-c', wrapper(bash === undefined ? 8 : 250), 'bash', line]
   const environment = { ...environmentOf(context), PWD: directory }
-  const boxed = await boxCommand({ command: shell, args, cwd: directory, environment }, context)
+  const boxed = await boxCommand({ command: shell, args, cwd: directory, environment }, context, [directory])
   const output = createOutputWindow()
   const said = createOutputWindow(mostInPath)
   const process = await startProcess({
