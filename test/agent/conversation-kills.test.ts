@@ -5,7 +5,7 @@ import { createProvider } from '../../src/model/create.ts'
 import type { ModelProvider } from '../../src/model/provider.ts'
 import { startConversationHost, type ConversationHost } from '../helpers/conversation-host.ts'
 import { converse } from '../helpers/scripted-conversation.ts'
-import { sessionWorld } from '../helpers/session-world.ts'
+import { liveOnce } from '../helpers/mortal-process.ts'
 
 const formats: readonly WireFormatName[] = ['chat', 'responses', 'anthropic', 'gemini']
 
@@ -20,8 +20,6 @@ async function startHost(format: WireFormatName, turns: number): Promise<Convers
   host = await startConversationHost(format, { turns })
   return host
 }
-
-class Killed extends Error {}
 
 interface Life {
   readonly host: ConversationHost
@@ -44,28 +42,10 @@ async function live({
 }: Life): Promise<
   { readonly text: string; readonly messages: number; readonly repeated: readonly string[] } | undefined
 > {
-  let left = lives
-  const stop = new AbortController()
-  const world = await sessionWorld({
-    provider,
-    signal: stop.signal,
-    ...(records.length === 0 ? {} : { before: [...records] }),
-    onRecord(record) {
-      if (left === 0) {
-        stop.abort(new Killed())
-        throw new Killed()
-      }
-      left -= 1
-      records.push(record)
-    },
-  })
-  try {
+  return liveOnce({ provider, records, lives }, async (world) => {
     const { text, messages } = await converse({ choice }, world.context, (place) => void read.push(place))
     return { text, messages: messages.length, repeated: world.repeated.map(({ place }) => place) }
-  } catch (error) {
-    if (error instanceof Killed) return undefined
-    throw error
-  }
+  })
 }
 
 /** Places of effects with a good end. */

@@ -3,10 +3,8 @@ import { narrow } from '../../src/event/context.ts'
 import { type Message, textMessage } from '../../src/event/message.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import type { ModelEvent, ModelProvider, ModelRequest } from '../../src/model/provider.ts'
-import { sessionWorld } from './session-world.ts'
+import { liveOnce } from './mortal-process.ts'
 import { tempTree } from './temp.ts'
-
-class Killed extends Error {}
 
 export type EditingLife =
   | { readonly kind: 'killed' }
@@ -42,40 +40,22 @@ export function editingWorld(rounds: number, mode: EditingMode = 'classic'): Edi
   }
 
   async function live(lives: number): Promise<EditingLife> {
-    let left = lives
-    const stop = new AbortController()
-    const world = await sessionWorld({
-      provider,
-      workspace: folder,
-      signal: stop.signal,
-      ...(records.length === 0 ? {} : { before: [...records] }),
-      onRecord(record) {
-        if (left === 0) {
-          stop.abort(new Killed())
-          throw new Killed()
-        }
-        left -= 1
-        records.push(record)
-      },
-    })
-    const allowing = [{ tool: '*', effect: 'allow', origin: 'test' }] as const
-    const context = narrow(world.context, { rules: allowing })
-    const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { named: {}, baseDir: folder }, context)
-    try {
+    const life = await liveOnce({ provider, workspace: folder, records, lives }, async (world) => {
+      const allowing = [{ tool: '*', effect: 'allow', origin: 'test' }] as const
+      const context = narrow(world.context, { rules: allowing })
+      const { tools } = await giveTools(['read', 'write', 'edit', 'todo'], { named: {}, baseDir: folder }, context)
       const session = await context.services.agents.open(
         { kind: 'llm', name: 'editor', settings: { model: 'm' }, tools, maxRounds: rounds + 1, mode },
         context,
       )
       try {
         const { text, calls } = await session.answer(await session.send([textMessage('user', 'Work.')]))
-        return { kind: 'ended', text, calls: calls.length }
+        return { kind: 'ended', text, calls: calls.length } as const
       } finally {
         await session.close()
       }
-    } catch (error) {
-      if (error instanceof Killed) return { kind: 'killed' }
-      throw error
-    }
+    })
+    return life ?? { kind: 'killed' }
   }
 
   return {

@@ -81,6 +81,24 @@ function openLoggedGate({ verdict = { kind: 'allow' }, budget, ...more }: GateOp
   }
 }
 
+/** The effects of a process that resumes what a record holds, and does the rest through a gate of its own. */
+function resumedFrom(
+  index: RunIndex,
+  { effects: live }: Pick<Gate, 'effects'>,
+  onRecall: Parameters<typeof createResumedEffects>[0]['onRecall'] = () => {},
+): Effects {
+  const journal = createMemoryJournal({ epoch: 2 })
+  return createResumedEffects({
+    index,
+    journal,
+    live,
+    onRepeat: () => {},
+    onRecall,
+    onShow: () => {},
+    usesCurrent: false,
+  })
+}
+
 const acting =
   ({ log }: Gate) =>
   async () => {
@@ -180,15 +198,7 @@ describe('what may not be read', () => {
   it('is judged by the rights of who asks, in a run, its resume and a replay that looks at the disk', async () => {
     const gate = openLoggedGate()
     const index = await gate.index()
-    const resumed = createResumedEffects({
-      index,
-      journal: createMemoryJournal({ epoch: 2 }),
-      live: gate.effects,
-      onRepeat: () => {},
-      onRecall: () => {},
-      onShow: () => {},
-      usesCurrent: false,
-    })
+    const resumed = resumedFrom(index, gate)
     const { effects: replayed } = createReplayedEffects({ index, signal: undefined, files: { kind: 'live' } })
     for (const effects of [gate.effects, resumed, replayed]) {
       const held = effects.under({ check: () => denied })
@@ -237,15 +247,7 @@ describe('the cost of an effect', () => {
     await gate.effects.perform(at, model, acting(gate))
     const recalled: unknown[] = []
     const later = openLoggedGate()
-    const resumed = createResumedEffects({
-      index: await gate.index(),
-      journal: createMemoryJournal({ epoch: 2 }),
-      live: later.effects,
-      onRepeat: () => {},
-      onRecall: (place, one) => recalled.push([placeText(place), one]),
-      onShow: () => {},
-      usesCurrent: false,
-    })
+    const resumed = resumedFrom(await gate.index(), later, (place, one) => recalled.push([placeText(place), one]))
     expect(await resumed.perform(at, model, acting(later))).toBe('done')
     expect(recalled).toEqual([[placeText(at), spent]])
     expect(later.log).toEqual([])
@@ -324,15 +326,7 @@ describe('what a person has to allow', () => {
     const asked: string[] = []
     const resumeOf = async (index: RunIndex): Promise<Gate> => {
       const live = openLoggedGate({ verdict: ask, approver: async () => (asked.push('asked'), 'allow') })
-      const resumed = createResumedEffects({
-        index,
-        journal: createMemoryJournal({ epoch: 2 }),
-        live: live.effects,
-        onRepeat: () => {},
-        onRecall: () => {},
-        onShow: () => {},
-        usesCurrent: false,
-      })
+      const resumed = resumedFrom(index, live)
       return { ...live, effects: resumed }
     }
     const second = await resumeOf(await gate.index())
@@ -355,15 +349,7 @@ describe('what a person has to allow', () => {
       verdict: ask,
       approver: async ({ kind }, { isReopened }) => (put.push(`${kind} ${isReopened}`), 'deny'),
     })
-    const resumed = createResumedEffects({
-      index: await first.index(),
-      journal: createMemoryJournal({ epoch: 2 }),
-      live: live.effects,
-      onRepeat: () => {},
-      onRecall: () => {},
-      onShow: () => {},
-      usesCurrent: false,
-    })
+    const resumed = resumedFrom(await first.index(), live)
     expect(await resumed.permit(at, call('one'))).toEqual({ action: call('one') })
     await expect(resumed.permit(at, call('two'))).rejects.toMatchObject({ code: 'UNTRUSTED', cause: 'deny' })
     expect(put).toEqual(['tool false'])
