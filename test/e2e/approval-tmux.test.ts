@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { root } from '../helpers/baton.ts'
+import { startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools } from '../helpers/tool-model.ts'
+
+const hasTmux = spawnSync('tmux', ['-V']).status === 0
+
+interface Screen {
+  /** The lines of the screen, without empty ones at its end. */
+  readonly lines: () => readonly string[]
+  readonly type: (...keys: readonly string[]) => void
+}
+
+/** A command in a terminal that another program draws: where the cursor goes and what is erased is its own reading. */
+function inTmux(command: string, env: Readonly<Record<string, string>>, cwd: string): Screen {
+  const socket = join(tempTree({}), 'tmux')
+  const tmux = (...args: readonly string[]): string =>
+    spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...args], {
+      encoding: 'utf8',
+      cwd,
+      env: { ...process.env, ...env },
+    }).stdout
+  onTestFinished(() => void tmux('kill-server'))
+  tmux(
+    'new-session',
+    '-d',
+    '-x',
+    '120',
+    '-y',
+    '24',
+    'env',
+    '-u',
+    'CI',
+    'sh',
+    '-c',
+    `${command}; echo "code $?"; sleep 60`,
+  )
+  return {
+    lines: () => tmux('capture-pane', '-p').trimEnd().split('\n'),
+    type: (...keys) => void tmux('send-keys', ...keys),
+  }
+}
+
+it.skipIf(!hasTmux)(
+  'in a terminal of tmux the question stands alone below its call, and the answer behind it (needs tmux)',
+  async () => {
+    const server = await startModelServer([
+      callsTools(['todo', { todos: [{ content: 'Look', status: 'pending' }] }]),
+      callsTools(['todo', { todos: [{ content: 'Again', status: 'pending' }] }]),
+      { text: 'Done.' },
+    ])
+    onTestFinished(() => server.close())
+    const cwd = tempTree({ '.git/HEAD': '', 'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nPlan.\n' })
+    const home = tempTree({ 'config/config.toml': '[permission]\ntodo = "ask"\n' })
+    const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: home, BATON_LOCAL_SERVERS: 'off' }
+    const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' ask.md`
+    const { lines, type } = inTmux(command, env, cwd)
+    const question = 'allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: every call of todo:'
+    const asked = ['task/0/ask asks to use the tool todo', '  todos: [{"content":"Look","status":"pending"}]', question]
+    await vi.waitFor(() => expect(lines().slice(-3)).toEqual(asked), { timeout: 20_000, interval: 100 })
+    type('no, because of tests', 'Enter')
+    await vi.waitFor(() => expect(lines().at(-1)).toBe(question), { timeout: 20_000, interval: 100 })
+    expect(lines()).toContain(`${question} no, because of tests`)
+    type('y', 'Enter')
+    await vi.waitFor(() => expect(lines().at(-1)).toBe('code 0'), { timeout: 20_000, interval: 100 })
+    // nothing of the live view is left, and nothing is drawn over
+    expect(lines()).toEqual([
+      ...asked.slice(0, 2),
+      `${question} no, because of tests`,
+      'denied todo 0 of 1 done: rejected by the user: of tests',
+      'task/0/ask asks to use the tool todo',
+      '  todos: [{"content":"Again","status":"pending"}]',
+      `${question} y`,
+      'todo 0 of 1 done',
+      'Done.',
+      expect.stringMatching(/^done · /),
+      'code 0',
+    ])
+  },
+)
