@@ -100,6 +100,24 @@ describe('a model that changes files by calling tools', () => {
     expect(look()).toEqual(before)
   })
 
+  it('sees in a dry run that is resumed what it would have changed before', async () => {
+    const calls = [
+      callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }]),
+      callsTools(['todo', { todos: [] }]),
+      callsTools(['edit', { path: 'src/a.js', old_text: 'b = 22', new_text: 'b = 222' }]),
+      { text: 'Done.' },
+    ]
+    const asking = writing.replace('tools = [', 'permission.todo = "ask"\ntools = ["todo", ')
+    const { model, run, look } = await world(calls, { 'ask.md': asking, 'src/a.js': source })
+    const before = look()
+    expect((await run(['ask.md', '--dry', 'changes', '--on-ask', 'suspend'])).code).toBe(5)
+    const resumed = await run(['approve'])
+    expect(model.results()[0]).toContain('Changed src/a.js at line 2.')
+    expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('-const b = 2\n+const b = 222\n')])
+    expect(resumed.stdout).not.toContain('b = 22\n')
+    expect(look()).toEqual(before)
+  })
+
   it('is refused, where each change is shown to a person first, and nobody is there', async () => {
     const calls = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }])
     const asking = writing.replace('write_mode = true', 'write_mode = "ask"')

@@ -17,6 +17,8 @@ export type ContentPlan =
       readonly doubts: readonly string[]
       /** Where a text that was searched stood: the lines of the new text. */
       readonly places?: readonly ReplacedLines[]
+      /** How many such places there are: only the first of them are named. */
+      readonly placeCount?: number
     }
   /** The file holds this content already. */
   | { readonly kind: 'same' }
@@ -65,7 +67,7 @@ function planReplacement(
   const result = replaceText(present, { search, replace: content, all })
   switch (result.kind) {
     case 'replaced':
-      return { ...changed(result.content), places: result.places }
+      return { ...changed(result.content), places: result.places, placeCount: result.count }
     case 'same':
       return refused('the new text is the same as the old one: there is nothing to change')
     case 'missing': {

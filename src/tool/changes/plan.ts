@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
+import { defined } from '../../base/json.ts'
 import { sizeText } from '../../base/size.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { notAFile } from '../workspace-reads.ts'
@@ -43,6 +44,8 @@ export interface ChangeStep {
   readonly doubts?: readonly string[]
   /** Of a text that was searched and replaced: where the new one stands. */
   readonly places?: readonly ReplacedLines[]
+  /** How many such places there are: only the first of them are named. */
+  readonly placeCount?: number
 }
 
 /**
@@ -136,7 +139,7 @@ async function contentStep(
   const { content, failures, hunkCount } = plan
   const told = {
     ...(plan.doubts.length === 0 ? {} : { doubts: plan.doubts }),
-    ...(plan.places === undefined ? {} : { places: plan.places }),
+    ...defined({ places: plan.places, placeCount: plan.placeCount }),
   }
   const whole = directive.kind === 'New' && present !== undefined ? ({ isReplaced: true } as const) : {}
   const item =

@@ -12,13 +12,21 @@ interface Replacement {
 }
 
 type ReplacedText =
-  /** `places` are those of the new text, in order. */
-  | { readonly kind: 'replaced'; readonly content: string; readonly places: readonly ReplacedLines[] }
+  /** `places` are those of the new text, in order, the first of `count`. */
+  | {
+      readonly kind: 'replaced'
+      readonly content: string
+      readonly places: readonly ReplacedLines[]
+      readonly count: number
+    }
   /** The text would stay as it is. */
   | { readonly kind: 'same' }
   | { readonly kind: 'missing' }
   /** The lines where it begins. */
   | { readonly kind: 'several'; readonly lines: readonly number[] }
+
+/** Places that are kept: there may be very many, and nobody looks at all of them. */
+const mostPlaces = 100
 
 /**
  * Replaces a text within another one, exactly, but for line breaks: `\n` and `\r\n` are the same in a search, a text with
@@ -96,13 +104,13 @@ function replaced(
   for (const { start, end } of ranges) {
     const kept = text.slice(position, start)
     line += breaksIn(kept)
-    places.push({ line, count })
+    if (places.length < mostPlaces) places.push({ line, count })
     line += breaksIn(put)
     parts.push(kept, put)
     position = end
   }
   const content = [...parts, text.slice(position)].join('')
-  return content === text ? { kind: 'same' } : { kind: 'replaced', content, places }
+  return content === text ? { kind: 'same' } : { kind: 'replaced', content, places, count: ranges.length }
 }
 
 function linesAt(text: string, starts: readonly number[]): readonly number[] {

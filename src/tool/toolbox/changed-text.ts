@@ -13,18 +13,23 @@ interface ChangedFile {
   readonly content: string
   /** Left out: all of it was written. */
   readonly places?: readonly ReplacedLines[] | undefined
+  /** How many there are, where not all are given. */
+  readonly placeCount?: number | undefined
   /** Whether the model may be shown lines that it did not write. */
   readonly isShown: boolean
 }
 
 /** What a model is told of a file that it has changed: the new lines with their numbers, so that it need not read it again. */
-export function changedText(file: string, { isNew, content, places, isShown }: ChangedFile): string {
+export function changedText(
+  file: string,
+  { isNew, content, places, placeCount = places?.length ?? 0, isShown }: ChangedFile,
+): string {
   if (isNew) return `Made ${file}, ${countText(countLines(content))}.`
   if (places === undefined) return `Replaced ${file}, which now has ${countText(countLines(content))}.`
-  const named = places.length === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
-  const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${places.length > mostNamed ? ' and more' : ''}`
-  const head = `Changed ${file}${places.length === 1 ? '' : ` in ${places.length} places,`} ${where}.`
-  if (!isShown || places.length > mostPlaces) return head
+  const named = placeCount === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
+  const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${placeCount > mostNamed ? ' and more' : ''}`
+  const head = `Changed ${file}${placeCount === 1 ? '' : ` in ${placeCount} places,`} ${where}.`
+  if (!isShown || placeCount > mostPlaces) return head
   const parts = excerpts(places, countLines(content))
   const texts = linesAt(content, parts)
   return [head, ...parts.map(({ from }, index) => numbered(texts[index] ?? [], from))].join('\n')

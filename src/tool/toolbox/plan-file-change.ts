@@ -111,6 +111,7 @@ export async function planFileChange(
         isNew: before === null,
         content,
         places: step.places,
+        placeCount: step.placeCount,
         isShown: isKnown || seen.knows(path),
       }),
       change: reportOf(step.item),
