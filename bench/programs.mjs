@@ -1,0 +1,87 @@
+import { createServer } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runCounted } from './child.mjs'
+import { figure, interleave, quotients } from './rounds.mjs'
+import { eventOf, finishEvents } from './stream-events.mjs'
+
+/**
+ * Calls of a tool that reads a file, made by a program in code mode, against the same calls in one answer in classic mode.
+ * The time counts from the first request until the client has ended, so the start of the box is in it.
+ */
+export async function programs({ command, folder, small }) {
+  const calls = small ? 10 : 500
+  writeFileSync(join(folder, 'note.txt'), 'A line of a file that is read.\n'.repeat(20))
+  const models = {
+    classic: await startModel((round) => (round === 1 ? { calls } : { text: 'All is read.' })),
+    loop: await startModel(() => ({
+      text: `for (let i = 1; i <= ${calls}; i++) read({ path: 'note.txt', limit: i })\noutput('All is read.'); done()`,
+    })),
+    parallel: await startModel(() => ({
+      text: `parallel(Array.from({ length: ${calls} }, (_, i) => ({ tool: 'read', input: { path: 'note.txt', limit: i + 1 } })))\noutput('All is read.'); done()`,
+    })),
+  }
+  for (const name of Object.keys(models)) {
+    const mode = name === 'classic' ? 'classic' : 'code'
+    writeFileSync(
+      join(folder, `${name}.md`),
+      `+++\nmodel = "bench"\nmode = "${mode}"\ntools = ["read"]\n+++\nRead all files.\n`,
+    )
+  }
+  const measure = (name) => async () => {
+    const { url, begin, firstAt } = models[name]
+    begin()
+    const env = { BATON_GATEWAY_URL: url }
+    const { endedAt, stdout } = await runCounted([command, 'run', `${name}.md`], { folder, env })
+    if (!stdout.includes('All is read.')) throw new Error(`${name} printed ${stdout}`)
+    return endedAt - firstAt()
+  }
+  try {
+    const results = await interleave(
+      { classic: measure('classic'), loop: measure('loop'), parallel: measure('parallel') },
+      small ? 1 : 5,
+    )
+    const of = `the same ${calls} calls in one answer of classic mode`
+    return [
+      figure(`${calls} calls of a tool in parallel() of a program`, {
+        of,
+        ratios: quotients(results.parallel, results.classic),
+      }),
+      figure(`${calls} calls of a tool in a loop of a program`, { of, ratios: quotients(results.loop, results.classic) }),
+    ]
+  } finally {
+    for (const { stop } of Object.values(models)) stop()
+  }
+}
+
+/** Answers with a text, or with so many calls of `read`, each of another piece. */
+async function startModel(answerOf) {
+  let asked = 0
+  let first
+  const server = createServer((request, response) => {
+    first ??= performance.timeOrigin + performance.now()
+    request.resume().once('end', () => {
+      asked += 1
+      const { text, calls = 0 } = answerOf(asked)
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      if (text !== undefined) response.write(eventOf({ content: text }))
+      for (let index = 0; index < calls; index += 1) response.write(eventOf({ tool_calls: [callOf(index)] }))
+      response.end(finishEvents)
+    })
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${server.address().port}/v1`,
+    begin() {
+      asked = 0
+      first = undefined
+    },
+    firstAt: () => first,
+    stop: () => server.close(),
+  }
+}
+
+function callOf(index) {
+  const input = JSON.stringify({ path: 'note.txt', limit: index + 1 })
+  return { index, id: `call_${index}`, type: 'function', function: { name: 'read', arguments: input } }
+}
