@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { aip } from './aip.mjs'
+import { calls } from './calls.mjs'
 import { changes } from './changes.mjs'
 import { check } from './check.mjs'
 import { code } from './code.mjs'
@@ -33,6 +34,7 @@ const benchmarks = {
   context,
   streams,
   tools,
+  calls,
   lua,
   code,
   cpu,

@@ -30,7 +30,7 @@ it('a loop of tools that is killed again and again comes to the same end', async
   expect(processes).toBeGreaterThan(4)
 })
 
-// the soak row T2 does the same with 60 rounds
+// the soak row T2 does the same with 40 rounds
 it('a loop of programs that is killed at any record repeats no call that was paid for, and leaves the same files', async () => {
   const rounds = 2
   const whole = await uninterruptedEditing(rounds, 'code')

@@ -48,7 +48,7 @@ const core: Readonly<Record<string, Attempt>> = {
     ),
     answer: lines(
       "failed: '?edit'? is not defined",
-      '.*there is no function "edit".*there is no function "bash".*there is no function "__proto__".*',
+      '.*there is no function .{2}edit.*there is no function .{2}bash.*there is no function .{2}__proto__.*',
       'failed: .*',
       "failed: '?process'? is not defined",
     ),

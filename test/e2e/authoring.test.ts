@@ -136,6 +136,7 @@ describe('a new project', () => {
     const json = await baton(['list', 'modes', '--json'], { cwd, env })
     expect(jsonLines(json.stdout)).toEqual([
       expect.objectContaining({ kind: 'mode', name: 'classic', description: 'Classic (text + tools)' }),
+      expect.objectContaining({ kind: 'mode', name: 'code', description: 'Code (JavaScript sandbox)' }),
       { kind: 'mode', name: 'twice', description: 'Asks twice', plugin: 'words' },
     ])
     expect((await baton(['list', 'tools'], { cwd, env })).stdout).toMatch(

@@ -14,7 +14,7 @@ import { manyUndone } from './many-undone.ts'
 import { killedMerge, killedUndo, killedUndoRecord } from './undos.ts'
 import { randomKills, stopSignals } from './signals.ts'
 import { systemCalls } from './strace.ts'
-import { toolLoop } from './tool-loop.ts'
+import { programLoop, toolLoop } from './tool-loop.ts'
 import { createRandom } from '../../helpers/random.ts'
 
 const faults: readonly Fault[] = [
@@ -35,6 +35,7 @@ const faults: readonly Fault[] = [
   approvals,
   conversations,
   toolLoop,
+  programLoop,
   leases,
   rolledBack,
   killedRollback,

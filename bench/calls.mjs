@@ -9,16 +9,16 @@ import { eventOf, finishEvents } from './stream-events.mjs'
  * Calls of a tool that reads a file, made by a program in code mode, against the same calls in one answer in classic mode.
  * The time counts from the first request until the client has ended, so the start of the box is in it.
  */
-export async function programs({ command, folder, small }) {
-  const calls = small ? 10 : 500
+export async function calls({ command, folder, small }) {
+  const count = small ? 10 : 500
   writeFileSync(join(folder, 'note.txt'), 'A line of a file that is read.\n'.repeat(20))
   const models = {
-    classic: await startModel((round) => (round === 1 ? { calls } : { text: 'All is read.' })),
+    classic: await startModel((round) => (round === 1 ? { calls: count } : { text: 'All is read.' })),
     loop: await startModel(() => ({
-      text: `for (let i = 1; i <= ${calls}; i++) read({ path: 'note.txt', limit: i })\noutput('All is read.'); done()`,
+      text: `for (let i = 1; i <= ${count}; i++) read({ path: 'note.txt', limit: i })\noutput('All is read.'); done()`,
     })),
     parallel: await startModel(() => ({
-      text: `parallel(Array.from({ length: ${calls} }, (_, i) => ({ tool: 'read', input: { path: 'note.txt', limit: i + 1 } })))\noutput('All is read.'); done()`,
+      text: `parallel(Array.from({ length: ${count} }, (_, i) => ({ tool: 'read', input: { path: 'note.txt', limit: i + 1 } })))\noutput('All is read.'); done()`,
     })),
   }
   for (const name of Object.keys(models)) {
@@ -41,13 +41,16 @@ export async function programs({ command, folder, small }) {
       { classic: measure('classic'), loop: measure('loop'), parallel: measure('parallel') },
       small ? 1 : 5,
     )
-    const of = `the same ${calls} calls in one answer of classic mode`
+    const of = `the same ${count} calls in one answer of classic mode`
     return [
-      figure(`${calls} calls of a tool in parallel() of a program`, {
+      figure(`${count} calls of a tool in parallel() of a program`, {
         of,
         ratios: quotients(results.parallel, results.classic),
       }),
-      figure(`${calls} calls of a tool in a loop of a program`, { of, ratios: quotients(results.loop, results.classic) }),
+      figure(`${count} calls of a tool in a loop of a program`, {
+        of,
+        ratios: quotients(results.loop, results.classic),
+      }),
     ]
   } finally {
     for (const { stop } of Object.values(models)) stop()

@@ -1,5 +1,6 @@
-// Records the cassette of pipelines/tool-coder.md again, which is due when a tool describes itself in other words. The answers
-// of its model stand here. `npm run build` first.
+// Records the cassettes of pipelines/tool-coder.md and pipelines/code-mode.md again, which is due when a tool, or the mode, describes
+// itself in other words. The answers of their models stand here. `npm run build` first.
+// node scripts/record-cassettes.mjs [tool-coder] [code-mode]
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdtempSync } from 'node:fs'
@@ -22,7 +23,7 @@ function todo(done) {
 }
 
 /** What the model says in each turn, and the tools it calls: it looks, makes a mistake, corrects it, and looks again. */
-const turns = [
+const toolCoder = [
   [
     'I look for where prices are computed.',
     todo(0),
@@ -45,14 +46,44 @@ const turns = [
   ],
 ]
 
-const server = createServer((request, response) => {
-  textOf(request).then(
-    (text) => answer(JSON.parse(text), response),
-    (error) => response.destroy(error),
-  )
+/** Programs: the first one has a mistake, and what it had stored is there for the second. */
+const codeMode = [
+  [
+    `\`\`\`js
+const paths = glob({ pattern: 'src/**/*.js' }).split('\\n').filter(Boolean)
+const texts = parallel(paths.map((path) => ({ tool: 'read', input: { path } })))
+store('files', paths.map((path, index) => ({ path, text: texts[index] })))
+log(\`\${paths.length} files, \${total(texts)} lines\`)
+\`\`\``,
+  ],
+  [
+    `\`\`\`js
+const rows = recall('files').flatMap(({ path, text }) =>
+  [...text.matchAll(/^(\\d+)→.*export function (\\w+)/gm)].map(([, line, name]) => ({ name, place: \`\${path}:\${line}\` })),
+)
+const uses = parallel(rows.map(({ name }) => ({ tool: 'grep', input: { pattern: \`\\\\b\${name}\\\\(\`, output: 'files' } })))
+const lines = rows.map(({ name, place }, index) => {
+  const files = uses[index].split('\\n').filter((line) => line.endsWith('.js'))
+  return \`| \${name} | \${place} | \${files.length > 1 ? 'yes' : 'no'} |\`
 })
+output(['| Function | Where | Called elsewhere |', '| --- | --- | --- |', ...lines.toSorted()].join('\\n'))
+done()
+\`\`\``,
+  ],
+]
 
-function answer({ messages, model }, response) {
+const pipelines = { 'tool-coder': toolCoder, 'code-mode': codeMode }
+
+function serverOf(turns) {
+  return createServer((request, response) => {
+    textOf(request).then(
+      (text) => answer(turns, JSON.parse(text), response),
+      (error) => response.destroy(error),
+    )
+  })
+}
+
+function answer(turns, { messages, model }, response) {
   const turn = messages.filter(({ role }) => role === 'assistant').length
   const [text = '', ...calls] = turns[turn] ?? []
   const send = (more) =>
@@ -75,16 +106,23 @@ async function textOf(stream) {
   return text
 }
 
-server.listen(0, '127.0.0.1', () => {
-  const args = ['dist/bin/baton.js', 'test', 'pipelines/tool-coder.md', '--record', '-c', 'model=example-model']
+async function record(name, turns) {
+  const server = serverOf(turns)
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const args = ['dist/bin/baton.js', 'test', `pipelines/${name}.md`, '--record', '-c', 'model=example-model']
   const env = {
     PATH: process.env.PATH,
     BATON_HOME: mkdtempSync(join(tmpdir(), 'baton-record-')),
     BATON_GATEWAY_URL: `http://127.0.0.1:${server.address().port}/v1`,
     BATON_LOCAL_SERVERS: 'off',
   }
-  spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).on('exit', (code) => {
-    process.exitCode = code ?? 1
-    server.close()
-  })
-})
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
+  const code = await new Promise((resolve) => child.on('exit', resolve))
+  server.close()
+  return code ?? 1
+}
+
+const asked = process.argv.slice(2)
+for (const [name, turns] of Object.entries(pipelines)) {
+  if (asked.length === 0 || asked.includes(name)) process.exitCode ||= await record(name, turns)
+}
