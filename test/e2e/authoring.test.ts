@@ -142,7 +142,7 @@ describe('a new project', () => {
     expect((await baton(['list', 'tools'], { cwd, env })).stdout).toMatch(
       /^ {2}shout {2,}Shouts\. \(ask, plug-in words\)$/m,
     )
-    expect((await baton(['list', 'modes', '--names'], { cwd, env })).stdout).toBe('classic\ntwice\n')
+    expect((await baton(['list', 'modes', '--names'], { cwd, env })).stdout).toBe('classic\ncode\ntwice\n')
     expect((await baton(['list', 'tools', '--names'], { cwd, env })).stdout).toMatch(/^todo\n(.*\n)*shout\n$/m)
   })
 })
