@@ -38,7 +38,7 @@ export interface BoxOptions {
   readonly home?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
   readonly scope?: Partial<RunScope>
-  readonly services?: Partial<RunServices>
+  readonly services?: (world: BoxWorld) => Partial<RunServices>
   /** Before the command is boxed. */
   readonly prepare?: (world: BoxWorld) => void | Promise<void>
   readonly timeLimitMs?: number
@@ -82,7 +82,7 @@ export async function runInBox(line: string, world: BoxWorld, options: BoxOption
       folders: { workspace: world.work, cwd: world.work, packRoots: [], ownFolders: [world.state] },
       ...scope,
     },
-    services: { env: all, ...services },
+    services: { env: all, ...services?.(world) },
   })
   const boxed = await boxCommand(
     { command: '/bin/sh', args: ['-c', line], cwd: world.work, environment: commandEnvironment(all) },

@@ -2,7 +2,6 @@ import { existsSync, statSync } from 'node:fs'
 import { isInside, realPath } from '../../base/files.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
-import { entryStatus } from '../file-hash.ts'
 import { gitPlaces } from '../protected/git-places.ts'
 import { placesInside } from '../protected/places-inside.ts'
 import type { BoxPlan } from './bwrap.ts'
@@ -89,15 +88,13 @@ export async function planBox(
 
 /** Paths with their links resolved, of those that are there. */
 function presentPlaces(paths: readonly string[]): readonly string[] {
-  return [...new Set(paths.map(tryRealPath))].filter(
-    (path) => path !== undefined && entryStatus(path) !== undefined,
-  ) as readonly string[]
+  return [...new Set(paths.flatMap((path) => presentPlace(path) ?? []))]
 }
 
-/** Undefined where it may not be looked at, or leads in a circle. */
-function tryRealPath(path: string): string | undefined {
+/** Undefined for what is not there, which most are, may not be looked at, or leads nowhere. */
+function presentPlace(path: string): string | undefined {
   try {
-    return realPath(path)
+    return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : realPath(path)
   } catch {
     return undefined
   }
