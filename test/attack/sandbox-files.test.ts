@@ -3,7 +3,7 @@ import { hasBox } from '../helpers/box.ts'
 import { attack } from './attempts.ts'
 import { type Attempt, attempted, planted } from './sandbox-world.ts'
 
-const readOnly = /Read-only file system|Permission denied/i
+const readOnly = /Read-only file system|Permission denied|Directory nonexistent/i
 const busy = /busy|Read-only file system/
 const unseen = /Permission denied|No such file|nonexistent/
 const other = /Invalid cross-device link|Read-only file system|Permission denied|Operation not permitted/
@@ -16,7 +16,7 @@ describe.skipIf(!hasBox)('programs of models (needs bwrap and user namespaces)',
   attack<Attempt>(
     'change nothing outside of the workspace',
     {
-      every: 2,
+      every: 4,
       core: {
         'a file of the home folder': write('"$ACCOUNT/baton-escape"'),
         'a file beside the workspace': write(
@@ -61,7 +61,7 @@ describe.skipIf(!hasBox)('programs of models (needs bwrap and user namespaces)',
   attack<Attempt>(
     'leave what decides what is run as it is',
     {
-      every: 2,
+      every: 4,
       core: {
         'a hook of git': run(`echo '${planted}' > .git/hooks/pre-commit`, readOnly),
         'the config of git': run('git config core.fsmonitor /bin/true', /Read-only|could not lock/),
@@ -102,7 +102,7 @@ describe.skipIf(!hasBox)('programs of models (needs bwrap and user namespaces)',
   attack<Attempt>(
     'do not read keys',
     {
-      every: 2,
+      every: 4,
       core: {
         'a file of variables': run('cat .env', unseen),
         'a file of variables by redirection': run('read -r line < .env; echo "$line"', unseen),

@@ -55,6 +55,7 @@ describe.skipIf(!hasBox)('the network of programs of models (needs bwrap and use
   attack<Attempt>(
     'is closed',
     {
+      every: 3,
       core: {
         'a port of this machine': { line: connect(`${tcp}, '127.0.0.1'`), stopped: refused },
         'a port of this machine by IPv6': { line: connect(`${tcp6}, '::1'`), stopped: refused },
@@ -113,6 +114,7 @@ describe.skipIf(!hasBox)('the network of programs of models (needs bwrap and use
   attack<Attempt>(
     'is only what is named',
     {
+      every: 3,
       core: {
         'a host that is not named': {
           line: asked(`CONNECT localhost:${webPort} HTTP/1.1||`),

@@ -5,7 +5,7 @@ import { attack } from './attempts.ts'
 import { type Attempt, attempted } from './sandbox-world.ts'
 
 const forbidden =
-  /not permitted|denied|must be superuser|failed|No space left|not found|No such|Read-only|terminal|permission|I\/O error/i
+  /not permitted|denied|must be superuser|failed|No space left|not found|No such|Read-only|terminal|permission|I\/O error|authentication failure/i
 const hasPython = runs('python3', ['-c', ''])
 
 function runs(program: string, args: readonly string[]): boolean {
@@ -30,7 +30,7 @@ describe.skipIf(!hasBox)('processes of models (needs bwrap and user namespaces)'
   attack<Attempt>(
     'do not leave their box',
     {
-      every: 2,
+      every: 4,
       core: {
         'a signal for Baton': { line: `kill -9 ${process.pid}; kill -0 ${process.ppid}`, stopped: /No such process/ },
         'a list of other processes': {
@@ -85,7 +85,7 @@ describe.skipIf(!hasBox)('processes of models (needs bwrap and user namespaces)'
     attack<Attempt>(
       'do not leave their box by calls of the system',
       {
-        every: 2,
+        every: 4,
         core: {
           'ptrace of Baton': {
             line: python(`tell("attach", libc.ptrace(16, ${process.pid}, 0, 0))`),
@@ -163,6 +163,7 @@ tell("read", libc.process_vm_readv(${process.pid}, ctypes.byref(v), 1, ctypes.by
   attack<(seconds: string) => string>(
     'do not outlive their command',
     {
+      every: 3,
       core: {
         'in the background': (seconds) => `sleep ${seconds} &`,
         'in a session of their own': (seconds) => `setsid sleep ${seconds} >/dev/null 2>&1 &`,
@@ -184,6 +185,7 @@ tell("read", libc.process_vm_readv(${process.pid}, ctypes.byref(v), 1, ctypes.by
   attack<Attempt>(
     'do not use up the machine',
     {
+      every: 3,
       core: {
         'a fork bomb': {
           line: 'b() { b | b & }; b; sleep 15',
