@@ -3,7 +3,7 @@ import type { ConfigOptions } from '../config/target-config.ts'
 import { builtInModes, pluginsHere } from '../run/plugins-here.ts'
 
 /** A tool or a mode, as `baton list` names it. */
-export interface OfferedItem {
+interface OfferedItem {
   readonly name: string
   /** In one line, for people. */
   readonly description: string
