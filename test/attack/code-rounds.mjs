@@ -49,4 +49,4 @@ const after = {
   threads: threads() - before,
   handles: process.getActiveResourcesInfo().filter((name) => /worker|port/i.test(name)),
 }
-console.log(JSON.stringify({ rounds: Number(count), early, late, mostThreads: most, ...after }))
+process.stdout.write(`${JSON.stringify({ rounds: Number(count), early, late, mostThreads: most, ...after })}\n`)

@@ -26,7 +26,7 @@ it.skipIf(process.platform !== 'linux')(
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     expect(stderr).toBe('')
     const left = JSON.parse(stdout) as Left
-    if (isWhole) console.log(`rounds of the JavaScript box: ${stdout.trim()}`)
+    if (isWhole) process.stderr.write(`rounds of the JavaScript box: ${stdout}`)
     expect(left).toMatchObject({ rounds, mostThreads: 1, threads: 0, handles: [] })
     expect(left.late).toBeLessThan(left.early + oneProgramMb)
     count('many programs leave nothing behind', rounds)

@@ -9,7 +9,7 @@ import { toolNames } from '../../tool/toolbox/names.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
 import { openTools } from '../../tool/toolbox/tools.ts'
 import type { LuaValue } from '../engine.ts'
-import { type BoxAnswer, type BoxCall, type ProgramError, usualLimits } from '../javascript/program.ts'
+import { type BoxAnswer, type ProgramError, type ProgramHost, usualLimits } from '../javascript/program.ts'
 import { sharedBox } from '../javascript/shared-box.ts'
 import { toolAnswer, toolFunctions } from '../javascript/tool-functions.ts'
 import { luaToJson } from '../values.ts'
@@ -25,38 +25,34 @@ const toolsAtOnce = 8
  * @throws BatonError SCRIPT_FAILED with the message and line of the program's own error
  */
 export async function runCode(call: ActCall): Promise<LuaValue> {
-  const { context, at } = call
-  const { services } = context
+  const { context } = call
   const options = call.options(1)
-  const code = call.text(0, 'the program')
-  const input = luaToJson(options.get('input'), 'the option input')
+  const program = { code: call.text(0, 'the program'), input: luaToJson(options.get('input'), 'the option input') }
+  const limits = { ...usualLimits, ...defined({ timeMs: options.milliseconds('timeout_ms') }) }
   const tools = await namedTools(call)
-  const { functions, toolOf } = toolFunctions(tools)
-  const pool = createPool(toolsAtOnce)
-  const program = sharedBox().run(
-    { code, input },
-    {
-      functions,
-      async call({ name, index, args: [given = {}] }: BoxCall): Promise<BoxAnswer> {
-        const tool = toolOf(name)
-        if (tool === undefined) return { error: `there is no function ${name}` }
-        const inner = withScope(context, { at: [...at, { kind: 'tool', index, name: tool.name }] })
-        const run = async (): Promise<BoxAnswer> => toolAnswer(tool.name, await tool.run(JSON.stringify(given), inner))
-        return pool.run(run, services.signal)
-      },
-    },
-    {
-      limits: { ...usualLimits, ...defined({ timeMs: options.milliseconds('timeout_ms') }) },
-      ...begun(call),
-      signal: services.signal,
-    },
-  )
   try {
-    const end = await program
+    const given = { limits, ...begun(call), signal: context.services.signal }
+    const end = await sharedBox().run(program, hostOf(tools, call), given)
     if (end.kind === 'value') return end.value
     throw call.error(shownError(end))
   } finally {
     for (const tool of tools) await tool.close?.(context)
+  }
+}
+
+/** The tools as functions. Each call has a place of its own below that of the script. */
+function hostOf(tools: readonly Tool[], { context, at }: ActCall): ProgramHost {
+  const { functions, toolOf } = toolFunctions(tools)
+  const pool = createPool(toolsAtOnce)
+  return {
+    functions,
+    async call({ name, index, args: [given = {}] }) {
+      const tool = toolOf(name)
+      if (tool === undefined) return { error: `there is no function ${name}` }
+      const inner = withScope(context, { at: [...at, { kind: 'tool', index, name: tool.name }] })
+      const work = async (): Promise<BoxAnswer> => toolAnswer(tool.name, await tool.run(JSON.stringify(given), inner))
+      return pool.run(work, context.services.signal)
+    },
   }
 }
 

@@ -1,17 +1,11 @@
 import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { besideUs } from '../../base/beside.ts'
 import { manyListeners } from '../../base/concurrency.ts'
 import { messageOf } from '../../base/error.ts'
 import type { Json } from '../../base/json.ts'
 import { createWatchdog, startThread, type Thread } from '../thread/thread.ts'
-import {
-  type BoxAnswer,
-  limitText,
-  type Program,
-  type ProgramEnd,
-  type ProgramHost,
-  type ProgramLimits,
-} from './program.ts'
+import { type BoxAnswer, limitError, type Program, type ProgramEnd, type ProgramHost } from './program.ts'
 import type { Answer, AskedCall, Fixed, FromWorker, ToWorker } from './protocol.ts'
 
 interface ProgramOptions extends Fixed {
@@ -113,7 +107,7 @@ function startBoxThread(heapMb: number): BoxThread {
 /** Beside the bundled command; in the library; for the source itself, that of the built library. */
 function workerFile(): URL {
   const bundled = besideUs('code-worker.js')
-  if (bundled !== undefined) return new URL(`file://${bundled}`)
+  if (bundled !== undefined) return pathToFileURL(bundled)
   const file = ['./worker.js', '../../../dist/script/javascript/worker.js']
     .map((path) => new URL(path, import.meta.url))
     .find((url) => existsSync(url))
@@ -159,7 +153,7 @@ function runInThread(
       off.push(() => clearTimeout(timer))
     }
     let stopped: { readonly reason: unknown } | undefined
-    const watchdog = createWatchdog(thread, limits.timeMs, () => resolve(limitEnd('time', limits)))
+    const watchdog = createWatchdog(thread, limits.timeMs, () => resolve(limitError('time', limits)))
     let isOver = false
     off.push(() => {
       isOver = true
@@ -187,7 +181,7 @@ function runInThread(
           }
         }
       },
-      onEnd: (error) => (isMemory(error) ? resolve(limitEnd('memory', limits)) : reject(engineError(error))),
+      onEnd: (error) => (isMemory(error) ? resolve(limitError('memory', limits)) : reject(engineError(error))),
     })
     const onAbort = (): void => reject(signal.reason as Error)
     manyListeners(signal).addEventListener('abort', onAbort)
@@ -216,10 +210,6 @@ async function attempted<T>(work: () => Promise<T>): Promise<T> {
 
 function textOf(answer: BoxAnswer): string {
   return 'error' in answer ? `-${JSON.stringify(answer.error)}` : `+${JSON.stringify(answer.value)}`
-}
-
-function limitEnd(limit: 'time' | 'memory', limits: ProgramLimits): ProgramEnd {
-  return { kind: 'error', message: limitText(limit, limits), limit }
 }
 
 function isMemory(error: Error): boolean {

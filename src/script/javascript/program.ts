@@ -76,8 +76,12 @@ export interface ProgramError {
 /** How a program ended. The value is plain JSON: undefined is null, and what JSON lacks is described. */
 export type ProgramEnd = { readonly kind: 'value'; readonly value: Json } | ProgramError
 
-/** What is said of a program that has met a limit. */
-export function limitText(limit: LimitName, { timeMs, memoryMb, stackKb, outputChars, calls }: ProgramLimits): string {
+/** The error of a program that has met a limit. */
+export function limitError(limit: LimitName, limits: ProgramLimits): ProgramError {
+  return { kind: 'error', message: limitText(limit, limits), limit }
+}
+
+function limitText(limit: LimitName, { timeMs, memoryMb, stackKb, outputChars, calls }: ProgramLimits): string {
   switch (limit) {
     case 'time':
       return `the program took longer than ${timeMs} ms of its own time`

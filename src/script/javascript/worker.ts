@@ -4,7 +4,8 @@ import { askAndWait } from '../thread/ask.ts'
 import { clockOf } from '../thread/clock.ts'
 import type { Answer, FromWorker, ToWorker, WorkerSetup } from './protocol.ts'
 import { loadQuickJS } from './quickjs.ts'
-import { type HostCalls, runProgram } from './run-program.ts'
+import { runProgram } from './run-program.ts'
+import type { HostCalls } from './world.ts'
 
 const parent = parentPort
 if (parent === null) throw new Error('this file is started as a worker thread')

@@ -165,6 +165,8 @@ describe('a call', () => {
       { name: 'weatherGet', id: 'weather.get', waits: true },
       { name: 'a.b', waits: true },
       { name: 'output', waits: false },
+      { name: 'tools.recall', id: 'recall', waits: true },
+      { name: 'recall', waits: true },
     ]
     const host = {
       functions,
@@ -174,10 +176,10 @@ describe('a call', () => {
       },
     }
     const code = `weatherGet({ city: 'Oslo' }); output('x'); tools['a.b'](); tools['weather.get']()
-      parallel([{ tool: 'weather.get' }, { tool: 'weatherGet', input: 1 }]); Object.keys(tools)`
+      parallel([{ tool: 'weather.get' }, { tool: 'weatherGet', input: 1 }, { tool: 'recall' }]); recall(); Object.keys(tools)`
     const { signal } = new AbortController()
     const end = await box.run({ code }, host, { limits: usualLimits, seed: 1, now: 0, signal })
-    expect(end).toEqual({ kind: 'value', value: ['weather.get', 'a.b'] })
+    expect(end).toEqual({ kind: 'value', value: ['weather.get', 'a.b', 'recall'] })
     expect(calls).toEqual([
       { name: 'weatherGet', index: 0, args: [{ city: 'Oslo' }] },
       { name: 'output', index: 1, args: ['x'] },
@@ -185,6 +187,8 @@ describe('a call', () => {
       { name: 'weatherGet', index: 2, args: [] },
       { name: 'weatherGet', index: 3, args: [] },
       { name: 'weatherGet', index: 4, args: [1] },
+      { name: 'tools.recall', index: 5, args: [] },
+      { name: 'recall', index: 6, args: [] },
     ])
   })
 
@@ -205,10 +209,16 @@ describe('a call', () => {
   it('that is rejected stops the program, whatever it would have caught', async () => {
     const stop = new Error('the run is suspended')
     for (const waits of [true, false]) {
-      const host = { functions: [{ name: 'ask', waits }], call: async () => Promise.reject(stop) }
+      let calls = 0
+      const call = async () => {
+        calls += 1
+        return Promise.reject(stop)
+      }
+      const host = { functions: [{ name: 'ask', waits }], call }
       const code = 'for (;;) try { ask() } catch {}'
       const { signal } = new AbortController()
       await expect(box.run({ code }, host, { limits: usualLimits, seed: 1, now: 0, signal })).rejects.toBe(stop)
+      if (waits) expect(calls).toBe(1)
     }
     expect(await valueOf('1')).toBe(1)
   })

@@ -1,0 +1,37 @@
+import { limitError, type LimitName, type ProgramError, type ProgramLimits } from './program.ts'
+import type { QuickJSContext } from './quickjs.ts'
+
+/** Ends a program, which cannot catch that. */
+export interface Watch {
+  /** @throws Error, which the program may catch: it gets no further than to the next look at the clock */
+  readonly end: (why: LimitName | 'stop') => never
+  /** @throws Error when the program was ended: none of its calls is made any more */
+  readonly refuseEnded: () => void
+  /** Why the program was ended, however it went on. */
+  readonly error: () => ProgramError | undefined
+}
+
+/** The time of the program begins now; what it waits is taken off. */
+export function createWatch(context: QuickJSContext, limits: ProgramLimits, waitedMs: () => number): Watch {
+  const startedAt = performance.now() - waitedMs()
+  let met: LimitName | 'stop' | undefined
+  context.runtime.setInterruptHandler(() => {
+    if (performance.now() - startedAt - waitedMs() > limits.timeMs) met ??= 'time'
+    return met !== undefined
+  })
+
+  function end(why: LimitName | 'stop'): never {
+    met ??= why
+    throw new Error('the program was ended')
+  }
+  return {
+    end,
+    refuseEnded() {
+      if (met !== undefined) end(met)
+    },
+    error() {
+      if (met === undefined) return undefined
+      return met === 'stop' ? { kind: 'error', message: 'the program was stopped' } : limitError(met, limits)
+    },
+  }
+}

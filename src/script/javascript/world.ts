@@ -1,0 +1,105 @@
+import type { Json } from '../../base/json.ts'
+import { preludeCode, type PreludeSettings } from './prelude.ts'
+import type { Answer, AskedCall, ToWorker } from './protocol.ts'
+import { evalFlags, type QuickJSContext, type QuickJSHandle } from './quickjs.ts'
+import type { Watch } from './watch.ts'
+
+/** How a program reaches its host. */
+export interface HostCalls {
+  /** Waits for all of them. */
+  readonly ask: (calls: readonly AskedCall[]) => Answer
+  readonly tell: (call: AskedCall) => void
+  /** Milliseconds waited so far. */
+  readonly waitedMs: () => number
+}
+
+/** Characters of the arguments of one call, and of its answer, for each megabyte of memory. */
+const perMegabyte = 2 ** 16
+
+/** The functions of the prelude. */
+export interface World {
+  readonly valueJson: QuickJSHandle
+  readonly errorJson: QuickJSHandle
+}
+
+/** Gives a context what the program is to find in it. */
+export function openWorld(
+  context: QuickJSContext,
+  { functions, limits, program, seed, now }: ToWorker,
+  { calls, watch }: { readonly calls: HostCalls; readonly watch: Watch },
+): World {
+  let clock = now
+  let made = 0
+  let waited = 0
+  let told = 0
+  const mostChars = limits.memoryMb * perMegabyte
+
+  const count = (number: number): void => {
+    watch.refuseEnded()
+    made += number
+    if (made > limits.calls) watch.end('calls')
+  }
+  const ask = (asked: readonly AskedCall[]): readonly string[] => {
+    const answer = calls.ask(asked)
+    if (answer.kind === 'stop') return watch.end('stop')
+    const { texts, now: later } = answer
+    clock = later ?? clock
+    return texts.map((text) =>
+      text.length <= mostChars ? text : `-${JSON.stringify(`the answer is longer than ${mostChars} characters`)}`,
+    )
+  }
+  const listed = functions.map(({ name, id, waits }, target) => {
+    const global = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : undefined
+    const shownId = id ?? (global === undefined ? name : undefined)
+    return { target, global, id: shownId, waits }
+  })
+  /** What `parallel` knows: where two have the same name, the tool that is called so itself. */
+  const targets = new Map<string, number>()
+  for (const key of ['global', 'id'] as const) {
+    for (const { target, waits, [key]: name } of listed) if (waits && name !== undefined) targets.set(name, target)
+  }
+
+  const askOne = context.newFunction('ask', (target, args) => {
+    count(1)
+    const [text = ''] = ask([{ target: context.getNumber(target), index: waited++, args: context.getString(args) }])
+    return context.newString(text)
+  })
+  const askAll = context.newFunction('askAll', (list) => {
+    const given = JSON.parse(context.getString(list)) as readonly { readonly tool: string; readonly args: Json }[]
+    count(given.length)
+    const asked = given.flatMap(({ tool, args }) => {
+      const target = targets.get(tool)
+      return target === undefined ? [] : [{ target, index: waited++, args: JSON.stringify(args) }]
+    })
+    const texts = asked.length === 0 ? [] : [...ask(asked)]
+    const results = given.map(({ tool }) => {
+      if (!targets.has(tool)) return `{"error":${JSON.stringify(unknownTool(tool, [...targets.keys()]))}}`
+      const text = texts.shift() ?? ''
+      return text.startsWith('-') ? `{"error":${text.slice(1)}}` : text.slice(1)
+    })
+    return context.newString(`[${results.join(',')}]`)
+  })
+  const tell = context.newFunction('tell', (target, args) => {
+    const text = context.getString(args)
+    count(1)
+    told += text.length
+    if (told > limits.outputChars) watch.end('output')
+    calls.tell({ target: context.getNumber(target), index: waited, args: text })
+  })
+  const time = context.newFunction('clock', () => context.newNumber(clock))
+  const settings: PreludeSettings = {
+    functions: listed,
+    input: program.input ?? null,
+    seed,
+    mostArguments: mostChars,
+    mostOutput: limits.outputChars,
+  }
+  const prelude = context.unwrapResult(context.evalCode(preludeCode, 'box', evalFlags.script))
+  const given = [askOne, askAll, tell, time, context.newString(JSON.stringify(settings))]
+  const world = context.unwrapResult(context.callFunction(prelude, context.undefined, ...given))
+  return { valueJson: context.getProp(world, 'valueJson'), errorJson: context.getProp(world, 'errorJson') }
+}
+
+function unknownTool(tool: string, known: readonly string[]): string {
+  return `there is no function "${tool.slice(0, 100)}"; there are: ${known.join(', ') || 'none'}`
+}
