@@ -95,3 +95,15 @@ it.skipIf(!hasBox)('what runs in the background is ended with the run, which say
   const messages = jsonLines(end.stdout).flatMap(({ type, message }) => (type === 'warning' ? [message] : []))
   expect(messages).toEqual(['ended in the background, because the conversation has ended: bash_1 (echo up; sleep 300)'])
 })
+
+it.skipIf(!hasBox)('a replay runs nothing and says the same (in a box)', async () => {
+  const replies = [line('cd sub; date +%s%N; seq 1 20000'), line('pwd'), { text: 'Done.' }]
+  const { run, model } = await world(replies, allowed)
+  const recorded = await run('ask.md', '--record', 'run.cassette')
+  expect(recorded, recorded.stderr).toMatchObject({ code: 0 })
+  const asked = model.requests.length
+  const replayed = await run('ask.md', '--replay', 'run.cassette')
+  expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(replayed.stderr).toContain('2 commands')
+  expect(model.requests.length).toBe(asked)
+})

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/base/json.ts'
 import type { ToolResult } from '../../src/event/agent.ts'
 import { below, type RunScope, type RunServices } from '../../src/event/context.ts'
-import { allRights, type ToolRule } from '../../src/event/permission.ts'
+import { allRights, type HeldPack, type ToolRule } from '../../src/event/permission.ts'
 import { type SandboxMode, strictestSandbox } from '../../src/event/sandbox-rights.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
@@ -22,6 +22,8 @@ export interface ToolHost {
 
 interface ToolHostOptions extends Partial<ToolboxOptions> {
   readonly rules?: readonly ToolRule[]
+  /** Whose capabilities hold. */
+  readonly packs?: readonly HeldPack[]
   /** Where command lines run; left out: in the strictest box. */
   readonly sandbox?: SandboxMode
   readonly scope?: Partial<RunScope>
@@ -34,6 +36,7 @@ export function toolHost(
   workspace: string,
   {
     rules = [],
+    packs = [],
     sandbox,
     scope = {},
     services = {},
@@ -43,6 +46,7 @@ export function toolHost(
 ): ToolHost {
   const rights = {
     ...allRights,
+    packs,
     rules: [[...toolRules(), ...rules]],
     ...(sandbox && { sandbox: { ...strictestSandbox, mode: sandbox } }),
   }

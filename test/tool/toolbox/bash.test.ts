@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/base/json.ts'
+import type { HeldPack } from '../../../src/event/permission.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { toolHost } from '../../helpers/tool-call.ts'
 import { bash as bashTool } from '../../../src/tool/toolbox/bash.ts'
@@ -11,7 +12,7 @@ const PATH = process.env['PATH'] ?? ''
 
 interface HostOptions {
   readonly files?: Readonly<Record<string, string>>
-  readonly rules?: Parameters<typeof toolHost>[1] extends infer O ? NonNullable<O> : never
+  readonly more?: Parameters<typeof toolHost>[1]
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -19,16 +20,16 @@ const hosts: ReturnType<typeof toolHost>[] = []
 afterAll(() => Promise.all(hosts.map(async ({ box, context }) => bashTool.close?.(box, context))))
 
 /** The tools of one conversation whose lines run as they are, all of them allowed. */
-function shellHost({ files = {}, env = {}, rules = {} }: HostOptions = {}) {
+function shellHost({ files = {}, env = {}, more = {} }: HostOptions = {}) {
   const folder = tempTree({ 'sub/a.txt': 'one\n', ...files })
   const host = toolHost(folder, {
     sandbox: 'danger-full-access',
     rules: [{ tool: 'bash', effect: 'allow', origin: 'test' }],
     services: { env: { PATH, ...env } },
-    ...rules,
+    ...more,
   })
   hosts.push(host)
-  const bash = (command: string, more: JsonObject = {}) => host.call('bash', { command, ...more })
+  const bash = (command: string, others: JsonObject = {}) => host.call('bash', { command, ...others })
   return { ...host, folder, bash, say: async (command: string) => (await bash(command)).text }
 }
 
@@ -77,7 +78,7 @@ describe.concurrent('bash', () => {
       { tool: 'read', pattern: `${outside}/**`, effect: 'allow', origin: 'test' },
       { tool: 'read', pattern: outside, effect: 'allow', origin: 'test' },
     ] as const
-    const { say } = shellHost({ rules: { rules } })
+    const { say } = shellHost({ more: { rules } })
     await say(`cd ${outside}`)
     expect(await say('cat b.txt')).toBe('two')
   })
@@ -155,13 +156,23 @@ describe.concurrent('bash', () => {
     const { bash, call } = shellHost()
     await call('enter_plan', {})
     expect(await bash('ls')).toMatchObject({ isError: true, text: expect.stringContaining('plan mode is on') })
-    const dry = shellHost({ rules: { scope: { dry: 'changes' } } })
+    const dry = shellHost({ more: { scope: { dry: 'changes' } } })
     expect(await dry.bash('touch made')).toEqual({
       text: 'not run, because this is a dry run: touch made',
       isError: true,
     })
     expect(existsSync(join(dry.folder, 'made'))).toBe(false)
     expect((await shellHost().bash('echo \0')).text).toBe('a command line cannot hold a NUL character')
+  })
+
+  it('runs for an agent of a pack that was granted bash, and for no other', async () => {
+    const granted = { read: ['**'], write: [], hosts: [], commands: ['git'], env: [], models: [] }
+    const places = { ownFolders: [], keptFolders: [], executed: [], allow: [] }
+    const held = { identity: 'demo@pack', granted, ...places }
+    const host = (packs: readonly HeldPack[]) => shellHost({ more: { packs } })
+    expect(await host([held]).bash('echo one')).toEqual({ text: expect.stringContaining('demo@pack'), isError: true })
+    const full = { ...held, granted: { ...granted, commands: ['bash'] } }
+    expect(await host([full]).bash('echo one')).toEqual({ text: 'one' })
   })
 
   it('leaves files that it changes stale for edit', async () => {
