@@ -50,11 +50,16 @@ export async function startLine(
   const boxed = await boxCommand({ command: shell, args, cwd: directory, environment }, context, [directory])
   const output = createOutputWindow()
   const said = createOutputWindow(mostInPath)
-  const process = await startProcess({
+  const starting = startProcess({
     ...boxed,
     ...(timeLimitMs === undefined ? {} : { timeLimitMs }),
+    onStart,
     onOutput: { stdout: output.add, stderr: output.add },
     onMessage: said.add,
+  })
+  const process = await starting.catch(async (error: unknown) => {
+    await boxed.close()
+    throw error
   })
   if (process.kind === 'not_started') {
     await boxed.close()
@@ -62,7 +67,6 @@ export async function startLine(
       hint: 'A shorter command line may help, or bash may have to be installed.',
     })
   }
-  onStart(process.pid)
   process.send('go\n')
 
   async function untilClosed(started: StartedProcess): Promise<EndedLine> {
@@ -91,10 +95,9 @@ function wrapper(descriptor: number): string {
   return [
     `exec ${descriptor}<&3 3<&-`,
     `read -r REPLY <&${descriptor} || exit 125`,
-    'unset REPLY',
     'exec 2>&1',
     `trap 'command pwd -P >&${descriptor}' EXIT`,
-    'eval "$1"',
+    'REPLY=$1; shift; eval "$REPLY"',
   ].join('; ')
 }
 

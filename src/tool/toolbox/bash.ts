@@ -1,3 +1,4 @@
+import { cutText } from '../../base/cut-text.ts'
 import { displayPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
 import { emit } from '../../event/context.ts'
@@ -9,6 +10,7 @@ import { statusText } from '../shell/end-text.ts'
 import { startLine } from '../shell/run-line.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
+import { oneLine } from './paths.ts'
 import { printedOutput } from './printed.ts'
 
 interface BashInput {
@@ -70,7 +72,7 @@ export const bash = defineTool<BashInput>({
   async close({ shell }, context) {
     const left = await shell.jobs.close()
     if (left.length === 0) return
-    const shown = left.map(({ id, line }) => `${id} (${line})`).join(', ')
+    const shown = left.map(({ id, line }) => `${id} (${oneLine(cutText(line, 80))})`).join(', ')
     emit(context, { type: 'warning', message: `ended in the background, because the conversation has ended: ${shown}` })
   },
 })

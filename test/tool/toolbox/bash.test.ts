@@ -48,6 +48,7 @@ describe.concurrent('bash', () => {
   it('begins in the folder where the line before has ended, and keeps nothing else of it', async () => {
     const { say, folder } = shellHost()
     expect(await say('x=1; cd sub; cat a.txt')).toBe('one\n[the next command runs in "sub"]')
+    expect(await say('echo "$#$*"; [ -z "$(env | grep ^REPLY)" ] && echo none')).toBe('0\nnone')
     expect(await say('pwd; echo "x=$x"; (cd ..; pwd)')).toBe(`${folder}/sub\nx=\n${folder}`)
     expect(await say('cd .. || exit 1; exit 4')).toBe('exit code 4\n[no output]\n[the next command runs in "."]')
     expect(await say('pwd')).toBe(folder)
