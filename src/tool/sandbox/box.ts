@@ -16,6 +16,7 @@ import { isSeen, planBox } from './plan.ts'
 import { countsTasksApart, findBoxer, sandboxProblem } from './probe.ts'
 import { type Proxy, startProxy } from './proxy.ts'
 import { proxyPort, relayStart } from './relay.ts'
+import { openTaskGroup } from './task-group.ts'
 import { watchBox } from './watch-box.ts'
 
 /** A command as it is to be started, once. */
@@ -84,6 +85,7 @@ async function bwrapBox(command: Command, { program, rights, opened }: Boxing, c
   const held = holdPlaces(missing)
   const way = network.length === 0 ? undefined : await openWay(network)
   const mark = `box-${randomBytes(8).toString('hex')}`
+  const tasks = rights.processes * tasksOfProcess
   const proxy = way === undefined ? {} : { proxy: `http://127.0.0.1:${proxyPort}` }
   const args = bwrapArguments(
     { ...command, cwd, environment: boxEnvironment(command.environment, { cwd, ...proxy }) },
@@ -92,7 +94,7 @@ async function bwrapBox(command: Command, { program, rights, opened }: Boxing, c
       kept: [...places.kept, ...held.held],
       tmpMb: rights.tmp_mb,
       fileMb: rights.file_mb,
-      ...(process.getuid?.() === 0 || !countsTasksApart() ? {} : { tasks: rights.processes * tasksOfProcess }),
+      ...(process.getuid?.() === 0 || !countsTasksApart() ? {} : { tasks }),
       ...(way === undefined
         ? { given: {} }
         : { given: { [socketName]: way.socket }, before: relayStart(process.execPath) }),
@@ -100,9 +102,11 @@ async function bwrapBox(command: Command, { program, rights, opened }: Boxing, c
     },
   )
   const watch = watchBox(mark, rights)
+  const group = openTaskGroup(tasks)
   return {
-    command: program,
-    args,
+    ...(group === undefined
+      ? { command: program, args }
+      : { command: '/bin/sh', args: ['-c', 'echo 0 >"$0" && exec "$@"', group.door, program, ...args] }),
     // nothing of the environment outside is seen: that of bwrap itself can be read in the box
     environment: {},
     cwd: dirname(program),
@@ -110,6 +114,7 @@ async function bwrapBox(command: Command, { program, rights, opened }: Boxing, c
     async close() {
       watch.end()
       held.release()
+      await group?.close()
       await way?.close()
     },
   }

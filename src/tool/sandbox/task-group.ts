@@ -1,0 +1,94 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomName } from '../../base/random-name.ts'
+
+/** A group of processes whose number the kernel limits. */
+export interface TaskGroup {
+  /** A file: the process that writes 0 there is in the group, with all that it starts. */
+  readonly door: string
+  /** To be called when its processes have ended. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * A group that may have so many tasks (threads count as well), for the administrator, for whom limits that a process
+ * gives itself do not hold. Undefined where this process may not make one: for ordinary users, and in most containers.
+ */
+export function openTaskGroup(most: number): TaskGroup | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const parent of parents()) {
+    removeLeft(parent)
+    const folder = join(parent, `${prefix}${process.pid}-${randomName()}`)
+    try {
+      mkdirSync(folder)
+    } catch {
+      continue
+    }
+    try {
+      writeFileSync(join(folder, 'pids.max'), String(most))
+      return { door: join(folder, 'cgroup.procs'), close: () => remove(folder) }
+    } catch {
+      isRemoved(folder)
+    }
+  }
+  return undefined
+}
+
+const prefix = 'baton-'
+
+/**
+ * Where a group can be made, in the second form of control groups and in the first: below the group of this process, whose
+ * own limits go on to hold.
+ */
+function parents(): readonly string[] {
+  return textOf('/proc/self/cgroup')
+    .split('\n')
+    .flatMap((line) => {
+      const [, controllers = '', path = ''] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
+      if (controllers === '' && path !== '') return [join('/sys/fs/cgroup', path)]
+      return controllers.split(',').includes('pids') ? [join('/sys/fs/cgroup/pids', path)] : []
+    })
+}
+
+/** What processes that were killed have left. */
+function removeLeft(parent: string): void {
+  for (const name of namesIn(parent)) {
+    const [, owner] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? []
+    if (owner !== undefined && !isAlive(Number(owner))) isRemoved(join(parent, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  return textOf(`/proc/${pid}/stat`) !== ''
+}
+
+/** The kernel takes a moment to forget the last processes. */
+async function remove(folder: string): Promise<void> {
+  for (let tries = 0; tries < 100 && !isRemoved(folder); tries += 1) await sleep(20)
+}
+
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
