@@ -15,7 +15,7 @@ import { beginResume, beginRun, beginWatch, type Run, type WatchSession } from '
 
 export { BatonError, isBatonError, type ErrorCode } from './base/error.ts'
 export type { ExecutionMode } from './agent/modes/mode.ts'
-export type { Plugin, PluginTool } from './agent/plugins/plugin.ts'
+export type { Plugin, PluginFunction, PluginTool } from './agent/plugins/plugin.ts'
 export type { ApprovalView } from './event/asked-action.ts'
 export type { RunEvent } from './event/event.ts'
 export type { ApprovalAnswer, ApprovalRequest, Approve, ApproveOptions, RejectOptions } from './library/approvals.ts'

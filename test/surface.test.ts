@@ -37,6 +37,7 @@ it('exports these names', () => {
     'ExecutionMode',
     'Operation',
     'Plugin',
+    'PluginFunction',
     'PluginTool',
     'RejectOptions',
     'ResumeOptions',

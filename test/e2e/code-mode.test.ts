@@ -1,11 +1,15 @@
+import { stripVTControlCharacters } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { baton, type BatonResult } from '../helpers/baton.ts'
 import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { inTerminal } from '../helpers/pty.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { callsTools } from '../helpers/tool-model.ts'
 
 interface World {
   readonly server: ModelServer
   readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
   /** The last message of each request. */
   readonly told: () => readonly string[]
@@ -34,6 +38,7 @@ async function world(
   return {
     server,
     cwd,
+    env,
     run: (...args) => baton(args, { cwd, env }),
     told: () => server.requests.map(({ body }) => body?.messages.at(-1)?.content ?? ''),
   }
@@ -137,4 +142,66 @@ it('is not asked what only Baton would ask where [code] says so, in the config o
   // a rule that somebody has written holds
   const ruled = await run('trusting.md', '-c', 'permission.add_up=ask')
   expect(ruled.stdout).toContain('permission denied')
+})
+
+it('a person at the terminal is asked while the program waits', async () => {
+  const { cwd, env } = await world(
+    [`try { output(todo(${step('one')}.input)) } catch (error) { output(error.message) }\ndone()`],
+    { 'ask.md': head('tools = ["todo"]') },
+    { 'config.toml': asking },
+  )
+  let isAnswered = false
+  const { code, output } = await inTerminal('baton ask.md', {
+    cwd,
+    env,
+    columns: 200,
+    onScreen(terminal, type) {
+      if (isAnswered || !terminal.everything().join('\n').includes('allow it?')) return
+      isAnswered = true
+      type('no, because it is late\n')
+    },
+  })
+  expect([code, stripVTControlCharacters(output)]).toEqual([
+    0,
+    expect.stringContaining('Tool "todo" failed: rejected by the user: it is late'),
+  ])
+})
+
+it('a program of interpreter_run waits for an approval as well, and is run again from its first line', async () => {
+  const code = `const text = read({ path: 'a.txt' })\nlog(text)\ntodo(${step('one')}.input)`
+  const server = await startModelServer(({ body }): ModelReply => {
+    const results = (body?.messages ?? []).filter(({ role }) => role === 'tool')
+    return results.length === 0 ? callsTools(['interpreter_run', { code }]) : { text: `It gave ${results[0]?.content}` }
+  })
+  onTestFinished(() => server.close())
+  const cwd = tempTree({
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    'ask.md': '+++\nmodel = "m"\ntools = ["interpreter_run", "read", "todo"]\n+++\nDo it.\n',
+    'a.txt': 'one\n',
+  })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({ 'config/config.toml': asking }) }
+  const waits = await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })
+  expect([waits.code, waits.stderr]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
+  const done = await baton(['approve'], { cwd, env })
+  expect([done.code, done.stdout]).toEqual([0, 'It gave Logs:\n1→one\n\nExecution result: "- [ ] one"\n'])
+  expect(server.requests.length).toBe(2)
+})
+
+it('a program of interpreter_run calls tools that wait for all calls before them, also beside such a call', async () => {
+  const code = `try { enterPlan({ path: 'p.md' }) } catch {}\nread({ path: 'a.txt' })`
+  const server = await startModelServer(({ body }): ModelReply => {
+    const results = (body?.messages ?? []).filter(({ role }) => role === 'tool').map(({ content }) => content)
+    return results.length === 0
+      ? callsTools(['interpreter_run', { code }], ['enter_plan', { path: 'q.md' }])
+      : { text: results.join('; ') }
+  })
+  onTestFinished(() => server.close())
+  const cwd = tempTree({
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    'ask.md':
+      '+++\nmodel = "m"\nwrite_mode = true\ntools = ["interpreter_run", "read", "write", "enter_plan"]\n+++\nDo it.\n',
+    'a.txt': 'one\n',
+  })
+  const done = await baton(['ask.md'], { cwd, env: { BATON_GATEWAY_URL: server.url } })
+  expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('Execution result: "1→one"')])
 })

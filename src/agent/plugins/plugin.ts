@@ -1,7 +1,7 @@
 import type { PluginFunction, PluginTool } from '../../event/plugin-tool.ts'
 import type { ExecutionMode } from '../modes/mode.ts'
 
-export type { PluginTool } from '../../event/plugin-tool.ts'
+export type { PluginFunction, PluginTool } from '../../event/plugin-tool.ts'
 
 /** What the default export of a plug-in module is. */
 export interface Plugin {

@@ -34,7 +34,10 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     ...(kind.close === undefined
       ? {}
       : { close: (context: RunContext) => kind.close?.(box, context) ?? Promise.resolve() }),
-    run: (text, context) => box.plan.inTurn(isAlone(name), () => runCall(kind, text, { box, context })),
+    run(text, context) {
+      const work = (): Promise<ToolResult> => runCall(kind, text, { box, context })
+      return kind.callsOthers === true ? work() : box.plan.inTurn(isAlone(name), work)
+    },
   }
 }
 
@@ -53,7 +56,7 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })
   }
   const recorded =
-    kind.isMadeAgain === true ? await work() : await services.effects.call(scope.at, { name, args: input }, work)
+    kind.callsOthers === true ? await work() : await services.effects.call(scope.at, { name, args: input }, work)
   if (isAnswered && recorded.planned !== undefined) planAgain(recorded.planned, context)
   return resultOf(recorded, { box, context })
 }

@@ -95,8 +95,11 @@ export interface ToolKind<Input = JsonObject> {
   readonly description: string
   /** JSON Schema of type object; `run` is only given what fits it. */
   readonly parameters: JsonObject
-  /** Its calls are not recorded whole: a resumed run makes them again, and what they do is answered from the record. */
-  readonly isMadeAgain?: true
+  /**
+   * All that it does is to call other tools. So its calls are not recorded whole: a resumed run makes them again, and those of
+   * the others are answered from the record. And they take no turn, which the others wait for.
+   */
+  readonly callsOthers?: true
   /** What patterns of `[permission]` are held against; undefined: there is nothing to hold them against. */
   readonly subject?: (input: Input, box: Toolbox) => ToolSubject | undefined
   /** What a person who is asked is shown of the input, and of what else decides; left out: the input. */

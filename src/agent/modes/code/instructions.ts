@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../base/json.ts'
 import type { BoxFunction } from '../../../script/javascript/program.ts'
 import { toolFunctions, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
 import { builtIns, takenNames } from './built-ins.ts'
-import { isTextTool } from './functions.ts'
+import { isTextTool } from './results.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
 import { commentLines, typeText } from './types.ts'
 

@@ -26,7 +26,7 @@ export function interpreterTool(tools: readonly Tool[], box: Toolbox, { scope, s
     name: interpreterName,
     description: interpreterText(tools, added),
     parameters,
-    isMadeAgain: true,
+    callsOthers: true,
     async run({ code, input }, { context }) {
       const { at } = context.scope
       // events of a conversation are sent from where it was opened

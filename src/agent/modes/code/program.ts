@@ -14,7 +14,7 @@ import type {
 import type { ToolFunctions } from '../../../script/javascript/tool-functions.ts'
 import type { ProgramWork } from '../../program-work.ts'
 import { type BuiltInHost, builtIns } from './built-ins.ts'
-import { resultOf } from './functions.ts'
+import { resultOf } from './results.ts'
 
 /** A program that a model wrote, and what it may do. */
 export interface ModelProgram {
