@@ -1,14 +1,6 @@
 import { dirname, join, relative, sep } from 'node:path'
 import { isInside } from '../../base/files.ts'
-
-/** A command as it is started: nothing is inherited. */
-export interface Command {
-  readonly command: string
-  readonly args: readonly string[]
-  /** Absolute. */
-  readonly cwd: string
-  readonly environment: Readonly<Record<string, string>>
-}
+import type { Command } from './boxed.ts'
 
 /** What a box on Linux is made of. All paths are absolute, exist, and have their links resolved. */
 export interface BoxPlan {

@@ -7,10 +7,8 @@ const leftOut: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Caches that programs cannot do without are private; what would only complain of a home that is read-only is switched off. */
+/** What would only complain of a home that is read-only is switched off. */
 const added: Readonly<Record<string, string>> = {
-  TMPDIR: '/tmp',
-  XDG_CACHE_HOME: '/tmp/.cache',
   GIT_OPTIONAL_LOCKS: '0',
   npm_config_logs_max: '0',
   npm_config_update_notifier: 'false',
@@ -27,13 +25,16 @@ const withoutNetwork: Readonly<Record<string, string>> = {
 /** The environment of a program in a box, of the one that it would have outside. */
 export function boxEnvironment(
   given: Readonly<Record<string, string>>,
-  { cwd, proxy }: { readonly cwd: string; readonly proxy?: string },
+  { cwd, temporary, proxy }: { readonly cwd: string; readonly temporary: string; readonly proxy?: string },
 ): Readonly<Record<string, string>> {
   const kept = Object.entries(given).filter(([name]) => !leftOut.has(name))
   return {
     ...Object.fromEntries(kept),
     ...added,
     PWD: cwd,
+    TMPDIR: temporary,
+    // caches that programs cannot do without are private
+    XDG_CACHE_HOME: `${temporary}/.cache`,
     ...(proxy === undefined ? withoutNetwork : proxyVariables(proxy)),
   }
 }

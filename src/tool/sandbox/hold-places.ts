@@ -18,17 +18,20 @@ export interface HeldPlaces {
 export function holdPlaces(paths: readonly string[]): HeldPlaces {
   const used: string[] = []
   const held: string[] = []
-  for (const path of paths) {
-    useFolder(path)
-    used.push(path)
-    makeHeld(path)
-    if (entryStatus(path) !== undefined) held.push(path)
+  const release = (): void => {
+    for (const path of used.splice(0)) leaveFolder(path)
   }
-  return {
-    held,
-    release() {
-      for (const path of used.splice(0)) leaveFolder(path)
-    },
+  try {
+    for (const path of paths) {
+      useFolder(path)
+      used.push(path)
+      makeHeld(path)
+      if (entryStatus(path) !== undefined) held.push(path)
+    }
+    return { held, release }
+  } catch (error) {
+    release()
+    throw error
   }
 }
 

@@ -18,6 +18,8 @@ export function isSeen(folder: string, { workspace, hiddenFolders, privateFolder
 
 /** What is the same for all boxes of this machine. */
 export function boxFolders(): Pick<BoxPlan, 'privateFolders' | 'keptSystemFiles'> {
+  // a profile of macOS gives nothing a place of its own
+  if (process.platform === 'darwin') return { privateFolders: [], keptSystemFiles: [] }
   return {
     privateFolders: presentPlaces(['/tmp', '/var/tmp', '/run']),
     keptSystemFiles: ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs'].filter(existsSync),

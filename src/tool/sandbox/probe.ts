@@ -126,7 +126,12 @@ export async function sandboxProblem(
 ): Promise<BatonError | undefined> {
   if (mode === 'danger-full-access') return undefined
   const boxer = await findBoxer(machine)
-  if (boxer.kind !== 'none') return undefined
-  const { problem, hint } = boxer
+  return boxer.kind === 'none' ? noSandbox(boxer, { mode }) : undefined
+}
+
+export function noSandbox(
+  { problem, hint }: Extract<Boxer, { readonly kind: 'none' }>,
+  { mode }: Pick<SandboxRights, 'mode'>,
+): BatonError {
   return new BatonError('SANDBOX', `there is no sandbox for "${mode}": ${problem}`, { hint })
 }

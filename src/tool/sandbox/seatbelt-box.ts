@@ -1,0 +1,37 @@
+import { realPath } from '../../base/files.ts'
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
+import { emit, type RunContext } from '../../event/context.ts'
+import { type Boxed, type Boxing, type Command, unseenFolder } from './boxed.ts'
+import { boxEnvironment } from './environment.ts'
+import { isSeen, planBox } from './plan.ts'
+import { startProxy } from './proxy.ts'
+import { seatbeltArguments } from './seatbelt.ts'
+
+/** The command in a box of `sandbox-exec`: it has no limits of memory and processes. */
+export async function seatbeltBox(
+  command: Command,
+  { program, rights, opened }: Boxing,
+  context: RunContext,
+): Promise<Boxed> {
+  const { network } = rights
+  const cwd = realPath(command.cwd)
+  const { places, missing, warnings } = await planBox(rights, { needed: [], opened }, context)
+  if (!isSeen(cwd, places)) throw unseenFolder(cwd)
+  for (const message of warnings) emit(context, { type: 'warning', message })
+  const proxy = network.length === 0 ? undefined : await startProxy(network, { port: 0 })
+  const folder = makeTemporaryFolder('baton-box-')
+  const temporary = realPath(folder.path)
+  const way = proxy === undefined ? {} : { proxy: `http://127.0.0.1:${proxy.port}` }
+  const plan = { ...places, kept: [...places.kept, ...missing], temporary }
+  return {
+    command: program,
+    args: seatbeltArguments(command, proxy === undefined ? plan : { ...plan, proxyPort: proxy.port }),
+    environment: boxEnvironment(command.environment, { cwd, temporary, ...way }),
+    cwd,
+    stopped: () => undefined,
+    async close() {
+      await proxy?.close()
+      folder.remove()
+    },
+  }
+}
