@@ -30,7 +30,7 @@ export interface ProgramWork {
   readonly once: <T>(asked: JsonObject, work: () => Promise<T>) => Promise<T>
 }
 
-export interface ProgramCall extends ToolResult {
+interface ProgramCall extends ToolResult {
   /** When it had ended, in milliseconds since 1970: the same when the program is run again. */
   readonly now: number
 }

@@ -1,6 +1,4 @@
 import { readdirSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { hasSystemCode } from './error.ts'
 
 /*
  * A place that nobody may put anything at for a while: a folder of its name, empty but for one folder for each process that
@@ -20,14 +18,6 @@ export function isHeldPlace(path: string): boolean {
   return names.length > 0 && names.every((name) => name.startsWith(mark))
 }
 
-/** Takes away what processes have left that are no more. */
-export function clearHeldPlace(path: string): void {
-  for (const name of namesIn(path)) {
-    if (!isAlive(Number(name.slice(mark.length)))) removeFolder(join(path, name))
-  }
-  removeFolder(path)
-}
-
 /** Removes a folder that is empty; any other stays. */
 export function removeFolder(path: string): void {
   try {
@@ -43,14 +33,5 @@ function namesIn(path: string): readonly string[] {
   } catch {
     // it is no folder
     return []
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return hasSystemCode(error, 'EPERM')
   }
 }

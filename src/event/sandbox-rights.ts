@@ -1,7 +1,7 @@
 import { coversHost } from '../base/host-entry.ts'
 
 /** What programs that a model chooses may touch. From the strictest to the loosest. */
-export const sandboxModes = ['read-only', 'workspace-write', 'danger-full-access'] as const
+const sandboxModes = ['read-only', 'workspace-write', 'danger-full-access'] as const
 
 export type SandboxMode = (typeof sandboxModes)[number]
 

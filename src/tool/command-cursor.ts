@@ -24,7 +24,7 @@ export interface LineSink {
 export class NotUnderstood extends Error {}
 
 /** Of which the text begins behind the line that it is written in. */
-export interface HereDocument {
+interface HereDocument {
   readonly end: string
   readonly isStripped: boolean
   readonly isLiteral: boolean

@@ -168,6 +168,7 @@ const core: Readonly<Record<string, Attempt>> = {
       'output("\\u001b[2J\\u001b]0;owned\\u0007"); log("\\u001b[2J"); throw new Error("\\u001b[2J")',
       '/* \u001b[2J\u0007 */ done()',
     ],
+    // oxlint-disable-next-line no-control-regex
     answer: /^\u001b\[2J\u001b\]0;owned\u0007\n$/,
     told: /Execution error: /,
   },
@@ -228,6 +229,7 @@ attack(
     expectHeld(world, end, [0])
     expect(end.stdout).toMatch(answer)
     expect(end.stdout).not.toContain(secret)
+    // oxlint-disable-next-line no-control-regex
     expect(end.stderr).not.toMatch(/\u001b|\u0007/)
     const last = server.requests.at(-1)?.body?.messages.at(-1)?.content ?? ''
     if (told !== undefined) expect(last).toMatch(told)

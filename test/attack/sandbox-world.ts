@@ -9,7 +9,7 @@ import { type BoxEnd, type BoxOptions, type BoxWorld, runInBox } from '../helper
 import { writeTree } from '../helpers/temp.ts'
 
 /** In every file that a box hides, and in the environment of Baton. */
-export const secret = 'SECRET-7391'
+const secret = 'SECRET-7391'
 /** What hostile programs write: outside of the box it must not be found. */
 export const planted = 'planted by a model'
 
@@ -31,7 +31,7 @@ afterAll(() => {
 const prompt = '+++\nwrite_mode = true\nsub_agents = ["./agents/deep/look.lua"]\n+++\nDo it.\n'
 
 /** A workspace with a repository, a prompt file, an agent and files with keys; a home and a state folder with more of them. */
-export function hostileWorld(): BoxWorld & { readonly outside: string } {
+function hostileWorld(): BoxWorld & { readonly outside: string } {
   mkdirSync(base, { recursive: true })
   const folder = realpathSync(mkdtempSync(join(base, 'w-')))
   made.push(folder)

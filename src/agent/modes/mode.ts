@@ -98,7 +98,7 @@ interface AskOptions {
   readonly acceptsEmpty?: boolean
 }
 
-export interface ProgramStart {
+interface ProgramStart {
   readonly function: string
   readonly input: Json
 }

@@ -14,7 +14,7 @@ export interface Found {
 }
 
 /** `.env`, `.env.local`, `.envrc`; not the examples that are written to be read. */
-export function isKeyFile(name: string): boolean {
+function isKeyFile(name: string): boolean {
   return name.startsWith('.env') && !/[._-](?:example|sample|template|dist|defaults?)$/.test(name)
 }
 

@@ -126,7 +126,7 @@ export function takenNames(others: readonly { readonly name: string }[]): readon
 }
 
 /** Texts as they are, other values as JSON. */
-export function textOf(value: Json): string {
+function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
