@@ -6,24 +6,36 @@ import { createTools } from './tool-turns.mjs'
 
 /**
  * A call of the tool `bash` as a model makes it, allowed, recorded on the disk and outside of a box, against a shell that is
- * only started and read.
+ * only started and read; and the same call in a box, against the one outside.
  */
 export async function bash({ library, folder: given, small }) {
   const folder = realpathSync(given)
   const { strictestSandbox } = await import(`${library}/event/sandbox-rights.js`)
-  const sandbox = { ...strictestSandbox, mode: 'danger-full-access' }
-  const call = await createTools(library, { folder, run: join(folder, 'run'), sandbox })
+  const { findBoxer } = await import(`${library}/tool/sandbox/probe.js`)
+  const env = { PATH: process.env.PATH }
   const timed = (work) => async () => {
     const begun = performance.now()
     const text = await work()
     if (text.trim() !== 'one') throw new Error(`it printed ${text}`)
     return { ms: performance.now() - begun }
   }
+  const through = async (mode) => {
+    const sandbox = { ...strictestSandbox, mode }
+    const call = await createTools(library, { folder, run: join(folder, `.baton/run-${mode}`), sandbox })
+    return timed(async () => (await call('bash', { command: 'echo one' }, env)).text)
+  }
+  const { kind } = await findBoxer({ env, workspace: folder })
   const cases = {
-    tool: timed(async () => (await call('bash', { command: 'echo one' }, { PATH: process.env.PATH })).text),
+    tool: await through('danger-full-access'),
     alone: timed(async () => (await execa('bash', ['-c', 'echo one'], { cwd: folder })).stdout),
+    ...(kind === 'none' ? {} : { reading: await through('read-only'), writing: await through('workspace-write') }),
   }
   const results = await interleave(cases, small ? 3 : 101)
   const numbers = (name) => results[name].map(({ ms }) => ms)
-  return [figure('one call', { of: 'bash by execa', ratios: quotients(numbers('tool'), numbers('alone')) })]
+  const boxed = (name, mode) =>
+    figure(`one call in a box, ${mode}`, { of: 'one call outside', ratios: quotients(numbers(name), numbers('tool')) })
+  return [
+    figure('one call', { of: 'bash by execa', ratios: quotients(numbers('tool'), numbers('alone')) }),
+    ...(kind === 'none' ? [] : [boxed('reading', 'read-only'), boxed('writing', 'workspace-write')]),
+  ]
 }

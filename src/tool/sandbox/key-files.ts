@@ -24,6 +24,9 @@ const mostFolders = 20_000
 /** Of packages that others wrote, and of git: nobody keeps keys of their own there. */
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.git'])
 
+/** What was found before stays hidden, however much a command has put in the way of a further walk. */
+const known = new Map<string, readonly string[]>()
+
 /** Looks through a workspace, also where git looks away. */
 export async function findKeyFiles(workspace: string): Promise<Found> {
   const keyFiles: string[] = []
@@ -49,7 +52,9 @@ export async function findKeyFiles(workspace: string): Promise<Found> {
     }
     level = next
   }
-  return { keyFiles: keyFiles.slice(0, mostPlaces), deciding: deciding.slice(0, mostPlaces), isCut: isFull() }
+  const all = new Set([...(known.get(workspace) ?? []), ...keyFiles])
+  known.set(workspace, [...all].slice(0, mostPlaces))
+  return { keyFiles: known.get(workspace) ?? [], deciding: deciding.slice(0, mostPlaces), isCut: isFull() }
 }
 
 const atOnce = 32

@@ -58,7 +58,8 @@ export async function planBox(
     ...keysOfSystem(),
     ...(folders.ownFolders ?? []),
     ...hostSockets(),
-    ...keyFiles,
+    // a link to a folder hides nothing of it
+    ...keyFiles.filter((path) => !isFolder(path)),
   ])
   const hiddenInside = outermost(keys.filter(isInWorkspace))
   const hidden = [...outermost(keys.filter((path) => !isInside(workspace, path))), ...hiddenInside]

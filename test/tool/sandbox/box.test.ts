@@ -39,6 +39,16 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(end.err.match(/Permission denied/g)).toHaveLength(2)
   })
 
+  it('hides keys as well when a command has put much in the way, or a link to all', async () => {
+    const world = boxWorld({ files: { 'a/b/.env': 'KEY=1\n' } })
+    const line =
+      'ln -s / .env; ln -s .. .env.up; i=0; while [ $i -lt 200 ]; do : > .env.$i; i=$((i+1)); done; echo done'
+    expect(await runInBox(line, world)).toMatchObject({ out: 'done\n' })
+    const end = await runInBox('cat a/b/.env; echo ran', world)
+    expect(end.out).toBe('ran\n')
+    expect(end.warnings.join()).toContain('too much to be looked through')
+  })
+
   it('keeps what decides what is run', async () => {
     const files = { '.git/config': '[core]\n', 'baton.toml': '', '.baton/config.toml': '', 'sub/.mcp.json': '{}' }
     const lines = [
