@@ -111,6 +111,7 @@ function lookingSources(
       verification.later(() => sources.execute(file, use))
     },
     change: (files) => verification.later(() => sources.change(files)),
+    writing: sources.writing,
     make: (file) => verification.later(() => sources.make(file)),
     made: sources.made,
     inTurn: sources.inTurn,

@@ -8,15 +8,11 @@ import { noSandbox, findBoxer } from './probe.ts'
 
 /**
  * The command in a box that holds it to the rights of the context: what of the disk it may read and change, the network,
- * memory and processes. `opened`: absolute folders that can be read although what they are in is hidden. With
- * "danger-full-access" it is the command as it is. R309, R310, R311.
+ * memory and processes. `opened`, of a command that an author wrote: absolute folders that can be read although what
+ * they are in is hidden. With "danger-full-access" it is the command as it is. R309, R310, R311.
  * @throws BatonError SANDBOX where a box is needed and none can be had
  */
-export async function boxCommand(
-  command: Command,
-  context: RunContext,
-  opened: readonly string[] = [],
-): Promise<Boxed> {
+export async function boxCommand(command: Command, context: RunContext, opened?: readonly string[]): Promise<Boxed> {
   const { scope, services } = context
   const rights = scope.rights.sandbox ?? strictestSandbox
   if (rights.mode === 'danger-full-access') {

@@ -23,8 +23,8 @@ export interface Boxing {
   /** Absolute. */
   readonly program: string
   readonly rights: SandboxRights
-  /** Absolute folders that can be read although what they are in is hidden. */
-  readonly opened: readonly string[]
+  /** Of a command that an author wrote: absolute folders that can be read although what they are in is hidden. */
+  readonly opened: readonly string[] | undefined
 }
 
 /** For a folder that a command cannot be in. */

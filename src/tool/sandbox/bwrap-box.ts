@@ -26,7 +26,11 @@ export async function bwrapBox(
   context: RunContext,
 ): Promise<Boxed> {
   const cwd = realPath(command.cwd)
-  const { places, missing, warnings } = await planBox(rights, { needed: [process.execPath], opened }, context)
+  const { places, missing, warnings } = await planBox(
+    rights,
+    { needed: [process.execPath], opened: opened ?? [] },
+    context,
+  )
   if (!isSeen(cwd, places)) throw unseenFolder(cwd)
   for (const message of warnings) emit(context, { type: 'warning', message })
   const way = rights.network.length === 0 ? undefined : await openWay(rights.network)
@@ -50,6 +54,8 @@ export async function bwrapBox(
       },
     )
     const watch = watchBox(mark, rights)
+    const isModels = opened === undefined
+    const endWriting = isModels && places.canWrite ? context.services.sources.writing(places.workspace) : () => {}
     const group = openTaskGroup(tasks)
     return {
       ...(group === undefined
@@ -61,6 +67,7 @@ export async function bwrapBox(
       stopped: watch.stopped,
       async close() {
         watch.end()
+        endWriting()
         held.release()
         await group?.close()
         await way?.close()

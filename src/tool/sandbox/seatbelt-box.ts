@@ -15,13 +15,15 @@ export async function seatbeltBox(
 ): Promise<Boxed> {
   const { network } = rights
   const cwd = realPath(command.cwd)
-  const { places, missing, warnings } = await planBox(rights, { needed: [], opened }, context)
+  const { places, missing, warnings } = await planBox(rights, { needed: [], opened: opened ?? [] }, context)
   if (!isSeen(cwd, places)) throw unseenFolder(cwd)
   for (const message of warnings) emit(context, { type: 'warning', message })
   const proxy = network.length === 0 ? undefined : await startProxy(network, { port: 0 })
   const folder = makeTemporaryFolder('baton-box-')
   const temporary = realPath(folder.path)
   const way = proxy === undefined ? {} : { proxy: `http://127.0.0.1:${proxy.port}` }
+  const isModels = opened === undefined
+  const endWriting = isModels && places.canWrite ? context.services.sources.writing(places.workspace) : () => {}
   const plan = { ...places, kept: [...places.kept, ...missing], temporary }
   return {
     command: program,
@@ -30,6 +32,7 @@ export async function seatbeltBox(
     cwd,
     stopped: () => undefined,
     async close() {
+      endWriting()
       await proxy?.close()
       folder.remove()
     },

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isHeldPlace } from '../../../src/base/held-place.ts'
 import { workspaceConfigFile } from '../../../src/config/locate.ts'
+import { createSources } from '../../../src/event/sources.ts'
 import { holdPlaces } from '../../../src/tool/sandbox/hold-places.ts'
 import { root, snapshot } from '../../helpers/baton.ts'
 import { boxWorld, hasBox, inBox, runInBox } from '../../helpers/box.ts'
@@ -47,6 +48,19 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     const end = await runInBox('cat a/b/.env; echo ran', world)
     expect(end.out).toBe('ran\n')
     expect(end.warnings.join()).toContain('too much to be looked through')
+  })
+
+  it('writes no agent that the run executes afterwards', async () => {
+    const sources = createSources([])
+    const world = boxWorld({ files: { 'old.lua': 'return 1\n', 'later.lua': 'return 1\n' } })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await runInBox('echo "return 2" > later.lua; echo x > new.lua; touch -d yesterday new.lua', world, {
+      services: () => ({ sources }),
+    })
+    sources.execute(join(world.work, 'old.lua'))
+    for (const name of ['later.lua', 'new.lua']) {
+      expect(() => sources.execute(join(world.work, name))).toThrow('was changed while a command of a model ran')
+    }
   })
 
   it('keeps what decides what is run', async () => {
