@@ -10,7 +10,7 @@ import type { ToolName } from '../tool/toolbox/names.ts'
 import type { Toolbox } from '../tool/toolbox/kind.ts'
 import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { pluginTools } from './plugins/tools.ts'
-import { refuseWithoutBox } from '../tool/sandbox/needs-box.ts'
+import { boxableTools } from '../tool/sandbox/needs-box.ts'
 import { refuseUnknownTools } from './tool-names.ts'
 
 /** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
@@ -58,11 +58,11 @@ interface Giving extends ToolboxOptions {
  * @throws BatonError SANDBOX where they need one and there is none
  */
 export async function giveTools(
-  names: readonly ToolName[],
+  chosen: readonly ToolName[],
   { named, ...options }: Giving,
   context: RunContext,
 ): Promise<GivenTools> {
-  await refuseWithoutBox(names, context)
+  const names = await boxableTools(chosen, named, context)
   const box = createToolbox(options)
   const tools = [...(await openTools(names, box)), ...pluginTools(named, box, context)]
   if (!names.includes('interpreter_run')) return { tools, box }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../base/json.ts'
 
-/** Keys that decide whether, when and how long a run continues, and never what its parts do. */
+/** Keys that decide whether, when and how long a run continues and what it is held to, and never what its parts do. */
 const limitKeys: ReadonlySet<string> = new Set([
   'allow_run_on_task_fail',
   'budget',
@@ -11,6 +11,7 @@ const limitKeys: ReadonlySet<string> = new Set([
   'prices',
   'retry',
   'runs',
+  'sandbox',
   'timeout',
   'timeout_ms',
   'timeouts',

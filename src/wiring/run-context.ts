@@ -160,11 +160,11 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     },
   }
   async function checkTools(named: ToolFilter): Promise<void> {
-    const [{ chosenTools }, { refuseWithoutBox }] = await Promise.all([
+    const [{ chosenTools }, { boxableTools }] = await Promise.all([
       import('../tool/toolbox/chosen.ts'),
       import('../tool/sandbox/needs-box.ts'),
     ])
-    await refuseWithoutBox(chosenTools(named, context), context)
+    await boxableTools(chosenTools(named, context), named, context)
   }
   return {
     async context() {
@@ -173,7 +173,9 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     },
     async checkModels() {
       if (dry === 'req') return
-      if (rights.sandbox?.scripts === true) await checkTools({ tools: [] })
+      if (rights.sandbox?.scripts === true) {
+        await (await import('../tool/sandbox/needs-box.ts')).refuseWithoutBox(context)
+      }
       if (target.kind === 'agent') return
       await (await import('../run/check-starts.ts')).checkStarts(target, { ...parts, checkTools })
     },
