@@ -48,6 +48,20 @@ describe('where no sandbox can be made', () => {
     expect(end.stderr).toContain('cannot make a sandbox: No permissions to create new namespace')
   })
 
+  it('a model that is given all tools by a pattern is given none that runs programs, and the run says so once', async () => {
+    const text = prompt().replace('["bash"]', '["*"]')
+    const { model, folder, env } = await world({ 'ask.md': text }, [{ text: 'Done.' }, { text: 'Done.' }])
+    const end = await baton(['ask.md', '-i', 'a', '-i', 'b'], { cwd: folder, env: { ...env, PATH: tempTree() } })
+    expect(end.code, end.stderr).toBe(0)
+    expect(end.stderr.match(/no model is given bash: there is no sandbox/g)).toHaveLength(1)
+    expect(end.stderr).toContain('apt install bubblewrap')
+    const offered = model.requests.map(({ body }) => JSON.stringify(body?.['tools'] ?? []))
+    expect(offered.map((tools) => [tools.includes('"grep"'), tools.includes('bash')])).toEqual([
+      [true, false],
+      [true, false],
+    ])
+  })
+
   it('a file whose model is given no commands runs, and so does one without a sandbox', async () => {
     const { folder, env } = await world({ 'ask.md': prompt() }, [{ text: 'Done.' }, { text: 'Done.' }])
     const none = { cwd: folder, env: { ...env, PATH: tempTree() } }
