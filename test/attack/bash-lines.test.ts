@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ToolRule } from '../../src/event/permission.ts'
 import { commandSubject } from '../../src/tool/command-line.ts'
 import { toolVerdict } from '../../src/tool/tool-rules.ts'
+import { hasBox } from '../helpers/box.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld } from './harness.ts'
@@ -108,24 +109,26 @@ attack('a line that only looks like what a pattern allows is asked about', { cor
   expect(verdictOf(line)).toBe('ask')
 })
 
-attack('none of them is run by the command', { core: { 'all in one answer': Object.values(lines) } }, async (all) => {
-  const model = await startToolModel([
-    callsTools(...all.map((command) => ['bash', { command }] as const)),
-    { text: 'Done.' },
-  ])
-  const world = createWorld({
-    work: {
-      'ask.md': '+++\nmodel = "m"\nwrite_mode = true\ntools = ["bash"]\n+++\nLook.\n',
-      'src/a.txt': 'one\n',
-      'a.txt': '',
-    },
-    env: { BATON_GATEWAY_URL: model.url },
+describe.skipIf(!hasBox)('with the built command (needs bwrap and user namespaces)', () => {
+  attack('none of them is run by the command', { core: { 'all in one answer': Object.values(lines) } }, async (all) => {
+    const model = await startToolModel([
+      callsTools(...all.map((command) => ['bash', { command }] as const)),
+      { text: 'Done.' },
+    ])
+    const world = createWorld({
+      work: {
+        'ask.md': '+++\nmodel = "m"\nwrite_mode = true\ntools = ["bash"]\n+++\nLook.\n',
+        'src/a.txt': 'one\n',
+        'a.txt': '',
+      },
+      env: { BATON_GATEWAY_URL: model.url },
+    })
+    const allow = patterns.flatMap((pattern) => ['-c', `permission.bash.${pattern}=allow`])
+    const end = await world.run(['ask.md', ...allow])
+    expectHeld(world, end, [0])
+    const results = model.results()
+    expect(results.length).toBe(all.length)
+    for (const [index, result] of results.entries()) expect(result, all[index]).toMatch(/^Error: permission denied/)
+    expect(existsSync(join(world.work, 'src/a.txt'))).toBe(true)
   })
-  const allow = patterns.flatMap((pattern) => ['-c', `permission.bash.${pattern}=allow`])
-  const end = await world.run(['ask.md', ...allow])
-  expectHeld(world, end, [0])
-  const results = model.results()
-  expect(results.length).toBe(all.length)
-  for (const [index, result] of results.entries()) expect(result, all[index]).toMatch(/^Error: permission denied/)
-  expect(existsSync(join(world.work, 'src/a.txt'))).toBe(true)
 })

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { baton, type BatonResult, jsonLines, root, snapshot } from '../helpers/baton.ts'
+import { hasBox } from '../helpers/box.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 it('names for completion wait for no pipe, and leave out what a shell would read otherwise', async () => {
@@ -207,7 +208,7 @@ describe('doctor', () => {
   it('exits 0 on a machine with nothing, and 1 when something is broken', async () => {
     const nothing = await baton(['doctor'], { cwd: tempTree() })
     expect(nothing.code).toBe(0)
-    expect(nothing.stdout).toMatch(/\n\n1 warning\n$/)
+    expect(nothing.stdout).toMatch(hasBox ? /\n\n1 warning\n$/ : /\n\n2 warnings\n$/)
     const broken = await baton(['doctor', '-q'], { cwd: tempTree({ 'baton.toml': 'model = 3\n' }) })
     expect(broken).toMatchObject({
       code: 1,
