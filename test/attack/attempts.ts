@@ -6,13 +6,16 @@ export const isWhole = process.env['BATON_ATTACK'] === 'whole'
 const countsFile = process.env['BATON_ATTACK_COUNTS']
 
 export interface Attempts<T> {
-  /** Tried by `npm test`. */
+  /** Tried by `npm test`: of a large table every second one. */
   readonly core: Readonly<Record<string, T>>
   /** `npm test` tries each n-th of the core only, the first one among them: for attempts that are alike and take long. */
   readonly every?: number
   /** Tried by `npm run soak -- attack` besides. A function, so that a large table is made only where it is used. */
   readonly more?: () => Readonly<Record<string, T>>
 }
+
+/** From so many attempts on a table is large. */
+const largeTable = 16
 
 /**
  * One test for each attempt of a class; its title names the attempt. The class is a sentence about what must hold. Attempts
@@ -24,7 +27,9 @@ export function attack<T>(
   attempt: (value: T, title: string) => Promise<void> | void,
 ): void {
   describe(name, () => {
-    const here = Object.entries(core).filter((_, index) => isWhole || index % every === 0)
+    const all = Object.entries(core)
+    const step = all.length >= largeTable ? every * 2 : every
+    const here = all.filter((_, index) => isWhole || index % step === 0)
     const besides = isWhole ? Object.entries(more?.() ?? {}) : []
     for (const [title, value] of [...here, ...besides]) {
       it(title, async () => {

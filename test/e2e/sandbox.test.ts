@@ -22,12 +22,27 @@ async function world(files: Readonly<Record<string, string>>, replies: Parameter
 describe('where no sandbox can be made', () => {
   const agent = '# Options\n\n```toml\nmodel = "m"\ntools = ["bash"]\n```\n\n# User\n\nLook.\n'
 
+  const steps = `+++
+model = "m"
+budget.unpriced = "allow"
+[[workflow.step]]
+id = "first"
+instructions = "Look."
+[[workflow.step]]
+id = "second"
+agent = "./plain.aip"
+needs = ["first"]
+options = { tools = ["bash"] }
++++
+`
+
   it.each([
     ['a prompt file', 'ask.md', prompt(), []],
     ['an agent', 'look.aip', agent, []],
+    ['a later step', 'steps.md', steps, []],
     ['scripts that are boxed', 'look.lua', 'return 1\n', ['-c', 'sandbox.scripts=true']],
   ])('%s ends with exit code 6, and nothing is paid', async (_, name, text, args) => {
-    const { model, folder, env } = await world({ [name]: text })
+    const { model, folder, env } = await world({ 'plain.aip': '# User\n\nLook.\n', [name]: text })
     const end = await baton([name.endsWith('.md') ? name : `./${name}`, ...args], {
       cwd: folder,
       env: { ...env, PATH: tempTree() },
