@@ -1,9 +1,8 @@
-import { createServer } from 'node:http'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCounted } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
-import { eventOf, finishEvents } from './stream-events.mjs'
+import { readCall, startModel } from './scripted-model.mjs'
 
 /**
  * Calls of a tool that reads a file, made by a program in code mode, against the same calls in one answer in classic mode.
@@ -13,12 +12,16 @@ export async function calls({ command, folder, small }) {
   const count = small ? 10 : 500
   writeFileSync(join(folder, 'note.txt'), 'A line of a file that is read.\n'.repeat(20))
   const models = {
-    classic: await startModel((round) => (round === 1 ? { calls: count } : { text: 'All is read.' })),
+    classic: await startModel((round) => (round === 1 ? { calls: readCalls(count) } : { words: ['All is read.'] })),
     loop: await startModel(() => ({
-      text: `for (let i = 1; i <= ${count}; i++) read({ path: 'note.txt', limit: i })\noutput('All is read.'); done()`,
+      words: [
+        `for (let i = 1; i <= ${count}; i++) read({ path: 'note.txt', limit: i })\noutput('All is read.'); done()`,
+      ],
     })),
     parallel: await startModel(() => ({
-      text: `parallel(Array.from({ length: ${count} }, (_, i) => ({ tool: 'read', input: { path: 'note.txt', limit: i + 1 } })))\noutput('All is read.'); done()`,
+      words: [
+        `parallel(Array.from({ length: ${count} }, (_, i) => ({ tool: 'read', input: { path: 'note.txt', limit: i + 1 } })))\noutput('All is read.'); done()`,
+      ],
     })),
   }
   for (const name of Object.keys(models)) {
@@ -57,34 +60,7 @@ export async function calls({ command, folder, small }) {
   }
 }
 
-/** Answers with a text, or with so many calls of `read`, each of another piece. */
-async function startModel(answerOf) {
-  let asked = 0
-  let first
-  const server = createServer((request, response) => {
-    first ??= performance.timeOrigin + performance.now()
-    request.resume().once('end', () => {
-      asked += 1
-      const { text, calls = 0 } = answerOf(asked)
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      if (text !== undefined) response.write(eventOf({ content: text }))
-      for (let index = 0; index < calls; index += 1) response.write(eventOf({ tool_calls: [callOf(index)] }))
-      response.end(finishEvents)
-    })
-  })
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${server.address().port}/v1`,
-    begin() {
-      asked = 0
-      first = undefined
-    },
-    firstAt: () => first,
-    stop: () => server.close(),
-  }
-}
-
-function callOf(index) {
-  const input = JSON.stringify({ path: 'note.txt', limit: index + 1 })
-  return { index, id: `call_${index}`, type: 'function', function: { name: 'read', arguments: input } }
+/** Each of another piece, so that no call is repeated. */
+function readCalls(count) {
+  return Array.from({ length: count }, (_, index) => readCall({ index, limit: index + 1 }))
 }

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCounted } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
-import { eventOf, finishEvents } from './stream-events.mjs'
+import { readCall, startModel } from './scripted-model.mjs'
 
 /** How long the model takes until it answers: as long as a fast one does. */
 const thinksMs = 50
@@ -17,7 +16,16 @@ export async function tools({ command, folder, small }) {
   writeFileSync(join(folder, 'note.txt'), 'A line of a file that is read.\n'.repeat(20))
   const keys = `model = "bench"\ntools = ["read"]\nmax_rounds = ${rounds + 1}`
   writeFileSync(join(folder, 'ask.md'), `+++\n${keys}\n+++\nRead all files.\n`)
-  const server = await startModel(rounds)
+  // the same file in another piece each time, so that no call is repeated
+  const server = await startModel((round) => ({
+    thinksMs,
+    ...(round === rounds
+      ? { words: ['All ', 'is ', 'read.'] }
+      : {
+          words: ['I ', 'read ', 'the ', 'next ', 'file.'],
+          calls: [readCall({ number: round, offset: 1, limit: 20 + round })],
+        }),
+  }))
   try {
     const baton = { args: [command, 'run', 'ask.md'], env: { BATON_GATEWAY_URL: server.url } }
     const bare = {
@@ -47,43 +55,4 @@ export async function tools({ command, folder, small }) {
   } finally {
     server.stop()
   }
-}
-
-/** Calls `read` in each round but the last, with a few words before. */
-async function startModel(rounds) {
-  let asked = 0
-  let firstAt
-  const server = createServer((request, response) => {
-    firstAt ??= performance.timeOrigin + performance.now()
-    request.resume().once('end', () => {
-      asked += 1
-      setTimeout(answer, thinksMs, response, asked)
-    })
-  })
-
-  function answer(response, round) {
-    const isLast = round === rounds
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const words = isLast ? ['All ', 'is ', 'read.'] : ['I ', 'read ', 'the ', 'next ', 'file.']
-    for (const content of words) response.write(eventOf({ content }))
-    if (!isLast) response.write(eventOf({ tool_calls: [callOf(round)] }))
-    response.end(finishEvents)
-  }
-
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${server.address().port}/v1`,
-    begin() {
-      asked = 0
-      firstAt = undefined
-    },
-    firstAt: () => firstAt,
-    stop: () => server.close(),
-  }
-}
-
-/** The same file in another piece each time, so that no call is repeated. */
-function callOf(round) {
-  const input = JSON.stringify({ path: 'note.txt', offset: 1, limit: 20 + round })
-  return { index: 0, id: `call_${round}`, type: 'function', function: { name: 'read', arguments: input } }
 }

@@ -1,8 +1,9 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
-import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { messageOf } from '../base/error.ts'
 import { runProcess } from '../base/process.ts'
+import { findProgram } from '../base/program.ts'
 import type { Settings } from '../config/settings.ts'
 import { findBoxer } from '../tool/sandbox/probe.ts'
 import { isOnNetwork } from '../journal/network.ts'
@@ -34,7 +35,7 @@ export async function checkSandbox({ env, cwd }: Patient): Promise<Check> {
 }
 
 export async function checkGit({ env, home, cwd, signal }: Patient): Promise<Check> {
-  const command = programPath('git', env)
+  const command = findProgram('git', env, cwd)
   const hint = 'Agents that look at changes need it: install git.'
   if (command === undefined) return warn('git', 'is not found', hint)
   const environment = { PATH: env['PATH'] ?? '', HOME: home, LC_ALL: 'C' }
@@ -46,20 +47,6 @@ export async function checkGit({ env, home, cwd, signal }: Patient): Promise<Che
   return hasRun
     ? ok('git', stdout.text.trim().replace(/^git version /, ''))
     : warn('git', `${command} --version fails`, hint)
-}
-
-function programPath(program: string, env: Patient['env']): string | undefined {
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder))
-  return folders.map((folder) => join(folder, program)).find(isProgram)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
 }
 
 /** Loads the configured engine and computes something with it. */

@@ -26,6 +26,7 @@ export function useAimock(): LLMock {
   beforeEach(() => {
     mock.clearFixtures()
     mock.clearRequests()
+    mock.clearChaos()
   })
   return mock
 }

@@ -1,22 +1,14 @@
 import { messageOf, resultOf } from '../helpers/messages.ts'
 import { assembleAnswer } from '../../src/model/assemble.ts'
 import { textMessage, toolCallsOf } from '../../src/event/message.ts'
-import { LLMock } from '@copilotkit/aimock'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { useAimock } from '../helpers/aimock.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
 import type { ModelEvent, ModelRequest } from '../../src/model/provider.ts'
 import { collectModelEvents, textOf } from '../contract/model-provider.ts'
 import { chatProvider } from '../helpers/chat-provider.ts'
 
-const mock = new LLMock({ port: 0, logLevel: 'silent' })
-
-beforeAll(() => mock.start())
-afterAll(() => mock.stop())
-beforeEach(() => {
-  mock.clearFixtures()
-  mock.clearRequests()
-  mock.clearChaos()
-})
+const mock = useAimock()
 
 const tools = [
   {
