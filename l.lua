@@ -1,1 +1,0 @@
-local l = aip.file.list("/work/**/*") return #l
