@@ -19,6 +19,7 @@ export const exitCodes = {
   SCRIPT_FAILED: 1,
   TASK_FAILED: 1,
   MODEL_FAILED: 1,
+  MCP_FAILED: 1,
   CHANGES_FAILED: 1,
   JOURNAL_FAILED: 1,
   KEY_MISSING: 3,

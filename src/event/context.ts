@@ -4,6 +4,7 @@ import type { AgentExecutor } from './agent.ts'
 import type { BudgetLimits, Effects, HashedContent } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { TakenFiles } from './message.ts'
+import type { McpServers } from './mcp.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
 import {
@@ -139,6 +140,8 @@ export interface RunServices {
   readonly questions?: OpenQuestions
   /** Tools that plug-ins bring; left out: none. */
   readonly broughtTools?: readonly PluginTool[]
+  /** Servers that settings name; left out: none. */
+  readonly mcp?: McpServers
   /** Functions that plug-ins add to programs of models; left out: none. */
   readonly programFunctions?: readonly PluginFunction[]
   /** Notified of what is read; undefined: nobody compares it later. */
