@@ -19,7 +19,7 @@ import {
 } from './permission.ts'
 import type { Place, Segment } from './place.ts'
 import type { PluginFunction, PluginTool } from './plugin-tool.ts'
-import type { PlannedTexts } from './planned-texts.ts'
+import type { Overlay } from './overlay.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
 
@@ -151,7 +151,7 @@ export interface RunServices {
   /** Undefined: nothing is kept of this run. */
   readonly texts?: KeptTexts
   /** Of a run that changes no file; undefined: changes are made. */
-  readonly planned?: PlannedTexts
+  readonly planned?: Overlay
   /** What earlier runs of a watch session have finished; undefined: everything is done. */
   readonly earlier?: EarlierParts
 }

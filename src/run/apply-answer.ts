@@ -9,7 +9,8 @@ import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
-import { type PlannedChanges, previewTransaction } from '../tool/changes/plan-transaction.ts'
+import { dryTransaction } from '../tool/changes/dry-transaction.ts'
+import type { PlannedChanges } from '../tool/changes/plan-transaction.ts'
 import { applyTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
 import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
 import {
@@ -181,7 +182,7 @@ export async function applyText(
   const { dry, rights } = context.scope
   const carryOut =
     dry === 'changes'
-      ? previewTransaction
+      ? dryTransaction
       : rights.asks === true || settings.write_mode === 'ask'
         ? applyApproved
         : applyTransaction

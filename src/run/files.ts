@@ -176,7 +176,7 @@ export function* readSteps(
     const shown = displayPath(context.scope.folders.workspace, file)
     const at = [...context.scope.at, part('read'), item(path)]
     const read = context.services.effects.observe(at, { name: 'file.read', args: [shown], reads: shown }, () =>
-      readText(file),
+      readText(file, context),
     )
     if (typeof read === 'string') {
       allowance?.take(path, Buffer.byteLength(read))
@@ -192,7 +192,10 @@ export function* readSteps(
 /** Why there is no text; plain JSON, because it is recorded. */
 type Missing = { readonly missing: 'not text' | 'gone' }
 
-function readText(file: string): string | Missing {
+function readText(asked: string, { services: { planned } }: RunContext): string | Missing {
+  const entry = planned?.at(asked) ?? { kind: 'disk', path: asked }
+  if (entry.kind !== 'disk') return entry.kind === 'file' ? entry.text : { missing: 'gone' }
+  const file = entry.path
   try {
     // the listing has judged where it leads; to resolve it again would only say where it leads by now
     const bytes = readRegularFile(file)

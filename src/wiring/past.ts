@@ -25,6 +25,11 @@ export function pastOf(
   return {
     agentRuns: index.agentRuns,
     madeFiles: index.madeFiles,
+    async planned() {
+      // only runs that change no file need it
+      const { plannedBefore } = await import('./planned-before.ts')
+      return plannedBefore(index)
+    },
     approvals: index.approvals,
     spentBelow: (place) => costBelow(index, place),
     around(live, { onRepeat, onRecall, events }) {

@@ -18,7 +18,6 @@ import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
 import { allRights, type Permission, type Rights, type ToolFilter } from '../event/permission.ts'
-import { createPlannedTexts } from '../event/planned-texts.ts'
 import { createSources, type RunSources } from '../event/sources.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { keptTexts } from '../journal/kept-texts.ts'
@@ -155,7 +154,6 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       signal,
       env,
       ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions }),
-      ...(dry === 'changes' && { planned: createPlannedTexts() }),
       sources,
     },
   }
@@ -168,7 +166,8 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   }
   return {
     async context() {
-      const given = parts.plugins === undefined ? context : withTools(context, await parts.plugins())
+      const usual = dry === 'changes' ? await withOverlay(context, run.past) : context
+      const given = parts.plugins === undefined ? usual : withTools(usual, await parts.plugins())
       return target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, given) : given
     },
     async checkModels() {
@@ -184,6 +183,15 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
 
 function withTools(context: RunContext, { tools, functions }: Plugins): RunContext {
   return withServices(context, { broughtTools: tools, programFunctions: functions })
+}
+
+/** What is planned is seen by later parts of a run that changes no file. */
+async function withOverlay(context: RunContext, past: Past | undefined): Promise<RunContext> {
+  const { createOverlay, notePlanned } = await import('../tool/changes/overlay.ts')
+  const { services } = context
+  const planned = createOverlay()
+  notePlanned((await past?.planned()) ?? [], new Map(), { ...services, planned })
+  return withServices(context, { planned })
 }
 
 /** Notes which files the run makes: its answers may change them without having been shown them. */

@@ -3,6 +3,7 @@ import type { Cost, Effects } from '../event/effects.ts'
 import type { EventBody } from '../event/event.ts'
 import type { RunServices } from '../event/context.ts'
 import type { Meter } from '../event/meter.ts'
+import type { OverlayChange } from '../event/overlay.ts'
 import type { Permission } from '../event/permission.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
 import type { ApprovalOptions } from '../journal/approvals.ts'
@@ -18,8 +19,10 @@ export interface Past {
   readonly agentRuns: number
   /** Files that they made where nothing was, as records name them. */
   readonly madeFiles: Iterable<string>
-  /** What counts as spent already below a place. */
+  /** What they would have changed in files, in a run that changes none. */
+  readonly planned: () => Promise<readonly OverlayChange[]>
   readonly approvals: PastApprovals
+  /** What counts as spent already below a place. */
   readonly spentBelow: (place: string) => Required<Cost>
   /** The same effects, answered by the record as far as it goes. */
   readonly around: (live: Effects, notified: PastNotices) => Effects

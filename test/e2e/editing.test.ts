@@ -176,6 +176,32 @@ describe('the changes of an answer', () => {
     expect(snapshot(folder)).toMatchObject({ 'docs/new.md': '# New\n' })
   })
 
+  it('are planned by --dry changes on top of each other, also where the run is resumed', async () => {
+    const files = { 'ask.md': front('input_concurrency = 1\nchanges.repair = 0\n'), 'src/a.js': source }
+    const hunk = (from: string, to: string): string =>
+      `<FILE_CHANGES>\n<FILE_PATCH file_path="src/a.js">\n@@\n-const text = '${from}'\n+const text = '${to}'\n</FILE_PATCH>\n</FILE_CHANGES>`
+    const rename = '<FILE_CHANGES>\n<FILE_RENAME from_path="src/a.js" to_path="src/b.js" />\n</FILE_CHANGES>'
+    const replies = [patch, hunk('hello', 'ciao'), hunk('bonjour', 'salut'), rename, hunk('salut', 'x')]
+    const { run, server, folder } = await world(
+      files,
+      replies.map((text) => ({ text })),
+    )
+    const before = snapshot(folder)
+    const inputs = ['1', '2', '3', '4'].flatMap((input) => ['-i', input])
+    const first = await run('ask.md', '--dry', 'changes', ...inputs)
+    expect([first.code, first.stderr]).toEqual([1, expect.stringContaining('hunks failed')])
+    expect(JSON.stringify(server.requests[1]?.body)).toContain("const text = 'bonjour'")
+    const second = await run('resume', 'last')
+    expect(server.requests).toHaveLength(5)
+    expect(JSON.stringify(server.requests[2]?.body)).toContain("const text = 'bonjour'")
+    expect(second.stdout).toContain("-const text = 'bonjour'\n+const text = 'salut'\n")
+    expect(second.stdout).toContain('rename from src/a.js\nrename to src/b.js\n')
+    // what would have been moved away is not shown any more
+    expect(JSON.stringify(server.requests[4]?.body)).not.toContain('const text')
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('src/a.js')])
+    expect(snapshot(folder)).toEqual(before)
+  })
+
   it('that did not fit are asked for anew by a resume, which pays for no finished task again', async () => {
     const files = { 'ask.md': front('input_concurrency = 1\nallow_run_on_task_fail = true\n'), 'src/a.js': source }
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')

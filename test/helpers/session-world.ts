@@ -129,6 +129,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
         ? undefined
         : {
             madeFiles: [],
+            planned: async () => [],
             approvals: { places: [], grants: [] },
             agentRuns: 0,
             spentBelow: () => ({ calls: 0, tokens: 0, usd: 0 }),

@@ -6,6 +6,7 @@ import { defined } from '../../base/json.ts'
 import { part } from '../../event/place.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
+import type { OverlayChange } from '../../event/overlay.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { createJudge } from '../protected/answers.ts'
 import { reportOf, reports } from './change-report.ts'
@@ -194,13 +195,16 @@ export interface PlannedChanges {
   readonly kind: 'planned'
   readonly items: readonly FileChange[]
   readonly changes: readonly ShownChange[]
+  /** In a run that changes no file: what the changes come to. */
+  readonly overlay?: readonly OverlayChange[]
 }
 
-/** Works out what `applyTransaction` would do, and does nothing. */
+/** Works out what `applyTransaction` would do, and does nothing. `overlay`: what is recorded of it for later changes. */
 export function previewTransaction(
   asked: readonly Directive[],
   options: PlanOptions,
   call: FileCall,
+  overlay?: (steps: readonly ChangeStep[]) => readonly OverlayChange[],
 ): Promise<PlannedChanges | RefusedPlan> {
   const { context } = call
   const directives = relativeTo(options.baseDir, asked)
@@ -208,7 +212,8 @@ export function previewTransaction(
     const plan = await planTransaction(directives, options, { context, thread })
     if (plan.kind !== 'ready') return plan
     const items = plan.steps.map(({ item: one }) => reportOf(one))
-    return { kind: 'planned' as const, items, changes: await shownSteps(plan.steps, options, { context, thread }) }
+    const changes = await shownSteps(plan.steps, options, { context, thread })
+    return { kind: 'planned' as const, items, changes, ...(overlay && { overlay: overlay(plan.steps) }) }
   })
 }
 

@@ -15,7 +15,8 @@ import type {
 } from './directive.ts'
 import { failureText } from './plan-content.ts'
 import type { ReplacedLines } from './replace-text.ts'
-import { bytesWritten, type ChangeAction, type ChangeSpace, type Files, filesAfter } from './space.ts'
+import { filesAfter } from './files-after.ts'
+import { bytesWritten, type ChangeAction, type ChangeSpace, type Files } from './space.ts'
 import type { TextThread } from './text-thread.ts'
 
 /** What became of one directive. */

@@ -1,7 +1,8 @@
 import { isBatonError } from '../../base/error.ts'
 import { binaryDiff, diffHead, diffNames, type GitChange, plainMode } from '../../base/git-diff.ts'
 import type { ChangeStep } from './plan.ts'
-import { type ChangeAction, type Files, filesAfter } from './space.ts'
+import { filesAfter } from './files-after.ts'
+import type { ChangeAction, Files } from './space.ts'
 import type { TextThread } from './text-thread.ts'
 
 /** A change that is worked out, as a person sees it. A type, because only types are JSON. */

@@ -7,7 +7,8 @@ import { entryStatus } from '../file-hash.ts'
 import type { Directive } from './directive.ts'
 import type { ChangeStep } from './plan.ts'
 import type { SeenFiles } from './seen.ts'
-import { type ChangeAction, type Files, filesAfter } from './space.ts'
+import { filesAfter } from './files-after.ts'
+import type { ChangeAction, Files } from './space.ts'
 
 interface StaleOptions {
   /** Absolute: the paths in the result are relative to it. */

@@ -11,7 +11,7 @@ import { askingFirst } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
 import { nobodyAsked } from '../rule-suggestion.ts'
 import { loadToolJudge } from '../tool-judge.ts'
-import type { PlannedChange, Toolbox, ToolKind, ToolOutput } from './kind.ts'
+import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
 import { isAlone, isWriter } from './names.ts'
 import { cutOutput } from './output.ts'
 import { whyNotInPlan } from './plan-mode.ts'
@@ -47,9 +47,7 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
   await loadToolJudge()
   const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
   if (typeof input === 'string') return { text: input, isError: true }
-  let isAnswered = true
   const work = async (): Promise<Recorded> => {
-    isAnswered = false
     const notNow = whyNotInPlan(name, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
     const output = await carryOut(kind, input, { box, context: held(context, box) })
@@ -57,14 +55,7 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
   }
   const recorded =
     kind.callsOthers === true ? await work() : await services.effects.call(scope.at, { name, args: input }, work)
-  if (isAnswered && recorded.planned !== undefined) planAgain(recorded.planned, context)
   return resultOf(recorded, { box, context })
-}
-
-/** What an older process has planned is what later calls see. */
-function planAgain({ path, hash }: PlannedChange, { services: { planned, texts } }: RunContext): void {
-  const text = planned === undefined ? undefined : texts?.find(hash)
-  if (text !== undefined) planned?.set(path, text)
 }
 
 /** Compiled once: conversations are many. */

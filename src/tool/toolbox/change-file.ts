@@ -1,10 +1,10 @@
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
-import { emit } from '../../event/context.ts'
+import { emit, type RunContext } from '../../event/context.ts'
 import { sizeText } from '../../base/size.ts'
 import { item, part } from '../../event/place.ts'
-import { mostPlanned } from '../../event/planned-texts.ts'
+import { mostPlanned, notePlanned } from '../changes/overlay.ts'
 import { saveFileOver } from '../workspace-files.ts'
 import { statusAt } from '../workspace-reads.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
@@ -45,6 +45,8 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   const plan = await effects.observeAsync([...at, part('plan')], asked, async () => {
     const worked = await planFileChange(directive, call, approved)
     content = worked.content
+    // a process that resumes the run asks for it
+    if (content !== undefined && isDryPlan(worked.plan)) context.services.texts?.keep(content.toString('utf8'))
     return worked.plan
   })
   if (plan.kind === 'refused') return refusal(plan)
@@ -52,15 +54,13 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   const { change, text, seen } = plan
   const shownBase = displayPath(context.scope.folders.workspace, box.baseDir)
   const base = shownBase === '.' ? {} : { base_dir: shownBase }
-  content ??= await contentAgain(plan, directive, call)
   if (plan.dry !== undefined) {
-    const isNoted = notePlanned(plan, content, call)
-    if (!isNoted) return { text: tooMuchPlanned, isError: true }
+    if (!noteDry(plan, content, context)) return { text: tooMuchPlanned, isError: true }
     emit(context, { type: 'changes.planned', items: [change], ...base, diff: plan.dry.diff })
     const dry = `This is a dry run: ${change.file_path} stays as it is on the disk. read, edit and write see it with this change.`
-    const planned = { path: realPath(plan.path), hash: plan.after, diff: plan.dry.whole }
-    return { text: `${text}\n${dry}`, seen, planned }
+    return { text: `${text}\n${dry}`, seen, planned: { path: realPath(plan.path), diff: plan.dry.whole } }
   }
+  content ??= await contentAgain(plan, directive, call)
   // a replay has no files to be compared; a content that cannot be made is for a file that is not there any more
   const isAnswered = effects.answers(at)
   const over = content === undefined ? noFile : isAnswered ? undefined : plan.over
@@ -75,14 +75,18 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
 
 type ReadyPlan = Extract<FilePlan, { readonly kind: 'ready' }>
 
-/** What later calls of a dry run see; false when there is too much of it. A replay, which has all from its record, may lack it. */
-function notePlanned({ path }: ReadyPlan, content: Buffer | undefined, { context }: ToolCall): boolean {
-  const { planned, texts } = context.services
-  if (content === undefined || planned === undefined) return true
-  const text = content.toString('utf8')
-  // a process that resumes the run asks for it
-  texts?.keep(text)
-  return planned.set(realPath(path), text)
+function isDryPlan(plan: FilePlan): boolean {
+  return plan.kind === 'ready' && plan.dry !== undefined
+}
+
+/** What later calls of a dry run see; false when there is too much of it. What an older process has planned is noted already. */
+function noteDry({ path, after }: ReadyPlan, content: Buffer | undefined, context: RunContext): boolean {
+  if (content === undefined) return true
+  return notePlanned(
+    [{ op: 'write', path, hash: after }],
+    new Map([[after, content.toString('utf8')]]),
+    context.services,
+  )
 }
 
 const tooMuchPlanned = `a dry run holds at most ${sizeText(mostPlanned)} of what files would hold: this change is not planned`

@@ -40,7 +40,8 @@ async function planDiff({ box, context }: Omit<ToolCall, 'permit'>): Promise<str
   const file = box.plan.file()
   if (file === undefined) return failed('plan mode is off: there is no plan to be shown')
   const named = displayPath(box.baseDir, file)
-  const planned = context.services.planned?.textAt(file)
+  const entry = context.services.planned?.at(file)
+  const planned = entry?.kind === 'file' ? entry.text : undefined
   const { kind, size = 0 } = planned === undefined ? (statusAt(file) ?? {}) : { kind: 'file', size: planned.length }
   if (kind !== 'file' || size === 0) return failed(`there is no plan yet: write it to ${named} first`)
   if (size > mostBytes) return failed(`the plan has ${sizeText(size)}: at most ${sizeText(mostBytes)} can be shown`)

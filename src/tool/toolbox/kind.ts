@@ -58,8 +58,6 @@ export interface WorkLog {
 export type PlannedChange = {
   /** Absolute, links resolved. */
   readonly path: string
-  /** SHA-256 of what the file would hold. */
-  readonly hash: string
   /** All that this conversation would have changed in the file. */
   readonly diff: string
 }

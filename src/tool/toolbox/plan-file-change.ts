@@ -6,6 +6,7 @@ import type { FileChange } from '../../event/event.ts'
 import { reportOf } from '../changes/change-report.ts'
 import { type ContentDirective, type ReplaceDirective, relativeTo } from '../changes/directive.ts'
 import type { ChangeStep } from '../changes/plan.ts'
+import { overlaid } from '../changes/overlay.ts'
 import { planTransaction, type RefusedPlan, shownSteps } from '../changes/plan-transaction.ts'
 import { diskSpace, type Files } from '../changes/space.ts'
 import { createTextThread } from '../changes/text-thread.ts'
@@ -147,33 +148,29 @@ interface PresentText {
 }
 
 async function presentText(path: string, { context }: Asking): Promise<PresentText> {
-  const planned = context.services.planned?.textAt(realPath(path))
-  if (planned !== undefined) {
-    return { text: planned, over: await hashInSlices(Buffer.from(planned), context.services.signal) }
+  const planned = context.services.planned?.at(path) ?? { kind: 'disk', path }
+  if (planned.kind === 'file') {
+    return { text: planned.text, over: await hashInSlices(Buffer.from(planned.text), context.services.signal) }
   }
-  if (statusAt(path)?.kind !== 'file') return { over: presentHash(path) }
+  if (planned.kind !== 'disk') return { over: null }
+  const { path: present } = planned
+  if (statusAt(present)?.kind !== 'file') return { over: presentHash(present) }
   try {
-    const { text, hash: over } = await readTextInSlices(path, context)
+    const { text, hash: over } = await readTextInSlices(present, context)
     return { text, over }
   } catch (error) {
     if (!isBatonError(error)) throw error
     // whoever plans the change says why it cannot be read
-    return { over: presentHash(path) }
+    return { over: presentHash(present) }
   }
 }
 
 /** The files on disk, of which one has been read already; in a dry run as they would be by now. */
 function filesWith(path: string, text: string | undefined, { context }: Asking): (disk: Files) => Files {
-  const { planned } = context.services
-  const plannedAt = (asked: string): string | undefined => planned?.textAt(realPath(asked))
-  return (disk) => ({
-    kindAt: (asked) => (plannedAt(asked) === undefined ? disk.kindAt(asked) : 'file'),
-    textAt: (asked) => (asked === path && text !== undefined ? text : (plannedAt(asked) ?? disk.textAt(asked))),
-    bytesAt(asked) {
-      const known = plannedAt(asked)
-      return known === undefined ? disk.bytesAt(asked) : Buffer.byteLength(known)
-    },
-  })
+  return (disk) => {
+    const files = overlaid(context.services.planned, disk)
+    return { ...files, textAt: (asked) => (asked === path && text !== undefined ? text : files.textAt(asked)) }
+  }
 }
 
 interface Present {

@@ -51,12 +51,27 @@ async function look(input: ReadInput, call: ToolCall): Promise<ToolOutput> {
   if (input.path.startsWith(outputPrefix)) return readOutput(input, call)
   const path = permittedPath(call.permit)
   const shown = toolPath(path, call.box)
-  const planned = call.context.services.planned?.textAt(path)
-  if (planned !== undefined) return readText({ path, shown, text: planned }, input, call)
+  const planned = call.context.services.planned?.at(path)
+  if (planned?.kind === 'file') return readText({ path, shown, text: planned.text }, input, call)
+  if (planned?.kind === 'folder')
+    throw new BatonError('FILE_FAILED', `${shown} is a folder that the disk does not have yet`)
+  if (planned?.kind === 'nothing') return notThere(shown)
+  return onDisk({ path: planned?.kind === 'disk' ? planned.path : path, shown }, input, call)
+}
+
+function notThere(shown: string): never {
+  throw new BatonError('FILE_FAILED', `there is no file ${shown}`)
+}
+
+async function onDisk(
+  { path, shown }: { readonly path: string; readonly shown: string },
+  input: ReadInput,
+  call: ToolCall,
+): Promise<ToolOutput> {
   const status = statusAt(path)
   switch (status?.kind) {
     case undefined:
-      throw new BatonError('FILE_FAILED', `there is no file ${shown}`)
+      return notThere(shown)
     case 'other':
       throw notAFile(shown, 'other')
     case 'folder':

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../src/base/hash.ts'
 import { withServices } from '../../../src/event/context.ts'
-import { createPlannedTexts } from '../../../src/event/planned-texts.ts'
+import { createOverlay } from '../../../src/tool/changes/overlay.ts'
 import type { Effects } from '../../../src/event/effects.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
@@ -242,7 +242,7 @@ it('edits of one file that are asked for at once are made one after the other', 
 })
 
 describe('a dry run', () => {
-  const dryHost = (folder: string, planned = createPlannedTexts()) =>
+  const dryHost = (folder: string, planned = createOverlay()) =>
     toolHost(folder, { scope: { dry: 'changes' }, services: { planned } })
   const dryText = (path: string) =>
     `This is a dry run: ${path} stays as it is on the disk. read, edit and write see it with this change.`
@@ -276,7 +276,7 @@ describe('a dry run', () => {
 
   it('shows another conversation what the first would have changed, but not as its own', async () => {
     const folder = tempTree({ 'a.txt': lines })
-    const planned = createPlannedTexts()
+    const planned = createOverlay()
     await dryHost(folder, planned).call('edit', { path: 'a.txt', old_text: 'line 3', new_text: 'three' })
     const second = dryHost(folder, planned)
     await second.call('edit', { path: 'a.txt', old_text: 'three\n', new_text: 'three\nmore\n' })
@@ -285,7 +285,7 @@ describe('a dry run', () => {
 
   it('holds only so much', async () => {
     const folder = tempTree({ 'a.txt': lines })
-    const { call } = dryHost(folder, createPlannedTexts(lines.length + 10))
+    const { call } = dryHost(folder, createOverlay(lines.length + 10))
     expect((await call('write', { path: 'b.txt', content: 'x'.repeat(lines.length + 11) })).text).toContain(
       'a dry run holds at most',
     )

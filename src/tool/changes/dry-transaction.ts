@@ -1,0 +1,49 @@
+import { sha256 } from '../../base/hash.ts'
+import { sizeText } from '../../base/size.ts'
+import { emit } from '../../event/context.ts'
+import type { OverlayChange } from '../../event/overlay.ts'
+import type { FileCall } from '../workspace-files.ts'
+import type { Directive } from './directive.ts'
+import { mostPlanned, notePlanned, overlaid } from './overlay.ts'
+import type { ChangeStep } from './plan.ts'
+import { type PlannedChanges, previewTransaction, type RefusedPlan } from './plan-transaction.ts'
+import type { TransactionOptions } from './transaction.ts'
+
+/**
+ * What a set of changes would do in a run that changes no file: it is worked out for the files as those before it would have
+ * left them, and those behind it see what it would leave. Recorded as one observation, so a resumed run knows it.
+ */
+export async function dryTransaction(
+  asked: readonly Directive[],
+  { inTurn, ...options }: TransactionOptions,
+  call: FileCall,
+): Promise<PlannedChanges | RefusedPlan> {
+  const { services } = call.context
+  const work = async (): Promise<PlannedChanges | RefusedPlan> => {
+    const texts = new Map<string, string>()
+    let isNew = false
+    const overlayOf = (steps: readonly ChangeStep[]): readonly OverlayChange[] => {
+      isNew = true
+      const changes = steps.flatMap(({ action }) => (action === undefined ? [] : [changeOf(action, texts)]))
+      for (const text of texts.values()) services.texts?.keep(text)
+      return changes
+    }
+    const files = (disk: Parameters<typeof overlaid>[1]): typeof disk => overlaid(services.planned, disk)
+    const result = await previewTransaction(asked, { ...options, files }, call, overlayOf)
+    // what an older process has planned is noted from the start
+    if (result.kind !== 'planned' || !isNew || notePlanned(result.overlay ?? [], texts, services)) return result
+    emit(call.context, {
+      type: 'warning',
+      message: `a dry run holds at most ${sizeText(mostPlanned)} of what files would hold: later parts of it do not see these changes`,
+    })
+    return result
+  }
+  return inTurn === undefined ? work() : inTurn.run(work, services.signal)
+}
+
+function changeOf(action: NonNullable<ChangeStep['action']>, texts: Map<string, string>): OverlayChange {
+  if (action.op !== 'write' && action.op !== 'append') return action
+  const hash = sha256(action.content)
+  texts.set(hash, action.content)
+  return { op: 'write', path: action.path, hash }
+}

@@ -1,0 +1,106 @@
+import { basename, dirname, join } from 'node:path'
+import { realPath } from '../../base/files.ts'
+import type { RunServices } from '../../event/context.ts'
+import type { Overlay, OverlayChange, OverlayEntry } from '../../event/overlay.ts'
+import { statusAt } from '../workspace-reads.ts'
+import { PlannedFiles } from './files-after.ts'
+import type { Files } from './space.ts'
+
+/** Characters of all files together. */
+export const mostPlanned = 64 * 1024 * 1024
+
+/** Nothing is planned at first. */
+export function createOverlay(most = mostPlanned): Overlay {
+  let files = new PlannedFiles(onDisk, new Map(), 0)
+  let size = 0
+  let hasMoved = false
+
+  function at(path: string): OverlayEntry {
+    const entry = entryPath(path)
+    const found = files.entryAt(entry)
+    if (found.kind !== 'disk' || found.path !== entry) return found
+    const real = realPath(path)
+    const target = real === entry ? found : files.entryAt(real)
+    return target.kind === 'disk' && target.path === real ? { kind: 'disk', path } : target
+  }
+
+  return {
+    at,
+    add(change, text = '') {
+      if (change.op !== 'write') {
+        const from = 'from' in change ? { op: change.op, from: entryPath(change.from) } : { op: change.op }
+        files = files.after({ ...from, path: entryPath(change.path) } as Parameters<PlannedFiles['after']>[0])
+        hasMoved ||= change.op !== 'delete'
+        return true
+      }
+      // what is written through a link is written to what it leads to
+      const path =
+        files.entryAt(entryPath(change.path)).kind === 'disk' ? realPath(change.path) : entryPath(change.path)
+      const before = files.entryAt(path)
+      const isReplaced = !hasMoved && before.kind === 'file'
+      const after = size + text.length - (isReplaced ? before.text.length : 0)
+      if (after > most) return false
+      size = after
+      files = files.after({ op: 'write', path, content: text }, !hasMoved)
+      return true
+    },
+  }
+}
+
+/** Where an entry of a folder is, a link itself and not what it leads to. */
+function entryPath(path: string): string {
+  return join(realPath(dirname(path)), basename(path))
+}
+
+/** Only which folders there are. */
+const onDisk: Files = {
+  kindAt: (path) => statusAt(path)?.kind,
+  textAt: () => '',
+  bytesAt: () => 0,
+}
+
+/** The files as they would be by now; without an overlay those that are given. */
+export function overlaid(overlay: Overlay | undefined, disk: Files): Files {
+  if (overlay === undefined) return disk
+  return {
+    kindAt(path) {
+      const entry = overlay.at(path)
+      if (entry.kind === 'disk') return disk.kindAt(entry.path)
+      return entry.kind === 'nothing' ? undefined : entry.kind
+    },
+    textAt(path) {
+      const entry = overlay.at(path)
+      return entry.kind === 'file' ? entry.text : disk.textAt(entry.kind === 'disk' ? entry.path : path)
+    },
+    bytesAt(path) {
+      const entry = overlay.at(path)
+      if (entry.kind === 'disk') return disk.bytesAt(entry.path)
+      return entry.kind === 'file' ? Buffer.byteLength(entry.text) : 0
+    },
+  }
+}
+
+type Noting = Pick<RunServices, 'planned' | 'texts' | 'sources'>
+
+/**
+ * Notes what a part of a run that changes no file has planned. `texts`: what files would hold, by hash; those that are
+ * missing are looked for in what is kept with the run. False: it is more than a run holds, so a part of it is not noted.
+ */
+export function notePlanned(
+  changes: readonly OverlayChange[],
+  texts: ReadonlyMap<string, string>,
+  { planned, texts: kept, sources }: Noting,
+): boolean {
+  if (planned === undefined) return true
+  let isAll = true
+  for (const change of changes) {
+    const text = change.op === 'write' ? (texts.get(change.hash) ?? kept?.find(change.hash)) : ''
+    // a replay has all from its record, and need not have this
+    if (text === undefined) continue
+    const there = planned.at(change.path)
+    const isNew = there.kind === 'disk' ? statusAt(there.path) === undefined : there.kind === 'nothing'
+    if (isNew && change.op !== 'delete') sources.make(realPath(change.path))
+    isAll = planned.add(change, text) && isAll
+  }
+  return isAll
+}
