@@ -1,13 +1,13 @@
 import { createBroadcast } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import type { RunEvent } from '../event/event.ts'
-import type { Approver, Decision } from '../event/permission.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import { newRunId } from '../journal/run-id.ts'
 import type { Operation } from '../run/converse.ts'
 import { startRun } from '../runner.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { checkedOptions, type ConversationOptions, type PlaceOptions, startOptions } from './options.ts'
+import { createQuestions } from './questions.ts'
 import { begin } from './runs.ts'
 
 export type { Operation } from '../run/converse.ts'
@@ -19,7 +19,10 @@ export type ConversationEvent = RunEvent & { readonly agent_id: string; readonly
 export interface Conversation {
   /** That of its run. */
   readonly id: string
-  /** Operations are carried out in order; any number may wait. @throws BatonError USAGE once it has ended */
+  /**
+   * Operations are carried out in order; any number may wait.
+   * @throws BatonError USAGE once it was told to end; another `shutdown` changes nothing
+   */
   readonly submit: (operation: Operation) => void
   /** Until it ends. Any number of loops may read them. */
   readonly events: AsyncIterable<ConversationEvent>
@@ -98,6 +101,7 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
       },
     },
     submit(operation) {
+      if (isOver && operation.type === 'shutdown') return
       if (isOver) throw new BatonError('USAGE', `the conversation ${id} has ended`, { hint: 'Open another one.' })
       if (operation.type === 'shutdown') {
         isOver = true
@@ -110,29 +114,3 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
 }
 
 const now = (): Date => new Date()
-
-/** Questions of the run, answered by operations. */
-function createQuestions() {
-  const open = new Map<string, (decision: Decision) => void>()
-  let isClosed = false
-  const ask: Approver = async (_, { id, signal }) => {
-    if (isClosed) return 'deny'
-    return new Promise<Decision>((resolve, reject) => {
-      open.set(id, resolve)
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-    }).finally(() => open.delete(id))
-  }
-  return {
-    ask,
-    /** Nobody answers any more: what is asked, and what will be, is rejected. */
-    close() {
-      isClosed = true
-      for (const answer of open.values()) answer('deny')
-    },
-    decide: (operation: Extract<Operation, { readonly id: string }>): void => {
-      const answer = open.get(operation.id)
-      if (operation.type === 'approve') answer?.('allow')
-      else answer?.(operation.reason === undefined ? 'deny' : { remark: operation.reason })
-    },
-  }
-}

@@ -78,6 +78,18 @@ it('is opened with an id, takes operations in order, and ends with them and its 
   expect(manager.get(conversation.id)).toBeUndefined()
 })
 
+it('is closed with the others of its manager, also while it ends by itself', async () => {
+  const { conversation, manager } = await world([{ text: 'One.' }])
+  const other = manager.open()
+  conversation.submit({ type: 'prompt', text: 'First?' })
+  conversation.submit({ type: 'shutdown' })
+  await manager.close()
+  expect(await conversation.ended).toMatchObject({ stopReason: 'done', exitCode: 0 })
+  expect(await other.ended).toMatchObject({ stopReason: 'done', exitCode: 0 })
+  // it has ended: there is nothing to be shut down
+  conversation.submit({ type: 'shutdown' })
+})
+
 it('has its questions answered by operations, each by its id', async () => {
   const fetch = callsTools(['webfetch', { url: 'https://page.example/' }])
   const options = { instructions: '+++\ntools = ["webfetch"]\n+++\nBe brief.' }
