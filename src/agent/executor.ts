@@ -1,6 +1,6 @@
 import { isBatonError, isSuspension, rewordError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
-import { type Issue, throwIssues } from '../config/issue.ts'
+import { throwIssues } from '../config/issue.ts'
 import type {
   AgentExecutor,
   AgentResult,
@@ -22,8 +22,8 @@ import { holdToPack } from './hold-to-pack.ts'
 import { descend } from './lineage.ts'
 import { runLua } from './lua-agent.ts'
 import { givenOptions, mergeOptions } from './options.ts'
-import { type OwnOptions, readOwnOptions } from './own-options.ts'
-import { noPlugins } from './plugins/plugin.ts'
+import { ownIssues } from './own-issues.ts'
+import { readOwnOptions } from './own-options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
 import { createSectionRunner } from './script-run.ts'
 
@@ -97,17 +97,10 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
 
   const document = parseAip(agent.file, agent.text)
   const own = await readOwnOptions(agent, document)
-  throwIssues([...own.issues, ...(await modeIssues(own, parts))])
+  throwIssues(await ownIssues(own, parts.plugins))
   const options = mergeOptions(context.scope.options, own.values, given)
   const held = own.rules.length === 0 ? inner : narrow(inner, { rules: own.rules })
   return runAip({ request, options, section: createSectionRunner(request, parts, held) }, document)
-}
-
-/** Modes are loaded for agents that name one. */
-async function modeIssues(own: OwnOptions, { plugins }: ScriptParts): Promise<readonly Issue[]> {
-  if (own.values['mode'] === undefined) return []
-  const { ownModeIssues } = await import('./own-mode.ts')
-  return ownModeIssues(own, plugins ?? (async () => noPlugins))
 }
 
 function outputOf(result: ScriptResult | PromptResult): Json {

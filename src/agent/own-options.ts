@@ -12,7 +12,7 @@ export interface OwnOptions {
   readonly values: JsonObject
   /** Of its `[permission]`: what it and the agents that it runs are held to besides. */
   readonly rules: readonly PermissionRule[]
-  /** Wrong values, with their places in the agent file. */
+  /** Wrong values, with their places in the agent file; what only plug-ins know is for `ownIssues`. */
   readonly issues: readonly Issue[]
   /** Keys that nothing reads: warnings in `check`, silent in a run. */
   readonly unknown: readonly Issue[]
@@ -34,15 +34,11 @@ export async function readOwnOptions(
   const { test: _, permission, ...options } = data
   const { values, findings, unknown } = checkAgentOptions(options, [])
   const source = { file, text, locate }
-  const { tools } = values
-  // most agents name none, and load nothing for them
-  const unknownOf = Array.isArray(tools) ? (await import('./tool-names.ts')).unknownTools : undefined
-  const wrongTools = unknownOf?.(tools as readonly string[], ['tools']) ?? []
   const ruled = permission === undefined ? undefined : await rulesIn(permission, { file, locate })
   return {
     values,
     rules: ruled?.rules ?? [],
-    issues: await placeFindings([...findings, ...wrongTools, ...(ruled?.findings ?? [])], source),
+    issues: await placeFindings([...findings, ...(ruled?.findings ?? [])], source),
     unknown: await placeFindings(unknown, source),
     placeOf: async (path, part) => ({ file, text, ...(await locate(path, part)) }),
   }

@@ -50,10 +50,13 @@ export function refuseUnknownTools(names: readonly string[], of: string, brought
 interface ToolSettings extends ToolFilter {
   /** Whether tools that change files may be offered. */
   readonly writes: boolean
+  /** Tools of plug-ins: what these change is their affair. */
+  readonly brought?: readonly string[]
 }
 
 /** Whether a model may be given tools, as far as the settings alone say. */
-export function mayGiveTools({ tools = [], disallowed_tools, writes }: ToolSettings): boolean {
+export function mayGiveTools({ tools = [], disallowed_tools, writes, brought = [] }: ToolSettings): boolean {
   const filters = [{ tools, disallowed_tools }]
-  return toolNames.some((name) => passesFilters(name, filters) && (writes || factsOf(name).writes !== true))
+  const offered = toolNames.filter((name) => writes || factsOf(name).writes !== true)
+  return [...offered, ...brought].some((name) => passesFilters(name, filters))
 }

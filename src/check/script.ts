@@ -1,4 +1,4 @@
-import { ownModeIssues } from '../agent/own-mode.ts'
+import { ownIssues } from '../agent/own-issues.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import { mayGiveTools } from '../agent/tool-names.ts'
 import type { Plugins } from '../agent/plugins/plugin.ts'
@@ -62,7 +62,7 @@ async function checkOptions(
   try {
     const own = await readOwnOptions({ file, text }, document)
     const { values, unknown, placeOf } = own
-    const issues = [...own.issues, ...(await ownModeIssues(own, plugins))]
+    const issues = await ownIssues(own, plugins)
     const problems = [
       ...issues.map((issue) => problemOf(issue, { severity: 'error', file, trail })),
       ...unknown.map((issue) => problemOf(issue, { severity: 'warning', file, trail })),
@@ -71,7 +71,8 @@ async function checkOptions(
     if (typeof model !== 'string') return { problems, models: [] }
     const aliases = values['model_aliases'] as Readonly<Record<string, string>> | undefined
     const tools = Array.isArray(values['tools']) ? values['tools'].map(String) : []
-    const usesTools = mayGiveTools({ tools, writes: true })
+    const brought = tools.length === 0 ? [] : (await plugins()).tools.map((tool) => tool.name)
+    const usesTools = mayGiveTools({ tools, writes: true, brought })
     const named = { name: model, usesTools, placeOf: () => placeOf(['model'], 'value') }
     return { problems, models: [aliases === undefined ? named : { ...named, aliases }] }
   } catch (error) {

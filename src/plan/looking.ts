@@ -1,3 +1,4 @@
+import type { Plugins } from '../agent/plugins/plugin.ts'
 import type { AgentExecutor, AgentRequest, ModelResult, PromptResult, ScriptResult } from '../event/agent.ts'
 import { rootScope, type RunContext } from '../event/context.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
@@ -12,6 +13,7 @@ export interface LookingOptions {
   /** Absolute. */
   readonly workspace: string
   readonly signal: AbortSignal
+  readonly plugins: Plugins
   /** Called with what a run would warn of. */
   readonly onNote: (note: string) => void
 }
@@ -26,7 +28,7 @@ export interface Looking {
  * A context in which the code of real runs can look and nothing else: files are listed and read, agents are noted and
  * not run, and whatever would have a consequence is refused. Made for one prompt file: paths are read once.
  */
-export function createLooking({ workspace, signal, onNote }: LookingOptions): Looking {
+export function createLooking({ workspace, signal, plugins, onNote }: LookingOptions): Looking {
   let asked: AgentRequest[] = []
   const folders = { workspace, cwd: workspace, packRoots: [] }
   const permissionOf = (rights: typeof allRights) => createPermission(rights, folders)
@@ -47,6 +49,8 @@ export function createLooking({ workspace, signal, onNote }: LookingOptions): Lo
       signal,
       env: {},
       sources: createSources([]),
+      broughtTools: plugins.tools,
+      programFunctions: plugins.functions,
     },
   }
   return {

@@ -4,6 +4,7 @@ import { inheritedOptions } from '../config/agent-options.ts'
 import { narrow, type RunContext, withScope } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
+import { pluginsOf } from '../run/check-mode.ts'
 import { maxRedo } from '../run/execute.ts'
 import { type GivenInputs, readInputs, textInputs } from '../run/inputs.ts'
 import { namedModels, placeModelError } from '../run/model-place.ts'
@@ -39,7 +40,15 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   const onNote = (note: string): void => void notes.add(note)
   const tableFile = join(options.builtInDir, 'models.toml')
   const models = createModelPlanner({ env: options.env, settings, tableFile, onNote })
-  const planner = createPlanner({ options, planPrompt, models, tries: settings.retry.max_attempts, signal, onNote })
+  const planner = createPlanner({
+    options,
+    planPrompt,
+    models,
+    tries: settings.retry.max_attempts,
+    signal,
+    onNote,
+    plugins: await pluginsOf(settings),
+  })
   const looking = planner.look(target.workspace).context
   const inherited = inheritedOptions(target.agentSettings, target.configSettings)
   const write = target.kind !== 'prompt' || target.settings.write_mode !== false

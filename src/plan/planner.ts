@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Plugins } from '../agent/plugins/plugin.ts'
 import { readSourceFile } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
 import { namedCalls } from '../check/lua-source.ts'
@@ -29,6 +30,8 @@ export interface Planner {
   readonly tries: number
   readonly signal: AbortSignal
   readonly onNote: (note: string) => void
+  /** What the plug-ins of the run bring. */
+  readonly plugins: Plugins
   /** Plans a prompt file that an agent is: the call that goes up, handed down. */
   readonly planPrompt: (call: PromptCall, planner: Planner, context: RunContext) => Promise<PlannedPrompt>
   /** Loads a prompt file that is named as an agent; each once. */
@@ -37,7 +40,7 @@ export interface Planner {
   readonly look: (workspace: string) => ReturnType<typeof createLooking>
 }
 
-interface PlannerOptions extends Pick<Planner, 'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote'> {
+interface PlannerOptions extends Pick<Planner, 'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote' | 'plugins'> {
   readonly options: TargetOptions
 }
 
@@ -57,7 +60,7 @@ export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
       facts.set(agent.file, known)
       return known
     },
-    look: (workspace) => createLooking({ workspace, signal: shared.signal, onNote: shared.onNote }),
+    look: (workspace) => createLooking({ ...shared, workspace }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { askAip } from '../agent/aip-prompt.ts'
 import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/options.ts'
+import { ownIssues } from '../agent/own-issues.ts'
 import { type OwnOptions, readOwnOptions } from '../agent/own-options.ts'
 import { isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
@@ -28,9 +29,9 @@ export interface ScriptCall {
 
 /** What a script agent asks by itself: found by parsing, without running any Lua. */
 export async function planScript(call: ScriptCall, planner: Planner, context: RunContext): Promise<AgentPlan> {
-  const { agent, options: layers, at } = call
+  const { agent, at } = call
   const { document, reach } = planner.factsOf(agent)
-  const { options, rules } = await optionsOf(agent, document, layers)
+  const { options, rules } = await optionsOf({ ...call, document }, planner)
   const inputs = inputsOf(call, document)
   const decides = document === undefined ? [] : decidesOf(document)
   const drift = decides.length > 0 ? decidedBy(call.drift, at) : call.drift
@@ -54,15 +55,14 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
 }
 
 async function optionsOf(
-  agent: ScriptAgent,
-  document: AipDocument | undefined,
-  options: ScriptCall['options'],
+  { agent, document, options }: Pick<ScriptCall, 'agent' | 'options'> & { readonly document: AipDocument | undefined },
+  { plugins }: Planner,
 ): Promise<{ readonly options: JsonObject; readonly rules: OwnOptions['rules'] }> {
   const { inherited } = options
   const given = givenOptions(options.given, `"${agent.name}"`)
   if (document === undefined) return { options: mergeOptions(inherited, given), rules: [] }
   const own = await readOwnOptions(agent, document)
-  throwIssues(own.issues)
+  throwIssues(await ownIssues(own, async () => plugins))
   return { options: mergeOptions(inherited, own.values, given), rules: own.rules }
 }
 

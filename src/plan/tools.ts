@@ -2,28 +2,32 @@ import type { RunContext } from '../event/context.ts'
 import type { ToolFilter, ToolRule } from '../event/permission.ts'
 import { passesFilters, toolPattern } from '../tool/tool-filter.ts'
 import { toolVerdict } from '../tool/tool-rules.ts'
-import { factsOf, type ToolName, toolNames } from '../tool/toolbox/names.ts'
+import { isWriter, toolNames } from '../tool/toolbox/names.ts'
 import type { ToolPlan } from './plan.ts'
 
-/** The tools that settings name: what calls of each need, or why a model is not given it. */
-export function planTools({ tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): readonly ToolPlan[] {
+/** The tools that settings name, with those of plug-ins: what calls of each need, or why a model is not given it. */
+export function planTools(
+  { tools = [], disallowed_tools }: ToolFilter,
+  { scope, services }: RunContext,
+): readonly ToolPlan[] {
   const { rights, folders } = scope
-  const verdict = (tool: ToolName, isAny: boolean): ReturnType<typeof toolVerdict> =>
+  const brought = (services.broughtTools ?? []).map(({ name }) => name)
+  const verdict = (tool: string, isAny: boolean): ReturnType<typeof toolVerdict> =>
     toolVerdict(
       rights.rules,
       { kind: 'tool', tool, input: null, ...(isAny ? { subject: { kind: 'any' } } : {}) },
       folders.workspace,
     )
 
-  function reasonAgainst(name: ToolName): string | null {
+  function reasonAgainst(name: string): string | null {
     if (!passesFilters(name, [{ disallowed_tools }])) return 'disallowed_tools'
     if (!passesFilters(name, rights.tools)) return 'the file that runs it does not have it'
-    if (factsOf(name).writes === true && !rights.write) return 'write_mode is not set'
+    if (isWriter(name) && !rights.write) return 'write_mode is not set'
     const any = verdict(name, true)
     return any.kind === 'deny' ? any.reason : null
   }
 
-  return toolNames
+  return [...toolNames, ...brought]
     .filter((name) => passesFilters(name, [{ tools }]))
     .map((name) => ({
       name,
@@ -34,6 +38,6 @@ export function planTools({ tools = [], disallowed_tools }: ToolFilter, { scope 
 }
 
 /** Whether a rule decides about some of the calls of a tool. */
-function isAboutSome({ tool, pattern, origin }: ToolRule, name: ToolName): boolean {
+function isAboutSome({ tool, pattern, origin }: ToolRule, name: string): boolean {
   return pattern !== undefined && origin !== 'default' && toolPattern(tool)(name)
 }

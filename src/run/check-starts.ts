@@ -1,9 +1,8 @@
 import { checkModelNames, fatalProblem, refuseUnpriced, refuseWithoutTools } from '../agent/check-models.ts'
 import { givenOptions, fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
-import { ownModeIssues } from '../agent/own-mode.ts'
+import { ownIssues } from '../agent/own-issues.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
-import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { defined, type Json, type JsonObject } from '../base/json.ts'
@@ -64,10 +63,11 @@ async function modelsOf(target: PromptTarget, checking: Checking): Promise<reado
 }
 
 /** Without a name the model is the default one, unless an agent of the chain may still name it. */
-async function mainModels(target: PromptTarget, { chooseModel, checkTools }: Parts): Promise<readonly ChosenModel[]> {
+async function mainModels(target: PromptTarget, parts: Parts): Promise<readonly ChosenModel[]> {
+  const { chooseModel, checkTools } = parts
   const { settings, spec } = target
   if (!mayAskModel(target)) return []
-  const usesTools = await givesTools(settings)
+  const usesTools = await givesTools(settings, parts)
   const checked = await checkModelNames({ ...settings, usesTools }, { chooseModel })
   const problem = fatalProblem(checked)
   if (problem !== undefined) throw await placeModelError(problem.error, problem.path, spec)
@@ -76,17 +76,20 @@ async function mainModels(target: PromptTarget, { chooseModel, checkTools }: Par
   )
   const hasNoWork = settings.workflow === undefined && spec.document.instruction.trim() === ''
   const isLeftOpen = settings.model !== undefined || mayNameOne || hasNoWork
-  const ofSteps = await stepModels(target, { chooseModel })
+  const ofSteps = await stepModels(target, parts)
   const unnamed = isLeftOpen ? [] : [await defaultModel({ usesTools }, { chooseModel })]
   if (usesTools) await checkTools(settings)
   return [...unnamed, ...checked.usable, ...ofSteps]
 }
 
 /** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
-async function givesTools({ tools, disallowed_tools, write_mode: writes }: PromptTarget['settings']): Promise<boolean> {
+async function givesTools(
+  { tools, disallowed_tools, write_mode: writes }: PromptTarget['settings'],
+  parts: Pick<Parts, 'plugins'>,
+): Promise<boolean> {
   if (tools === undefined) return false
   const { mayGiveTools } = await import('../agent/tool-names.ts')
-  return mayGiveTools({ tools, disallowed_tools, writes: writes !== false })
+  return mayGiveTools({ tools, disallowed_tools, writes: writes !== false, brought: await broughtTools(parts) })
 }
 
 /** @throws BatonError CONFIG_INVALID for one that cannot call the tools that it would be given */
@@ -102,13 +105,13 @@ async function defaultModel(
 /** The models that steps name for the main agent. */
 async function stepModels(
   { settings: { workflow }, settingsFor, spec, placeOf: place }: PromptTarget,
-  parts: Pick<Parts, 'chooseModel'>,
+  parts: Pick<Parts, 'chooseModel' | 'plugins'>,
 ): Promise<readonly ChosenModel[]> {
   const models: ChosenModel[] = []
   for (const { index, agent, options } of workflow?.steps ?? []) {
     if (agent !== undefined || options['model'] === undefined) continue
     const settings = settingsFor({ ...spec.params, ...options })
-    const checked = await checkModelNames({ ...settings, usesTools: await givesTools(settings) }, parts)
+    const checked = await checkModelNames({ ...settings, usesTools: await givesTools(settings, parts) }, parts)
     const problem = fatalProblem(checked)
     if (problem !== undefined) {
       const from = await place(['workflow', 'step', index, 'options', 'model'], 'value')
@@ -134,11 +137,10 @@ async function modelsOfAgent(
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)
-  const plugins = checking.parts.plugins ?? (async () => noPlugins)
-  throwIssues([...own.issues, ...(await ownModeIssues(own, plugins))])
+  throwIssues(await ownIssues(own, checking.parts.plugins))
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
-  const usesTools = await namesTools(merged, agent.name, plugins)
+  const usesTools = await namesTools(merged, agent.name, checking.parts)
   if (usesTools) await checking.parts.checkTools({ tools: (merged['tools'] as readonly Json[]).map(String) })
   const checked = await checkModelNames(
     { ...defined({ model: modelOf(merged).model }), fallback_models: fallbackModels(merged), usesTools },
@@ -150,13 +152,18 @@ async function modelsOfAgent(
 }
 
 /** Whether the options of a script agent give its model tools. @throws BatonError for those that nobody knows */
-async function namesTools({ tools }: JsonObject, agent: string, plugins: () => Promise<Plugins>): Promise<boolean> {
+async function namesTools({ tools }: JsonObject, agent: string, parts: Pick<Parts, 'plugins'>): Promise<boolean> {
   if (!Array.isArray(tools)) return false
   const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
   const names = tools.map(String)
-  const brought = (await plugins()).tools.map(({ name }) => name)
+  const brought = await broughtTools(parts)
   refuseUnknownTools(names, `"${agent}"`, brought)
-  return mayGiveTools({ tools: names, writes: true }) || names.some((name) => brought.includes(name))
+  return mayGiveTools({ tools: names, writes: true, brought })
+}
+
+/** The names of the tools that plug-ins bring. */
+async function broughtTools({ plugins }: Pick<Parts, 'plugins'>): Promise<readonly string[]> {
+  return ((await plugins?.())?.tools ?? []).map(({ name }) => name)
 }
 
 function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly string[] {

@@ -102,6 +102,33 @@ it('brings a tool, whose calls are allowed by its name, and tells what it throws
   expect(bodies[0]?.indexOf('Speak softly.')).toBeLessThan(bodies[0]?.indexOf('Do it.') ?? 0)
 })
 
+it('brings a tool that agent files name in their options, and that a slip is told of (R190)', async () => {
+  const agent = (tool: string): string =>
+    `# Options\n\n\`\`\`toml\nmodel = "m"\ntools = ["${tool}"]\n\`\`\`\n\n# User\n\nDo it.\n\n# Output\n\n\`\`\`lua\nreturn ai_response.content\n\`\`\`\n`
+  const replies = [callsTools(['shout', { text: 'hey' }]), { text: 'Done.' }]
+  const { model, run } = await world(
+    {
+      'a.aip': agent('shout'),
+      'b.aip': agent('shuot'),
+      'c.md': prompt('sub_agents = ["b.aip"]'),
+      'd.md': prompt('tools = ["shout"]'),
+    },
+    { config: allowed, replies },
+  )
+  expect(await run('a.aip')).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(model.results()).toEqual(['HEY'])
+  expect(await run('check', 'a.aip')).toMatchObject({ code: 0 })
+  expect(await run('plan', 'a.aip')).toMatchObject({ code: 0, stdout: expect.stringMatching(/tools +shout\n/) })
+  expect(await run('plan', 'd.md')).toMatchObject({ code: 0, stdout: expect.stringMatching(/tools +shout\n/) })
+  for (const args of [['b.aip'], ['c.md'], ['check', 'b.aip'], ['plan', 'b.aip']]) {
+    const { code, stdout, stderr } = await run(...args)
+    expect([args, code, `${stdout}${stderr}`]).toEqual([args, 2, expect.stringContaining('b.aip:5')])
+    expect(`${stdout}${stderr}`).toContain('unknown tool "shuot"')
+    expect(`${stdout}${stderr}`).toContain('Did you mean "shout"?')
+  }
+  expect(model.requests).toHaveLength(2)
+})
+
 it('asks before a tool is called, and has no call without an answer', async () => {
   const replies = [callsTools(['shout', { text: 'hey' }]), { text: 'Well.' }]
   const { model, run } = await world({ 'a.md': prompt('tools = ["shout"]') }, { replies })

@@ -1,0 +1,44 @@
+import { isBatonError } from '../base/error.ts'
+import { type Issue, withPlace } from '../config/issue.ts'
+import type { OwnOptions } from './own-options.ts'
+import { noPlugins, type Plugins } from './plugins/plugin.ts'
+
+/**
+ * Everything that is wrong with the options that a script agent sets itself: besides their values, tools and a mode that
+ * nobody knows. Plug-ins may bring both, and are loaded for agents that name one.
+ */
+export async function ownIssues(
+  own: OwnOptions,
+  plugins: () => Promise<Plugins> = async () => noPlugins,
+): Promise<readonly Issue[]> {
+  const { mode, tools } = own.values
+  const named = Array.isArray(tools) ? tools.map(String) : []
+  if (typeof mode !== 'string' && named.length === 0) return own.issues
+  const brought = await plugins()
+  const ofTools = await toolIssues(named, own, brought)
+  const ofMode = typeof mode === 'string' ? await modeIssues(mode, own, brought) : []
+  return [...own.issues, ...ofTools, ...ofMode]
+}
+
+async function toolIssues(
+  named: readonly string[],
+  { placeOf }: OwnOptions,
+  { tools }: Plugins,
+): Promise<readonly Issue[]> {
+  const { unknownTools } = await import('./tool-names.ts')
+  const brought = tools.map(({ name }) => name)
+  const findings = unknownTools(named, ['tools'], brought)
+  return Promise.all(findings.map(async (finding) => withPlace(finding, await placeOf(finding.path, finding.part))))
+}
+
+async function modeIssues(mode: string, { placeOf }: OwnOptions, { modes }: Plugins): Promise<readonly Issue[]> {
+  const { knownModes, refuseUnknownMode } = await import('./modes/known.ts')
+  try {
+    refuseUnknownMode(mode, knownModes(modes))
+    return []
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    const { code, message, hint = '' } = error
+    return [{ code, message, hint, place: await placeOf(['mode'], 'value') }]
+  }
+}
