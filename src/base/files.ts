@@ -196,6 +196,11 @@ export function newTemporaryName(): string {
   return `.baton-${digits()}${digits()}.tmp`
 }
 
+/** Whether a text is a name that `newTemporaryName` may give. */
+export function isTemporaryName(name: string): boolean {
+  return /^\.baton-[0-9a-f]{16}\.tmp$/.test(name)
+}
+
 function existingLinkTarget(file: string): string {
   try {
     return lstatSync(file).isSymbolicLink() ? realpathSync(file) : file

@@ -1,8 +1,10 @@
-import { lstatSync, rmSync, truncateSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
-import { realPath } from '../base/files.ts'
+import { lstatSync, truncateSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { BatonError, messageOf } from '../base/error.ts'
+import { isTemporaryName, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
+import * as entries from './entries.ts'
 import { entryHash, entryStatus, startHash } from './file-hash.ts'
 
 /**
@@ -10,6 +12,7 @@ import { entryHash, entryStatus, startHash } from './file-hash.ts'
  * before it, as it leaves them, or neither. Paths are relative to the workspace. What a
  * killed process has left of a file it was about to put in place, or of a folder it was removing, is removed, and so is the
  * beginning of what it was about to add, which `added` gives where it is known.
+ * @throws BatonError FILE_FAILED for what cannot be removed
  */
 export function settleChange(
   change: FileChangeRecord,
@@ -18,7 +21,11 @@ export function settleChange(
 ): 'before' | 'after' | 'neither' {
   const { temp } = change
   const path = resolve(workspace, change.path)
-  if (typeof temp === 'string') rmSync(join(dirname(realPath(path)), basename(temp)), { force: true, recursive: true })
+  if (typeof temp === 'string') {
+    // a record may come from anywhere: what has another name was not made by a change
+    if (!isTemporaryName(temp)) return 'neither'
+    removeLeft(join(realPath(dirname(path)), temp))
+  }
   switch (change.op) {
     case 'append':
       return appendState(change, path, added)
@@ -33,6 +40,18 @@ export function settleChange(
     }
     default:
       return stateOf(change, path)
+  }
+}
+
+function removeLeft(path: string): void {
+  if (entryStatus(path) === undefined) return
+  try {
+    entries.remove(path)
+  } catch (error) {
+    throw new BatonError('FILE_FAILED', `${path} cannot be removed: ${messageOf(error)}`, {
+      hint: 'A process that was killed has left it: remove it, and try again.',
+      cause: error,
+    })
   }
 }
 

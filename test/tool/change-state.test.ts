@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../src/base/hash.ts'
@@ -154,10 +164,49 @@ describe('a change of a file that a killed process had begun', () => {
 
   it('leaves no temporary file behind, and removes none but its own', () => {
     const { at, state } = workspace()
-    const temp = '.a.md.0123456789ab.tmp'
+    const temp = '.baton-0123456789abcdef.tmp'
     for (const name of [temp, 'other.tmp']) writeFileSync(at(name), 'half')
     const record = { op: 'write', path: 'a.md', before: sha256('A\n'), after: sha256('X'), temp }
     expect(state(record)).toBe('before')
     expect([existsSync(at(temp)), existsSync(at('other.tmp'))]).toEqual([false, true])
+  })
+
+  it.each(['dir', 'b.md', '..', '.', '', '../dir', '.baton-0123456789abcdef.tmp/..', '.baton-0123456789ABCDEF.tmp'])(
+    'is neither, and nothing is removed, when the record names %j as its temporary file',
+    (temp) => {
+      const { at, state } = workspace()
+      const record = { op: 'write', path: 'a.md', before: sha256('A\n'), after: sha256('X'), temp }
+      expect(state(record)).toBe('neither')
+      expect(['a.md', 'b.md', 'dir/sub/y.md'].map((path) => existsSync(at(path)))).toEqual([true, true, true])
+    },
+  )
+
+  it('removes the temporary file of a link beside the link, and not where it leads', () => {
+    const { at, state } = workspace()
+    const temp = '.baton-0123456789abcdef.tmp'
+    symlinkSync('dir/x.md', at('to-x'))
+    symlinkSync('a.md', at(temp))
+    writeFileSync(at(`dir/${temp}`), 'of another one')
+    const record = { op: 'link', path: 'to-x', before: sha256('dir/x.md'), after: sha256('a.md'), temp }
+    expect(state(record)).toBe('before')
+    expect(readdirSync(at('.')).filter((name) => name === temp)).toEqual([])
+    expect([existsSync(at('a.md')), existsSync(at(`dir/${temp}`))]).toEqual([true, true])
+  })
+
+  it('says so when what was left cannot be removed', () => {
+    const { at, state } = workspace()
+    const temp = '.baton-0123456789abcdef.tmp'
+    mkdirSync(at(temp))
+    // a name that is no UTF-8 is not found again by the one that it is read as
+    writeFileSync(Buffer.concat([Buffer.from(at(`${temp}/`)), Buffer.from([0xff])]), 'Z')
+    const record = { op: 'delete', path: 'dir', before: null, after: null, temp }
+    expect(() => state(record)).toThrow(`${temp} cannot be removed`)
+  })
+
+  it('is judged also when its folder is gone', () => {
+    const temp = '.baton-0123456789abcdef.tmp'
+    const record = { op: 'write', path: 'gone/x.md', before: null, after: sha256('Z'), temp }
+    expect(workspace().state(record)).toBe('before')
+    expect(workspace().state({ ...record, before: sha256('X') })).toBe('neither')
   })
 })
