@@ -1,7 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BatonError, messageOf } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
-import type { AskedCall, AskedChange, Disk, Effects, FileChangeRecord } from '../event/effects.ts'
+import {
+  type AskedCall,
+  type AskedChange,
+  type Disk,
+  type Effects,
+  type FileChangeRecord,
+  keptContent,
+} from '../event/effects.ts'
 import type { Action, Permission, Permit } from '../event/permission.ts'
 import { callPlace, originOf, part, type Place, placeText, withoutCall } from '../event/place.ts'
 import { attempt, attemptAsync, type Attempt, passOn } from './attempt.ts'
@@ -166,6 +173,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     const planned = attempt(() => plan(() => {}))
     if (planned.status === 'failed') return differs({ ...asked, refused: messageOf(planned.error) })
     if (planned.value === undefined) {
+      if (change['content'] !== keptContent) return differs(asked)
       // it cannot be made again without the file that it was made of
       scratch.change(change, undefined)
       return true

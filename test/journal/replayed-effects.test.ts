@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import type { Effects } from '../../src/event/effects.ts'
+import { type Effects, keptContent } from '../../src/event/effects.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
@@ -127,6 +127,16 @@ describe('file changes', () => {
     const { effects } = await replayOf(async (live) => void live.changeFile(placeAt('a'), asked, plan('1')))
     expect(effects.changeFile(placeAt('a'), asked, plan('1'))).toBe(true)
     expect(() => effects.changeFile(placeAt('a'), asked, plan('2'))).toThrow('the input of file(write a.txt)')
+  })
+
+  it('that were done and now would not be are a difference, unless their content is only kept', async () => {
+    const kept = () => ({ record: { ...plan('1')().record, content: keptContent }, act: () => undefined })
+    const { effects } = await replayOf(async (live) => {
+      live.changeFile(placeAt('a'), asked, kept)
+      live.changeFile(placeAt('b'), asked, plan('1'))
+    })
+    expect(effects.changeFile(placeAt('a'), asked, () => undefined)).toBe(true)
+    expect(() => effects.changeFile(placeAt('b'), asked, () => undefined)).toThrow('the input of file(write a.txt)')
   })
 
   it('that did nothing do nothing', async () => {
