@@ -158,8 +158,11 @@ export type SpokenDecision = Extract<Decision, 'allow' | 'deny' | { readonly rem
 export interface OpenQuestions {
   /** Answers the one about a call, by the place of the call; where none is open, nothing happens. */
   readonly answer: (at: Place, decision: SpokenDecision) => void
-  /** Takes it back from whoever is asked, now or later: the work that asks was stopped. It stays open in the record. */
-  readonly withdraw: (at: Place) => void
+  /**
+   * Takes it back from whoever is asked, now or later: the work that asks was stopped. It stays open in the record. Returns
+   * what is to be called when that work has ended.
+   */
+  readonly withdraw: (at: Place) => () => void
 }
 
 /** What a person has allowed: it stands in for a verdict `ask`. */

@@ -5,6 +5,7 @@ import { type ApprovalView, askedAction } from '../event/asked-action.ts'
 import type { EventBody } from '../event/event.ts'
 import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
+import { askUntil } from './ask-until.ts'
 import { grantIn, type PastApprovals } from './grants.ts'
 import { needsApproval } from './needs-approval.ts'
 
@@ -107,15 +108,12 @@ async function beforeTime(
   { asked, until }: { readonly asked: number; readonly until: number },
 ): Promise<Decision> {
   if (until <= Date.now()) return expired(asked, until)
-  const limit = new AbortController()
-  const late = new Promise<Decision>((resolve) => {
-    limit.signal.addEventListener('abort', () => resolve(expired(asked, until)), { once: true })
+  let close = (): void => {}
+  const otherwise = new Promise<Decision>((resolve) => {
+    close = startLimit(until - Date.now(), () => resolve(expired(asked, until)))
   })
-  const close = startLimit(until - Date.now(), () => limit.abort())
   try {
-    const answer = put(AbortSignal.any([signal, limit.signal]))
-    // who asks a person may notice that the question was withdrawn
-    return await Promise.race([late, answer.catch((error) => (limit.signal.aborted ? late : Promise.reject(error)))])
+    return await askUntil(put, { signal, otherwise })
   } finally {
     close()
   }

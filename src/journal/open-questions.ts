@@ -1,11 +1,10 @@
 import type { BatonError } from '../base/error.ts'
-import type { Action, Approver, OpenQuestions, SpokenDecision } from '../event/permission.ts'
+import type { Action, Approver, Decision, OpenQuestions } from '../event/permission.ts'
 import { type Place, placeText, withoutCall } from '../event/place.ts'
+import { askUntil } from './ask-until.ts'
 
-interface Standing {
-  readonly at: Place
-  readonly settle: (decision: SpokenDecision | 'withdrawn') => void
-}
+/** An answer that comes from elsewhere; null: the question is withdrawn. */
+type Settle = (decision: Decision | null) => void
 
 /**
  * Lets the questions that an approver is asked be answered by the place of their call as well, and be withdrawn: whoever
@@ -15,38 +14,47 @@ export function createOpenQuestions(approver: Approver): {
   readonly approver: Approver
   readonly questions: OpenQuestions
 } {
-  const open = new Set<Standing>()
-  /** Places of which nothing is asked any more. */
-  const withdrawn = new Set<string>()
+  /** By call: several questions of it may be open. */
+  const open = new Map<string, Set<Settle>>()
+  /** Calls of which nothing is asked now, with how often that was said. */
+  const withdrawn = new Map<string, number>()
+
+  function settleAll(call: string, decision: Decision | null): void {
+    for (const settle of open.get(call) ?? []) settle(decision)
+  }
+
   return {
     async approver(action, question) {
-      if (withdrawn.has(placeText(question.at))) throw await openLater(action)
-      const other = new AbortController()
-      let settle: Standing['settle'] = () => {}
-      const elsewhere = new Promise<SpokenDecision | 'withdrawn'>((resolve) => (settle = resolve))
-      const standing = { at: question.at, settle }
-      open.add(standing)
+      const call = callOf(question.at)
+      if (withdrawn.has(call)) throw await openLater(action)
+      let settle: Settle = () => {}
+      const otherwise = new Promise<Decision | null>((resolve) => (settle = resolve))
+      const standing = open.get(call) ?? new Set()
+      open.set(call, standing.add(settle))
       try {
-        const asked = approver(action, { ...question, signal: AbortSignal.any([question.signal, other.signal]) })
-        // who is asked may notice that the question was taken back
-        const here = asked.catch((error: unknown) =>
-          other.signal.aborted ? elsewhere : Promise.reject(error as Error),
+        const { signal } = question
+        const decision = await askUntil<Decision | null>(
+          (either) => approver(action, { ...question, signal: either }),
+          { signal, otherwise },
         )
-        const decision = await Promise.race([elsewhere, here])
-        if (decision === 'withdrawn') throw await openLater(action)
+        if (decision === null) throw await openLater(action)
         return decision
       } finally {
-        open.delete(standing)
-        other.abort()
+        standing.delete(settle)
+        if (standing.size === 0) open.delete(call)
       }
     },
     questions: {
-      answer(at, decision) {
-        for (const standing of open) if (isOf(at, standing)) standing.settle(decision)
-      },
+      answer: (at, decision) => settleAll(callOf(at), decision),
       withdraw(at) {
-        withdrawn.add(placeText(at))
-        for (const standing of open) if (isOf(at, standing)) standing.settle('withdrawn')
+        const call = callOf(at)
+        withdrawn.set(call, (withdrawn.get(call) ?? 0) + 1)
+        settleAll(call, null)
+        return () => {
+          const left = (withdrawn.get(call) ?? 0) - 1
+          if (left > 0) withdrawn.set(call, left)
+          else withdrawn.delete(call)
+        }
       },
     },
   }
@@ -56,7 +64,7 @@ async function openLater(action: Action): Promise<BatonError> {
   return (await import('./approvals.ts')).waitingForApproval(action)
 }
 
-/** Not about what an agent does that the call runs: that lies below it. */
-function isOf(call: Place, { at }: Standing): boolean {
-  return placeText(withoutCall(at)) === placeText(withoutCall(call))
+/** The call that a question is about. What an agent does that the call runs is not: that lies below it. */
+function callOf(at: Place): string {
+  return placeText(withoutCall(at))
 }

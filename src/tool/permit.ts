@@ -14,11 +14,13 @@ export async function permitWhileWorking(
 ): Promise<Permit> {
   if (questions === undefined) return effects.permit(at, action)
   signal.throwIfAborted()
-  const withdraw = (): void => questions.withdraw(at)
+  let end = (): void => {}
+  const withdraw = (): void => void (end = questions.withdraw(at))
   signal.addEventListener('abort', withdraw, { once: true })
   try {
     return await effects.permit(at, action)
   } finally {
     signal.removeEventListener('abort', withdraw)
+    end()
   }
 }
