@@ -1,4 +1,4 @@
-import { readdirSync, rmdirSync } from 'node:fs'
+import { readdirSync, rmdirSync, unlinkSync } from 'node:fs'
 
 /*
  * A place that nobody may put anything at for a while: a folder of its name, empty but for one folder for each process that
@@ -7,7 +7,7 @@ import { readdirSync, rmdirSync } from 'node:fs'
 
 const mark = '.held-by-baton-'
 
-/** The folder in a held place that says that a process holds it. */
+/** The name in a held place that says that a process holds it: a folder, or a socket. */
 export function holdingEntry(pid: number): string {
   return `${mark}${pid}`
 }
@@ -18,12 +18,20 @@ export function isHeldPlace(path: string): boolean {
   return names.length > 0 && names.every((name) => name.startsWith(mark))
 }
 
-/** Removes a folder that is empty; any other stays. */
-export function removeFolder(path: string): void {
+/** A process lets go of a place. What is not its own stays, and with it the folder. */
+export function releasePlace(path: string, pid: number): void {
+  const entry = `${path}/${holdingEntry(pid)}`
+  if (!attempt(() => rmdirSync(entry))) attempt(() => unlinkSync(entry))
+  attempt(() => rmdirSync(path))
+}
+
+/** False: it is not there, is something else, or holds something. */
+function attempt(remove: () => void): boolean {
   try {
-    rmdirSync(path)
+    remove()
+    return true
   } catch {
-    // it holds something, or is gone
+    return false
   }
 }
 

@@ -3,16 +3,17 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { realPath } from '../../base/files.ts'
+import { holdingEntry } from '../../base/held-place.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { type Boxed, type Boxing, type Command, unseenFolder } from './boxed.ts'
 import { bwrapArguments } from './bwrap.ts'
 import { boxEnvironment } from './environment.ts'
 import { holdPlaces } from './hold-places.ts'
-import { leaveFolder, socketName, useFolder } from './janitor.ts'
+import { leaveFolder, useFolder } from './janitor.ts'
 import { isSeen, planBox } from './plan.ts'
 import { countsTasksApart } from './probe.ts'
 import { type Proxy, startProxy } from './proxy.ts'
-import { proxyPort, relayStart } from './relay.ts'
+import { proxyPort, relayStart, socketName } from './relay.ts'
 import { openTaskGroup } from './task-group.ts'
 import { watchBox } from './watch-box.ts'
 
@@ -85,7 +86,7 @@ async function openWay(network: readonly string[]): Promise<Proxy & { readonly s
   useFolder(folder)
   try {
     mkdirSync(folder, { mode: 0o700 })
-    const socket = join(folder, socketName)
+    const socket = join(folder, holdingEntry(process.pid))
     const { close } = await startProxy(network, socket)
     return {
       socket,

@@ -1,22 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { join } from 'node:path'
-import { holdingEntry, removeFolder } from '../../base/held-place.ts'
+import { holdingEntry, releasePlace } from '../../base/held-place.ts'
 
 /*
  * Folders that are there only while commands run. The last one who uses a folder removes it; where this process is killed,
  * a shell does, which is told of each folder beforehand and outlives it.
  */
 
-/** What such a folder may hold besides. */
-export const socketName = 'proxy.sock'
-
 /** Only what is ours goes away, and then the folder, if it is empty. */
 const script = `trap '' INT TERM HUP
 entry=$1; shift
 while IFS= read -r folder; do set -- "$@" "$folder"; done
-for folder; do rm -f -- "$folder/${socketName}"; rmdir -- "$folder/$entry"; rmdir -- "$folder"; done`
+for folder; do rmdir -- "$folder/$entry" || rm -f -- "$folder/$entry"; rmdir -- "$folder"; done`
 
 const users = new Map<string, number>()
 let janitor: ChildProcess | undefined
@@ -37,9 +32,7 @@ export function leaveFolder(folder: string): void {
     return
   }
   users.delete(folder)
-  rmSync(join(folder, socketName), { force: true })
-  removeFolder(join(folder, holdingEntry(process.pid)))
-  removeFolder(folder)
+  releasePlace(folder, process.pid)
   if (users.size > 0) return
   // it must not come to its end: the next user may be there by then
   janitor?.kill('SIGKILL')
@@ -50,7 +43,8 @@ function startJanitor(): ChildProcess {
   const args = ['-c', script, 'baton-janitor', holdingEntry(process.pid)]
   const child = spawn('/bin/sh', args, { detached: true, cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'ignore'] })
   child.on('error', () => {})
-  child.stdin.on('error', () => {})
+  // there is none where this process has no descriptors left
+  child.stdin?.on('error', () => {})
   child.unref()
   if (child.stdin instanceof Socket) child.stdin.unref()
   return child

@@ -11,13 +11,16 @@ export interface Proxy {
 }
 
 /** Why a host is not reached: what the program in the box is answered. */
-type Refusal = { readonly status: 403 | 400 | 502; readonly text: string }
+type Refusal = { readonly status: 403 | 400 | 431 | 502; readonly text: string }
 
 interface Target {
   /** As it was asked for, without brackets. */
   readonly host: string
   readonly port: number
 }
+
+/** Each takes two descriptors of this process; a program in the box may open as many as it likes. */
+const mostConnections = 256
 
 /**
  * An HTTP proxy that reaches the hosts of a list and no others, listening on a socket or port. The address of a name is
@@ -33,10 +36,22 @@ export async function startProxy(
     open.add(socket)
     return socket.once('close', () => open.delete(socket)).on('error', () => socket.destroy())
   }
-  const server = createServer((asked, answer) => void forward(asked, answer, network))
+  // no limit for a whole request: a large file may go slowly
+  const server = createServer({ requestTimeout: 0 }, (asked, answer) => {
+    // what goes wrong for a program in the box never goes wrong for the run
+    forward(asked, answer, network).catch(() => answer.destroy())
+  })
+  server.maxConnections = mostConnections
   server.on('connection', keep)
-  server.on('connect', (asked, client, head) => void tunnel(asked, { client: keep(client), head }, network, keep))
-  server.on('clientError', (_, socket) => socket.destroy())
+  server.on('connect', (asked, client, head) => {
+    tunnel(asked, { client: keep(client), head }, network, keep).catch(() => client.destroy())
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const isLarge = error.code === 'HPE_HEADER_OVERFLOW'
+    if (!socket.writable) socket.destroy()
+    else if (isLarge) socket.end(plainAnswer({ status: 431, text: 'the headers are too large' }))
+    else socket.end(plainAnswer({ status: 400, text: 'this is no HTTP request' }))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     const done = (): void => resolve()
@@ -65,7 +80,9 @@ async function tunnel(
   const [, name = '', port = ''] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(asked.url ?? '') ?? []
   const found = await addressOf({ host: name, port: Number(port) }, network)
   if (typeof found !== 'string') return void client.end(plainAnswer(found))
-  const server = keep(connect({ host: found, port: Number(port) }))
+  if (client.destroyed) return
+  // each side may say that it has nothing more to send, and still be answered
+  const server = keep(connect({ host: found, port: Number(port), allowHalfOpen: true }))
   let isConnected = false
   server.once('connect', () => {
     isConnected = true
@@ -73,9 +90,10 @@ async function tunnel(
     if (head.length > 0) server.write(head)
     server.pipe(client).pipe(server)
   })
-  server.once('close', () => {
-    if (isConnected) client.destroy()
-    else client.end(plainAnswer({ status: 502, text: `${name}:${port} cannot be reached` }))
+  server.once('close', (isBroken: boolean) => {
+    if (!isConnected) client.end(plainAnswer({ status: 502, text: `${name}:${port} cannot be reached` }))
+    // otherwise it ends itself, when it has been given all that came
+    else if (isBroken) client.destroy()
   })
   client.once('close', () => server.destroy())
 }
@@ -91,7 +109,11 @@ async function forward(asked: IncomingMessage, answer: ServerResponse, network: 
   const target = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80) }
   const found = await addressOf(target, network)
   if (typeof found !== 'string') return refuse(found)
-  const headers = { ...withoutHops(asked.headers), host: url.host }
+  const unreached = { status: 502, text: `${url.host} cannot be reached` } as const
+  const encoding = asked.headers['transfer-encoding']
+  // without it the server would take the body of a GET for the next request
+  const framing = encoding === undefined ? {} : { 'transfer-encoding': encoding }
+  const headers = { ...withoutHops(asked.headers), ...framing, host: url.host }
   const options = {
     host: found,
     port: target.port,
@@ -100,14 +122,15 @@ async function forward(asked: IncomingMessage, answer: ServerResponse, network: 
     headers,
   }
   const sent = request({ ...options, agent: false }, (given) => {
-    answer.writeHead(given.statusCode ?? 502, withoutHops(given.headers))
+    const { statusCode = 0 } = given
+    // not an answer, or not the last one
+    if (statusCode < 200) return void sent.destroy()
+    answer.writeHead(statusCode, withoutHops(given.headers))
     given.pipe(answer).on('error', () => given.destroy())
     given.on('error', () => answer.destroy())
   })
-  sent.on('error', () => {
-    if (answer.headersSent) answer.destroy()
-    else refuse({ status: 502, text: `${url.host} cannot be reached` })
-  })
+  sent.on('error', () => answer.headersSent && answer.destroy())
+  sent.once('close', () => answer.headersSent || refuse(unreached))
   answer.once('close', () => sent.destroy())
   asked.pipe(sent)
 }
@@ -160,7 +183,7 @@ function refused(asked: string, why: string): Refusal {
 }
 
 function plainAnswer({ status, text }: Refusal): string {
-  const reason = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }[status]
+  const reason = { 400: 'Bad Request', 403: 'Forbidden', 431: 'Headers Too Large', 502: 'Bad Gateway' }[status]
   const length = Buffer.byteLength(text) + 1
   const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${length}`
   return `${head}\r\nconnection: close\r\n\r\n${text}\n`

@@ -19,7 +19,7 @@ export interface Jobs {
   /** `gone`: it was ended with the process that had started it. */
   readonly find: (id: string) => Job | 'gone' | undefined
   readonly ids: () => readonly string[]
-  /** Ends all of them; gives those that ran. */
+  /** Ends all of them, also those that are about to start; gives those that ran. */
   readonly close: () => Promise<readonly Job[]>
 }
 
@@ -27,31 +27,46 @@ const mostAtOnce = 8
 
 export function createJobs(): Jobs {
   const jobs = new Map<string, Job | 'gone'>()
+  const starting = new Set<Promise<RunningLine>>()
+  /** The last number that was given, by this process or by one that is gone. */
+  let last = 0
 
   function running(): readonly Job[] {
     return [...jobs.values()].filter((job) => job !== 'gone').filter(({ end }) => end() === undefined)
   }
 
+  function add(line: string, started: RunningLine): Job {
+    let end: EndedLine | undefined
+    void started.ended.then((ended) => (end = ended))
+    last += 1
+    const job: Job = { id: `bash_${last}`, line, running: started, end: () => end }
+    jobs.set(job.id, job)
+    return job
+  }
+
   return {
     async start(line, start) {
-      if (running().length >= mostAtOnce) {
+      if (running().length + starting.size >= mostAtOnce) {
         throw new BatonError('LIMIT', `${mostAtOnce} commands run in the background already`, {
           hint: 'End one of them with kill.',
         })
       }
-      const started = await start()
-      let end: EndedLine | undefined
-      void started.ended.then((ended) => (end = ended))
-      const job: Job = { id: `bash_${jobs.size + 1}`, line, running: started, end: () => end }
-      jobs.set(job.id, job)
-      return job
+      const begun = start()
+      starting.add(begun)
+      try {
+        return add(line, await begun)
+      } finally {
+        starting.delete(begun)
+      }
     },
     know(id) {
       if (!jobs.has(id)) jobs.set(id, 'gone')
+      last = Math.max(last, Number(/\d+$/.exec(id)?.[0] ?? 0))
     },
     find: (id) => jobs.get(id),
     ids: () => [...jobs.keys()],
     async close() {
+      await Promise.allSettled(starting)
       const left = running()
       await Promise.all(left.map(async ({ running: { stop, ended } }) => [await stop(), await ended]))
       return left

@@ -1,8 +1,11 @@
 /** What is kept of an output while it comes, however much that is. */
 export interface OutputWindow {
   readonly add: (bytes: Buffer) => void
-  /** What came since the last time, which is then forgotten here. */
-  readonly take: () => PrintedOutput
+  /**
+   * What came since the last time, which is then forgotten here. `isWhole: false`: more may come, so that the beginning of
+   * a character is kept for the next time.
+   */
+  readonly take: (options?: { readonly isWhole: boolean }) => PrintedOutput
   /** Bytes that came since the last time. */
   readonly size: () => number
 }
@@ -31,14 +34,28 @@ export function createOutputWindow(atEachEnd = keptAtEachEnd): OutputWindow {
       size += bytes.length
     },
     size: () => size,
-    take() {
+    take({ isWhole } = { isWhole: true }) {
       const printed = { head: head.all(), tail: tail.all(), lost: Math.max(0, size - 2 * atEachEnd) }
+      const last = size > atEachEnd ? 'tail' : 'head'
+      const begun = isWhole ? 0 : begunCharacter(printed[last])
+      const kept = printed[last].subarray(printed[last].length - begun)
       head = createGrowing()
+      head.add(kept)
       tail = createRing(atEachEnd)
-      size = 0
-      return printed
+      size = begun
+      return { ...printed, [last]: printed[last].subarray(0, printed[last].length - begun) }
     },
   }
+}
+
+/** The number of bytes at the end of UTF-8 that are the beginning of a character whose last bytes are missing. */
+export function begunCharacter(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) return back < (byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
+  }
+  return 0
 }
 
 /** Bytes that are copied together: a program that writes one at a time costs no more than another. */

@@ -1,6 +1,6 @@
 import { sizeText } from '../../base/size.ts'
 import { harmless } from '../../base/terminal-text.ts'
-import type { PrintedOutput } from './output-window.ts'
+import { begunCharacter, type PrintedOutput } from './output-window.ts'
 
 /**
  * What a command has printed, as text for a model: what only a terminal understands is left out, lines that were drawn over
@@ -13,7 +13,7 @@ export function printedText({ head, tail, lost }: PrintedOutput): string {
   }
   if (lost === 0) return plainText(Buffer.concat([head, tail]))
   const gap = `[${lost.toLocaleString('en-US')} bytes are not kept: it printed ${sizeText(size)}]`
-  return `${plainText(withoutHalfEnd(head))}\n${gap}\n${plainText(withoutHalfStart(tail))}`
+  return `${plainText(head.subarray(0, head.length - begunCharacter(head)))}\n${gap}\n${plainText(withoutHalfStart(tail))}`
 }
 
 /** Text has no NUL, and not many controls besides those of lines. */
@@ -45,16 +45,6 @@ const escapes = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b\n]*(?:\u000
 /** A character, and the backspace that goes back over it. */
 // oxlint-disable-next-line no-control-regex
 const overstruck = /[^\n\u0008]\u0008/g
-
-/** Without the first bytes of a character whose last ones are missing. */
-function withoutHalfEnd(bytes: Buffer): Buffer {
-  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
-    const byte = bytes[bytes.length - back] ?? 0
-    if (byte < 0x80) return bytes
-    if (byte >= 0xc0) return bytes.subarray(0, bytes.length - back)
-  }
-  return bytes
-}
 
 function withoutHalfStart(bytes: Buffer): Buffer {
   let start = 0

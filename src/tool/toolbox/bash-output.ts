@@ -58,7 +58,11 @@ export function findJob(id: string, { shell: { jobs } }: Toolbox): Job | ToolOut
 
 function stateOf(job: Job, call: ToolCall): ToolOutput {
   const ended = job.end()
-  const { text, kept } = printedOutput(job.running.output, '[nothing new]', call)
+  const { text, kept } = printedOutput(
+    job.running.output,
+    { nothing: '[nothing new]', runs: ended === undefined },
+    call,
+  )
   const state = ended === undefined ? 'runs' : `has ended: ${statusText(ended, undefined) ?? 'exit code 0'}`
   return { text: `${job.id} ${state}\n${text}`, ...(kept === undefined ? {} : { kept }) }
 }

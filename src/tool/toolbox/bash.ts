@@ -111,7 +111,7 @@ async function runLine(line: Line, call: ToolCall): Promise<ToolOutput> {
   const ended = await untilEnded(running, signal)
   const { directory = path, remark } = settleDirectory(ended.directory, path, context)
   const status = statusText(ended, timeout)
-  const { text, kept } = printedOutput(running.output, '[no output]', call)
+  const { text, kept } = printedOutput(running.output, { nothing: '[no output]', runs: false }, call)
   const remarks = [lost, ended.leftOthers ? '[what it had left running was ended]' : undefined, remark]
   return {
     text: [status, text, ...remarks].filter((one) => one !== undefined).join('\n'),

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isHeldPlace } from '../../../src/base/held-place.ts'
@@ -125,6 +125,18 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
     expect(isHeldPlace(join(world.work, '.git'))).toBe(true)
     held.release()
     expect(readdirSync(world.work)).toEqual(['.keep'])
+  })
+
+  it('lets go of all of them, also when something else was put there meanwhile', () => {
+    const world = boxWorld()
+    const held = holdPlaces(['.git', 'baton.toml', '.mcp.json'].map((name) => join(world.work, name)))
+    rmSync(join(world.work, 'baton.toml'), { recursive: true })
+    writeFileSync(join(world.work, 'baton.toml'), '')
+    mkdirSync(join(world.work, '.git/hooks'))
+    writeFileSync(join(world.work, '.git/proxy.sock'), '')
+    held.release()
+    expect(readdirSync(world.work)).toEqual(['.git', '.keep', 'baton.toml'])
+    expect(readdirSync(join(world.work, '.git'))).toEqual(['hooks', 'proxy.sock'])
   })
 
   it('does not stay when the process is killed that holds it', async () => {

@@ -37,6 +37,14 @@ describe.skipIf(!hasBox)('the network of a box (needs bwrap and user namespaces)
     expect(boxes()).toEqual([])
   })
 
+  it('answers one who has said that there is nothing more to come', async () => {
+    const host = `localhost:${port}`
+    const asked = `CONNECT ${host} HTTP/1.1\\r\\n\\r\\nGET /half HTTP/1.0\\r\\nhost: h\\r\\n\\r\\n`
+    const client = `require('net').connect({ port: 3128, host: '127.0.0.1', allowHalfOpen: true }).end('${asked}').pipe(process.stdout)`
+    const end = await inBox(`${process.execPath} -e "${client}"`, { rights: { network: [host] } })
+    expect(end.out).toMatch(/GET \/half h$/)
+  })
+
   it('refuses others with a sentence', async () => {
     const lines = [
       get(`http://127.0.0.1:${port}/`),

@@ -60,3 +60,29 @@ it('does not split a character where something is left out', () => {
   const tail = Buffer.from('äb').subarray(1)
   expect(printedText({ head, tail, lost: 1000 })).toBe('a\n[1,000 bytes are not kept: it printed 1kb]\nb')
 })
+
+it('keeps the beginning of a character for the next time, while more may come', () => {
+  const window = createOutputWindow()
+  const bytes = Buffer.from('a€😀b')
+  let seen = ''
+  for (const byte of bytes) {
+    window.add(Buffer.from([byte]))
+    seen += printedText(window.take({ isWhole: false }))
+  }
+  expect(seen).toBe('a€😀b')
+  window.add(bytes.subarray(0, 2))
+  expect(printedText(window.take({ isWhole: false }))).toBe('a')
+  expect(printedText(window.take())).toBe('\ufffd')
+  expect(window.take().head).toHaveLength(0)
+})
+
+it('keeps no bytes that begin no character', () => {
+  const window = createOutputWindow(4)
+  for (const bytes of [[0xff], [0x80, 0x80, 0x80, 0x80], [0xe2, 0x41], [0xf0, 0x9f, 0x98, 0x80]]) {
+    window.add(Buffer.from(bytes))
+    expect(window.take({ isWhole: false }).head).toHaveLength(bytes.length)
+    expect(window.size()).toBe(0)
+  }
+  window.add(Buffer.from('abcdefgh€').subarray(0, 10))
+  expect(window.take({ isWhole: false })).toMatchObject({ lost: 2 })
+})
