@@ -1,0 +1,165 @@
+import { basename, extname } from 'node:path'
+import { BatonError } from '../../base/error.ts'
+import { firstText } from '../../authoring/inventory.ts'
+import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import type { InputVariable } from '../../config/input-variables.ts'
+import { loadTarget, type TargetOptions } from '../../run/target.ts'
+import type { PromptTarget } from '../../run/prompt-target.ts'
+
+/** A prompt file, agent or pack that clients may call. */
+export interface Offer {
+  /** For clients: letters, digits, `-` and `_`, at most 64. */
+  readonly name: string
+  readonly title?: string
+  readonly description: string
+  /** As `baton FILE` takes it. */
+  readonly file: string
+  /** Absolute path of the file that is run. */
+  readonly path: string
+  /** JSON Schema of type object. */
+  readonly input: JsonObject
+  /** JSON Schema of type object, of what `answerValue` makes of the answers. */
+  readonly output?: JsonObject
+  readonly target: OfferTarget
+}
+
+type OfferTarget =
+  /** `context`: the argument that is context of the prompt, and not a variable. */
+  { readonly kind: 'prompt'; readonly context: string; readonly shape: AnswerShape } | { readonly kind: 'agent' }
+
+/** How the answers of tasks are one structured value: as they are, below `answer`, or as the list `answers`. */
+type AnswerShape = 'text' | 'object' | 'answer' | 'answers'
+
+/**
+ * What a file offers, read and checked as a run would. The schema of its input is that of its variables.
+ * @throws BatonError for everything that is wrong before it could be run
+ */
+export async function readOffer(options: TargetOptions): Promise<Offer> {
+  const { file } = options
+  const name = offerName(file)
+  const target = await loadTarget(options)
+  if (target.kind === 'agent') {
+    return {
+      name,
+      description: (await firstText(target.agent.file, () => target.agent.text)) || `Runs the agent ${name}.`,
+      file,
+      path: target.agent.file,
+      input: { type: 'object', properties: { input: { description: 'What the agent works on: any JSON value.' } } },
+      target: { kind: 'agent' },
+    }
+  }
+  return { name, file, path: target.spec.file, ...offerOfPrompt(target, name) }
+}
+
+function offerOfPrompt(target: PromptTarget, name: string): Omit<Offer, 'name' | 'file' | 'path'> {
+  const { spec, output } = target
+  const { frontMatter, variables = [] } = spec
+  const { name: title, description } = frontMatter
+  const context = variables.some((variable) => variable.name === 'context') ? 'context_text' : 'context'
+  const shape = shapeOf(target)
+  return {
+    ...(typeof title === 'string' && title.trim() !== '' ? { title } : {}),
+    description:
+      typeof description === 'string' && description.trim() !== '' ? description : `Runs the prompt ${name}.`,
+    input: inputSchema(variables, context),
+    ...(output === undefined ? {} : { output: outputSchema(output.schema, shape) }),
+    target: { kind: 'prompt', context, shape },
+  }
+}
+
+/** `pipelines/review-diff.md` is `review-diff`, `pro@coder/plan` is `pro_coder_plan`. */
+function offerName(file: string): string {
+  const plain = file.includes('@') ? file : basename(file)
+  const name = plain.slice(0, plain.length - extname(plain).length).replaceAll(/[^A-Za-z0-9_-]+/g, '_')
+  return name.slice(0, 64) || 'run'
+}
+
+/** @throws BatonError USAGE for two files whose names for clients are the same */
+export function refuseSameNames(offers: readonly Offer[]): void {
+  for (const [index, { name, file }] of offers.entries()) {
+    const other = offers.slice(0, index).find((one) => one.name === name)
+    if (other === undefined) continue
+    throw new BatonError('USAGE', `${other.file} and ${file} would both be offered as the tool "${name}"`, {
+      hint: 'Rename one of them, or serve them apart.',
+    })
+  }
+}
+
+const variableSchemas: { readonly [type in InputVariable['type']]: JsonObject } = {
+  string: { type: 'string' },
+  number: { type: 'number' },
+  integer: { type: 'integer' },
+  boolean: { type: 'boolean' },
+  list: { type: 'array' },
+  table: { type: 'object' },
+}
+
+function inputSchema(variables: readonly InputVariable[], context: string): JsonObject {
+  const required = variables.filter((variable) => variable.required).map(({ name }) => name)
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(variables.map((variable) => [variable.name, variableSchema(variable)])),
+      [context]: { type: 'string', description: 'A text that the prompt gets as context.' },
+    },
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  }
+}
+
+function variableSchema({ type, description, choices, default: initial }: InputVariable): JsonObject {
+  const allowed = choices === undefined ? {} : type === 'list' ? { items: { enum: choices } } : { enum: choices }
+  return {
+    ...variableSchemas[type],
+    ...allowed,
+    ...(description === undefined ? {} : { description }),
+    ...(initial === undefined ? {} : { default: initial }),
+  }
+}
+
+/** A file that works on groups of files may have any number of answers. */
+function shapeOf({ output, settings }: PromptTarget): AnswerShape {
+  if (output === undefined) return 'text'
+  if (settings.globs.working.length > 0) return 'answers'
+  return output.schema['type'] === 'object' ? 'object' : 'answer'
+}
+
+function outputSchema(schema: JsonObject, shape: AnswerShape): JsonObject {
+  switch (shape) {
+    case 'text':
+    case 'object':
+      return schema
+    case 'answer':
+      return wrapped('answer', schema)
+    case 'answers':
+      return wrapped('answers', { type: 'array', items: schema })
+  }
+}
+
+/** Definitions stay at the top, where references look for them. */
+function wrapped(name: string, { $schema, $defs, definitions, ...schema }: JsonObject): JsonObject {
+  return {
+    ...($schema === undefined ? {} : { $schema }),
+    ...($defs === undefined ? {} : { $defs }),
+    ...(definitions === undefined ? {} : { definitions }),
+    type: 'object',
+    properties: { [name]: schema },
+    required: [name],
+  }
+}
+
+/** What tasks have answered, as the one value that the schema describes; undefined where there is no schema. */
+export function answerValue(values: readonly unknown[], { target }: Offer): JsonObject | undefined {
+  const shape = target.kind === 'prompt' ? target.shape : 'text'
+  const [first] = values as readonly JsonObject[]
+  switch (shape) {
+    case 'text':
+      return undefined
+    case 'object':
+      return isJsonObject(first) ? first : undefined
+    case 'answer':
+      return first === undefined ? undefined : { answer: first }
+    case 'answers':
+      return { answers: values as readonly JsonObject[] }
+  }
+}

@@ -1,0 +1,69 @@
+import { join, resolve } from 'node:path'
+import { createPool } from '../../base/concurrency.ts'
+import { BatonError } from '../../base/error.ts'
+import { realPath } from '../../base/files.ts'
+import { loadTargetConfig } from '../../config/target-config.ts'
+import { viewParts } from '../../history/part-view.ts'
+import { listRuns, readRunSummary } from '../../history/run-list.ts'
+import { readTree } from '../../history/run-tree.ts'
+import { findRun } from '../../journal/find-run.ts'
+import { runsFolder } from '../../journal/run-id.ts'
+import { noMask } from '../../journal/secrets.ts'
+import { openFileRecords } from '../../journal/source.ts'
+import type { RunSummary } from '../../journal/summary.ts'
+import { packageRoot } from '../../package-root.ts'
+import { answerCall, type Serving, startCall } from './call.ts'
+import { readOffer, refuseSameNames } from './offer.ts'
+import type { Offered } from './protocol.ts'
+
+/** Runs at once; further calls wait. */
+const runsAtOnce = 8
+
+/** The newest runs that are listed, and the parts of one that are shown. */
+const listed = { runs: 100, parts: 200 } as const
+
+/**
+ * What files offer, each read and checked.
+ * @throws BatonError for everything that is wrong before a file could be run, USAGE for two files of one name
+ */
+export async function readOffered(files: readonly string[], serving: Serving): Promise<Offered> {
+  const { cwd, env, home, shared } = serving
+  const builtInDir = join(packageRoot(), 'agents')
+  const overrides = shared.overrides ?? []
+  const flags = { overrides, ...(shared.model === undefined ? {} : { model: shared.model }) }
+  const offers = await Promise.all(files.map((file) => readOffer({ file, cwd, env, home, builtInDir, flags })))
+  refuseSameNames(offers)
+  const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides } })
+  const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
+  const pool = createPool(runsAtOnce)
+  const paths = new Set(offers.map(({ path }) => realPath(path)))
+  return {
+    offers,
+    start: (offer, input, calling) => pool.run(() => startCall(offer, input, { calling, serving }), calling.signal),
+    answer: (offer, given, calling) => pool.run(() => answerCall(offer, given, { calling, serving }), calling.signal),
+    async runs() {
+      const found: { readonly id: string; readonly title: string }[] = []
+      for await (const { id, file, status } of listRuns(folder, { limit: listed.runs, fits: isOffered })) {
+        found.push({ id, title: `${file}: ${status}` })
+      }
+      return found
+    },
+    async readRun(id) {
+      const run = findRun(folder, id)
+      const summary = await readRunSummary(run)
+      if (summary === undefined || !isOffered(summary)) throw new BatonError('USAGE', `there is no run ${id}`)
+      const source = openFileRecords(run, { mask: noMask })
+      try {
+        const { root, breaks } = await readTree(source, { most: listed.parts, keepsAnswers: false })
+        return JSON.stringify({ ...summary, parts: viewParts(root, { source, breaks }) })
+      } finally {
+        source.close()
+      }
+    },
+  }
+
+  /** Runs of other files are nobody's business. */
+  function isOffered({ file }: Pick<RunSummary, 'file'>): boolean {
+    return paths.has(realPath(resolve(cwd, file)))
+  }
+}
