@@ -135,6 +135,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
       const input = count === 0 ? withHistory(messages, history) : messages
       const work = createPromptWork({
         id,
+        mode,
         turns,
         opener,
         signal,
@@ -156,7 +157,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
       const text = answerOf(prompt)
       // a mode that asks no model has said it all the same
       if (turns.log.all().at(-1)?.role === 'user') turns.log.add([textMessage('assistant', text)])
-      return { kind: 'model', end: end ?? 'done', text, messages: turns.log.all(), ...work.result(mode) }
+      return { kind: 'model', end: end ?? 'done', text, messages: turns.log.all(), ...work.result() }
     },
   }
 }

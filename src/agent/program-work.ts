@@ -1,32 +1,27 @@
-import { createPool } from '../base/concurrency.ts'
-import { isRunTooLarge, isSuspension } from '../base/error.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Tool, ToolResult, ToolUse } from '../event/agent.ts'
-import { below, type RunContext } from '../event/context.ts'
-import { callPlace, part } from '../event/place.ts'
+import type { RunContext } from '../event/context.ts'
+import { createRecordedCalls, type RecordedCalls } from '../script/javascript/recorded-calls.ts'
 import { withoutUsualQuestions } from '../tool/usual-questions.ts'
 import type { Timeline } from './modes/timeline.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
-import { toolsAtOnce } from './turns.ts'
 
 /**
  * What a program works with that calls tools. All of it is recorded below one call, so that a program which was
  * interrupted can be run again from its beginning: what it then asks is answered from the record.
  */
-export interface ProgramWork {
-  /** For its random numbers: the same when it is run again. */
-  readonly seed: () => number
-  /** When it began, in milliseconds since 1970: the same when it is run again. */
-  readonly begun: () => number
+export interface ProgramWork extends Pick<RecordedCalls, 'seed' | 'begun' | 'observe'> {
   /**
    * Calls a tool. Calls are numbered in the order in which they are issued; a few run at once. Failures are results.
    * @throws what ends the run, once all other calls in progress have ended; BatonError DIVERGED for another tool than the
    * record has
    */
   readonly call: (name: string, input: JsonObject) => Promise<ProgramCall>
-  /** Reads something that may differ when the program is run again. Numbered as calls are. @throws what `read` throws */
-  readonly observe: (name: string, args: Json, read: () => Json | Promise<Json>) => Promise<Json>
-  /** Does the work, unless a finished one is recorded: then gives what it came to. @throws BatonError DIVERGED */
+  /**
+   * Does the work, unless a finished one is recorded: then gives what it came to. It ends, whatever came of it, when the calls
+   * that it has made have.
+   * @throws BatonError DIVERGED
+   */
   readonly once: <T>(asked: JsonObject, work: () => Promise<T>) => Promise<T>
 }
 
@@ -46,61 +41,43 @@ interface WorkOptions {
   readonly tools: readonly Tool[]
   readonly timeline?: Timeline
   readonly running?: RunningCalls
-  readonly onUse?: (use: ToolUse) => void
+  /** Its calls are not asked about where only Baton's own rules would ask (R195). */
+  readonly isApproved: boolean
+  /** Called when a call is issued; what it returns when that has ended. */
+  readonly onCall?: () => (use: ToolUse) => void
 }
 
 export function createProgramWork(options: WorkOptions): ProgramWork {
-  const { id, name: program, onUse } = options
-  const isApproved = options.context.scope.modeOptions?.['code']?.['auto_approve'] === true
+  const { id, name: program, isApproved, onCall } = options
   const context = isApproved ? withoutUsualQuestions(options.context) : options.context
-  const { at } = context.scope
-  const { effects, now, signal } = context.services
-  const pool = createPool(toolsAtOnce)
-  const running = new Set<Promise<unknown>>()
-  let calls = 0
-
-  function timeAt(place: RunContext['scope']['at']): number {
-    return effects.observe([...place, part('time')], { name: 'code.time', args: null }, () => now().getTime())
-  }
-
-  async function run(name: string, input: JsonObject): Promise<ProgramCall> {
-    const index = calls
-    calls += 1
-    // a program that asks otherwise than it did is found before it does anything
-    effects.observe(callPlace(at, index), { name: 'program.calls', args: { tool: name } }, () => null)
-    const own = below(context, { kind: 'tool', index, name })
-    const asked = { id: `${id}/${index}`, name, input: JSON.stringify(input) }
-    const result = await pool.run(() => callTool(asked, { ...options, context: own }), signal)
-    const { text: output, isError } = result
-    onUse?.({ id: asked.id, name, input: asked.input, output, ...(isError === true ? { is_error: true } : {}) })
-    return { ...result, now: timeAt(own.scope.at) }
-  }
+  const { seed, begun, observe, call, ended } = createRecordedCalls(context, (what) => ({
+    name: `code.${what}`,
+    args: null,
+  }))
 
   return {
-    seed: () =>
-      effects.observe([...at, part('seed')], { name: 'code.seed', args: null }, () =>
-        Math.floor(Math.random() * 2 ** 32),
-      ),
-    begun: () => timeAt(at),
+    seed,
+    begun,
+    observe,
     async call(name, input) {
-      const work = run(name, input)
-      running.add(work)
-      try {
-        return await work
-      } catch (error) {
-        running.delete(work)
-        // others are paid for, or wait for a person as well: all questions are put before the run is suspended
-        if (isSuspension(error) || isRunTooLarge(error)) while (running.size > 0) await Promise.allSettled(running)
-        throw error
-      } finally {
-        running.delete(work)
-      }
+      const onEnd = onCall?.()
+      return call(name, async ({ index, context: own }) => {
+        const asked = { id: `${id}/${index}`, name, input: JSON.stringify(input) }
+        const result = await callTool(asked, { ...options, context: own })
+        const { text: output, isError } = result
+        onEnd?.({ id: asked.id, name, input: asked.input, output, ...(isError === true ? { is_error: true } : {}) })
+        return result
+      })
     },
-    async observe(name, args, read) {
-      const place = callPlace(at, calls)
-      calls += 1
-      return effects.observeAsync(place, { name, args }, async () => read())
+    async once(asked, work) {
+      const { scope, services } = context
+      return services.effects.call(scope.at, { name: program, args: asked }, async () => {
+        try {
+          return await work()
+        } finally {
+          await ended()
+        }
+      })
     },
-    once: async (args, work) => effects.call(at, { name: program, args }, work),
   }
 }

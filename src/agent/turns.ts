@@ -14,8 +14,8 @@ import { mapSiblings } from './siblings.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
 import { type Answered, askModels } from './turn.ts'
 
-/** Tools of one turn, or of one program, that run at once. */
-export const toolsAtOnce = 8
+/** Tools of one turn that run at once. */
+const toolsAtOnce = 8
 
 /** Where the turns of a conversation happen. */
 export interface TurnPlaces {

@@ -35,6 +35,7 @@ async function life(before: readonly JournalRecord[] | undefined, waits: readonl
     id: 'p',
     name: 'code.execute',
     tools,
+    isApproved: false,
   })
   return { work, records: world.records }
 }

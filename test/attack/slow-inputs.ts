@@ -47,6 +47,8 @@ export const shapes: Readonly<Record<string, Shape>> = {
   fences: { unit: '```\n' },
   'fences with a language': { unit: '```lua\n' },
   'longer fences': { unit: '````\n```\n' },
+  'a fence and blanks': { before: '~~~', unit: ' ', after: '`' },
+  'a fence of tildes': { unit: '~', after: '`' },
   headings: { unit: '# a\n' },
   links: { unit: '[a](' },
   'links in links': { unit: '[[a](b' },

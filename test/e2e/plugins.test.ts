@@ -187,3 +187,26 @@ it('is used as it is now by a resumed run, which says so', async () => {
   )
   expect(model.results()).toEqual(['hey!'])
 })
+
+it('brings a mode whose own work calls tools; only programs of code mode are not asked about by auto_approve', async () => {
+  const module = plugin.replace(
+    "id: 'echo',",
+    `id: 'own',
+      name: 'Own',
+      createExecutor: ({ services }) =>
+        services.executor(async (work) => {
+          const { text } = await work.program({ function: 'own.work', input: {} }, ({ call }) => call('shout', { text: 'hi' }))
+          work.say(text)
+          return 'done'
+        }),
+    })
+    modes.register({
+      id: 'echo',`,
+  )
+  const files = { 'a.md': prompt('mode = "own"', 'tools = ["shout"]') }
+  const asked = await world(files, { module })
+  const refused = await asked.run('a.md', '-c', 'code.auto_approve=true')
+  expect([refused.code, refused.stdout]).toEqual([0, expect.stringContaining('permission denied')])
+  const { run } = await world(files, { module, config: allowed })
+  expect(await run('a.md')).toMatchObject({ code: 0, stdout: 'HI\n' })
+})

@@ -16,6 +16,8 @@ import { createTimeline } from './timeline.ts'
 export interface WorkParts {
   /** Of the prompt. */
   readonly id: string
+  /** The mode in which it is executed. */
+  readonly mode: string
   readonly turns: Turns
   readonly opener: RunContext
   readonly signal: AbortSignal
@@ -32,13 +34,14 @@ export interface Workplace {
   readonly services: (options: Omit<ExecutorOptions, 'services'>, onEnd: (end: ModelEnd) => void) => PromptServices
   /** Adds the messages of the prompt, if nothing has done so yet. */
   readonly begin: () => void
-  /** What a result says besides the text. `mode` stands for the model where none was asked. */
-  readonly result: (mode: string) => Pick<ModelResult, 'reasoning' | 'model' | 'calls' | 'spent' | 'seconds'>
+  /** What a result says besides the text. The mode stands for the model where none was asked. */
+  readonly result: () => Pick<ModelResult, 'reasoning' | 'model' | 'calls' | 'spent' | 'seconds'>
 }
 
-export function createPromptWork({ id, turns, opener, signal, isHigh, input, prepare }: WorkParts): Workplace {
+export function createPromptWork({ id, mode, turns, opener, signal, isHigh, input, prepare }: WorkParts): Workplace {
   const { log, tools, running } = turns
-  const uses: ToolUse[] = []
+  /** In the order in which calls were issued. */
+  const uses: (readonly ToolUse[])[] = []
   let spent = nothingSpent
   let seconds = 0
   let reasoning = ''
@@ -59,6 +62,11 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
     const before = log.all()
     const added = [...input.slice(0, -1), ...context, ...input.slice(-1)]
     log.add(instructions === undefined ? added : instructed(added, instructions, before))
+  }
+
+  function reserveUse(): (use: ToolUse) => void {
+    const index = uses.push([]) - 1
+    return (use) => (uses[index] = [use])
   }
 
   const work: PromptWork = {
@@ -94,7 +102,7 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
       try {
         const called = await turns.runTools(calls, { signal, timeline })
         log.add(called.map(resultMessage))
-        uses.push(...called.map(useOf))
+        uses.push(called.map(useOf))
         return called
       } catch (error) {
         log.add(calls.map((call) => refusedCall(call, 'interrupted')))
@@ -104,8 +112,18 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
     async program({ function: name, input }, run) {
       const { context, id: callId } = turns.ownCall(name)
       const at = withServices(context, { signal })
-      const onUse = (use: ToolUse): void => void uses.push(use)
-      const program = createProgramWork({ context: at, opener, id: callId, name, tools, timeline, running, onUse })
+      const isApproved = opener.scope.modeOptions?.[mode]?.['auto_approve'] === true
+      const program = createProgramWork({
+        context: at,
+        opener,
+        id: callId,
+        name,
+        tools,
+        timeline,
+        running,
+        isApproved,
+        onCall: reserveUse,
+      })
       const own: Tool = { name, description: '', parameters: {}, run: () => run(program) }
       const call = { id: callId, name, input: JSON.stringify(input) }
       return callTool(call, { tools: [own], opener, context: at, timeline })
@@ -134,7 +152,13 @@ export function createPromptWork({ id, turns, opener, signal, isHigh, input, pre
           return end
         }),
     }),
-    result: (mode) => ({ reasoning, model: model ?? { name: 'none', provider: mode }, calls: uses, spent, seconds }),
+    result: () => ({
+      reasoning,
+      model: model ?? { name: 'none', provider: mode },
+      calls: uses.flat(),
+      spent,
+      seconds,
+    }),
   }
 }
 

@@ -4,6 +4,7 @@ import { BatonError, messageOf } from '../../base/error.ts'
 import { sha256 } from '../../base/hash.ts'
 import { isJsonObject, isObject, type Json } from '../../base/json.ts'
 import type { ReadLog } from '../../base/reads.ts'
+import { isFreeName } from '../../script/javascript/tool-functions.ts'
 import { toolNames } from '../../tool/toolbox/names.ts'
 import { takenNames } from '../modes/code/built-ins.ts'
 import type { PluginFunction } from '../../event/plugin-tool.ts'
@@ -100,11 +101,11 @@ function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): 
 
 function checkedFunction(added: PluginFunction, known: ReadonlyMap<string, PluginFunction>): PluginFunction {
   const { name, description } = added
-  if (typeof name !== 'string' || !/^[A-Za-z_$][\w$]*$/.test(name)) {
-    throw new Error('a function needs a name that a program can call')
+  if (typeof name !== 'string') throw new Error('a function needs a name')
+  if (takenNames([]).includes(name)) throw new Error(`programs have a function "${name}" already`)
+  if (!isFreeName(name)) {
+    throw new Error(`a function cannot be named "${name}": it must be a name that programs can use and do not have yet`)
   }
-  if (takenNames([]).includes(name) || name === 'parallel')
-    throw new Error(`programs have a function "${name}" already`)
   if (known.has(name)) throw new Error(`two functions are named "${name}"`)
   if (typeof description !== 'string') throw new Error(`the function "${name}" needs a description`)
   if (typeof added.run !== 'function') throw new Error(`the function "${name}" needs a function run(...args)`)

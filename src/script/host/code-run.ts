@@ -1,7 +1,5 @@
-import { createPool } from '../../base/concurrency.ts'
 import { defined } from '../../base/json.ts'
 import { withScope } from '../../event/context.ts'
-import { part } from '../../event/place.ts'
 import type { Tool } from '../../event/agent.ts'
 import { passesFilters } from '../../tool/tool-filter.ts'
 import { chosenTools } from '../../tool/toolbox/chosen.ts'
@@ -9,15 +7,13 @@ import { toolNames } from '../../tool/toolbox/names.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
 import { openTools } from '../../tool/toolbox/tools.ts'
 import type { LuaValue } from '../engine.ts'
-import { type BoxAnswer, type ProgramError, type ProgramHost, usualLimits } from '../javascript/program.ts'
+import { type ProgramError, type ProgramHost, usualLimits } from '../javascript/program.ts'
+import { createRecordedCalls, type RecordedCalls } from '../javascript/recorded-calls.ts'
 import { sharedBox } from '../javascript/shared-box.ts'
 import { toolAnswer, toolFunctions } from '../javascript/tool-functions.ts'
 import { luaToJson } from '../values.ts'
 import { textList } from './arguments.ts'
 import type { ActCall } from './call.ts'
-
-/** Tools of one program that run at once. */
-const toolsAtOnce = 8
 
 /**
  * `aip.code.run`: a program with the tools that the call names. What it begins with is observed and each call of a tool is
@@ -25,44 +21,35 @@ const toolsAtOnce = 8
  * @throws BatonError SCRIPT_FAILED with the message and line of the program's own error
  */
 export async function runCode(call: ActCall): Promise<LuaValue> {
-  const { context } = call
   const options = call.options(1)
   const program = { code: call.text(0, 'the program'), input: luaToJson(options.get('input'), 'the option input') }
   const limits = { ...usualLimits, ...defined({ timeMs: options.milliseconds('timeout_ms') }) }
+  const { context, name, at } = call
+  const calls = createRecordedCalls(withScope(context, { at }), (what) => ({ name: `${name}.${what}`, args: [] }))
   const tools = await namedTools(call)
   try {
-    const given = { limits, ...begun(call), signal: context.services.signal }
-    const end = await sharedBox().run(program, hostOf(tools, call), given)
+    const given = { limits, seed: calls.seed(), now: calls.begun(), signal: context.services.signal }
+    const end = await sharedBox().run(program, hostOf(tools, calls), given)
     if (end.kind === 'value') return end.value
     throw call.error(shownError(end))
   } finally {
+    await calls.ended()
     for (const tool of tools) await tool.close?.(context)
   }
 }
 
 /** The tools as functions. Each call has a place of its own below that of the script. */
-function hostOf(tools: readonly Tool[], { context, at }: ActCall): ProgramHost {
+function hostOf(tools: readonly Tool[], calls: RecordedCalls): ProgramHost {
   const { functions, toolOf } = toolFunctions(tools)
-  const pool = createPool(toolsAtOnce)
   return {
     functions,
-    async call({ name, index, args: [given = {}] }) {
+    async call({ name, args: [given = {}] }) {
       const tool = toolOf(name)
       if (tool === undefined) return { error: `there is no function ${name}` }
-      const inner = withScope(context, { at: [...at, { kind: 'tool', index, name: tool.name }] })
-      const work = async (): Promise<BoxAnswer> => toolAnswer(tool.name, await tool.run(JSON.stringify(given), inner))
-      return pool.run(work, context.services.signal)
+      return calls.call(tool.name, async ({ context }) =>
+        toolAnswer(tool.name, await tool.run(JSON.stringify(given), context)),
+      )
     },
-  }
-}
-
-/** The time and the seed of a program. */
-function begun({ name, at, context: { services } }: ActCall): { readonly seed: number; readonly now: number } {
-  const observe = (what: 'seed' | 'time', read: () => number): number =>
-    services.effects.observe([...at, part(what)], { name: `${name}.${what}`, args: [] }, read)
-  return {
-    seed: observe('seed', () => Math.floor(Math.random() * 2 ** 52)),
-    now: observe('time', () => services.now().getTime()),
   }
 }
 

@@ -59,8 +59,7 @@ function createThreadPool(options: EngineOptions): ThreadPool {
       return kept
     },
     give(thread) {
-      thread.assign({ onMessage: () => undefined, onEnd: () => remove(thread) })
-      thread.assign(undefined)
+      thread.release(() => remove(thread))
       idle.set(thread, setTimeout(() => drop(thread), idleMs).unref())
       const [oldest] = idle.keys()
       if (idle.size > idleThreads && oldest !== undefined) drop(oldest)

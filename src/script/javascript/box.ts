@@ -52,8 +52,7 @@ export function createJavaScriptBox(): JavaScriptBox {
   const give = (thread: BoxThread): void => {
     if (isClosed || idle !== undefined) return void end(thread, 'the thread is no longer needed')
     idle = thread
-    thread.assign({ onMessage: () => undefined, onEnd: () => void end(thread, 'the thread has ended') })
-    thread.assign(undefined)
+    thread.release(() => void end(thread, 'the thread has ended'))
     idleTimer = setTimeout(() => void end(thread, 'the thread is no longer needed'), idleMs).unref()
   }
   return {
@@ -153,7 +152,9 @@ function runInThread(
       off.push(() => clearTimeout(timer))
     }
     let stopped: { readonly reason: unknown } | undefined
-    const watchdog = createWatchdog(thread, limits.timeMs, () => resolve(limitError('time', limits)))
+    /** What ended it before it could be stopped does not count. */
+    const finish = (end: ProgramEnd): void => (stopped === undefined ? resolve(end) : reject(stopped.reason))
+    const watchdog = createWatchdog(thread, limits.timeMs, () => finish(limitError('time', limits)))
     let isOver = false
     off.push(() => {
       isOver = true
@@ -174,14 +175,16 @@ function runInThread(
           }
           case 'done': {
             whole()
-            if (stopped !== undefined) return reject(stopped.reason)
             const { end } = message
             const result = end.kind === 'value' ? { kind: end.kind, value: JSON.parse(end.text) as Json } : end
-            return void Promise.all(told).then(() => resolve(result), reject)
+            return void Promise.all(told).then(() => finish(result), reject)
           }
         }
       },
-      onEnd: (error) => (isMemory(error) ? resolve(limitError('memory', limits)) : reject(engineError(error))),
+      onEnd(error) {
+        if (isMemory(error)) return finish(limitError('memory', limits))
+        reject(stopped === undefined ? engineError(error) : stopped.reason)
+      },
     })
     const onAbort = (): void => reject(signal.reason as Error)
     manyListeners(signal).addEventListener('abort', onAbort)

@@ -50,6 +50,8 @@ export interface ProgramLimits {
   readonly stackKb: number
   /** Characters of its value as JSON, and of all arguments together of calls that it does not wait for. */
   readonly outputChars: number
+  /** Characters of all arguments together of calls that it waits for: a host may keep them. */
+  readonly argumentChars: number
   /** Calls of functions. */
   readonly calls: number
 }
@@ -59,10 +61,11 @@ export const usualLimits: ProgramLimits = {
   memoryMb: 64,
   stackKb: 512,
   outputChars: 1_000_000,
+  argumentChars: 20_000_000,
   calls: 10_000,
 }
 
-export type LimitName = 'time' | 'memory' | 'stack' | 'output' | 'calls'
+export type LimitName = 'time' | 'memory' | 'stack' | 'output' | 'arguments' | 'calls'
 
 export interface ProgramError {
   readonly kind: 'error'
@@ -81,7 +84,10 @@ export function limitError(limit: LimitName, limits: ProgramLimits): ProgramErro
   return { kind: 'error', message: limitText(limit, limits), limit }
 }
 
-function limitText(limit: LimitName, { timeMs, memoryMb, stackKb, outputChars, calls }: ProgramLimits): string {
+function limitText(
+  limit: LimitName,
+  { timeMs, memoryMb, stackKb, outputChars, argumentChars, calls }: ProgramLimits,
+): string {
   switch (limit) {
     case 'time':
       return `the program took longer than ${timeMs} ms of its own time`
@@ -91,6 +97,8 @@ function limitText(limit: LimitName, { timeMs, memoryMb, stackKb, outputChars, c
       return `the program calls itself too deeply, or nests too deeply (${stackKb} KB of stack)`
     case 'output':
       return `the program gives out more than ${outputChars} characters`
+    case 'arguments':
+      return `the program passes more than ${argumentChars} characters to the functions that it calls`
     case 'calls':
       return `the program makes more than ${calls} calls`
   }

@@ -1,3 +1,4 @@
+import { fenceOf } from './fence.ts'
 import type { ProgramError } from './program.ts'
 import { evalFlags } from './quickjs.ts'
 
@@ -18,8 +19,8 @@ export type CheckSyntax = (text: string, flags: number) => SyntaxProblem | undef
 /** What is inside the one fence that a program is in; line 1 is its first line. */
 export function withoutFence(code: string): string {
   const lines = code.trim().split('\n')
-  const [, marks] = /^(`{3,}|~{3,})[^`]*$/.exec(lines[0] ?? '') ?? []
-  if (marks === undefined || lines.length < 2 || lines.at(-1)?.trim() !== marks) return code
+  const fence = fenceOf(lines[0] ?? '')
+  if (fence === undefined || lines.length < 2 || lines.at(-1)?.trim() !== fence.marks) return code
   return lines.slice(1, -1).join('\n')
 }
 

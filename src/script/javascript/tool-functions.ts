@@ -1,3 +1,4 @@
+import type { Json } from '../../base/json.ts'
 import type { ToolResult } from '../../event/agent.ts'
 import type { BoxAnswer, BoxFunction } from './program.ts'
 
@@ -17,12 +18,11 @@ export function toolFunctions<Tool extends { readonly name: string }>(
   others: readonly string[] = [],
 ): ToolFunctions<Tool> {
   const globals = tools.map(({ name }) => functionName(name))
-  const taken = new Set([...others, ...ownGlobals])
   const byName = new Map<string, Tool>()
   const functions = tools.map((tool, index): BoxFunction => {
     const global = globals[index] ?? ''
-    const isOwn = !taken.has(global) && globals.indexOf(global) === globals.lastIndexOf(global)
-    const name = isOwn && isIdentifier(global) ? global : `tools.${tool.name}`
+    const isOwn = !others.includes(global) && globals.indexOf(global) === globals.lastIndexOf(global)
+    const name = isOwn && isFreeName(global) ? global : `tools.${tool.name}`
     byName.set(name, tool)
     return { name, id: tool.name, waits: true }
   })
@@ -34,23 +34,31 @@ export function functionName(tool: string): string {
   return tool.replace(/[._-]+(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** What a program is told of a call: its text, or the error that it can catch. */
-export function toolAnswer(tool: string, { text, isError }: ToolResult): BoxAnswer {
-  if (isError !== true) return { value: text }
+/** What a program is told of a call: what it gets of the text, or the error that it can catch (R204). */
+export function toolAnswer(
+  tool: string,
+  { text, isError }: Pick<ToolResult, 'text' | 'isError'>,
+  valueOf: (tool: string, text: string) => Json = (_, value) => value,
+): BoxAnswer {
+  if (isError !== true) return { value: valueOf(tool, text) }
   return { error: `Tool "${tool}" failed: ${text.replace(`Error in tool "${tool}": `, '')}` }
 }
 
-/** What the box itself gives programs. */
-const ownGlobals = ['tools', 'input', 'parallel', 'console']
-
-/** Words that cannot be the name of a variable, and globals of the language, which programs use. */
-const reserved = new Set(
-  `await break case catch class const continue debugger default delete do else enum export extends false finally for function
-  if implements import in instanceof interface let new null package private protected public return static super switch this
-  throw true try typeof var void while with yield arguments eval undefined NaN Infinity globalThis Object Array String Number
-  Boolean Symbol Math JSON Date RegExp Map Set Promise Error Proxy Reflect BigInt Function Iterator`.split(/\s+/),
-)
-
-function isIdentifier(name: string): boolean {
-  return /^[A-Za-z_$][\w$]*$/.test(name) && !reserved.has(name)
+/** Whether a program can have a function of this name, and has nothing else by it. */
+export function isFreeName(name: string): boolean {
+  return /^[A-Za-z_$][\w$]*$/.test(name) && !taken.has(name)
 }
+
+/** What the box gives programs, words that cannot be the name of a variable, and globals of the language. */
+const taken: ReadonlySet<string> = new Set(
+  `tools input parallel console
+  await break case catch class const continue debugger default delete do else enum export extends false finally for function
+  if implements import in instanceof interface let new null package private protected public return static super switch this
+  throw true try typeof var void while with yield arguments eval undefined NaN Infinity globalThis
+  Object Function Symbol Number BigInt Boolean String RegExp Date Math JSON Reflect Proxy Promise Iterator Intl Temporal
+  Array Map Set WeakMap WeakSet WeakRef FinalizationRegistry Atomics SharedArrayBuffer ArrayBuffer DataView Uint8ClampedArray
+  Int8Array Uint8Array Int16Array Uint16Array Int32Array Uint32Array BigInt64Array BigUint64Array Float16Array Float32Array
+  Float64Array Error AggregateError EvalError InternalError RangeError ReferenceError SyntaxError TypeError URIError
+  DOMException parseInt parseFloat isNaN isFinite queueMicrotask decodeURI decodeURIComponent encodeURI encodeURIComponent
+  escape unescape performance`.split(/\s+/),
+)

@@ -31,6 +31,7 @@ export function openWorld(
   let clock = now
   let made = 0
   let waited = 0
+  let asked = 0
   let told = 0
   const mostChars = limits.memoryMb * perMegabyte
 
@@ -39,8 +40,12 @@ export function openWorld(
     made += number
     if (made > limits.calls) watch.end('calls')
   }
-  const ask = (asked: readonly AskedCall[]): readonly string[] => {
-    const answer = calls.ask(asked)
+  const countArguments = (text: string): string => {
+    asked += text.length
+    return asked > limits.argumentChars ? watch.end('arguments') : text
+  }
+  const ask = (together: readonly AskedCall[]): readonly string[] => {
+    const answer = calls.ask(together)
     if (answer.kind === 'stop') return watch.end('stop')
     const { texts, now: later } = answer
     clock = later ?? clock
@@ -61,17 +66,21 @@ export function openWorld(
 
   const askOne = context.newFunction('ask', (target, args) => {
     count(1)
-    const [text = ''] = ask([{ target: context.getNumber(target), index: waited++, args: context.getString(args) }])
+    const given = countArguments(context.getString(args))
+    const [text = ''] = ask([{ target: context.getNumber(target), index: waited++, args: given }])
     return context.newString(text)
   })
   const askAll = context.newFunction('askAll', (list) => {
-    const given = JSON.parse(context.getString(list)) as readonly { readonly tool: string; readonly args: Json }[]
+    const given = JSON.parse(countArguments(context.getString(list))) as readonly {
+      readonly tool: string
+      readonly args: Json
+    }[]
     count(given.length)
-    const asked = given.flatMap(({ tool, args }) => {
+    const known = given.flatMap(({ tool, args }) => {
       const target = targets.get(tool)
       return target === undefined ? [] : [{ target, index: waited++, args: JSON.stringify(args) }]
     })
-    const texts = asked.length === 0 ? [] : [...ask(asked)]
+    const texts = known.length === 0 ? [] : [...ask(known)]
     const results = given.map(({ tool }) => {
       if (!targets.has(tool)) return `{"error":${JSON.stringify(unknownTool(tool, [...targets.keys()]))}}`
       const text = texts.shift() ?? ''

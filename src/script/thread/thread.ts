@@ -11,8 +11,9 @@ interface ThreadUser<Received> {
 
 /** One worker thread that can sleep until it is answered (ask.ts). */
 export interface Thread<Sent, Received, Answer> {
-  /** Undefined makes the thread idle: the process can exit while it waits. */
-  assign(user: ThreadUser<Received> | undefined): void
+  assign(user: ThreadUser<Received>): void
+  /** Makes the thread idle: the process can exit while it waits. `onEnd` is called when it is gone nevertheless. */
+  release(onEnd: () => void): void
   post(message: Sent): void
   /** Wakes the thread with the answer to its call. Throws when the answer cannot be copied. */
   answer(answer: Answer): void
@@ -68,8 +69,11 @@ export function startThread<Sent, Received, Answer>({
   return {
     assign(next) {
       user = next
-      if (next === undefined) worker.unref()
-      else worker.ref()
+      worker.ref()
+    },
+    release(onEnd) {
+      user = { onMessage: () => undefined, onEnd }
+      worker.unref()
     },
     post: (message) => worker.postMessage(message),
     answer(answer) {
@@ -108,7 +112,9 @@ export function createWatchdog(
   const check = (): void => {
     const left = timeMs + graceMs - (thread.workedMs() - workedBefore)
     if (left <= 0 && !thread.isWaiting()) return onLate()
-    timer = setTimeout(check, Math.min(Math.max(left, shortestMs), longestTimer))
+    // what it has worked is known only when it waits no more
+    const shortest = thread.isWaiting() ? graceMs : shortestMs
+    timer = setTimeout(check, Math.min(Math.max(left, shortest), longestTimer))
   }
   return {
     start() {

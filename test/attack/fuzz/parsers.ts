@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { programIn } from '../../../src/agent/modes/code/answer.ts'
 import { isBatonError } from '../../../src/base/error.ts'
 import { compileGlobs, globOrder } from '../../../src/base/glob.ts'
 import type { Json } from '../../../src/base/json.ts'
@@ -20,6 +21,8 @@ import { readBatches } from '../../../src/model/answer.ts'
 import { createSseDecoder } from '../../../src/model/sse.ts'
 import { parsePackRef } from '../../../src/pack/pack-ref.ts'
 import { parseSource } from '../../../src/pack/source.ts'
+import { placeInProgram } from '../../../src/script/javascript/error-place.ts'
+import { withoutFence } from '../../../src/script/javascript/source.ts'
 import { parseAip, readCacheOption, readTable } from '../../../src/prompt/aip.ts'
 import { hashPrompt, parsePrompt, placeOf, withoutTranscript } from '../../../src/prompt/document.ts'
 import { loadTemplates } from '../../../src/prompt/template.ts'
@@ -134,6 +137,25 @@ export async function fuzzedParsers(): Promise<readonly FuzzedParser[]> {
         '<FILE_CHANGES>·</FILE_CHANGES>·<FILE_NEW ·</FILE_NEW>·<FILE_PATCH ·</FILE_PATCH>·<FILE_DELETE ·<FILE_RENAME ·file_path="a"·from_path="a"·to_path="b"·>·/>·\n·@@ -1 +1 @@·@@·@@ ... @@·+·-· ·```·```diff·--- a/a·+++ b/a·<<<<<<< SEARCH·=======·>>>>>>> REPLACE·[[·]]·[[[·]]]·<think>·</think>·<!--·-->·<![CDATA[·]]>·&lt;·text·a.ts',
       ),
       read: async (input) => void readFileChanges(input),
+    },
+    {
+      name: 'programs',
+      seeds: [
+        'I look.\n\n```ts\nconst a: number = b.c\nlog(a)\n```\nThat is it.',
+        '~~~ js {title}\nfor (const one of none) output(one["x"])\n~~~\n',
+        '````js\n/* c */ log("```") // it\n````',
+      ],
+      tokens: words(
+        "```·~~~·````·`·~· ·\n·\r\n·js·ts·sh·output(·)·{·}·[·]·,·=·.·..·:·\"·'·\\·/*·*/·//·of·b.c·x is not defined·cannot read property 'c' of undefined",
+      ),
+      async read(input) {
+        programIn(input)
+        const text = withoutFence(input)
+        const [first = '', second = ''] = input.split('\n')
+        for (const message of [first, `${second} is not defined`, `cannot read property '${second}' of undefined`]) {
+          placeInProgram({ message, stack: 'at f (program:1:2)' }, { text, shift: 0 })
+        }
+      },
     },
     {
       name: 'globs',

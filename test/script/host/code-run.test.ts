@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { codeModule } from '../../../src/script/host/code.ts'
+import type { Effects } from '../../../src/event/effects.ts'
 import type { LuaValue } from '../../../src/script/engine.ts'
 import { allRights } from '../../../src/event/permission.ts'
 import { toolRules } from '../../../src/tool/rule-list.ts'
@@ -92,6 +93,55 @@ describe('aip.code.run', () => {
       expect(value, `killed after ${lives} records`).toEqual(files)
     }
     expect(killed).toBeGreaterThan(8)
+  })
+
+  it('sees the time move with its calls, as it did when it is run again', async () => {
+    const folder = tempTree({ 'a.txt': 'one' })
+    const records: JournalRecord[] = []
+    let hour = 0
+    const live = async (before: JournalRecord[]): Promise<LuaValue> => {
+      const { context } = await resumedProcess(folder, before)
+      const services = { ...context.services, now: () => new Date((hour += 1) * 3_600_000) }
+      const program = `[Date.now(), read({ path: 'a.txt' }), Date.now()].filter(Number).map((one) => one / 3600000)`
+      return ruled({ process: { ...context, services } }).run(program, { tools: ['read'] })
+    }
+    expect(await live(records)).toEqual([1, 2])
+    expect(await live(records)).toEqual([1, 2])
+    expect(hour).toBe(2)
+  })
+
+  it('that asks for another tool than it did has diverged', async () => {
+    const folder = tempTree({ 'a.txt': 'one' })
+    const records: JournalRecord[] = []
+    const live = async (before: JournalRecord[], call: string): Promise<LuaValue> => {
+      const { context } = await resumedProcess(folder, before)
+      return ruled({ process: context }).run(`${call}; 0`, { tools: ['read', 'glob'] })
+    }
+    await live(records, `read({ path: 'a.txt' })`)
+    const unfinished = records.filter((one) => one.k !== 'call')
+    await expect(live(unfinished, `glob({ pattern: '*' })`)).rejects.toMatchObject({ code: 'DIVERGED' })
+  })
+
+  it('is over when its calls are, also when it is stopped', async () => {
+    const { section } = hostSection(workspace)
+    const { scope, services } = section.context
+    const controller = new AbortController()
+    const ends: string[] = []
+    const effects: Effects = {
+      ...services.effects,
+      async call(at, asked, work) {
+        if (asked.name !== 'read') return services.effects.call(at, asked, work)
+        controller.abort(new Error('stopped'))
+        await new Promise((resolve) => setTimeout(resolve, 30))
+        ends.push('read')
+        return work()
+      },
+    }
+    const context = { scope, services: { ...services, effects, signal: controller.signal } }
+    const given = [`read({ path: 'a.txt' })`, { tools: ['read'] }]
+    const run = callFunction({ module: codeModule, name: 'run' }, given, { ...section, context })
+    await expect(run).rejects.toThrow('stopped')
+    expect(ends).toEqual(['read'])
   })
 
   it('is ended at its limit of time', async () => {

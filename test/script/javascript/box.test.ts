@@ -223,6 +223,26 @@ describe('a call', () => {
     expect(await valueOf('1')).toBe(1)
   })
 
+  it('that is rejected is why the program ended, also when it meets a limit before it can be stopped', async () => {
+    const stop = new Error('the run is suspended')
+    let isAsked = false
+    const call = async (): Promise<never> => {
+      isAsked = true
+      throw stop
+    }
+    const host = { functions: [{ name: 'ask', waits: true }], call }
+    const { signal } = new AbortController()
+    const limits = { ...usualLimits, timeMs: 40 }
+    // nothing but the end of its thread interrupts it
+    const code = 'try { ask() } catch { new Array(2 ** 31).join("x") }'
+    const trial = async (): Promise<unknown> =>
+      box.run({ code }, host, { limits, seed: 1, now: 0, signal }).catch((error: unknown) => error)
+    let end = await trial()
+    // on a busy machine it may not come to its call
+    while (!isAsked) end = await trial()
+    expect(end).toBe(stop)
+  })
+
   it('does not count for the time of the program', async () => {
     const slow = async (): Promise<Json> => new Promise((resolve) => setTimeout(() => resolve('done'), 400))
     expect(await valueOf('slow()', { tools: { slow }, limits: { timeMs: 200 } })).toBe('done')
@@ -267,6 +287,12 @@ describe('a box', () => {
     ['memory', 'const all = []; for (;;) all.push(new Array(1000).fill(1))', {}],
     ['stack', 'function f() { f() } f()', {}],
     ['output', '"x".repeat(200)', { limits: { outputChars: 100 } }],
+    ['arguments', 'for (let i = 0; i < 9; i++) echo("x".repeat(50))', { tools, limits: { argumentChars: 400 } }],
+    [
+      'arguments',
+      'parallel(Array.from({ length: 9 }, () => ({ tool: "echo", input: "x".repeat(50) })))',
+      { tools, limits: { argumentChars: 400 } },
+    ],
     ['calls', 'for (let i = 0; i < 11; i++) add(i, 1)', { tools, limits: { calls: 10 } }],
   ])('names the limit of %s that %s meets, and works afterwards', async (limit, code, trial) => {
     const end = await errorOf(code, trial)

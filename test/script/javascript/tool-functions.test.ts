@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
-import { functionName, toolFunctions } from '../../../src/script/javascript/tool-functions.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createJavaScriptBox } from '../../../src/script/javascript/box.ts'
+import { tryProgram } from '../../helpers/try-program.ts'
+import { functionName, isFreeName, toolFunctions } from '../../../src/script/javascript/tool-functions.ts'
 
 function namesOf(tools: readonly string[], others: readonly string[] = []): readonly string[] {
   return toolFunctions(
@@ -26,6 +28,14 @@ describe('tools as functions', () => {
     expect(namesOf(['parallel', 'tools', 'delete', 'JSON', '2d', 'a b'])).toEqual(
       ['parallel', 'tools', 'delete', 'JSON', '2d', 'a b'].map((name) => `tools.${name}`),
     )
+  })
+
+  it('never have the name of anything that programs find', async () => {
+    const box = createJavaScriptBox()
+    onTestFinished(async () => box.close())
+    const end = await tryProgram(box, 'Object.getOwnPropertyNames(globalThis)')
+    if (end.kind === 'error') throw new Error(end.message)
+    expect((end.value as readonly string[]).filter(isFreeName)).toEqual([])
   })
 
   it('are found by the name of the function', () => {

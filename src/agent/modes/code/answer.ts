@@ -1,15 +1,10 @@
+import { type Fence, fenceOf } from '../../../script/javascript/fence.ts'
+
 /** The program of an answer; nothing, when it has none; or why it is not clear which one it is. */
 export type AnswerProgram =
   | { readonly kind: 'program'; readonly code: string }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'unclear'; readonly problem: string }
-
-interface Fence {
-  /** The marks alone. */
-  readonly marks: string
-  /** The first word behind them, in lower case. */
-  readonly language: string
-}
 
 const languages: ReadonlySet<string> = new Set(['', 'js', 'javascript', 'mjs', 'jsx', 'ts', 'typescript', 'mts', 'tsx'])
 
@@ -27,13 +22,13 @@ export function programIn(answer: string): AnswerProgram {
     if (fence === undefined) continue
     if (opened === undefined) opened = { ...fence, line: index }
     else if (closes(fence, opened)) {
-      if (languages.has(opened.language)) blocks.push(lines.slice(opened.line + 1, index).join('\n'))
+      if (languages.has(languageOf(opened))) blocks.push(lines.slice(opened.line + 1, index).join('\n'))
       else others += 1
       opened = undefined
     }
   }
   // one that is not closed goes to the end, as in Markdown
-  if (opened !== undefined && languages.has(opened.language)) blocks.push(lines.slice(opened.line + 1).join('\n'))
+  if (opened !== undefined && languages.has(languageOf(opened))) blocks.push(lines.slice(opened.line + 1).join('\n'))
   else if (opened !== undefined) others += 1
 
   const [only = '', ...more] = blocks
@@ -50,19 +45,11 @@ export function programIn(answer: string): AnswerProgram {
   return code.trim() === '' ? { kind: 'nothing' } : { kind: 'program', code }
 }
 
-function fenceOf(line: string): Fence | undefined {
-  const [, marks, info = ''] = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$/.exec(line) ?? []
-  if (marks === undefined) return undefined
-  return {
-    marks,
-    language:
-      info
-        .trim()
-        .split(/[\s{,]/, 1)[0]
-        ?.toLowerCase() ?? '',
-  }
+/** The first word behind the marks, in lower case. */
+function languageOf({ info }: Fence): string {
+  return info.split(/[\s{,]/, 1)[0]?.toLowerCase() ?? ''
 }
 
-function closes({ marks, language }: Fence, opened: Fence): boolean {
-  return language === '' && marks.startsWith(opened.marks)
+function closes(fence: Fence, opened: Fence): boolean {
+  return languageOf(fence) === '' && fence.marks.startsWith(opened.marks)
 }

@@ -27,6 +27,8 @@ interface BuiltIn {
   readonly text: string
   /** False: the program does not wait for its answer. */
   readonly waits: boolean
+  /** Whether it does something, so that a resumed run calls it again: what only looks is not kept. */
+  readonly acts: boolean
   /** @throws Error whose message the program is told */
   readonly call: (args: readonly Json[], host: BuiltInHost) => Json
 }
@@ -45,6 +47,7 @@ const output: BuiltIn = {
   name: 'output',
   text: 'output(text: unknown): void // a part of your answer to the user; all of them are the answer, in their order',
   waits: false,
+  acts: true,
   call([value = null], { onOutput }) {
     onOutput(textOf(value))
     return null
@@ -55,6 +58,7 @@ const done: BuiltIn = {
   name: 'done',
   text: 'done(): void // you are finished: this program is the last one, and still runs to its end',
   waits: false,
+  acts: true,
   call(_, { state }) {
     state.isDone = true
     return null
@@ -65,6 +69,7 @@ const store: BuiltIn = {
   name: 'store',
   text: 'store(key: string, value: unknown): void // keeps a value, as JSON, for your next programs',
   waits: true,
+  acts: true,
   call([key = null, value = null], { state }) {
     state.store.set(textOf(key), value)
     return null
@@ -75,6 +80,7 @@ const recall: BuiltIn = {
   name: 'recall',
   text: 'recall(key: string): any // what was stored, null for what was not',
   waits: true,
+  acts: false,
   call: ([key = null], { state }) => state.store.get(textOf(key)),
 }
 
@@ -82,6 +88,7 @@ const log: BuiltIn = {
   name: 'log',
   text: 'log(...values: unknown[]): void // shown to you alone, when the program has ended',
   waits: false,
+  acts: true,
   call(values, { onLog }) {
     onLog(values.map(textOf).join(' '))
     return null
@@ -92,6 +99,7 @@ const discoverTools: BuiltIn = {
   name: 'discoverTools',
   text: 'discoverTools(): Array<{ id: string; name: string; description: string }> // all tools',
   waits: true,
+  acts: false,
   call: (_, { tools }) => tools.map(({ name, description }) => ({ id: name, name, description })),
 }
 
@@ -99,6 +107,7 @@ const toolSchema: BuiltIn = {
   name: 'toolSchema',
   text: 'toolSchema(id: string): any // the JSON Schema of the input of a tool',
   waits: true,
+  acts: false,
   call([id = null], { tools }) {
     const tool = tools.find(({ name }) => name === id)
     return tool?.parameters ?? { error: `Tool "${cutText(textOf(id), 100)}" not found` }
@@ -109,6 +118,7 @@ const complete: BuiltIn = {
   name: 'complete',
   text: 'complete({ response, data? }: { response: unknown; data?: unknown }): void // output(response), store("_lastData", data), done()',
   waits: true,
+  acts: true,
   call([given = null], host) {
     const { response, data } = isJsonObject(given) ? given : { response: given, data: undefined }
     if (response !== undefined) output.call([response], host)

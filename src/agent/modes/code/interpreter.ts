@@ -31,7 +31,8 @@ export function interpreterTool(tools: readonly Tool[], box: Toolbox, { scope, s
       const { at } = context.scope
       // events of a conversation are sent from where it was opened
       const opener = withScope(context, { at: openerOf(at) })
-      const work = createProgramWork({ context, opener, id: placeText(at), name: interpreterName, tools })
+      const isApproved = options['auto_approve'] === true
+      const work = createProgramWork({ context, opener, id: placeText(at), name: interpreterName, tools, isApproved })
       const { interpret } = await import('./interpret.ts')
       const program = { code, ...(input === undefined ? {} : { input }) }
       return interpret(program, { tools, added, options, work, signal: context.services.signal })

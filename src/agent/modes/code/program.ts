@@ -11,7 +11,7 @@ import type {
   ProgramHost,
   ProgramLimits,
 } from '../../../script/javascript/program.ts'
-import type { ToolFunctions } from '../../../script/javascript/tool-functions.ts'
+import { toolAnswer, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
 import type { ProgramWork } from '../../program-work.ts'
 import { type BuiltInHost, builtIns } from './built-ins.ts'
 import { resultOf } from './results.ts'
@@ -56,56 +56,80 @@ export async function runModelProgram(
   { box, work, signal }: { readonly box: JavaScriptBox; readonly work: ProgramWork; readonly signal: AbortSignal },
 ): Promise<Ran> {
   const { code, input, evalType, limits } = program
-  const files: FilePart[] = []
-  const functions = functionsOf(program, { work, onFile: (file) => void files.push(file) })
+  const functions = functionsOf(program, work)
+  const byName = new Map(functions.map((one) => [one.name, one]))
+  /** One list for each call: which of several calls ends first decides nothing. */
+  const files: (readonly FilePart[])[] = []
   const calls: RecordedCall[] = []
   let isLive = false
+
+  async function callOf(name: string, args: readonly Json[]): Promise<BoxAnswer> {
+    const index = files.push([]) - 1
+    const { files: given = [], ...answer } = (await byName.get(name)?.run(args)) ?? noFunction(name)
+    files[index] = given
+    return answer
+  }
+
   const host: ProgramHost = {
     functions: functions.map(({ name, id, waits }) => ({ name, waits, ...(id === undefined ? {} : { id }) })),
     call({ name, args }) {
-      calls.push({ name, args })
-      return callOf(functions, name, args)
+      if (byName.get(name)?.acts === true) calls.push({ name, args })
+      return callOf(name, args)
     },
   }
   const asked: JsonObject = { code, ...(input === undefined ? {} : { input }) }
   const { end, calls: made } = await work.once<Recorded>(asked, async () => {
     isLive = true
-    const given = { code, ...(input === undefined ? {} : { input }), ...(evalType === undefined ? {} : { evalType }) }
-    const ended = await box.run(given, host, { limits, seed: work.seed(), now: work.begun(), signal })
-    return { end: ended, calls }
+    const given = { ...asked, code, ...(evalType === undefined ? {} : { evalType }) }
+    const ran = box.run(given, host, { limits, seed: work.seed(), now: work.begun(), signal })
+    return { end: await ended(ran, signal), calls }
   })
-  if (!isLive) for (const { name, args } of made) await callOf(functions, name, args)
-  return { end, files }
+  if (!isLive) for (const { name, args } of made) await callOf(name, args)
+  return { end, files: files.flat() }
 }
+
+/** How a program ended; that the engine has failed is data as well, so that what it did until then is recorded. */
+async function ended(run: Promise<ProgramEnd>, signal: AbortSignal): Promise<ProgramEnd> {
+  try {
+    return await run
+  } catch (error) {
+    signal.throwIfAborted()
+    if (stopsRun(error)) throw error
+    return { kind: 'error', message: messageOf(error) }
+  }
+}
+
+type Answered = BoxAnswer & { readonly files?: readonly FilePart[] }
 
 interface HostFunction extends BoxFunction {
+  /** Whether a resumed run calls it again. */
+  readonly acts: boolean
   /** What it throws the program is told, unless it ends the run. */
-  readonly run: (args: readonly Json[]) => Promise<BoxAnswer>
+  readonly run: (args: readonly Json[]) => Promise<Answered>
 }
 
-function callOf(functions: readonly HostFunction[], name: string, args: readonly Json[]): Promise<BoxAnswer> {
-  const found = functions.find((one) => one.name === name)
-  return found === undefined ? Promise.resolve({ error: `there is no function ${name}` }) : found.run(args)
+function noFunction(name: string): Answered {
+  return { error: `there is no function ${name}` }
 }
 
-function functionsOf(
-  { tools, host, added = [] }: ModelProgram,
-  { work, onFile }: { readonly work: ProgramWork; readonly onFile: (file: FilePart) => void },
-): readonly HostFunction[] {
+function functionsOf({ tools, host, added = [] }: ModelProgram, work: ProgramWork): readonly HostFunction[] {
   return [
-    ...builtIns.map(({ name, waits, call }): HostFunction => ({
+    ...builtIns.map(({ name, waits, acts, call }): HostFunction => ({
       name,
       waits,
+      acts,
       run: async (args) => answerOf(() => call(args, host)),
     })),
     ...added.map((one): HostFunction => ({
       name: one.name,
       waits: true,
+      acts: true,
       run: async (args) => answerOf(() => work.observe(one.name, args, async () => (await one.run(...args)) ?? null)),
     })),
     ...tools.functions.map((one): HostFunction => ({
       ...one,
-      run: async (args) => callToolOf(tools.toolOf(one.name)?.name ?? one.name, args, { work, onFile }),
+      acts: true,
+      run: async (args) => callToolOf(tools.toolOf(one.name)?.name ?? one.name, args, work),
     })),
   ]
 }
@@ -120,13 +144,8 @@ async function answerOf(work: () => Json | Promise<Json>): Promise<BoxAnswer> {
 }
 
 /** A tool takes one argument, its input. Its failure is one of the program, which may catch it (R204). */
-async function callToolOf(
-  name: string,
-  [input = {}]: readonly Json[],
-  { work, onFile }: { readonly work: ProgramWork; readonly onFile: (file: FilePart) => void },
-): Promise<BoxAnswer> {
-  if (!isJsonObject(input)) return { error: `Tool "${name}" failed: its input must be an object` }
-  const { text, files = [], isError = false, now } = await work.call(name, input)
-  for (const file of files) onFile(file)
-  return isError ? { error: `Tool "${name}" failed: ${text}`, now } : { value: resultOf(name, text), now }
+async function callToolOf(name: string, [input = {}]: readonly Json[], work: ProgramWork): Promise<Answered> {
+  if (!isJsonObject(input)) return toolAnswer(name, { text: 'its input must be an object', isError: true })
+  const { now, files = [], ...result } = await work.call(name, input)
+  return { ...toolAnswer(name, result, resultOf), now, files }
 }

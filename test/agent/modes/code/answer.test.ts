@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { programIn } from '../../../../src/agent/modes/code/answer.ts'
+import { withoutFence } from '../../../../src/script/javascript/source.ts'
 import { typeText } from '../../../../src/agent/modes/code/types.ts'
 
 const ticks = '```'
@@ -31,6 +32,14 @@ describe('the program of an answer', () => {
     ['another language', `Run this:\n${ticks}sh\nrm -rf .\n${ticks}`, 'a fenced block that is not JavaScript'],
   ])('is not clear with %s', (_, answer, problem) => {
     expect(programIn(answer)).toMatchObject({ kind: 'unclear', problem: expect.stringContaining(problem) as string })
+  })
+
+  it.each([
+    ['blanks', `~~~${' '.repeat(300_000)}\``],
+    ['tildes', `${'~'.repeat(300_000)}\``],
+  ])('is found in no time behind a fence of many %s that is none', (_, line) => {
+    expect(programIn(`${line}\n${ticks}js\ndone()\n${ticks}`)).toEqual({ kind: 'program', code: 'done()' })
+    expect(withoutFence(`${line}\ndone()`)).toBe(`${line}\ndone()`)
   })
 
   it.each(['', ' \n', `${ticks}js\n${ticks}`])('is none in %j', (answer) => {

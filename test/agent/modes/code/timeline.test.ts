@@ -188,6 +188,21 @@ describe('programs of a prompt', () => {
     ])
   })
 
+  it('have their calls in the result in the order in which they were made, whichever ends first', async () => {
+    const tool = (name: string, ms: number): Tool => ({
+      ...create,
+      name,
+      async run() {
+        await new Promise((resolve) => setTimeout(resolve, ms))
+        return { text: name }
+      },
+    })
+    const opened = await open(says(`parallel([{ tool: 'slow' }, { tool: 'quick' }]); done()`), {
+      tools: [tool('slow', 30), tool('quick', 0)],
+    })
+    expect((await ask(opened)).calls.map(({ name }) => name)).toEqual(['slow', 'quick'])
+  })
+
   it('give files that are outputs, and that the model sees (R171)', async () => {
     const look: Tool = {
       ...create,
