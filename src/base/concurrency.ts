@@ -1,10 +1,17 @@
 import { setMaxListeners } from 'node:events'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
 /** Lets one signal have any number of listeners, where Node would warn of a leak above ten. */
 export function manyListeners(signal: AbortSignal): AbortSignal {
   setMaxListeners(0, signal)
   return signal
+}
+
+/** Waits for work, but not longer than this. Rejects when the work does within that time. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined)])
+  timer.abort()
 }
 
 export interface MapLimitOptions {

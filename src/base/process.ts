@@ -1,7 +1,6 @@
 import { execa } from 'execa'
-import type { Duplex, Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { manyListeners } from './concurrency.ts'
+import type { Duplex, Readable, Writable } from 'node:stream'
+import { atMost, manyListeners } from './concurrency.ts'
 import { signalGroup, stopGroup } from './process-group.ts'
 
 export interface ProcessOptions {
@@ -85,6 +84,8 @@ export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxO
   readonly onOutput: { readonly [Stream in 'stdout' | 'stderr']: (bytes: Buffer) => void }
   /** A socket that the process finds at descriptor 3. Called with what the process writes there. */
   readonly onMessage?: (bytes: Buffer) => void
+  /** It reads what `write` is given; left out: there is nothing to read. */
+  readonly readsInput?: true
 }
 
 export interface EndedProcess {
@@ -104,13 +105,17 @@ export interface StartedProcess {
   readonly stop: () => Promise<void>
   /** Writes to its descriptor 3. */
   readonly send: (text: string) => void
+  /** Writes to its input; what it does not take because it has ended is dropped. */
+  readonly write: (text: string) => void
+  /** Its input ends here. */
+  readonly endInput: () => void
 }
 
 /** How long streams may stay open after the process has ended. */
 const drainMs = 1_000
 
 /**
- * Starts a program without input, in a process group and session of its own, so that it finds no terminal. What is left in the
+ * Starts a program in a process group and session of its own, so that it finds no terminal. What is left in the
  * group when it ends is stopped, and all of it when this process exits. A process that has left the group is not waited for.
  * Rejects with what `onStart` throws, and for nothing else.
  */
@@ -128,6 +133,9 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
   }
   const exited = exitOf(child)
   const channel = child.stdio[3] as Duplex | undefined
+  const input = child.stdio[0] as Writable | null
+  // it may have ended, which `ended` tells
+  input?.on('error', () => {})
   const streams = [child.stdout, child.stderr]
   child.stdout.on('data', onOutput.stdout)
   child.stderr.on('data', onOutput.stderr)
@@ -153,7 +161,7 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
     const others = await stop()
     await atMost(drainMs, closed)
     forget()
-    for (const stream of [...streams, channel]) stream?.destroy()
+    for (const stream of [...streams, channel, input]) stream?.destroy()
     return { end: timedOut ? { kind: 'timed_out' } : end, leftOthers: others && !wasStopped }
   }
 
@@ -163,12 +171,14 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
     ended: untilGone(),
     stop: async () => void (await stop()),
     send: (text) => void channel?.write(text),
+    write: (text) => void input?.write(text),
+    endInput: () => void input?.end(),
   }
 }
 
 type Child = ReturnType<typeof spawn>
 
-function spawn({ command, args, cwd, environment, onMessage }: StartOptions) {
+function spawn({ command, args, cwd, environment, onMessage, readsInput }: StartOptions) {
   return execa(command, args, {
     cwd,
     env: environment,
@@ -179,7 +189,12 @@ function spawn({ command, args, cwd, environment, onMessage }: StartOptions) {
     reject: false,
     buffer: false,
     encoding: 'buffer',
-    stdio: ['ignore', 'pipe', 'pipe', ...(onMessage === undefined ? [] : (['pipe'] as const))],
+    stdio: [
+      readsInput === true ? 'pipe' : 'ignore',
+      'pipe',
+      'pipe',
+      ...(onMessage === undefined ? [] : (['pipe'] as const)),
+    ],
     windowsHide: true,
   })
 }
@@ -217,12 +232,6 @@ function createCollector(maxBytes: number) {
       lost,
     }),
   }
-}
-
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  const timer = new AbortController()
-  await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined)])
-  timer.abort()
 }
 
 /** Kills the group when this process exits before the returned function is called. */

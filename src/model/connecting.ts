@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { createDispatcher, type Dispatcher } from '../base/dispatcher.ts'
 import { isObject } from '../base/json.ts'
 import type { ModelTimeouts } from './call.ts'
 
@@ -73,15 +74,6 @@ function requestOf(message: unknown): object | undefined {
   return isObject(message) && isObject(message['request']) ? message['request'] : undefined
 }
 
-type Dispatcher = NonNullable<RequestInit['dispatcher']>
-
-/** Limits of one connection in milliseconds; 0: none. */
-interface AgentLimits {
-  readonly connect: { readonly timeout: number }
-  readonly headersTimeout: number
-  readonly bodyTimeout: number
-}
-
 /** The limits that Node's `fetch` has when nobody says otherwise. */
 const nodeLimits = { connectMs: 10_000, silenceMs: 300_000 }
 
@@ -95,14 +87,4 @@ const margin = 1_000
 export function patientDispatcher({ connectMs, headersMs, streamIdleMs }: ModelTimeouts): Dispatcher | undefined {
   if (connectMs <= nodeLimits.connectMs && Math.max(headersMs, streamIdleMs) <= nodeLimits.silenceMs) return undefined
   return createDispatcher({ connect: { timeout: connectMs + margin }, headersTimeout: 0, bodyTimeout: 0 })
-}
-
-/** An agent of the kind that Node's `fetch` uses. Its package is inside Node and cannot be imported. */
-export function createDispatcher(limits: AgentLimits): Dispatcher | undefined {
-  // the first use of `fetch` or its classes puts the agent there
-  void new Request('http://localhost')
-  const agent = (globalThis as { readonly [key: symbol]: unknown })[Symbol.for('undici.globalDispatcher.1')]
-  if (typeof agent !== 'object' || agent === null || agent.constructor.name !== 'Agent') return undefined
-  const Agent = agent.constructor as new (limits: AgentLimits) => Dispatcher
-  return new Agent(limits)
 }

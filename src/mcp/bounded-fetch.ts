@@ -1,0 +1,78 @@
+import { createDispatcher, type Dispatcher } from '../base/dispatcher.ts'
+
+export interface BoundedFetch {
+  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
+  /** Ends all of its connections. */
+  readonly close: () => Promise<void>
+}
+
+const connectMs = 30_000
+
+/**
+ * A `fetch` with connections of its own, that takes no message larger than `maxBytes`: reading such a body fails with
+ * MessageTooLarge. It waits for an answer as long as its signal lets it.
+ */
+export function createBoundedFetch(maxBytes: number): BoundedFetch {
+  let dispatcher: Dispatcher | undefined
+  return {
+    async fetch(url, init) {
+      dispatcher ??= createDispatcher({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: 0 })
+      const response = await fetch(url, { ...init, ...(dispatcher !== undefined && { dispatcher }) })
+      if (response.body === null) return response
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+      const body = response.body.pipeThrough(isStream ? eventLimit(maxBytes) : bodyLimit(maxBytes))
+      const { status, statusText, headers } = response
+      return withUrl(new Response(body, { status, statusText, headers }), response.url)
+    },
+    async close() {
+      await dispatcher?.destroy().catch(() => {})
+    },
+  }
+}
+
+/** What a body that is read too far fails with. */
+export class MessageTooLarge extends Error {
+  override readonly name = 'MessageTooLarge'
+}
+
+/** A response that is made knows no address, and redirects are read relative to it. */
+function withUrl(response: Response, url: string): Response {
+  return Object.defineProperty(response, 'url', { value: url })
+}
+
+function bodyLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      if (bytes > maxBytes) controller.error(new MessageTooLarge())
+      else controller.enqueue(chunk)
+    },
+  })
+}
+
+const [newline, carriageReturn] = [0x0a, 0x0d]
+
+/** An event ends at an empty line. */
+function eventLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0
+  let isLineEmpty = true
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (let start = 0; start < chunk.length;) {
+        const end = chunk.indexOf(newline, start)
+        const lineEnd = end === -1 ? chunk.length : end
+        const hasText = lineEnd > start && !(lineEnd === start + 1 && chunk[start] === carriageReturn)
+        isLineEmpty = isLineEmpty && !hasText
+        bytes += lineEnd - start
+        if (end !== -1) {
+          if (isLineEmpty) bytes = 0
+          isLineEmpty = true
+        }
+        start = lineEnd + 1
+      }
+      if (bytes > maxBytes) controller.error(new MessageTooLarge())
+      else controller.enqueue(chunk)
+    },
+  })
+}

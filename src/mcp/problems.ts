@@ -1,0 +1,163 @@
+import { durationText } from '../base/clock.ts'
+import { shellWord } from '../base/command.ts'
+import { BatonError } from '../base/error.ts'
+import { shownUrl } from '../base/shown-url.ts'
+import { sizeText } from '../base/size.ts'
+import type { McpServer, McpTransport } from '../event/mcp.ts'
+import { ConnectionFailure, type ConnectionProblem, type ServerEnd } from './connection.ts'
+
+/** What was asked of a server, as the rest of "while …". Undefined: to start. */
+export type Doing = string | undefined
+
+/**
+ * The error of a server that did not do what it was asked: which one, what has happened, and what to do. `hide` replaces secrets.
+ * What is no ConnectionFailure is given as it is.
+ */
+export function mcpError(
+  error: unknown,
+  {
+    server,
+    transport,
+    doing,
+    hide,
+  }: {
+    readonly server: McpServer
+    readonly transport: McpTransport
+    readonly doing: Doing
+    readonly hide: (text: string) => string
+  },
+): unknown {
+  if (!(error instanceof ConnectionFailure)) return error
+  const { message, hint } = told(error.problem, server, transport, doing)
+  return new BatonError('MCP_FAILED', hide(message), { hint: hide(hint), cause: error })
+}
+
+interface Told {
+  readonly message: string
+  readonly hint: string
+}
+
+function told(problem: ConnectionProblem, server: McpServer, transport: McpTransport, doing: Doing): Told {
+  const { name, origin } = server
+  const called = `the MCP server ${name}`
+  const where = whereText(transport)
+  const while_ = doing === undefined ? '' : ` while it was asked ${doing}`
+  switch (problem.kind) {
+    case 'not_started':
+      return {
+        message: `${called} cannot be started: ${notStarted(problem.reason, transport)}`,
+        hint: `Install the program, or write another command in ${origin}.`,
+      }
+    case 'ended':
+      return {
+        message: `${called} ${endText(problem.end)}${doing === undefined ? ' before it was ready' : while_}: ${where}${wordsText(problem.end.words)}`,
+        hint:
+          doing === undefined
+            ? `Run the command by hand to see what it wants; it is written in ${origin}.`
+            : 'It is started again when it is needed. Nobody knows whether it has done what it was asked.',
+      }
+    case 'slow_start':
+      return {
+        message: `${called} was not ready within ${durationText(problem.ms)}: ${where}${wordsText(problem.words)}`,
+        hint: `If it needs longer, set startup_timeout_sec in ${origin}.`,
+      }
+    case 'slow_answer':
+      return {
+        message: `${called} did not answer within ${durationText(problem.ms)}${while_}`,
+        hint: `If it needs longer, set tool_timeout_sec in ${origin}.`,
+      }
+    case 'unreachable':
+      return {
+        message: `${called} cannot be reached at ${where}${while_}: ${problem.reason}`,
+        hint: `Is it running, and is the url in ${origin} right?`,
+      }
+    case 'session_lost':
+      return {
+        message: `${called} has forgotten its session${while_}: ${where}`,
+        hint: 'It may have been started anew. Try again.',
+      }
+    case 'refused':
+      return {
+        message: `${called} answered with an error${while_}: ${problem.message} (${problem.code})`,
+        hint: `baton mcp tools ${name} shows what it offers.`,
+      }
+    case 'invalid':
+      return {
+        message: `${called} did not answer as the protocol says${while_}: ${problem.reason}`,
+        hint: `This is a fault of the server at ${where}; another version of it may do better.`,
+      }
+    case 'http':
+      return httpTold(problem, called, where, server)
+  }
+}
+
+function httpTold(
+  { status, text }: ConnectionProblem & { readonly kind: 'http' },
+  called: string,
+  where: string,
+  { name, origin }: McpServer,
+): Told {
+  if (status === 401) {
+    return {
+      message: `${called} does not know who is asking (HTTP 401): ${where}`,
+      hint: `Log in with baton mcp login ${name}, or give a key in the headers in ${origin}.`,
+    }
+  }
+  if (status === 403) {
+    return {
+      message: `${called} refuses access (HTTP 403): ${where}${bodyText(text)}`,
+      hint: `The account or key that is used there has not the rights; another one can be given with baton mcp login ${name} or in ${origin}.`,
+    }
+  }
+  if (status >= 500 || status === 429) {
+    return {
+      message: `${called} failed (HTTP ${status}): ${where}${bodyText(text)}`,
+      hint: 'This is a fault of the server. Try again later.',
+    }
+  }
+  return {
+    message: `${called} does not speak MCP there (HTTP ${status}): ${where}${bodyText(text)}`,
+    hint: `Check the url in ${origin}.`,
+  }
+}
+
+function endText(end: ServerEnd): string {
+  switch (end.kind) {
+    case 'exited':
+      return `ended with exit code ${end.code}`
+    case 'killed':
+      return `was ended by ${end.signal}`
+    case 'flooded':
+      return `was ended because it wrote more than ${sizeText(end.bytes)} without a message`
+    case 'stopped':
+      return 'was ended'
+  }
+}
+
+function notStarted(reason: string, transport: McpTransport): string {
+  if (transport.kind !== 'stdio' || !reason.includes('ENOENT')) return reason
+  return `there is no program ${transport.command}`
+}
+
+function whereText(transport: McpTransport): string {
+  if (transport.kind !== 'stdio') return shownUrl(new URL(transport.url))
+  return [transport.command, ...transport.args].map(shellWord).join(' ')
+}
+
+/** The last lines that a server wrote to its error output. */
+function wordsText(words: string): string {
+  const lines = words.split('\n').filter((line) => line.trim() !== '')
+  if (lines.length === 0) return ''
+  return `\n${lines
+    .slice(-mostLines)
+    .map((line) => `  ${line.trimEnd().slice(0, longestLine)}`)
+    .join('\n')}`
+}
+
+const mostLines = 12
+const longestLine = 300
+
+function bodyText(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim().slice(0, longestLine)
+  return line === '' ? '' : `: ${line}`
+}

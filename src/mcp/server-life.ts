@@ -1,0 +1,257 @@
+import type { Clock } from '../base/clock.ts'
+import { manyListeners } from '../base/concurrency.ts'
+import { BatonError, messageOf } from '../base/error.ts'
+import type { McpAbout, McpCall, McpPrompt, McpResource, McpServer, McpTool, McpTransport } from '../event/mcp.ts'
+import { createMask } from '../journal/secrets.ts'
+import type { McpAuthProvider } from './client.ts'
+import {
+  type Asker,
+  type Connection,
+  ConnectionFailure,
+  type ConnectionProblem,
+  type Listed,
+  type ListName,
+} from './connection.ts'
+import { createPausableLimit } from './pausable-limit.ts'
+import { mcpError } from './problems.ts'
+
+/** What connections are made with. */
+export interface LifeOptions {
+  /** Of this product. */
+  readonly version: string
+  /** The one of this process; may hold secrets, which are not shown. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** What programs are started with besides the variables of their own. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly roots: readonly string[]
+  readonly canAsk: boolean
+  readonly maxBytes: number
+  readonly clock: Clock
+  readonly authProvider: (server: McpServer, url: string) => McpAuthProvider | undefined
+  readonly onNotice: (level: 'debug' | 'warning', text: string) => void
+  readonly onStart: (pid: number) => void
+}
+
+/** One server, from the first time that it is asked for something until it is closed. */
+export interface ServerLife {
+  list<Name extends ListName>(name: Name, signal: AbortSignal): Promise<readonly ItemOf[Name][]>
+  /** Does something with a connection. `doing`: what, for messages. */
+  use<T>(
+    doing: string,
+    call: McpCall,
+    work: (connection: Connection, asker: Asker, signal: AbortSignal) => Promise<T>,
+  ): Promise<T>
+  about(): McpAbout | undefined
+  close(): Promise<void>
+}
+
+interface ItemOf {
+  readonly tools: McpTool
+  readonly resources: McpResource
+  readonly prompts: McpPrompt
+}
+
+/** Before a server is started again that has ended, in milliseconds. */
+const firstWaitMs = 1_000
+const longestWaitMs = 30_000
+
+interface Kept {
+  readonly list: Promise<Listed<unknown>>
+  /** Until when it may be used. */
+  until: number
+}
+
+/**
+ * Starts the server when it is first asked for something, once for all who ask at the same time, and again after it has ended,
+ * with growing waits. What was under way then is not repeated.
+ */
+export function createServerLife(server: McpServer, options: LifeOptions): ServerLife {
+  const { version, environment, roots, canAsk, maxBytes, clock, onNotice, onStart } = options
+  const stop = new AbortController()
+  manyListeners(stop.signal)
+  let current: Promise<Connection> | undefined
+  /** The one that is open. */
+  let open: Connection | undefined
+  let failures = 0
+  let waitUntil = 0
+  /** Why it could not be started the last time. */
+  let startError: unknown
+  let transport: McpTransport | undefined
+  let isJunkTold = false
+  const kept = new Map<ListName, Kept>()
+
+  function told(error: unknown, doing?: string): unknown {
+    if (transport === undefined) return error
+    return mcpError(error, { server, transport, doing, hide: hiderOf(options.env, transport) })
+  }
+
+  function failed(): void {
+    waitUntil = clock.now() + Math.min(firstWaitMs * 2 ** failures, longestWaitMs)
+    failures += 1
+  }
+
+  async function start(): Promise<Connection> {
+    if (startError !== undefined && clock.now() < waitUntil) throw startError
+    await clock.sleep(Math.max(0, waitUntil - clock.now()), stop.signal)
+    transport = server.transport()
+    const hide = hiderOf(options.env, transport)
+    const { connect } = await import('./client.ts')
+    kept.clear()
+    try {
+      const connection = await connect(
+        {
+          transport,
+          version,
+          environment,
+          roots,
+          canAsk,
+          canSample: server.sampling,
+          startMs: server.startMs,
+          maxBytes,
+          authProvider: transport.kind === 'stdio' ? undefined : options.authProvider(server, transport.url),
+          onStart,
+          onListChanged: (list) => void kept.delete(list),
+          onLog: (text) => onNotice('debug', hide(text)),
+          onJunk(line) {
+            if (isJunkTold) return
+            isJunkTold = true
+            const shown = JSON.stringify(hide(line.slice(0, 80)))
+            onNotice('warning', `it writes lines that are no messages, which are skipped; the first is ${shown}`)
+          },
+          onEnd,
+        },
+        stop.signal,
+      )
+      startError = undefined
+      if (connection.ended() === undefined) open = connection
+      return connection
+    } catch (error) {
+      current = undefined
+      if (stop.signal.aborted) throw closedError()
+      startError = told(error)
+      failed()
+      throw startError
+    }
+  }
+
+  function onEnd(problem: ConnectionProblem): void {
+    ;[open, current] = [undefined, undefined]
+    kept.clear()
+    if (problem.kind !== 'session_lost') failed()
+    onNotice('debug', messageOf(told(new ConnectionFailure(problem), 'for nothing')))
+  }
+
+  function closedError(): BatonError {
+    return new BatonError('MCP_FAILED', `the MCP server ${server.name} was closed with the run`)
+  }
+
+  async function connected(signal: AbortSignal): Promise<Connection> {
+    signal.throwIfAborted()
+    if (stop.signal.aborted) throw closedError()
+    current ??= start().catch((error: unknown) => {
+      current = undefined
+      throw error
+    })
+    return unlessAborted(current, signal)
+  }
+
+  async function use<T>(
+    doing: string,
+    call: McpCall,
+    work: (connection: Connection, asker: Asker, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    for (let attempt = 0; ; attempt += 1) {
+      const connection = await connected(call.signal)
+      const limit = createPausableLimit(server.toolMs, call.signal)
+      try {
+        const result = await work(connection, askerOf(call, limit.without), limit.signal)
+        failures = 0
+        return result
+      } catch (error) {
+        call.signal.throwIfAborted()
+        if (stop.signal.aborted) throw closedError()
+        if (limit.isOver()) throw told(new ConnectionFailure({ kind: 'slow_answer', ms: server.toolMs }), doing)
+        // it was refused before anything was done with it
+        const isLost = error instanceof ConnectionFailure && error.problem.kind === 'session_lost'
+        if (!isLost || attempt > 0) throw told(error, doing)
+      } finally {
+        limit.end()
+      }
+    }
+  }
+
+  function listFrom(connection: Connection, name: ListName): Promise<Listed<unknown>> {
+    const limit = createPausableLimit(server.startMs, stop.signal)
+    const listed: Promise<Listed<unknown>> = connection[name](limit.signal)
+    return listed
+      .catch((error: unknown) => {
+        if (stop.signal.aborted) throw closedError()
+        const failure = limit.isOver() ? new ConnectionFailure({ kind: 'slow_answer', ms: server.startMs }) : error
+        throw told(failure, `for its ${name}`)
+      })
+      .finally(limit.end)
+  }
+
+  async function freshList(name: ListName, signal: AbortSignal): Promise<Listed<unknown>> {
+    const connection = await connected(signal)
+    const found = kept.get(name)
+    if (found !== undefined && clock.now() < found.until) return unlessAborted(found.list, signal)
+    const entry: Kept = { list: listFrom(connection, name), until: Infinity }
+    kept.set(name, entry)
+    entry.list.then(
+      ({ keepMs }) => (entry.until = keepMs === undefined ? Infinity : clock.now() + keepMs),
+      () => kept.get(name) === entry && kept.delete(name),
+    )
+    return unlessAborted(entry.list, signal)
+  }
+
+  return {
+    async list<Name extends ListName>(name: Name, signal: AbortSignal) {
+      const { items } = await freshList(name, signal)
+      return items as readonly ItemOf[Name][]
+    },
+    use,
+    about: () => open?.about,
+    async close() {
+      stop.abort(closedError())
+      const connection = await current?.catch(() => undefined)
+      await connection?.close()
+      ;[open, current] = [undefined, undefined]
+    },
+  }
+}
+
+/** Whatever a person or a model needs to answer is not the time of the server. */
+function askerOf({ onProgress, onQuestion }: McpCall, without: <T>(work: () => Promise<T>) => Promise<T>): Asker {
+  return {
+    ...(onProgress !== undefined && { onProgress }),
+    ...(onQuestion !== undefined && {
+      onQuestion: (question, signal) => without(() => onQuestion(question, signal)),
+    }),
+  }
+}
+
+/** Hides the secrets of the environment, and all that only the server is given. */
+function hiderOf(env: LifeOptions['env'], transport: McpTransport): (text: string) => string {
+  if (transport.kind === 'stdio') return createMask({ ...env, ...transport.env }).hide
+  const values = Object.entries(transport.headers).flatMap(([name, value]) => [
+    [name, value],
+    [`${name}#1`, value.replace(/^\w+ /, '')],
+  ])
+  return createMask(env, { values: Object.fromEntries(values) as Record<string, string> }).hide
+}
+
+/** The work goes on: others wait for it as well. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let onAbort = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error)
+    manyListeners(signal).addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

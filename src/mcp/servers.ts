@@ -1,0 +1,135 @@
+import { type Clock, systemClock } from '../base/clock.ts'
+import { atMost, manyListeners } from '../base/concurrency.ts'
+import { commandEnvironment } from '../base/command.ts'
+import { BatonError } from '../base/error.ts'
+import { nearest } from '../base/suggest.ts'
+import type { McpServer, McpServers } from '../event/mcp.ts'
+import { namePattern } from '../tool/capabilities.ts'
+import type { McpAuthProvider } from './client.ts'
+import { createServerLife, type LifeOptions, type ServerLife } from './server-life.ts'
+
+export interface McpServersOptions extends Pick<LifeOptions, 'version' | 'env'> {
+  readonly servers: readonly McpServer[]
+  /** Folders that servers are told of: the workspace. Absolute. */
+  readonly roots: readonly string[]
+  /** Whether there may be somebody who answers questions of servers; left out: yes. */
+  readonly canAsk?: boolean
+  /** Of one message of a server, in bytes; left out: 16 MB. */
+  readonly maxBytes?: number
+  readonly clock?: Clock
+  /** Gives tokens for a server over HTTP; left out: nobody does. */
+  readonly authProvider?: LifeOptions['authProvider']
+  /** What servers log (`debug`), and what is odd about them (`warning`). */
+  readonly onNotice?: (notice: McpNotice) => void
+  /** Called with each process that is started, before it has read anything: a later process can end what a killed one left. */
+  readonly noteProcess?: (pid: number, server: string) => void
+  /** When it is aborted, everything is closed. */
+  readonly signal: AbortSignal
+}
+
+export interface McpNotice {
+  readonly server: string
+  readonly level: 'debug' | 'warning'
+  readonly text: string
+}
+
+export type { McpAuthProvider }
+
+const defaultMaxBytes = 16 * 1024 ** 2
+/** A server that logs without end is not listened to for ever. */
+const mostNotices = 1_000
+const longestNotice = 2_000
+/** For closing all of them: TERM, KILL after 5 s, and what is around that. */
+const closeMs = 8_000
+
+/**
+ * The servers of a run (R17, R304, R305). None is started before it is asked for something; `close` leaves no process of theirs.
+ */
+export function createMcpServers(options: McpServersOptions): McpServers {
+  const { servers, env, signal, noteProcess } = options
+  const lives = new Map<string, ServerLife>()
+  let closing: Promise<void> | undefined
+
+  function find(name: string): { readonly server: McpServer; readonly life: ServerLife } {
+    const server = servers.find((one) => one.name === name)
+    if (server === undefined) throw unknownServer(name, servers)
+    const life = lives.get(name) ?? createServerLife(server, lifeOptions(server))
+    lives.set(name, life)
+    return { server, life }
+  }
+
+  function lifeOptions({ name }: McpServer): LifeOptions {
+    return {
+      version: options.version,
+      env,
+      environment: commandEnvironment(env),
+      roots: options.roots,
+      canAsk: options.canAsk ?? true,
+      maxBytes: options.maxBytes ?? defaultMaxBytes,
+      clock: options.clock ?? systemClock,
+      authProvider: options.authProvider ?? (() => undefined),
+      onNotice: boundedNotices((level, text) => options.onNotice?.({ server: name, level, text })),
+      onStart: (pid) => noteProcess?.(pid, name),
+    }
+  }
+
+  async function closeAll(): Promise<void> {
+    await atMost(closeMs, Promise.all([...lives.values()].map((life) => life.close())))
+  }
+
+  const close = (): Promise<void> => (closing ??= closeAll())
+  manyListeners(signal).addEventListener('abort', () => void close(), { once: true })
+
+  return {
+    servers,
+    async tools(name, callSignal) {
+      const { server, life } = find(name)
+      return (await life.list('tools', callSignal)).filter((tool) => passes(server, tool.name))
+    },
+    resources: async (name, callSignal) => find(name).life.list('resources', callSignal),
+    prompts: async (name, callSignal) => find(name).life.list('prompts', callSignal),
+    async call(name, tool, input, call) {
+      const { server, life } = find(name)
+      if (!passes(server, tool)) throw filteredTool(server, tool)
+      return life.use(`for ${tool}`, call, (connection, asker, limit) => connection.call(tool, input, asker, limit))
+    },
+    read: async (name, uri, call) =>
+      find(name).life.use(`for ${uri}`, call, (connection, asker, limit) => connection.read(uri, asker, limit)),
+    prompt: async (name, prompt, values, call) =>
+      find(name).life.use(`for the prompt ${prompt}`, call, (connection, asker, limit) =>
+        connection.prompt(prompt, values, asker, limit),
+      ),
+    about: (name) => lives.get(name)?.about(),
+    close,
+  }
+}
+
+/** Whether the filters of a server let a tool through, by the name that the server gives it. */
+function passes({ tools, disallowedTools = [] }: McpServer, tool: string): boolean {
+  const isNamed = (patterns: readonly string[]): boolean => patterns.some((pattern) => namePattern(pattern).test(tool))
+  return (tools === undefined || isNamed(tools)) && !isNamed(disallowedTools)
+}
+
+function filteredTool({ name, origin }: McpServer, tool: string): BatonError {
+  return new BatonError('MCP_FAILED', `the tool ${tool} of the MCP server ${name} is not let through`, {
+    hint: `Which ones are is said by tools and disallowed_tools in ${origin}.`,
+  })
+}
+
+function unknownServer(name: string, servers: readonly McpServer[]): BatonError {
+  const names = servers.map((server) => server.name)
+  const close = nearest(name, names)
+  const known = names.length === 0 ? 'No settings name a server.' : `There are ${names.join(', ')}.`
+  return new BatonError('MCP_FAILED', `there is no MCP server ${name}`, {
+    hint: close === undefined ? known : `Did you mean ${close}?`,
+  })
+}
+
+function boundedNotices(send: LifeOptions['onNotice']): LifeOptions['onNotice'] {
+  let count = 0
+  return (level, text) => {
+    count += 1
+    if (count === mostNotices) send('debug', 'it logs too much; nothing more of it is shown')
+    if (count < mostNotices || level === 'warning') send(level, text.slice(0, longestNotice))
+  }
+}

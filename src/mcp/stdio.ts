@@ -1,0 +1,141 @@
+import { atMost } from '../base/concurrency.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
+import { startProcess } from '../base/process.ts'
+import { ConnectionFailure, type ServerEnd } from './connection.ts'
+import { createLineReader } from './line-reader.ts'
+
+export interface StdioOptions {
+  /** Of an absolute path, or a name that is looked up in `PATH` of the environment. */
+  readonly command: string
+  readonly args: readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  /** The complete one. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Of one message, and of what comes in without any message in it; a server that sends more is ended. */
+  readonly maxBytes: number
+  /** Called with its id, which is also that of its group, before it has read anything. */
+  readonly onStart: (pid: number) => void
+  readonly onMessage: (message: JsonObject) => void
+  /** Called with the first line that is no message: such lines are skipped. */
+  readonly onJunk: (line: string) => void
+  /** Called once. */
+  readonly onEnd: (end: ServerEnd) => void
+}
+
+/** A server that runs, and takes messages on its input. */
+export interface StdioServer {
+  readonly pid: number
+  readonly send: (message: object) => void
+  /** The end of what it wrote to its error output. */
+  readonly words: () => string
+  /** Ends its input; after a second TERM to its group, and KILL after 5 s more. Never rejects. */
+  readonly close: () => Promise<void>
+}
+
+/** How long a server has to leave by itself when its input ends. */
+const leaveMs = 1_000
+const keptWords = 8_192
+
+/**
+ * Starts a server that reads and writes one JSON message a line. It has a process group of its own, and nothing of it is left
+ * when it ends or is closed. Memory is bounded whatever it writes. Rejects with ConnectionFailure when it cannot be started.
+ */
+export async function startStdio(options: StdioOptions): Promise<StdioServer> {
+  const { command, args, cwd, environment, maxBytes, onStart, onMessage, onJunk, onEnd } = options
+  const words = createTail(keptWords)
+  let flooded = false
+  let closing: Promise<void> | undefined
+  let junkBytes = 0
+  let isJunkTold = false
+
+  const lines = createLineReader({
+    maxBytes,
+    onTooLong: flood,
+    onLine(line, bytes) {
+      const messages = messagesIn(line)
+      if (messages.length > 0) {
+        junkBytes = 0
+        for (const message of messages) onMessage(message)
+        return
+      }
+      if (line.trim() === '') return
+      junkBytes += bytes
+      if (junkBytes > maxBytes) return flood()
+      if (isJunkTold) return
+      isJunkTold = true
+      onJunk(line)
+    },
+  })
+
+  function flood(): void {
+    if (flooded) return
+    flooded = true
+    void started.stop()
+  }
+
+  const started = await startProcess({
+    command,
+    args,
+    cwd,
+    environment,
+    readsInput: true,
+    onStart,
+    onOutput: { stdout: (bytes) => (flooded ? undefined : lines.add(bytes)), stderr: words.add },
+  }).then((result) => {
+    if (result.kind === 'started') return result
+    throw new ConnectionFailure({ kind: 'not_started', reason: result.reason })
+  })
+
+  void started.ended.then(({ end }) => {
+    const said = { words: words.text() }
+    if (flooded) return onEnd({ kind: 'flooded', bytes: maxBytes, ...said })
+    if (closing !== undefined) return onEnd({ kind: 'stopped', ...said })
+    if (end.kind === 'timed_out') return onEnd({ kind: 'stopped', ...said })
+    onEnd({ ...end, ...said })
+  })
+
+  async function leave(): Promise<void> {
+    started.endInput()
+    await atMost(leaveMs, started.ended)
+    await started.stop()
+    await started.ended
+  }
+
+  return {
+    pid: started.pid,
+    send: (message) => started.write(`${JSON.stringify(message)}\n`),
+    words: words.text,
+    close: () => (closing ??= leave()),
+  }
+}
+
+/** None: the line is something else. An older protocol puts several into a list. */
+function messagesIn(line: string): readonly JsonObject[] {
+  const first = line.trimStart()[0]
+  if (first !== '{' && first !== '[') return []
+  try {
+    const value: unknown = JSON.parse(line)
+    const all = Array.isArray(value) ? (value as readonly unknown[]) : [value]
+    return all.every(isMessage) ? all : []
+  } catch {
+    return []
+  }
+}
+
+function isMessage(value: unknown): value is JsonObject {
+  return isObject(value) && value['jsonrpc'] === '2.0'
+}
+
+/** Keeps the end of a stream of text. */
+function createTail(maxBytes: number) {
+  let kept = Buffer.alloc(0)
+  return {
+    add: (chunk: Buffer): void => {
+      const all = Buffer.concat([kept, chunk.subarray(-maxBytes)])
+      // a copy, because a slice would keep the whole
+      kept = Buffer.from(all.subarray(-maxBytes))
+    },
+    text: (): string => kept.toString('utf8').replace(/^\uFFFD+/, ''),
+  }
+}
