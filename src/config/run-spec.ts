@@ -167,7 +167,10 @@ function changedSettings(spec: RunSpec, params: JsonObject): Settings {
 
   const frame = Object.entries(layers.own.values).filter(([key]) => !isRequestKey(key))
   const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...changed]) }
-  const values = withGivenUp(mergeLayers([...layers.below, own, ...layers.above]).values, params)
+  const values = withGivenUp(mergeLayers([...layers.below, own, ...layers.above]).values, {
+    params,
+    written: spec.params,
+  })
   throwIssues(checkBounds(values, { workspace }).map((finding) => withPlace(finding, undefined)))
   return withModeOptions(settingsOf(values, { workspace }), params)
 }
@@ -179,22 +182,35 @@ function withModeOptions(settings: Settings, params: JsonObject): Settings {
   return isJsonObject(options) ? { ...settings, mode_options: options } : settings
 }
 
+interface GivenUp {
+  readonly params: JsonObject
+  /** Those that the round began with: what they say is in the layer of the front matter, and a flag may say more. */
+  readonly written: JsonObject
+}
+
 /** What a chain gave up of the frame keys: the right to write, and money. */
-function withGivenUp(values: JsonObject, params: JsonObject): JsonObject {
+function withGivenUp(values: JsonObject, { params, written }: GivenUp): JsonObject {
   const { budget, write_mode: writes } = values
+  const wanted = params['write_mode']
+  const isLess = wanted === false || (writes === true && wanted === 'ask')
   return {
     ...values,
-    ...(params['write_mode'] === false || (writes === true && params['write_mode'] === 'ask')
-      ? { write_mode: params['write_mode'] }
+    ...(isLess && wanted !== written['write_mode'] ? { write_mode: wanted } : {}),
+    ...(isJsonObject(budget) && isJsonObject(params['budget'])
+      ? { budget: lower(budget, { wanted: params['budget'], written: written['budget'] }) }
       : {}),
-    ...(isJsonObject(budget) && isJsonObject(params['budget']) ? { budget: lower(budget, params['budget']) } : {}),
   }
 }
 
-function lower(limits: JsonObject, wanted: JsonObject): JsonObject {
+function lower(
+  limits: JsonObject,
+  { wanted, written }: { readonly wanted: JsonObject; readonly written: Json | undefined },
+): JsonObject {
+  const before = isJsonObject(written) ? written : {}
   const lowered = Object.entries(limits).map(([key, limit]): [string, Json] => {
     const other = wanted[key]
-    return [key, typeof limit === 'number' && typeof other === 'number' ? Math.min(limit, other) : limit]
+    const isLess = typeof limit === 'number' && typeof other === 'number' && other !== before[key]
+    return [key, isLess ? Math.min(limit, other) : limit]
   })
   return Object.fromEntries(lowered)
 }

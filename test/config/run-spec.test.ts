@@ -266,6 +266,16 @@ describe('settings after a chain', () => {
     expect(settingsFor(spec)({ budget: { usd: 1.5, tokens: 1 } }).budget).toEqual(spec.settings.budget)
   })
 
+  it('have what a flag allows beyond the front matter, where no chain gives it up', async () => {
+    const spec = await load({
+      files: { 'p.md': '+++\nwrite_mode = false\nbudget = { usd = 0.5, calls = 2 }\n+++\nDo it.\n' },
+      overrides: ['budget.calls=9', 'write_mode=true'],
+    })
+    expect(settingsFor(spec)(spec.params)).toStrictEqual(spec.settings)
+    const { budget } = settingsFor(spec)({ ...spec.params, budget: { usd: 0.5, calls: 1 } })
+    expect(budget).toEqual({ usd: 0.5, calls: 1, unpriced: 'deny' })
+  })
+
   it('let -m and BATON_MODEL win', async () => {
     expect(settingsFor(await load({ files, model: 'm' }))({ model: 'chain' }).model).toBe('m')
     expect(settingsFor(await load({ files, env: { BATON_MODEL: 'e' } }))({ model: 'chain' }).model).toBe('e')

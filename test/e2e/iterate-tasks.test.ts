@@ -235,7 +235,7 @@ describe('limits', () => {
   it('of calls hold for all iterations together, and a resume with more goes on', async () => {
     for (const commits of [true, false]) {
       const world = await gitWorld(
-        { 'ask.md': iteratedPrompt(`condition = "4"\ncommits = ${commits}`, { front: 'budget.calls = 2' }) },
+        { 'ask.md': iteratedPrompt(`condition = "5"\ncommits = ${commits}`, { front: 'budget.calls = 2' }) },
         making,
       )
       const stopped = await world.run(['ask.md'])
@@ -243,11 +243,11 @@ describe('limits', () => {
       expect(stopped.stderr).toMatch(/error: the budget of 2 calls .*\nhint: .*\nresume: baton resume \S+\n/)
       const result = await world.run(['resume', '--last', '-c', 'budget.calls=9', '--json'])
       expect(result).toMatchObject({ code: 0 })
-      expect(world.server.requests).toHaveLength(4)
+      expect(world.server.requests).toHaveLength(5)
       expect(eventsOf(result, 'iteration.completed').map(({ changed_files: files }) => files)).toEqual(
-        [0, 1, 2, 3].map((index) => [`made/${index}.txt`]),
+        [0, 1, 2, 3, 4].map((index) => [`made/${index}.txt`]),
       )
-      expect(subjects(world)).toHaveLength(commits ? 5 : 1)
+      expect(subjects(world)).toHaveLength(commits ? 6 : 1)
     }
   })
 })
