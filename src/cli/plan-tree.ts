@@ -1,7 +1,7 @@
 import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatCount, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
-import type { Ask } from '../plan/ask.ts'
+import type { Ask, Range } from '../plan/ask.ts'
 import type {
   AgentPlan,
   FileCount,
@@ -49,15 +49,27 @@ function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
     ...stage('pre_task', stages.pre_task, options).map(indented),
     ...answerLines(plan, options).map(indented),
     ...stage('post_task', stages.post_task, options).map(indented),
+    ...summaryLines(plan, options).map(indented),
     ...stage('post', stages.post, options),
   ]
 }
 
 /** `iterations  3`, `iterations  up to 100`: what is asked below is for all of them. */
 function iterationLines({ iterations }: PromptPlan, paint: Paint): readonly string[] {
-  if (iterations === undefined) return []
-  const { at_least: least, at_most: most } = iterations
-  return [`${paint('bold', 'iterations')}  ${least === most ? `${least}` : `up to ${most}`} of all tasks`]
+  return iterations === undefined ? [] : [`${paint('bold', 'iterations')}  ${timesText(iterations)} of all tasks`]
+}
+
+function timesText({ at_least: least, at_most: most }: Range): string {
+  return least === most ? `${least}` : `up to ${most}`
+}
+
+function summaryLines({ summaries }: PromptPlan, options: TreeOptions): readonly string[] {
+  if (summaries === undefined) return []
+  const { agent, asks } = summaries
+  const name = options.paint('bold', 'summaries')
+  if (agent === null) return asks.slice(0, 1).map((ask) => `${name}  ${askText(ask)}`)
+  const inner = agent.kind === 'prompt' ? promptTree(agent, options) : agentFacts(agent, { ...options, asks })
+  return [`${name}  ${kindText(agent)}`, ...inner.map(indented)]
 }
 
 function taskLines(list: readonly TaskPlanned[]): readonly string[] {
@@ -168,6 +180,7 @@ function agentTree(agent: AgentPlan, paint: Paint): readonly string[] {
     ...(agent.sections.length === 0 ? [] : [`${paint('bold', 'sections')}  ${agent.sections.join(', ')}`]),
     `${paint('bold', 'options')}   ${options.length === 0 ? 'none' : options.join(' · ')}`,
     `${paint('bold', 'inputs')}    ${agent.inputs}`,
+    ...(agent.iterations === undefined ? [] : [`${paint('bold', 'iterations')}  ${timesText(agent.iterations)}`]),
     ...agentFacts(agent, { asks: agent.asks, paint }),
   ]
 }

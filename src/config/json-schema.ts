@@ -226,7 +226,8 @@ const texts: { readonly [path: string]: string } = {
   'iterate.continuation': 'What follows the prompt from the second iteration on, with context = false.',
   'iterate.plan': 'The name of a file with a plan that each iteration is shown, relative to the prompt file.',
   'iterate.on_dirty': 'With commits = true: whether there may be changes already. They are not committed.',
-  'iterate.max_iterations': 'No more than this many iterations, whatever else decides.',
+  'iterate.max_iterations':
+    'No more than this many iterations, whatever else decides. Default: 100 where no count is given.',
   'iterate.until': 'A command for sh, run after each iteration: exit code 0 ends it.',
   'iterate.score': 'A command for sh that prints a number, run before the first and after each iteration.',
   'iterate.score_goal': 'A score as good as this one ends it.',

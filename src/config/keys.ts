@@ -171,7 +171,6 @@ const entries = {
       commits: 'auto',
       summarizer: 'files',
       on_dirty: 'abort',
-      max_iterations: 100,
       score_best: 'highest',
       command_timeout: '10m',
     },

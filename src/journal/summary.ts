@@ -49,6 +49,8 @@ export interface RunSummary {
   readonly error: string | null
   /** Where the error is, when it is in a file. */
   readonly error_place: ErrorPlace | null
+  /** False: all of it is done, so that a resume would end in the same way. Left out otherwise. */
+  readonly resumable?: false
 }
 
 /** Lines and columns count from 1. */
@@ -70,7 +72,8 @@ export interface RunTimes {
 export type RunResult = Pick<
   RunSummary,
   'id' | 'target' | 'status' | 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models' | 'repeated'
-> & { readonly exit: number } & Partial<ErrorView>
+> & { readonly exit: number } & Partial<ErrorView> &
+  Pick<RunSummary, 'resumable'>
 
 /** What went wrong, for people and programs. */
 export type ErrorView = Pick<RunSummary, 'error' | 'error_place'>
@@ -110,6 +113,7 @@ export function summaryOf(result: RunResult, file: string, times: RunTimes): Run
     repeated,
     error: result.error ?? null,
     error_place: result.error_place ?? null,
+    ...(result.resumable === false ? { resumable: false } : {}),
   }
 }
 

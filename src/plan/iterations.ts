@@ -1,4 +1,8 @@
+import { callPromptInput } from '../agent/prompt-input.ts'
+import { defined } from '../base/json.ts'
+import { below, type RunContext } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
+import { item, part, placeText } from '../event/place.ts'
 import { estimateTokens } from '../model/estimate.ts'
 import { frameOf, iterationPrompt } from '../run/iterate/blocks.ts'
 import { endRules, plannedCount } from '../run/iterate/ends.ts'
@@ -6,15 +10,20 @@ import type { Iteration } from '../run/iterate/load.ts'
 import { summaryQuestion } from '../run/iterate/summary.ts'
 import type { Settings } from '../config/settings.ts'
 import { type Ask, type Drift, grown, planAsk, type Range } from './ask.ts'
-import type { Planner } from './planner.ts'
+import type { SummaryPlan } from './plan.ts'
+import { planChild, type Planner } from './planner.ts'
+import { planScript } from './script.ts'
 
 /** How often the tasks of a prompt file are worked on. */
 export type Iterations = Range & { readonly at_most: number }
 
-/** Characters of what may be told of one earlier iteration, and of the last check. */
-const told = { byFiles: 600, byModel: 2_600, check: 4_200 } as const
+/**
+ * Characters of what may be told of one earlier iteration, and of the last check; `asked`: tokens of what a summary is asked
+ * with besides answers of any length.
+ */
+const told = { byFiles: 600, byModel: 2_600, check: 4_200, asked: 4_000 } as const
 
-export function iterationsOf({ settings }: Iteration): Iterations {
+export function iterationsOf({ settings }: Pick<Iteration, 'settings'>): Iterations {
   const rules = endRules(settings)
   const count = plannedCount(rules)
   const most = count ?? rules.maxIterations
@@ -31,34 +40,50 @@ export function firstPrompt(iteration: Iteration): (instruction: string) => stri
 /** A later iteration is told of those before it as well. */
 export function laterDrift(drift: Drift, { settings, plan = '' }: Iteration, instruction: string): Drift {
   if (!settings.context) return grown(drift, tokensOf(settings.continuation ?? '') + 100)
-  const { at_most: most } = iterationsOf({ settings, plan, assessment: undefined })
+  const { at_most: most } = iterationsOf({ settings })
   const each = settings.summarizer === 'files' ? told.byFiles : told.byModel
   const characters = (most - 1) * each + (settings.until === undefined ? 0 : told.check) + 200
   return grown(drift, tokensOf(instruction) + tokensOf(plan) + tokensOf('x'.repeat(characters)))
 }
 
-/** What summaries ask; an agent that writes them is not counted, and a note says so. */
-export async function summaryAsks(
+interface SummariesCall {
+  readonly settings: Settings
+  readonly instruction: string
+  readonly drift: Drift
+  /** What the answers of one iteration have at most, in tokens. */
+  readonly answers: number
+}
+
+/** What one summary asks, of the model or by an agent; undefined where it is made of the names of files. */
+export async function planSummary(
   { settings: { summarizer: kind }, summarizer }: Iteration,
-  {
-    settings,
-    instruction,
-    drift,
-  }: { readonly settings: Settings; readonly instruction: string; readonly drift: Drift },
+  { settings, instruction, drift, answers }: SummariesCall,
   planner: Planner,
-): Promise<readonly Ask[]> {
-  if (kind === 'files') return []
-  if (summarizer !== undefined) {
-    planner.onNote(`${summarizer.name} summarizes each iteration; what it asks is not counted`)
-    return []
-  }
+  context: RunContext,
+): Promise<SummaryPlan | undefined> {
+  if (kind === 'files') return undefined
+  const inner = below(context, item('iteration'), item('*'), part('summary'))
+  const at = placeText(inner.scope.at)
   const done = { iteration: 0, success: true, files: [], task: instruction, answers: [] }
-  const request = {
-    kind: 'model',
-    agent: { kind: 'llm', name: 'summarizer', settings: settings.model === undefined ? {} : { model: settings.model } },
-    messages: [textMessage('user', summaryQuestion(done, done))],
-  } as const
-  return planAsk(request, { drift: grown(drift, 4_000), tries: planner.tries, followUps: () => [] }, planner.models)
+  if (summarizer === undefined) {
+    const { model, fallback_models: fallbackModels } = settings
+    const request = {
+      kind: 'model',
+      agent: { kind: 'llm', name: 'summarizer', settings: defined({ model }), fallbackModels },
+      messages: [textMessage('user', summaryQuestion(done, done))],
+    } as const
+    const options = { drift: grown(drift, told.asked), tries: planner.tries, followUps: () => [] }
+    return { at, agent: null, decides: [], asks: await planAsk(request, options, planner.models) }
+  }
+  const more = grown(drift, told.asked + answers)
+  if (summarizer.kind === 'prompt') {
+    const child = { agent: summarizer, given: callPromptInput(done), options: {}, drift: more }
+    const { plan } = await planChild(child, planner, inner)
+    return { at, agent: plan, decides: [], asks: plan.asks }
+  }
+  const options = { inherited: context.scope.options, given: {} }
+  const plan = await planScript({ agent: summarizer, inputs: [done], options, drift: more, at }, planner, inner)
+  return { at, agent: plan, decides: plan.decides, asks: plan.asks }
 }
 
 function tokensOf(text: string): number {

@@ -13,6 +13,7 @@ import { loadTargetFor, mayAskModel, type Target, type TargetOptions, warningsOf
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
 import { type Ask, joinAsks, type Range, steady, sumOf } from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
+import { eachTime, iterationsOf } from './iterations.ts'
 import type { AgentPlan, Decision, Plan, PromptPlan, StepPlan, Total } from './plan.ts'
 import { createPlanner, type Planner } from './planner.ts'
 import { planPrompt } from './prompt.ts'
@@ -90,7 +91,10 @@ async function planTarget(
   const { agent, flagOptions } = target
   const options = { inherited: context.scope.options, given: flagOptions }
   const call = { agent, inputs: await readInputs(inputs, context), options, drift: steady, at: 'main' }
-  const plan = await planScript(call, planner, context)
+  const once = await planScript(call, planner, context)
+  const { iterate } = target.settings
+  const times = iterate && iterationsOf({ settings: iterate })
+  const plan = times === undefined ? once : { ...once, iterations: times, asks: eachTime(once.asks, times) }
   // only an agent that is run by itself can ask to be run again
   return planner.factsOf(agent).reach.mayRedo ? { ...plan, decides: [...plan.decides, redo] } : plan
 }
@@ -134,7 +138,9 @@ function decisionsOf(target: PromptPlan | AgentPlan, at: string): readonly Decis
   return [
     ...[...pre, ...preTask].flatMap(stepDecisions),
     ...answerSteps(target.answer).flatMap(stepDecisions),
-    ...[...postTask, ...post].flatMap(stepDecisions),
+    ...postTask.flatMap(stepDecisions),
+    ...(target.summaries === undefined ? [] : stepDecisions(target.summaries)),
+    ...post.flatMap(stepDecisions),
   ]
 }
 

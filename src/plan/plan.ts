@@ -66,6 +66,8 @@ export interface PromptPlan {
   readonly tasks: TasksPlan
   /** How often the tasks are worked on; left out: once. `asks` are those of all iterations. */
   readonly iterations?: Range
+  /** What writes the summary of each iteration, with its asks for all of them; left out where nobody is asked. */
+  readonly summaries?: SummaryPlan
   readonly stages: { readonly [stage in Stage]: readonly StepPlan[] }
   /** Who answers the tasks: the built-in main agent, or the agent that `agent` names. */
   readonly answer: AnswerPlan
@@ -74,6 +76,9 @@ export interface PromptPlan {
   readonly asks: readonly Ask[]
   readonly skipped: { readonly reason: string; readonly hint: string } | null
 }
+
+/** `agent`: null is the model of the file. */
+export type SummaryPlan = Pick<StepPlan, 'at' | 'agent' | 'decides' | 'asks'>
 
 export interface TasksPlan {
   readonly from: 'inputs' | 'working_globs' | 'file'
@@ -167,6 +172,8 @@ export interface AgentPlan {
   /** In force, where they differ from the defaults: its own, those of who runs it, those of the entry. */
   readonly options: JsonObject
   readonly inputs: number
+  /** How often the target of a run is run; left out: once. `asks` are those of all iterations. */
+  readonly iterations?: Range
   readonly tools: readonly ToolPlan[]
   readonly asks: readonly Ask[]
   readonly runs_agents: readonly string[]

@@ -12,7 +12,7 @@ import { skipOf } from '../run/prompt-run.ts'
 import { isWithoutWork } from '../run/task.ts'
 import { answerOf, asksOf, type PlannedTask, planTask } from './answer.ts'
 import { type Ask, decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
-import { eachTime, firstPrompt, type Iterations, iterationsOf, laterDrift, summaryAsks } from './iterations.ts'
+import { eachTime, firstPrompt, type Iterations, iterationsOf, laterDrift, planSummary } from './iterations.ts'
 import type { AnswerPlan, FileCount, PromptPlan, StepPlan, TasksPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 import { mergeStages, planStage, type StageCall } from './stage.ts'
@@ -80,10 +80,10 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const times = iteration && iterationsOf(iteration)
   const again = (asks: readonly Ask[]): readonly Ask[] => (times === undefined ? asks : eachTime(asks, times))
   const answer = times === undefined ? answered : repeatedAnswer(answered, times)
-  const summaries =
-    iteration === undefined || isSkipped
-      ? []
-      : await summaryAsks(iteration, { settings, instruction: instructionOf(state), drift }, planner)
+  const answerTokens = total(tasks.map((task) => task.answerTokens))
+  const called = { settings, instruction: instructionOf(state), drift, answers: answerTokens ?? 0 }
+  const summary = iteration && !isSkipped ? await planSummary(iteration, called, planner, own) : undefined
+  const summaries = summary && { ...summary, asks: again(summary.asks) }
   const post = isSkipped
     ? { steps: [], drift }
     : await planStage(postCall({ ...chain, plans, files, drift: postTask.drift, tasks }), planner, own)
@@ -93,11 +93,11 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const stages = { pre: pre.steps, pre_task: repeated(preTask), post_task: repeated(postTask), post: post.steps }
   const asks = joinAsks([
     ...Object.values(stages).flatMap((steps) => steps.flatMap((step) => step.asks)),
-    ...again(summaries),
+    ...(summaries?.asks ?? []),
     ...asksOf(answer),
   ])
   return {
-    answer: total(tasks.map((task) => task.answerTokens)),
+    answer: answerTokens,
     plan: {
       kind: 'prompt',
       file: spec.source === 'file' ? displayPath(spec.workspace, spec.file) : spec.file,
@@ -110,7 +110,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
       },
       decided_by: drift.by,
       tasks: tasksOf(plans, tasks, call),
-      ...defined({ iterations: times }),
+      ...defined({ iterations: times, summaries }),
       stages,
       answer,
       write_mode: settings.write_mode !== false,

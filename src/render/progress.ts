@@ -22,7 +22,7 @@ export interface Progress {
   readonly target: 'prompt' | 'agent'
   /** The label a script gave the run; empty without one. */
   readonly title: string
-  /** `iteration 2/5`; empty where nothing is iterated. */
+  /** `iteration 1 of 5`; empty where nothing is iterated. */
   readonly iteration: string
   /** Tasks of a prompt file; 0 before they are known, and for agents. */
   readonly planned: number
@@ -250,13 +250,13 @@ export function createProgress(clock: () => number): ProgressKeeper {
   return { add, now: () => ({ ...counts, lanes }) }
 }
 
-/** Counted from 1, as tasks are; what the one before came to stays. */
+/** Counted as in the lines of the steps, which stand above it; what the one before came to stays. */
 function iterationText(
   before: string,
   { iteration, count }: { readonly iteration: number; readonly count?: number },
 ): string {
   const [, ...results] = before.split(' · ')
-  return [`iteration ${iteration + 1}${count === undefined ? '' : `/${count}`}`, ...results].join(' · ')
+  return [`iteration ${iteration}${count === undefined ? '' : ` of ${count}`}`, ...results].join(' · ')
 }
 
 type IterationEnd = Extract<RunEvent, { readonly type: 'iteration.completed' }>

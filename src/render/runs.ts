@@ -66,9 +66,9 @@ export function runTable(
   return lines.map((text) => `${text}\n`).join('')
 }
 
-/** Whether there is a command that resumes such a run. */
-export function isResumed({ target }: Pick<RunSummary, 'target'>): boolean {
-  return target !== 'conversation' && target !== 'undo'
+/** Whether there is a command that resumes such a run, and something to do for it. */
+export function isResumed({ target, resumable }: Pick<RunSummary, 'target' | 'resumable'>): boolean {
+  return resumable !== false && target !== 'conversation' && target !== 'undo'
 }
 
 /** The command that resumes a run. */

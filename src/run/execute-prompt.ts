@@ -55,7 +55,7 @@ export async function executePrompt(
 export function neverMet({ iterations_attempted: count }: IterateResult): BatonError {
   const times = count === 1 ? 'one iteration' : `${count} iterations`
   return new BatonError('UNTIL_NOT_MET', `the command of "until" has not ended with 0 after ${times}`, {
-    hint: 'See what it printed with baton runs show; allow more with --iter.',
+    hint: `See what it printed with baton runs show last --place iteration/${count - 1}/until; allow more with --iter.`,
   })
 }
 

@@ -170,7 +170,8 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   }
   const total = meter.total()
   bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals }))
-  if (kept !== undefined) await keepHistory(kept, tally.result())
+  const result = tally.result()
+  if (kept !== undefined) await keepHistory(kept, result && { ...result, ...(ending.isFinal && { resumable: false }) })
   const exitCode = exitCodeFor(ending)
   const { folder } = kept ?? {}
   return {

@@ -165,6 +165,13 @@ describe('checking a prompt file', () => {
     expect(await check({ 'ask.md': prompt('[iterate]\nscore_goal = 3') })).toEqual([
       'error ask.md:3:1 "iterate.score_goal" needs "score", a command that prints the score',
     ])
+    const told = { 'plan.md': 'A, then B.' }
+    expect(
+      await check({ 'ask.md': prompt('[iterate]\ncondition = "3"\nplan = "plan.md"\ncontext = false'), ...told }),
+    ).toEqual(['error ask.md:4:1 "iterate.plan" is a part of the context, which context = false leaves out'])
+    expect(await check({ 'ask.md': prompt('[iterate]\ncondition = "3"\ncontinuation = "Go on."') })).toEqual([
+      'error ask.md:4:1 "iterate.continuation" stands in place of the context, and needs context = false',
+    ])
     expect(await check({ 'ask.md': prompt('[iterate]\nstall = 3') })).toEqual([
       expect.stringContaining('error ask.md:2:2 "iterate" does not say how long'),
     ])

@@ -196,7 +196,6 @@ describe('layers', () => {
       'iterate.command_timeout = "10m" (default)',
       'iterate.commits = "auto" (default)',
       'iterate.context = true (default)',
-      'iterate.max_iterations = 100 (default)',
       'iterate.on_dirty = "abort" (default)',
       'iterate.score_best = "highest" (default)',
       'iterate.summarizer = "files" (default)',

@@ -59,6 +59,27 @@ it('goes on with an agent that failed, and exits as its last iteration', async (
   expect(stderr).toContain('Iterations: 1/2 succeeded (1 failed)')
 })
 
+it('says where an agent failed, and offers no resume that would do nothing', async () => {
+  const run = await world({ 'a.lua': 'aip.file.save("n.txt", "x")\nerror("no luck")\n' }, [])
+  const { code, stderr } = await run('a.lua', '--iter', '2', '-c', 'iterate.commits=false')
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^warning no luck \(a\.lua:2\)\niteration 1 failed: 1 file$/m)
+  expect(stderr).toMatch(/^error: no luck\n {2}at a\.lua:2\b/m)
+  expect(stderr).not.toContain('resume:')
+  const shown = await run('runs', 'show', 'last')
+  expect(shown.stdout).toContain('no luck')
+  expect(shown.stdout).not.toContain('resume:')
+})
+
+it('says how to see what the command printed that was never met', async () => {
+  const run = await world({}, [{ text: 'One.' }, { text: 'Two.' }])
+  const { code, stderr } = await run('-p', 'Hi', '-m', 'm', '--iter', '2', '--until', 'echo "3 tests failed"; false')
+  expect(code).toBe(7)
+  const [, command = ''] = /^hint: See what it printed with baton (.*?); /m.exec(stderr) ?? []
+  expect((await run(...command.split(' '))).stdout).toContain('3 tests failed')
+  expect((await run('runs', 'show', 'last')).stdout).not.toContain('resume:')
+})
+
 it('counts what each iteration of an agent used once', async () => {
   const files = { 'ask.aip': '# Options\n\n```toml\nmodel = "m"\n```\n\n# Instruction\n\nHello.\n' }
   const run = await world(files, [{ text: 'One.' }, { text: 'Two.' }])

@@ -26,7 +26,6 @@ export function iterateSettings(given: Partial<IterateSettings> = {}): IterateSe
     commits: 'auto',
     summarizer: 'files',
     on_dirty: 'abort',
-    max_iterations: 100,
     score_best: 'highest',
     condition: undefined,
     command_timeout_ms: 60_000,

@@ -101,9 +101,9 @@ describe('iterations', () => {
         { type: 'iteration.started', iteration, ...(count === undefined ? {} : { count }) },
         `iteration/${iteration}`,
       )
-    expect(after([begun(0, 5)]).iteration).toBe('iteration 1/5')
-    expect(after([begun(0, 5), ended(0, 7), begun(1, 5)]).iteration).toBe('iteration 2/5 · score 7 · 1 file')
-    expect(after([begun(0), ended(0, 7), begun(1), ended(1)]).iteration).toBe('iteration 2 · 1 file')
+    expect(after([begun(0, 5)]).iteration).toBe('iteration 0 of 5')
+    expect(after([begun(0, 5), ended(0, 7), begun(1, 5)]).iteration).toBe('iteration 1 of 5 · score 7 · 1 file')
+    expect(after([begun(0), ended(0, 7), begun(1), ended(1)]).iteration).toBe('iteration 1 · 1 file')
   })
 })
 

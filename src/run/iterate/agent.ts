@@ -1,6 +1,9 @@
-import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
-import type { Json } from '../../base/json.ts'
+import { BatonError, isBatonError, stopsRun } from '../../base/error.ts'
+import { displayPath } from '../../base/files.ts'
+import { defined, type Json } from '../../base/json.ts'
 import { emit, type RunContext } from '../../event/context.ts'
+import { errorInfo } from '../../event/error-info.ts'
+import type { ErrorInfo } from '../../event/event.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { neverMet } from '../execute-prompt.ts'
 import type { Ending } from '../ending.ts'
@@ -15,7 +18,7 @@ import { filesSummary } from './summary.ts'
 type AgentRun =
   | { readonly status: 'done'; readonly outputs: readonly Json[]; readonly failedInputs: number }
   | { readonly status: 'skipped'; readonly reason: string }
-  | { readonly status: 'failed'; readonly message: string }
+  | { readonly status: 'failed'; readonly error: ErrorInfo }
 
 type Completed = Exclude<AgentRun, { readonly status: 'failed' }>
 
@@ -58,9 +61,24 @@ export async function iterateAgent(
     return { stopReason: 'until_not_met', tasks: [], outputs, error: neverMet(result), isFinal: true }
   }
   if (outcome.status === 'failed') {
-    return { stopReason: 'error', tasks: [], outputs, error: new BatonError('AGENT_FAILED', outcome.message) }
+    return { stopReason: 'error', tasks: [], outputs, error: errorOf(outcome.error, agent), isFinal: true }
   }
-  return { stopReason: outcome.failedInputs > 0 ? 'error' : 'done', tasks: [], outputs }
+  // a finished iteration is not worked on again, whether it failed or not
+  return outcome.failedInputs > 0
+    ? { stopReason: 'error', tasks: [], outputs, isFinal: true }
+    : { stopReason: 'done', tasks: [], outputs }
+}
+
+/** The error of an iteration, as it was before it was recorded. */
+function errorOf({ message, hint, file, line, column }: ErrorInfo, agent: AgentTarget['agent']): BatonError {
+  const text = file === agent.file ? agent.text : undefined
+  const place = file === undefined ? undefined : { file, ...defined({ line, column, text }) }
+  return new BatonError('AGENT_FAILED', message, defined({ hint, place }))
+}
+
+/** ` (a.lua:3)`, where it is known. */
+function lineText({ file, line }: ErrorInfo, workspace: string): string {
+  return file === undefined ? '' : ` (${displayPath(workspace, file)}${line === undefined ? '' : `:${line}`})`
 }
 
 async function workOf(
@@ -74,8 +92,9 @@ async function workOf(
     } catch (error) {
       signal.throwIfAborted()
       if (!isBatonError(error) || stopsRun(error) || endsAll(error)) throw error
-      emit(context, { type: 'warning', message: messageOf(error) })
-      return { status: 'failed', message: messageOf(error) }
+      const info = errorInfo(error)
+      emit(context, { type: 'warning', message: `${info.message}${lineText(info, context.scope.folders.workspace)}` })
+      return { status: 'failed', error: info }
     }
   }, context)
   const answers = outcome.status === 'done' ? outcome.outputs.filter((output) => typeof output === 'string') : []

@@ -17,11 +17,14 @@ export interface EndRules {
 
 /** How often nothing may change in a row where only time or a command ends the work. */
 const usualStall = 3
+/** And how often it is done at most. */
+const usualMost = 100
 
 export function endRules(settings: IterateSettings): EndRules {
-  const { condition, max_iterations: maxIterations, score_goal: scoreGoal, score_best: scoreBest } = settings
+  const { condition, score_goal: scoreGoal, score_best: scoreBest } = settings
   // a count is a count (R44)
-  const { stall = condition?.kind === 'count' ? 0 : usualStall } = settings
+  const count = condition?.kind === 'count' ? condition.count : undefined
+  const { stall = count === undefined ? usualStall : 0, max_iterations: maxIterations = count ?? usualMost } = settings
   return { condition, maxIterations, scoreGoal, scoreBest, stall }
 }
 

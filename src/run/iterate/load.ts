@@ -55,6 +55,7 @@ export async function loadIteration(
       hint: 'Add score = "…", or leave out score_goal.',
     })
   }
+  await checkContext(settings, spec)
   return {
     settings,
     assessment:
@@ -64,6 +65,33 @@ export async function loadIteration(
           ? defaultAssessment
           : undefined,
     plan: plan === undefined ? undefined : await read(plan, 'plan', spec, options),
+  }
+}
+
+/** What the file says about the context must not be left out by what else it says. */
+async function checkContext({ context }: IterateSettings, spec: RunSpec): Promise<void> {
+  const written = spec.frontMatter['iterate']
+  const { plan, continuation } = isJsonObject(written) ? written : {}
+  const place = (key: string): ReturnType<typeof placeInPrompt> => placeInPrompt(spec, ['iterate', key], 'key')
+  if (plan !== undefined && !context) {
+    throw new BatonError(
+      'CONFIG_INVALID',
+      '"iterate.plan" is a part of the context, which context = false leaves out',
+      {
+        place: await place('plan'),
+        hint: 'Leave out one of them, or name the file in context_globs.',
+      },
+    )
+  }
+  if (typeof continuation === 'string' && continuation !== '' && context) {
+    throw new BatonError(
+      'CONFIG_INVALID',
+      '"iterate.continuation" stands in place of the context, and needs context = false',
+      {
+        place: await place('continuation'),
+        hint: 'Add context = false, or leave out continuation.',
+      },
+    )
   }
 }
 

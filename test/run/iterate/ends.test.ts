@@ -80,6 +80,7 @@ describe('iterating ends', () => {
   it('at max_iterations in any case', () => {
     const many = Array.from({ length: 200 }, (_, index) => changed(`s${index}`))
     expect(endWith({ until: 'false' }, many)).toBe('max_iterations after 100')
+    expect(endWith({ ...count(110), until: 'false' }, many)).toBe('completed after 110')
     expect(endWith({ ...count(8), max_iterations: 2 }, many)).toBe('max_iterations after 2')
     expect(endWith({ ...seconds(1e9), max_iterations: 5 }, many)).toBe('max_iterations after 5')
   })
