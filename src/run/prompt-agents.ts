@@ -86,7 +86,7 @@ export async function findPromptAgents(
     starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
   for (const { name, path, options } of ofSteps) {
-    const agent = byName.get(name) ?? (await placed(spec, path, () => lookup.find(name)))
+    const agent = await placed(spec, path, async () => alone(byName.get(name) ?? (await lookup.find(name))))
     byName.set(name, agent)
     const child = await loadBelow(agent, { options, path }, spec, lookup)
     starts.push({ agent, options, stages: [], path, child })
@@ -117,9 +117,20 @@ export function stepAgents({ settings: { workflow } }: RunSpec): readonly StepAg
   })
 }
 
+/**
+ * Lets an agent pass that is named outside of `sub_agents`.
+ * @throws BatonError CONFIG_INVALID for one of Baton: they take what a chain gives them, and would fail
+ */
+function alone(agent: FoundAgent): FoundAgent {
+  if (!agent.builtIn) return agent
+  throw new BatonError('CONFIG_INVALID', `the built-in agent "${agent.name}" works in sub_agents only`, {
+    hint: 'Name it in sub_agents, or give an agent of your own another name or its path, such as ./agents/NAME.md.',
+  })
+}
+
 async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
   const { agent: name } = spec.settings
-  return name === undefined ? undefined : placed(spec, ['agent'], () => find(name))
+  return name === undefined ? undefined : placed(spec, ['agent'], async () => alone(await find(name)))
 }
 
 const summarizerPath = ['iterate', 'summarizer']
@@ -135,7 +146,7 @@ export function summarizerName({ iterate }: { readonly iterate?: RunSpec['settin
 
 async function findSummaryAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
   const name = summarizerName(spec.settings)
-  return name === undefined ? undefined : placed(spec, summarizerPath, () => find(name))
+  return name === undefined ? undefined : placed(spec, summarizerPath, async () => alone(await find(name)))
 }
 
 async function loadBelow(

@@ -164,6 +164,11 @@ describe('what cannot work is found before anything runs', () => {
       '5:9 there is no agent "./none.lua"',
     ],
     [
+      'an agent that works in a chain only',
+      '[[workflow.step]]\nid = "a"\nagent = "reviewer"',
+      '5:9 the built-in agent "reviewer" works in sub_agents only',
+    ],
+    [
       'a fallback that is not there',
       steps('a;fallback = ["./a.lua", "./none.lua"]'),
       '7:24 there is no agent "./none.lua"',
