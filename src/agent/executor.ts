@@ -1,6 +1,7 @@
 import { isBatonError, isSuspension, rewordError } from '../base/error.ts'
-import type { Json } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { throwIssues } from '../config/issue.ts'
+import { parseDuration } from '../config/settings.ts'
 import type {
   AgentExecutor,
   AgentResult,
@@ -26,6 +27,7 @@ import { ownIssues } from './own-issues.ts'
 import { readOwnOptions } from './own-options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
 import { createSectionRunner } from './script-run.ts'
+import { timeLimitOf, withTimeLimit } from './time-limit.ts'
 
 /** Joins the kinds of agents behind the one `AgentExecutor`. Every run is announced and ended by one event each. */
 export function createAgentExecutor(given: AgentParts): AgentExecutor {
@@ -92,7 +94,9 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
   const given = givenOptions(request.options, `"${agent.name}"`)
   if (agent.kind === 'lua') {
     const options = mergeOptions(context.scope.options, given)
-    return runLua({ request, options, section: createSectionRunner(request, parts, inner) })
+    return limited({ agent, options }, inner, (context) =>
+      runLua({ request, options, section: createSectionRunner(request, parts, context) }),
+    )
   }
 
   const document = parseAip(agent.file, agent.text)
@@ -100,7 +104,20 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
   throwIssues(await ownIssues(own, parts.plugins))
   const options = mergeOptions(context.scope.options, own.values, given)
   const held = own.rules.length === 0 ? inner : narrow(inner, { rules: own.rules })
-  return runAip({ request, options, section: createSectionRunner(request, parts, held) }, document)
+  return limited({ agent, options }, held, (context) =>
+    runAip({ request, options, section: createSectionRunner(request, parts, context) }, document),
+  )
+}
+
+/** Stops an agent that takes longer than its options say. */
+function limited<T>(
+  { agent, options }: { readonly agent: ScriptRequest['agent']; readonly options: JsonObject },
+  context: RunContext,
+  work: (context: RunContext) => Promise<T>,
+): Promise<T> {
+  const { timeout } = options
+  const own = typeof timeout === 'string' ? parseDuration(timeout) : undefined
+  return withTimeLimit(timeLimitOf({ own, whose: `agent "${agent.name}"` }, context), context, work)
 }
 
 function outputOf(result: ScriptResult | PromptResult): Json {

@@ -1,5 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { parseDuration } from './settings.ts'
 import { type Finding, meantHint, mismatch, type Rules, wrongKey } from './issue.ts'
 
 /** Options of script agents. Not zod schemas: a run of a script should not load them for a few keys. */
@@ -15,6 +16,10 @@ const rules: Rules = {
   fallback_models: { expected: 'a list of models', fits: (value) => Array.isArray(value) && value.every(isName) },
   mode: { expected: 'text that is not empty', fits: isName },
   tools: { expected: 'a list of tools', fits: (value) => Array.isArray(value) && value.every(isName) },
+  timeout: {
+    expected: 'a duration above zero such as "30s" or "10m"',
+    fits: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) > 0,
+  },
   model_aliases: {
     expected: 'a table of texts',
     fits: (value) => isJsonObject(value) && Object.values(value).every(isName),

@@ -199,6 +199,8 @@ const texts: { readonly [path: string]: string } = {
   'timeouts.headers': 'Until the answer begins.',
   'timeouts.stream_idle': 'Between two pieces of the answer; what has no content is none.',
   'timeouts.request': 'For one call in all.',
+  'timeouts.agent':
+    'For each agent that does not say it itself: sub-agents, steps, agents of scripts, and the model of each task.',
   'timeouts.approval': 'Until a person has answered a question, from when it was first put; then it counts as no.',
   'prices.*.input': 'US dollars for a million tokens of input.',
   'prices.*.output': 'US dollars for a million tokens of output, reasoning included.',

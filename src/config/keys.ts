@@ -124,7 +124,7 @@ const entries = {
   timeouts: {
     ...frameTable,
     initial: { connect: '10s', headers: '30s', stream_idle: '5m', request: '1h' },
-    text: 'How long a model may take, and a person. Durations are texts such as "30s" or "10m".',
+    text: 'How long a model may take, an agent, and a person. Durations are texts such as "30s" or "10m".',
   },
   budget: { ...frameTable, initial: { unpriced: 'deny' }, text: 'Limits of the whole run.' },
   lua: {
@@ -143,7 +143,7 @@ const entries = {
   runs: { ...frameTable, initial: { max_size: '2gb' }, text: 'Where runs are recorded, and how large one may get.' },
   timeout: {
     ...frame,
-    text: 'How long the run may take, such as "30m". It can be resumed, and has the whole time again.',
+    text: 'How long the run may take, or the agent that the file is, such as "30m". A resumed run has the whole time again.',
   },
   auto_approve_plan_mode: {
     ...frame,

@@ -102,7 +102,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
       patience: { rule: 'down', unset: '10m' },
     },
   },
-  timeouts: { keys: { connect: down, headers: down, stream_idle: down, request: down, approval: down } },
+  timeouts: { keys: { connect: down, headers: down, stream_idle: down, request: down, agent: down, approval: down } },
   timeout: down,
   budget: {
     keys: {

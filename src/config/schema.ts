@@ -91,6 +91,7 @@ const settingShape = {
     headers: timeLimit,
     stream_idle: timeLimit,
     request: timeLimit,
+    agent: timeLimit,
     approval: timeLimit,
   }),
   budget: table({

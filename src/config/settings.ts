@@ -80,6 +80,8 @@ export interface Settings extends Pick<
     readonly stream_idle_ms: number
     /** Undefined: no limit. */
     readonly request_ms?: number
+    /** Of an agent that does not say it itself; undefined: no limit. */
+    readonly agent_ms?: number
     /** Of a question to a person; undefined: no limit. */
     readonly approval_ms?: number
   }
@@ -142,7 +144,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const { workflow } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
-  const { connect, headers, stream_idle, request, approval } = values.timeouts
+  const { connect, headers, stream_idle, request, agent, approval } = values.timeouts
   const { engine, isolated, timeout, memory_mb, instructions } = values.lua
   const present = optionalKeys.filter((key) => Object.hasOwn(values, key))
   return {
@@ -162,6 +164,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
       headers_ms: durationMs(headers),
       stream_idle_ms: durationMs(stream_idle),
       ...(request === undefined ? {} : { request_ms: durationMs(request) }),
+      ...(agent === undefined ? {} : { agent_ms: durationMs(agent) }),
       ...(approval === undefined ? {} : { approval_ms: durationMs(approval) }),
     },
     budget,

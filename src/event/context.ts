@@ -86,6 +86,8 @@ export interface RunScope {
   readonly taken?: TakenFiles
   /** Globs from the workspace: `[changes] allow` of the user. */
   readonly openedChanges?: readonly string[]
+  /** How long an agent may take that does not say it itself, in milliseconds; left out: as long as it likes. */
+  readonly agentMs?: number
   /** Options of built-in modes, by the id of the mode: for agents that bring none of their own. */
   readonly modeOptions?: { readonly [mode: string]: JsonObject }
   /** The agent run that this is part of; undefined outside script agents. */
@@ -138,6 +140,8 @@ export interface RunServices {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Left out: nobody is asked anything. */
   readonly questions?: OpenQuestions
+  /** Asks a person while the time of the agents that this is part of stands still; left out: none is limited. */
+  readonly asking?: <T>(ask: () => Promise<T>) => Promise<T>
   /** Tools that plug-ins bring; left out: none. */
   readonly broughtTools?: readonly PluginTool[]
   /** Servers that settings name; left out: none. */

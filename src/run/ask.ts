@@ -1,6 +1,7 @@
 import { failedInput, valueOfScript } from '../agent/failed-input.ts'
 import { requestFor } from '../agent/prompt-agent.ts'
 import { questionPromptInput } from '../agent/prompt-input.ts'
+import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import { defined, equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue } from '../config/issue.ts'
@@ -66,7 +67,8 @@ async function askOnce(asked: Asked, target: PromptTarget, context: RunContext):
     const { model_aliases: aliases } = asked.settings
     const usesOwnAliases = !equalJson(aliases, target.settings.model_aliases)
     const question = { ...asked, instruction: instructionOf(asked.state), output, stdin, usesOwnAliases }
-    return withModelPlace(asked.settings, spec, () => askMain(question, context))
+    const time = timeLimitOf({ own: undefined, whose: 'the model' }, context)
+    return withModelPlace(asked.settings, spec, () => withTimeLimit(time, context, (timed) => askMain(question, timed)))
   }
 
   const inner = narrow(below(context, part('ask')), limitsOfWriting(asked.settings))

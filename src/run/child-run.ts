@@ -1,5 +1,6 @@
 import type { AgentParts } from '../agent/parts.ts'
 import { mapSiblings } from '../agent/siblings.ts'
+import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Json } from '../base/json.ts'
@@ -62,7 +63,7 @@ async function runChildPrompt(
   loaded: PromptTarget,
   context: RunContext,
 ): Promise<PromptResult> {
-  const { asChild, childContext } = await import('./child-target.ts')
+  const { asChild, childContext, childTimeMs } = await import('./child-target.ts')
   const { scope, services } = context
   const target = asChild(loaded, agent, { options, inherited: scope.options })
   for (const { file } of target.agents) services.sources.execute(file)
@@ -77,15 +78,18 @@ async function runChildPrompt(
 
   const child = childContext(target, context)
   const limit = target.settings.input_concurrency
+  const time = timeLimitOf({ own: childTimeMs(target, options), whose: `agent "${agent.name}"` }, context)
   const { value: answers, spent } = await services.meter.measure(scope.at, () =>
-    mapSiblings(inputs, { limit, signal: services.signal }, (given, index, signal) => {
-      const at = withServices(child, { signal })
-      if (inputs.length === 1) return runOnce({ agent, target, given }, at)
-      const place = below(at, task(index))
-      return services.effects.boundary(place.scope.at, () => runOnce({ agent, target, given }, place), {
-        inputs: givenWithoutLimits({ given, options, agent: agent.text }),
-      })
-    }),
+    withTimeLimit(time, child, (timed) =>
+      mapSiblings(inputs, { limit, signal: timed.services.signal }, (given, index, signal) => {
+        const at = withServices(timed, { signal })
+        if (inputs.length === 1) return runOnce({ agent, target, given }, at)
+        const place = below(at, task(index))
+        return services.effects.boundary(place.scope.at, () => runOnce({ agent, target, given }, place), {
+          inputs: givenWithoutLimits({ given, options, agent: agent.text }),
+        })
+      }),
+    ),
   )
   return resultOf(answers, spent)
 }

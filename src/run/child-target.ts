@@ -99,14 +99,20 @@ function withResolvedModels(settings: Settings): Settings {
   }
 }
 
+/** How long it may take as its caller runs it: `timeout` of the caller or of the file; that of a config file is for whole runs. */
+export function childTimeMs({ spec, settings }: PromptTarget, options: JsonObject): number | undefined {
+  const isOwn = (options['timeout'] ?? spec.frontMatter['timeout']) !== undefined
+  return isOwn ? settings.timeout_ms : undefined
+}
+
 /** Keys of the front matter that are decided once for the whole run, by the file that was started. */
 export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
-  return ['lua', 'retry', 'runs', 'secrets', 'timeout', 'timeouts'].filter((key) => spec.frontMatter[key] !== undefined)
+  return ['lua', 'retry', 'runs', 'secrets', 'timeouts'].filter((key) => spec.frontMatter[key] !== undefined)
 }
 
 /**
  * The settings a caller gives a prompt file that it runs as an agent: request keys only, because what the file may do is
- * its own affair. `allow_run_on_task_fail` is an option of agents too. Null says nothing.
+ * its own affair. `allow_run_on_task_fail` and `timeout` are options of agents too. Null says nothing.
  * @throws BatonError CONFIG_INVALID naming the option
  */
 function readChildOptions(options: JsonObject, { name }: Pick<PromptAgent, 'name'>): JsonObject {
@@ -125,7 +131,7 @@ function readChildOptions(options: JsonObject, { name }: Pick<PromptAgent, 'name
 }
 
 function isOption(key: string): boolean {
-  return isRequestKey(key) || key === 'allow_run_on_task_fail'
+  return isRequestKey(key) || key === 'allow_run_on_task_fail' || key === 'timeout'
 }
 
 function unknownOption(key: string): Finding {

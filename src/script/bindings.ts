@@ -50,6 +50,8 @@ export interface BoundFunctions {
   readonly functions: HostFunction[]
   /** The error of a call that stops the section or the run, if there was one: a script may have caught it. */
   readonly stopped: () => { readonly error: unknown } | undefined
+  /** Settles when no call is under way any more: those of a section that was stopped end with its signal. Undefined: none is. */
+  readonly ended: () => Promise<unknown> | undefined
 }
 
 /**
@@ -60,6 +62,14 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
   let nextNumber = 0
   const caller: Caller = { section, number: () => nextNumber++ }
   let stopped: { readonly error: unknown } | undefined
+  const underWay = new Set<Promise<Values>>()
+
+  function noted(values: Promise<Values>): Promise<Values> {
+    underWay.add(values)
+    const isOver = (): void => void underWay.delete(values)
+    values.then(isOver, isOver)
+    return values
+  }
 
   function refuseStopped(): void {
     if (stopped !== undefined) throw stopped.error
@@ -78,6 +88,7 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
 
   return {
     stopped: () => stopped,
+    ended: () => (underWay.size === 0 ? undefined : Promise.allSettled(underWay)),
     functions: functions.map(({ path, tables, waits, call }) => ({
       path,
       tables,
@@ -85,7 +96,7 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
         refuseStopped()
         try {
           const values = call(args, caller)
-          return values instanceof Promise ? counted(values, waits).catch(failed) : values
+          return values instanceof Promise ? counted(noted(values), waits).catch(failed) : values
         } catch (error) {
           return failed(error)
         }

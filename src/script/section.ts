@@ -36,7 +36,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
     const loaded = createLoadedModules()
     const clock = startSectionClock(host.limits)
     const computing = { limits: host.limits, clock, shownBytes: 0 }
-    const { functions, stopped } = bindFunctions(host.bindings, { ...section, loaded, computing })
+    const { functions, stopped, ended } = bindFunctions(host.bindings, { ...section, loaded, computing })
     const state = host.engine.createState({
       functions,
       modules: host.bindings.chunks,
@@ -56,6 +56,8 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
     } finally {
       clock.stop()
       state.close()
+      // what it has called is stopped as well, and nothing of it goes on behind its end
+      if (context.services.signal.aborted) await ended()
     }
   }
   const inputs = givenWithoutLimits({ code: source.chunk.text, ...source.variables })

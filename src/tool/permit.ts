@@ -9,16 +9,17 @@ import type { Place } from '../event/place.ts'
  * @throws BatonError UNTRUSTED, NEEDS_INPUT where it is not allowed, WAITING_FOR_APPROVAL; the reason of the signal
  */
 export async function permitWhileWorking(
-  { services: { signal, questions } }: Pick<RunContext, 'services'>,
+  { services: { signal, questions, asking } }: Pick<RunContext, 'services'>,
   { effects, at, action }: { readonly effects: Effects; readonly at: Place; readonly action: Action },
 ): Promise<Permit> {
-  if (questions === undefined) return effects.permit(at, action)
+  const permit = (): Promise<Permit> => effects.permit(at, action)
+  if (questions === undefined) return permit()
   signal.throwIfAborted()
   let end = (): void => {}
   const withdraw = (): void => void (end = questions.withdraw(at))
   signal.addEventListener('abort', withdraw, { once: true })
   try {
-    return await effects.permit(at, action)
+    return await (asking === undefined ? permit() : asking(permit))
   } finally {
     signal.removeEventListener('abort', withdraw)
     end()

@@ -139,7 +139,11 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         ...defined({ model: target.settings.model }),
         ...inheritedOptions(target.configSettings, target.configSettings),
       },
-      ...defined({ dry, openedChanges: target.settings.changes.allow }),
+      ...defined({
+        dry,
+        openedChanges: target.settings.changes.allow,
+        agentMs: target.settings.timeouts.agent_ms,
+      }),
       modeOptions: { code: target.settings.code },
     }),
     services: {

@@ -1,0 +1,77 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
+import { type ModelScript, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+interface World {
+  readonly server: ModelServer
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+}
+
+async function world(files: { readonly [path: string]: string }, script: ModelScript): Promise<World> {
+  const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
+  const server = await startModelServer(script)
+  onTestFinished(() => server.close())
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({}) }
+  return { server, run: (...args) => baton(args, { cwd: folder, env }) }
+}
+
+const front = (keys: string): string => `+++\nmodel = "m"\nbudget.unpriced = "allow"\n${keys}\n+++\nHello\n`
+
+describe('an agent that takes too long (R303)', () => {
+  it('ends with all that it runs; the run ends with exit code 4, and a resumed one gives it the time again', async () => {
+    const files = {
+      'ask.md': front('sub_agents = [{ name = "slow.aip", options = { timeout = "1s" } }]'),
+      'slow.aip': '# Output\n\n```lua\nreturn aip.agent.run("./inner.aip").outputs[1]\n```\n',
+      'inner.aip':
+        '# User\n\nThink.\n\n# Output\n\n```lua\nreturn { coder_prompts_append = ai_response.content }\n```\n',
+    }
+    let count = 0
+    const { run, server } = await world(files, () => ({ text: 'thought', ...(count++ === 0 && { stallAfter: 1 }) }))
+    const first = await run('ask.md', '--json')
+    expect(first.code).toBe(4)
+    const events = jsonLines(first.stdout)
+    expect(events.at(-1)).toMatchObject({ type: 'run.failed', stop_reason: 'limit', exit_code: 4 })
+    const failed = events.filter(({ type }) => type === 'agent.failed')
+    // the inner one is stopped as part of it
+    expect(failed.at(-1)).toMatchObject({ name: 'slow.aip', error: { code: 'LIMIT' } })
+    expect(first.stderr).toContain('agent "slow.aip" took longer than its timeout, 1 s')
+    const second = await run('resume', 'last')
+    expect([second.code, second.stdout]).toEqual([0, 'thought\n'])
+    expect(server.requests).toHaveLength(3)
+  })
+
+  it('is an error that a script may catch, also where the script that is run never ends', async () => {
+    const { run } = await world(
+      {
+        'main.lua': 'print(pcall(aip.agent.run, "./loop.lua", { options = { timeout = "200ms" } }))\nreturn "went on"',
+        'loop.lua': 'while true do end',
+      },
+      [],
+    )
+    const { code, stdout, stderr } = await run('main.lua')
+    expect([code, stdout]).toEqual([0, expect.stringContaining('went on')])
+    expect(stdout + stderr).toContain('agent "./loop.lua" took longer than its timeout, 200 ms')
+  })
+
+  it('is held to its own timeout in # Options and front matter, else to that of all agents, as is the model of a task', async () => {
+    const files = {
+      'own.aip': '# Options\n\n```toml\ntimeout = "400ms"\n```\n\n# User\n\nThink.\n',
+      'file.md': front('timeout = "400ms"'),
+      'calls.lua': 'return aip.agent.run("./file.md").outputs[1]',
+      'all.md': front('timeouts.agent = "400ms"'),
+      'wrong.aip': '# Options\n\n```toml\ntimeout = 5\n```\n\n# User\n\nThink.\n',
+    }
+    const { run } = await world(files, () => ({ text: 'a b', stallAfter: 1 }))
+    const named = async (...args: readonly string[]): Promise<string> => {
+      const { code, stderr } = await run(...args)
+      return `${code} ${/.* took longer than .*/.exec(stderr)?.[0] ?? stderr}`
+    }
+    expect(await named('own.aip', '-m', 'm', '-c', 'budget.unpriced=allow')).toBe(
+      '4 error: agent "own.aip" took longer than its timeout, 400 ms',
+    )
+    expect(await named('calls.lua')).toContain('agent "./file.md" took longer than its timeout, 400 ms')
+    expect(await named('all.md')).toBe('4 error: the model took longer than agent in [timeouts], 400 ms')
+    expect(await named('wrong.aip')).toContain('"timeout" must be a duration above zero such as "30s" or "10m"')
+  })
+})
