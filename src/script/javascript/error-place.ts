@@ -41,7 +41,7 @@ const named: readonly (readonly [RegExp, (name: string) => string])[] = [
   ],
   [
     /^cannot (?:read|set) property '(.{1,100})' of (?:undefined|null)$/,
-    (name) => `\\.\\s*${name}(?![\\w$])|\\[\\s*["'\`]?${name}["'\`]?\\s*\\]|(?<=[{,]\\s*)${name}(?=\\s*[,:=}])`,
+    (name) => `\\.\\s*${name}(?![\\w$])|\\[\\s*["'\`]?${name}["'\`]?\\s*\\]|${name}(?<=[{,]\\s*${name})(?=\\s*[,:=}])`,
   ],
   [/^Cannot convert undefined or null to object$/, () => '\\}\\s*='],
 ]
@@ -62,11 +62,15 @@ function nameAfter({ line, column }: FullPlace, message: string, text: string): 
   return undefined
 }
 
+/** What is not closed is taken as well, to the end of its line or of all, so that nothing is looked at twice. */
+const commentOrText = /(["'])(?:(?!\1)[^\\\n]|\\.)*(\1?)|\/\/[^\n]*|\/\*.*?(\*\/|$)/gs
+
 /** The same text with blanks for comments. What stands in quotes stays, for names in brackets. */
 function withoutTexts(text: string): string {
-  return text.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|\/\*.*?\*\//gs, (part) =>
-    part.startsWith('/') || part.length > longestName ? part.replace(/[^\n]/g, ' ') : part,
-  )
+  return text.replace(commentOrText, (part, quote?: string, quoteEnd?: string, commentEnd?: string) => {
+    const isText = quote !== undefined && (quoteEnd === '' || part.length <= longestName)
+    return isText || commentEnd === '' ? part : part.replace(/[^\n]/g, ' ')
+  })
 }
 
 /** Longer texts in quotes are no names. */

@@ -76,7 +76,7 @@ function formOf(
   if (check(wrapped, script.flags) === undefined) {
     return { ...script, text: wrapped, shift: isStripped ? undefined : before.length }
   }
-  if (!/^\s*(?:import|export)\b/m.test(text)) return problem
+  if (!/^[ \t]*(?:import|export)\b/m.test(text)) return problem
   return asModule(text, check, shift)
 }
 

@@ -19,8 +19,22 @@ it.each([
   ['let q\nq.a = [1]\n', 2, 3],
   ['[{}].map((x) => {\n  return x.y.z\n})', 2, 14],
   ['if (true) return foo()', 1, 18],
+  ["const a = `it's` + foo", 1, 20],
   ['await null\nconst a: number = 1\nconst b: string = foo()', 3, undefined],
 ])('the error of %j is in line %i', async (code, line, column) => {
   const end = await tryProgram(box, code)
   expect(end).toMatchObject({ kind: 'error', line, ...(column === undefined ? {} : { column }) })
+})
+
+const long = 95_000
+
+it.each([
+  ['blanks', `const r = null['z' + 'z']\n${' '.repeat(long)}1`],
+  ['comments in a template', `const a = \`${'/*'.repeat(long / 2)}\`; foo()`],
+  ['escaped quotes in a template', `const a = \`${'\\"'.repeat(long / 2)}\`; foo()`],
+  ['quotes in a template', `const a = \`${`"'`.repeat(long / 2)}\`; foo()`],
+])('an error beside many %s is told, and not that looking for its place took too long', async (_, code) => {
+  const end = await tryProgram(box, code, { limits: { timeMs: 3000 } })
+  expect(end).toMatchObject({ kind: 'error', line: 1 })
+  expect(end).not.toHaveProperty('limit')
 })

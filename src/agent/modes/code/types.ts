@@ -11,7 +11,10 @@ export function typeText(schema: Json | undefined, depth = 0): string {
   if (Array.isArray(values)) return unionOf(values.map((value) => JSON.stringify(value)))
   const choices = anyOf ?? oneOf
   if (Array.isArray(choices)) return unionOf(choices.map((choice) => typeText(choice, depth + 1)))
-  if (Array.isArray(type)) return unionOf(type.map((one) => typeText({ ...schema, type: one }, depth)))
+  if (Array.isArray(type)) {
+    const names = new Set(type.filter((one) => typeof one === 'string'))
+    return unionOf([...names].map((one) => typeText({ ...schema, type: one }, depth)))
+  }
   switch (type) {
     case 'string':
     case 'boolean':

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../../../src/base/json.ts'
 import { programIn } from '../../../../src/agent/modes/code/answer.ts'
 import { withoutFence } from '../../../../src/script/javascript/source.ts'
 import { typeText } from '../../../../src/agent/modes/code/types.ts'
@@ -37,7 +38,7 @@ describe('the program of an answer', () => {
   it.each([
     ['blanks', `~~~${' '.repeat(300_000)}\``],
     ['tildes', `${'~'.repeat(300_000)}\``],
-  ])('is found in no time behind a fence of many %s that is none', (_, line) => {
+  ])('is found in proportion to its length behind a fence of many %s that is none', (_, line) => {
     expect(programIn(`${line}\n${ticks}js\ndone()\n${ticks}`)).toEqual({ kind: 'program', code: 'done()' })
     expect(withoutFence(`${line}\ndone()`)).toBe(`${line}\ndone()`)
   })
@@ -74,6 +75,14 @@ describe('a schema as a type', () => {
         '}',
       ].join('\n'),
     )
+  })
+
+  it('is short however often a type is named', () => {
+    const deep = (left: number): JsonObject => ({
+      type: Array.from({ length: 30 }, () => 'object'),
+      properties: left === 0 ? {} : { a: deep(left - 1) },
+    })
+    expect(typeText(deep(6)).match(/a\?:/g)).toHaveLength(6)
   })
 
   it('cannot be left by a description', () => {
