@@ -1,19 +1,14 @@
 import { execa } from 'execa'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { atMost, manyListeners } from './concurrency.ts'
+import { behindGate, gateWord, type Program } from './process-gate.ts'
 import { signalGroup, stopGroup } from './process-group.ts'
 
-export interface ProcessOptions {
-  /** A path, or a name that is looked up in `PATH`. Not interpreted by a shell. */
-  readonly command: string
-  readonly args: readonly string[]
-  /** Absolute. */
-  readonly cwd: string
-  /** The complete environment: nothing is inherited. */
-  readonly environment: Readonly<Record<string, string>>
+/** What is run. Neither command nor arguments are interpreted by a shell; the environment is complete: nothing is inherited. */
+export interface ProcessOptions extends Program {
   /** From the start to the end of the process. */
   readonly timeLimitMs: number
-  /** Called with its id, which is also that of its group, as soon as it runs. */
+  /** Called with its id, which is also that of its group, before the program begins (on Windows: as soon as it runs). */
   readonly onStart?: (pid: number) => void
   /** Bytes kept of each of the two streams; the rest is read and dropped. */
   readonly maxOutputBytes: number
@@ -27,7 +22,7 @@ type RunEnd =
   | { readonly kind: 'killed'; readonly signal: string }
   | { readonly kind: 'timed_out' }
 
-interface NotStarted {
+export interface NotStarted {
   readonly kind: 'not_started'
   readonly reason: string
 }
@@ -50,12 +45,16 @@ export interface ProcessResult {
  * is aborted, everything left in the group is stopped: TERM, and KILL after 5 s. A process that has left the group is
  * not waited for. Rejects with the signal's reason and for nothing else.
  */
-export async function runProcess(options: ProcessOptions, signal: AbortSignal): Promise<ProcessResult> {
+export async function runProcess(
+  options: ProcessOptions,
+  signal: AbortSignal,
+  begin: (options: StartOptions) => Promise<StartedProcess | NotStarted> = startProcess,
+): Promise<ProcessResult> {
   signal.throwIfAborted()
   const { maxOutputBytes, ...start } = options
   const stdout = createCollector(maxOutputBytes)
   const stderr = createCollector(maxOutputBytes)
-  const started = await startProcess({ ...start, onOutput: { stdout: stdout.add, stderr: stderr.add } })
+  const started = await begin({ ...start, onOutput: { stdout: stdout.add, stderr: stderr.add } })
   if (started.kind === 'not_started') return { end: started, stdout: stdout.take(), stderr: stderr.take() }
   const { end } = await untilEnded(started, signal)
   return { end, stdout: stdout.take(), stderr: stderr.take() }
@@ -82,8 +81,10 @@ export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxO
   /** Left out: it may run for ever. */
   readonly timeLimitMs?: number
   readonly onOutput: { readonly [Stream in 'stdout' | 'stderr']: (bytes: Buffer) => void }
-  /** A socket that the process finds at descriptor 3. Called with what the process writes there. */
+  /** Called with what the process writes to its descriptor 3. */
   readonly onMessage?: (bytes: Buffer) => void
+  /** The same for descriptor 4. */
+  readonly onStatus?: (bytes: Buffer) => void
   /** It reads what `write` is given; left out: there is nothing to read. */
   readonly readsInput?: true
 }
@@ -103,8 +104,6 @@ export interface StartedProcess {
   readonly ended: Promise<EndedProcess>
   /** Stops everything in its group: TERM, and KILL after 5 s. */
   readonly stop: () => Promise<void>
-  /** Writes to its descriptor 3. */
-  readonly send: (text: string) => void
   /** Writes to its input; what it does not take because it has ended is dropped. */
   readonly write: (text: string) => void
   /** Its input ends here. */
@@ -120,8 +119,9 @@ const drainMs = 1_000
  * Rejects with what `onStart` throws, and for nothing else.
  */
 export async function startProcess(options: StartOptions): Promise<StartedProcess | NotStarted> {
-  const { timeLimitMs, onOutput, onMessage } = options
-  const child = spawn(options)
+  const { timeLimitMs, onOutput } = options
+  const gate = options.onStart === undefined ? undefined : behindGate(options)
+  const child = spawn(options, gate)
   const { pid } = child
   if (pid === undefined) return { kind: 'not_started', reason: (await child).originalMessage ?? 'it cannot be run' }
 
@@ -132,15 +132,14 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
     throw error
   }
   const exited = exitOf(child)
-  const channel = child.stdio[3] as Duplex | undefined
   const input = child.stdio[0] as Writable | null
   // it may have ended, which `ended` tells
   input?.on('error', () => {})
-  const streams = [child.stdout, child.stderr]
-  child.stdout.on('data', onOutput.stdout)
-  child.stderr.on('data', onOutput.stderr)
-  channel?.on('data', onMessage ?? (() => undefined))
-  const closed = Promise.all([...streams, ...(channel === undefined ? [] : [channel])].map(closing))
+  if (gate !== undefined) input?.write(gateWord)
+  if (options.readsInput !== true) input?.end()
+  const readers = [onOutput.stdout, onOutput.stderr, options.onMessage, options.onStatus]
+  const streams = readers.flatMap((read, at) => (read === undefined ? [] : [streamOf(child, at + 1).on('data', read)]))
+  const closed = Promise.all(streams.map(closing))
   const forget = killAtExit(pid)
   let stopping: Promise<boolean> | undefined
   let timedOut = false
@@ -161,7 +160,7 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
     const others = await stop()
     await atMost(drainMs, closed)
     forget()
-    for (const stream of [...streams, channel, input]) stream?.destroy()
+    for (const stream of [...streams, input]) stream?.destroy()
     return { end: timedOut ? { kind: 'timed_out' } : end, leftOthers: others && !wasStopped }
   }
 
@@ -170,7 +169,6 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
     pid,
     ended: untilGone(),
     stop: async () => void (await stop()),
-    send: (text) => void channel?.write(text),
     write: (text) => void input?.write(text),
     endInput: () => void input?.end(),
   }
@@ -178,10 +176,13 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
 
 type Child = ReturnType<typeof spawn>
 
-function spawn({ command, args, cwd, environment, onMessage, readsInput }: StartOptions) {
+function spawn(options: StartOptions, gate: ReturnType<typeof behindGate>) {
+  const { command, args } = gate ?? options
+  const piped = (user: unknown): 'pipe' | 'ignore' => (user === undefined ? 'ignore' : 'pipe')
+  const channels = [piped(options.onMessage), piped(options.onStatus)]
   return execa(command, args, {
-    cwd,
-    env: environment,
+    cwd: options.cwd,
+    env: options.environment,
     extendEnv: false,
     // its own group, which can be signalled as a whole; execa's own cleanup does not
     detached: true,
@@ -189,14 +190,14 @@ function spawn({ command, args, cwd, environment, onMessage, readsInput }: Start
     reject: false,
     buffer: false,
     encoding: 'buffer',
-    stdio: [
-      readsInput === true ? 'pipe' : 'ignore',
-      'pipe',
-      'pipe',
-      ...(onMessage === undefined ? [] : (['pipe'] as const)),
-    ],
+    // no descriptor but those that are used
+    stdio: [piped(gate ?? options.readsInput), 'pipe', 'pipe', ...channels.slice(0, channels.lastIndexOf('pipe') + 1)],
     windowsHide: true,
   })
+}
+
+function streamOf({ stdio }: Child, descriptor: number): Readable {
+  return stdio[descriptor] as Readable
 }
 
 /** Does not wait for the streams, which another process may keep open. */

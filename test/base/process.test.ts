@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { commandEnvironment } from '../../src/base/command.ts'
-import { type ProcessOptions, runProcess } from '../../src/base/process.ts'
+import { type ProcessOptions, runProcess, startProcess } from '../../src/base/process.ts'
+import { root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const never = new AbortController().signal
@@ -167,5 +168,79 @@ describe('commandEnvironment', () => {
       LC_ALL: 'C',
       XDG_DATA_HOME: '/d',
     })
+  })
+})
+
+describe('a process that is noted', () => {
+  const noting = (script: string, onStart: (pid: number) => void): ProcessOptions => shell(script, { onStart })
+
+  it('does nothing before it is', async () => {
+    const file = join(folder, 'early')
+    let wasThere: boolean | undefined
+    const options = noting(`touch ${file}; cat; echo $$`, (pid) => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+      wasThere = existsSync(file)
+      expect(isRunning(pid)).toBe(true)
+    })
+    expect(await runProcess(options, never)).toMatchObject({ end: { code: 0 }, stderr: { text: '' } })
+    expect([wasThere, existsSync(file)]).toEqual([false, true])
+  })
+
+  it('is the program itself, with its arguments, environment and folder', async () => {
+    let noted: number | undefined
+    const args = ['-c', 'echo $$; printf "%s|" "$0" "$@"; env | grep ONLY', 'a b', '$HOME', '', '-n']
+    const options = { ...noting('', (pid) => (noted = pid)), args, environment: { PATH: path, ONLY: 'this' } }
+    const { stdout } = await runProcess(options, never)
+    expect(stdout.text).toBe(`${noted}\na b|$HOME||-n|ONLY=this\n`)
+  })
+
+  it('reads what it is given afterwards, and nothing else', async () => {
+    let out = ''
+    const started = await startProcess({
+      ...shell('cat; echo end'),
+      readsInput: true,
+      onStart: () => {},
+      onOutput: { stdout: (bytes) => (out += String(bytes)), stderr: () => {} },
+    })
+    if (started.kind === 'not_started') throw new Error(started.reason)
+    started.write('one\n\ntwo\n')
+    started.endInput()
+    await started.ended
+    expect(out).toBe('one\n\ntwo\nend\n')
+  })
+
+  it('never begins when this process is killed before', async () => {
+    const file = join(folder, 'orphan')
+    const script = `
+      import { runProcess } from './dist/base/process.js'
+      const options = ${JSON.stringify(shell(`touch ${file}; sleep 300`))}
+      await runProcess({ ...options, onStart: (pid) => { console.log(pid); process.kill(process.pid, 'SIGKILL') } }, new AbortController().signal)`
+    const { stdout } = await runProcess(
+      { ...shell(''), command: process.execPath, args: ['--input-type=module', '-e', script], cwd: root },
+      never,
+    )
+    expect(await gone(Number(stdout.text))).toBe(true)
+    expect(existsSync(file)).toBe(false)
+  })
+
+  it('says why a program did not start', async () => {
+    const starts = ['no-such-program-anywhere', './nothing', '/etc/passwd', '-x', folder].map((command) => ({
+      command,
+    }))
+    for (const start of [...starts, { cwd: '/no/such/folder' }]) {
+      const options = { ...shell(''), ...start }
+      const { end } = await runProcess({ ...options, onStart: () => {} }, never)
+      expect(end.kind).toBe('not_started')
+      expect(end).toEqual((await runProcess(options, never)).end)
+    }
+  })
+
+  it('is ended when it cannot be noted', async () => {
+    const file = join(folder, 'refused')
+    const options = noting(`touch ${file}`, () => {
+      throw new Error('no record')
+    })
+    await expect(runProcess(options, never)).rejects.toThrow('no record')
+    expect(existsSync(file)).toBe(false)
   })
 })

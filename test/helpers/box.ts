@@ -5,7 +5,7 @@ import { commandEnvironment } from '../../src/base/command.ts'
 import type { RunScope, RunServices } from '../../src/event/context.ts'
 import { allRights } from '../../src/event/permission.ts'
 import { type SandboxRights, strictestSandbox } from '../../src/event/sandbox-rights.ts'
-import { boxCommand } from '../../src/tool/sandbox/box.ts'
+import { startBoxed } from '../../src/tool/sandbox/run-boxed.ts'
 import { testContext } from './context.ts'
 import { tempTree } from './temp.ts'
 
@@ -84,22 +84,20 @@ export async function runInBox(line: string, world: BoxWorld, options: BoxOption
     },
     services: { env: all, ...services?.(world) },
   })
-  const boxed = await boxCommand(
-    { command: '/bin/sh', args: ['-c', line], cwd: world.work, environment: commandEnvironment(all) },
-    context,
+  let box: Awaited<ReturnType<typeof startBoxed>> | undefined
+  const command = { command: '/bin/sh', args: ['-c', line], cwd: world.work, environment: commandEnvironment(all) }
+  const result = await runProcess(
+    { ...command, timeLimitMs, maxOutputBytes: 1024 * 1024 },
+    context.services.signal,
+    async (asked) => (box = await startBoxed(asked, context)),
   )
-  try {
-    const result = await runProcess({ ...boxed, timeLimitMs, maxOutputBytes: 1024 * 1024 }, context.services.signal)
-    return {
-      ...world,
-      code: result.end.kind === 'exited' ? result.end.code : undefined,
-      out: result.stdout.text,
-      err: result.stderr.text,
-      stopped: boxed.stopped(),
-      warnings: context.sent.flatMap((event) => (event.type === 'warning' ? [event.message] : [])),
-      timedOut: result.end.kind === 'timed_out',
-    }
-  } finally {
-    await boxed.close()
+  return {
+    ...world,
+    code: result.end.kind === 'exited' ? result.end.code : undefined,
+    out: result.stdout.text,
+    err: result.stderr.text,
+    stopped: box?.kind === 'started' ? (await box.ended).stopped : undefined,
+    warnings: context.sent.flatMap((event) => (event.type === 'warning' ? [event.message] : [])),
+    timedOut: result.end.kind === 'timed_out',
   }
 }

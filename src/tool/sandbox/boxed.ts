@@ -10,8 +10,15 @@ export interface Command {
   readonly environment: Readonly<Record<string, string>>
 }
 
+/** Where the process of a box says what it has made. */
+export const statusDescriptor = 4
+
 /** A command as it is to be started, once. */
 export interface Boxed extends Command {
+  /** To be called with its process before it begins. @throws BatonError SANDBOX */
+  readonly onStart?: (pid: number) => void
+  /** To be called with what its process says on `statusDescriptor`. */
+  readonly onStatus?: (bytes: Buffer) => void
   /** Why the box has ended the command, as the end of a sentence; undefined: it has not. */
   readonly stopped: () => string | undefined
   /** To be called when the command has ended, however it did: ends what belongs to its box. */

@@ -2,17 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { type Closers, createClosers } from '../../base/closers.ts'
+import { BatonError, messageOf } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { holdingEntry } from '../../base/held-place.ts'
 import { emit, type RunContext } from '../../event/context.ts'
-import { type Boxed, type Boxing, type Command, unseenFolder } from './boxed.ts'
+import { type Boxed, type Boxing, type Command, statusDescriptor, unseenFolder } from './boxed.ts'
 import { bwrapArguments } from './bwrap.ts'
 import { boxEnvironment } from './environment.ts'
 import { holdPlaces } from './hold-places.ts'
-import { leaveFolder, useFolder } from './janitor.ts'
+import { leaveFolder, outlive, useFolder } from './janitor.ts'
 import { isSeen, planBox } from './plan.ts'
 import { countsTasksApart } from './probe.ts'
-import { type Proxy, startProxy } from './proxy.ts'
+import { startProxy } from './proxy.ts'
 import { proxyPort, relayStart, socketName } from './relay.ts'
 import { openTaskGroup } from './task-group.ts'
 import { watchBox } from './watch-box.ts'
@@ -34,12 +36,17 @@ export async function bwrapBox(
   )
   if (!isSeen(cwd, places)) throw unseenFolder(cwd)
   for (const message of warnings) emit(context, { type: 'warning', message })
-  const way = rights.network.length === 0 ? undefined : await openWay(rights.network)
+  const parts = createClosers()
   try {
+    const group = openTaskGroup(rights.processes * tasksOfProcess)
+    if (group !== undefined) parts.add(group.close)
+    const socket = rights.network.length === 0 ? undefined : await openWay(rights.network, parts)
     const held = holdPlaces(missing)
-    const mark = `box-${randomBytes(8).toString('hex')}`
-    const tasks = rights.processes * tasksOfProcess
-    const proxy = way === undefined ? {} : { proxy: `http://127.0.0.1:${proxyPort}` }
+    parts.add(held.release)
+    if (opened === undefined && places.canWrite) parts.add(context.services.sources.writing(places.workspace))
+    const watch = watchBox(rights)
+    parts.add(watch.end)
+    const proxy = socket === undefined ? {} : { proxy: `http://127.0.0.1:${proxyPort}` }
     const args = bwrapArguments(
       { ...command, cwd, environment: boxEnvironment(command.environment, { cwd, temporary: '/tmp', ...proxy }) },
       {
@@ -47,56 +54,57 @@ export async function bwrapBox(
         kept: [...places.kept, ...held.held],
         tmpMb: rights.tmp_mb,
         fileMb: rights.file_mb,
-        ...(process.getuid?.() === 0 || !countsTasksApart() ? {} : { tasks }),
-        ...(way === undefined
+        ...(process.getuid?.() === 0 || !countsTasksApart() ? {} : { tasks: rights.processes * tasksOfProcess }),
+        ...(socket === undefined
           ? { given: {} }
-          : { given: { [socketName]: way.socket }, before: relayStart(process.execPath) }),
-        mark,
+          : { given: { [socketName]: socket }, before: relayStart(process.execPath) }),
       },
     )
-    const watch = watchBox(mark, rights)
-    const isModels = opened === undefined
-    const endWriting = isModels && places.canWrite ? context.services.sources.writing(places.workspace) : () => {}
-    const group = openTaskGroup(tasks)
     return {
-      ...(group === undefined
-        ? { command: program, args }
-        : { command: '/bin/sh', args: ['-c', 'echo 0 >"$0" && exec "$@"', group.door, program, ...args] }),
+      command: program,
+      args: ['--info-fd', String(statusDescriptor), ...args],
       // nothing of the environment outside is seen: that of bwrap itself can be read in the box
       environment: {},
       cwd: dirname(program),
+      ...(group === undefined ? {} : { onStart: group.enter }),
+      onStatus: readFirstProcess((pid) => {
+        watch.begin(pid)
+        outlive(pid)
+      }),
       stopped: watch.stopped,
-      async close() {
-        watch.end()
-        endWriting()
-        held.release()
-        await group?.close()
-        await way?.close()
-      },
+      close: parts.close,
     }
   } catch (error) {
-    await way?.close()
+    await parts.close()
     throw error
   }
 }
 
-/** The way to the network: a proxy on a socket in a folder of its own, which goes with it. */
-async function openWay(network: readonly string[]): Promise<Proxy & { readonly socket: string }> {
+/** Takes what `bwrap` says of a box that it has made: a JSON object with the first process in it. */
+function readFirstProcess(found: (pid: number) => void): (bytes: Buffer) => void {
+  let text = ''
+  return (bytes) => {
+    text += bytes.toString('utf8')
+    const [, pid] = /"child-pid": *(\d+)[^\d]/.exec(text) ?? []
+    if (pid === undefined) return
+    text = ''
+    found(Number(pid))
+  }
+}
+
+/** The way to the network: a proxy on a socket (absolute) in a folder of its own, which goes with it. */
+async function openWay(network: readonly string[], parts: Closers): Promise<string> {
   const folder = realPath(join(tmpdir(), `baton-box-${randomBytes(8).toString('hex')}`))
   useFolder(folder)
+  parts.add(() => leaveFolder(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
     const socket = join(folder, holdingEntry(process.pid))
     const { close } = await startProxy(network, socket)
-    return {
-      socket,
-      async close() {
-        await close()
-        leaveFolder(folder)
-      },
-    }
+    parts.add(close)
+    return socket
   } catch (error) {
-    leaveFolder(folder)
-    throw error
+    const message = `the proxy of the sandbox cannot listen in ${folder}: ${messageOf(error)}`
+    throw new BatonError('SANDBOX', message, { cause: error, hint: 'Set TMPDIR to a folder with a short path.' })
   }
 }

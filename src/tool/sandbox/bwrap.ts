@@ -28,8 +28,6 @@ export interface BoxPlan {
   readonly given: Readonly<Record<string, string>>
   /** What the shell of the box does before the command. */
   readonly before?: string
-  /** Tells processes of this box from others: a word of the command line. */
-  readonly mark: string
 }
 
 const mib = 1024 * 1024
@@ -65,7 +63,7 @@ export function bwrapArguments({ command, args, cwd, environment }: Command, pla
     ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
     ['--cap-drop', 'ALL', '--clearenv'],
     Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
-    ['--chdir', cwd, '--', '/bin/sh', '-c', shellStart(plan), plan.mark, command, ...args],
+    ['--chdir', cwd, '--', '/bin/sh', '-c', shellStart(plan), 'sh', command, ...args],
   ]
   return parts.flat()
 }

@@ -7,10 +7,17 @@ import { holdingEntry, releasePlace } from '../../base/held-place.ts'
  * a shell does, which is told of each folder beforehand and outlives it.
  */
 
-/** Only what is ours goes away, and then the folder, if it is empty. */
+/**
+ * Only what is ours goes away, and then the folder, if it is empty; not before the boxes have ended that still may write there,
+ * which takes a moment, and at most five seconds.
+ */
 const script = `trap '' INT TERM HUP
 entry=$1; shift
-while IFS= read -r folder; do set -- "$@" "$folder"; done
+boxes= tries=0
+while IFS= read -r told; do case $told in /*) set -- "$@" "$told";; *) boxes="$boxes $told";; esac; done
+for box in $boxes; do
+  while kill -0 "$box" && [ $tries -lt 100 ]; do sleep 0.05; tries=$((tries + 1)); done
+done
 for folder; do rmdir -- "$folder/$entry" || rm -f -- "$folder/$entry"; rmdir -- "$folder"; done`
 
 const users = new Map<string, number>()
@@ -22,6 +29,11 @@ export function useFolder(folder: string): void {
   if (users.get(folder) !== 1 || folder.includes('\n')) return
   janitor ??= startJanitor()
   janitor.stdin?.write(`${folder}\n`)
+}
+
+/** A process that has to end before folders in use are removed: the first one of a box. */
+export function outlive(pid: number): void {
+  janitor?.stdin?.write(`${pid}\n`)
 }
 
 /** One user less. */

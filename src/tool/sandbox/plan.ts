@@ -27,7 +27,7 @@ export function boxFolders(): Pick<BoxPlan, 'privateFolders' | 'keptSystemFiles'
 }
 
 /** The parts of a plan that depend on what is on the disk. */
-type Places = Omit<BoxPlan, 'given' | 'mark' | 'tmpMb' | 'fileMb' | 'tasks' | 'before'>
+type Places = Omit<BoxPlan, 'given' | 'tmpMb' | 'fileMb' | 'tasks' | 'before'>
 
 export interface Planned {
   readonly places: Places

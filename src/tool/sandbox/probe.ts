@@ -77,7 +77,6 @@ function boxTrial(): readonly string[] {
     tmpMb: 16,
     fileMb: 16,
     given: {},
-    mark: 'probe',
   })
 }
 

@@ -1,3 +1,4 @@
+import { type Closers, createClosers } from '../../base/closers.ts'
 import { realPath } from '../../base/files.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import { emit, type RunContext } from '../../event/context.ts'
@@ -18,12 +19,13 @@ export async function seatbeltBox(
   const { places, missing, warnings } = await planBox(rights, { needed: [], opened: opened ?? [] }, context)
   if (!isSeen(cwd, places)) throw unseenFolder(cwd)
   for (const message of warnings) emit(context, { type: 'warning', message })
-  const proxy = network.length === 0 ? undefined : await startProxy(network, { port: 0 })
+  const parts = createClosers()
   const folder = makeTemporaryFolder('baton-box-')
+  parts.add(folder.remove)
   const temporary = realPath(folder.path)
+  const proxy = network.length === 0 ? undefined : await openProxy(network, parts)
   const way = proxy === undefined ? {} : { proxy: `http://127.0.0.1:${proxy.port}` }
-  const isModels = opened === undefined
-  const endWriting = isModels && places.canWrite ? context.services.sources.writing(places.workspace) : () => {}
+  if (opened === undefined && places.canWrite) parts.add(context.services.sources.writing(places.workspace))
   const plan = { ...places, kept: [...places.kept, ...missing], temporary }
   return {
     command: program,
@@ -31,10 +33,17 @@ export async function seatbeltBox(
     environment: boxEnvironment(command.environment, { cwd, temporary, ...way }),
     cwd,
     stopped: () => undefined,
-    async close() {
-      endWriting()
-      await proxy?.close()
-      folder.remove()
-    },
+    close: parts.close,
+  }
+}
+
+async function openProxy(network: readonly string[], parts: Closers): Promise<{ readonly port: number }> {
+  try {
+    const proxy = await startProxy(network, { port: 0 })
+    parts.add(proxy.close)
+    return proxy
+  } catch (error) {
+    await parts.close()
+    throw error
   }
 }

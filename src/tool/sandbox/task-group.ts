@@ -1,12 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { BatonError, messageOf } from '../../base/error.ts'
 import { randomName } from '../../base/random-name.ts'
 
 /** A group of processes whose number the kernel limits. */
 export interface TaskGroup {
-  /** A file: the process that writes 0 there is in the group, with all that it starts. */
-  readonly door: string
+  /** Puts a process into the group, with all that it will start. @throws BatonError SANDBOX */
+  readonly enter: (pid: number) => void
   /** To be called when its processes have ended. */
   readonly close: () => Promise<void>
 }
@@ -27,12 +28,21 @@ export function openTaskGroup(most: number): TaskGroup | undefined {
     }
     try {
       writeFileSync(join(folder, 'pids.max'), String(most))
-      return { door: join(folder, 'cgroup.procs'), close: () => remove(folder) }
+      return { enter: (pid) => enter(folder, pid), close: () => remove(folder) }
     } catch {
       isRemoved(folder)
     }
   }
   return undefined
+}
+
+function enter(folder: string, pid: number): void {
+  try {
+    writeFileSync(join(folder, 'cgroup.procs'), String(pid))
+  } catch (error) {
+    const message = `the number of its processes cannot be limited: ${messageOf(error)}`
+    throw new BatonError('SANDBOX', message, { cause: error })
+  }
 }
 
 const prefix = 'baton-'

@@ -1,41 +1,65 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setInterval } from 'node:timers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { processStatus } from '../../base/process-group.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
 
 export interface BoxWatch {
+  /** To be called with the first process of the box, as it is known outside: the box ends with it. */
+  readonly begin: (pid: number) => void
   /** Why the box was ended, as the end of a sentence; undefined: it was not. */
   readonly stopped: () => string | undefined
-  readonly end: () => void
+  /** Ends the box. Resolves when nothing of it runs any more. */
+  readonly end: () => Promise<void>
 }
 
 const intervalMs = 100
+const pollMs = 2
+/** Programs that the kernel cannot end, because they wait for a disk, do nothing more either. */
+const longestEndMs = 10_000
 
 /**
  * Counts the processes of a box and their memory, and ends the box when they are too many: limits that a process gives
- * itself hold for each process by itself, and not for the administrator. The box is found by a word of its command line
- * among the processes that this one has started. Linux only.
+ * itself hold for each process by itself, and not for the administrator. Linux only.
  */
-export function watchBox(
-  mark: string,
-  { memory_mb, processes }: Pick<SandboxRights, 'memory_mb' | 'processes'>,
-): BoxWatch {
-  let root: number | undefined
+export function watchBox({ memory_mb, processes }: Pick<SandboxRights, 'memory_mb' | 'processes'>): BoxWatch {
+  let first: number | undefined
+  let startTicks: string | undefined
   let reason: string | undefined
-  const timer = setInterval(() => {
-    root ??= descendantsOf(process.pid).find((pid) => textOf(pid, 'cmdline').includes(`\0${mark}\0`))
-    if (root === undefined || reason !== undefined) return
-    const inside = descendantsOf(root)
-    reason = tooMany(inside, processes) ?? tooMuch(inside, memory_mb)
-    // the whole box ends with its first process
-    if (reason !== undefined) kill(root)
-  }, intervalMs)
-  timer.unref()
-  return { stopped: () => reason, end: () => clearInterval(timer) }
+  let timer: NodeJS.Timeout | undefined
+
+  /** Its number may be another's by now. The kernel lets it go only when all others of its box have ended. */
+  function runs(pid: number): boolean {
+    const status = processStatus(pid)
+    return status !== undefined && status.startTicks === startTicks && !'ZX'.includes(status.state)
+  }
+
+  function look(pid: number): void {
+    if (reason !== undefined || !runs(pid)) return
+    const inside = descendantsOf(pid)
+    reason = tooMany(inside, processes) ?? tooMuch([pid, ...inside], memory_mb)
+    if (reason !== undefined) kill(pid)
+  }
+
+  return {
+    begin(pid) {
+      first = pid
+      startTicks = processStatus(pid)?.startTicks
+      timer = setInterval(() => look(pid), intervalMs)
+      timer.unref()
+    },
+    stopped: () => reason,
+    async end() {
+      clearInterval(timer)
+      if (first === undefined) return
+      if (runs(first)) kill(first)
+      for (let waited = 0; waited < longestEndMs && runs(first); waited += pollMs) await sleep(pollMs)
+    },
+  }
 }
 
-/** The first one is that of the box itself. */
 function tooMany({ length }: readonly number[], most: number): string | undefined {
-  return length - 1 > most ? `it had more than ${most} processes ([sandbox] processes)` : undefined
+  return length > most ? `it had more than ${most} processes ([sandbox] processes)` : undefined
 }
 
 function tooMuch(pids: readonly number[], most: number): string | undefined {

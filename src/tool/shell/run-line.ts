@@ -1,10 +1,10 @@
 import { commandEnvironment } from '../../base/command.ts'
 import { BatonError } from '../../base/error.ts'
 import { findProgram } from '../../base/program.ts'
-import { type EndedProcess, type StartedProcess, startProcess } from '../../base/process.ts'
+import type { StartedProcess } from '../../base/process.ts'
 import type { RunContext } from '../../event/context.ts'
 import { passesVariable } from '../../event/permission.ts'
-import { boxCommand } from '../sandbox/box.ts'
+import { type EndedBox, startBoxed, type StartedBox } from '../sandbox/run-boxed.ts'
 import { createOutputWindow, type OutputWindow } from './output-window.ts'
 
 export interface ShellLine {
@@ -23,17 +23,15 @@ export interface RunningLine extends Pick<StartedProcess, 'pid' | 'stop'> {
   readonly ended: Promise<EndedLine>
 }
 
-export interface EndedLine extends EndedProcess {
+export interface EndedLine extends EndedBox {
   /** The folder that the shell was in at its end, as it says: a line may say what it likes. */
   readonly directory: string
-  /** Why its sandbox has ended it. */
-  readonly stopped?: string
 }
 
 /**
  * Starts a line in a shell of its own, which reads no configuration, in the box that the rights of the call ask for. It finds
  * no terminal and nothing to read. `onStart` is called with its process before anything of the line is done.
- * @throws BatonError SCRIPT_FAILED when no shell can be started, and what `boxCommand` throws
+ * @throws BatonError SCRIPT_FAILED when no shell can be started, and what `startBoxed` throws
  */
 export async function startLine(
   { line, directory, timeLimitMs }: ShellLine,
@@ -47,55 +45,44 @@ export async function startLine(
   const flags = bash === undefined ? [] : ['--noprofile', '--norc']
   const args = [...flags, '-c', wrapper(bash === undefined ? 8 : 250), 'bash', line]
   const environment = { ...environmentOf(context), PWD: directory }
-  const boxed = await boxCommand({ command: shell, args, cwd: directory, environment }, context, [directory])
   const output = createOutputWindow()
   const said = createOutputWindow(mostInPath)
-  const starting = startProcess({
-    ...boxed,
+  const options = {
+    command: shell,
+    args,
+    cwd: directory,
+    environment,
     ...(timeLimitMs === undefined ? {} : { timeLimitMs }),
     onStart,
     onOutput: { stdout: output.add, stderr: output.add },
     onMessage: said.add,
-  })
-  const process = await starting.catch(async (error: unknown) => {
-    await boxed.close()
-    throw error
-  })
+  }
+  const process = await startBoxed(options, context, [directory])
   if (process.kind === 'not_started') {
-    await boxed.close()
     throw new BatonError('SCRIPT_FAILED', `the shell ${shell} cannot be run: ${process.reason}`, {
       hint: 'A shorter command line may help, or bash may have to be installed.',
     })
   }
-  process.send('go\n')
 
-  async function untilClosed(started: StartedProcess): Promise<EndedLine> {
-    const ended = await started.ended
-    const stopped = boxed.stopped()
-    await boxed.close()
+  async function untilEnded({ ended }: StartedBox): Promise<EndedLine> {
+    const end = await ended
     const { head, tail } = said.take()
-    return {
-      ...ended,
-      ...(stopped !== undefined && { stopped }),
-      directory: Buffer.concat([head, tail]).toString('utf8').replace(/\n$/, ''),
-    }
+    return { ...end, directory: Buffer.concat([head, tail]).toString('utf8').replace(/\n$/, '') }
   }
 
-  return { pid: process.pid, stop: process.stop, output, ended: untilClosed(process) }
+  return { pid: process.pid, stop: process.stop, output, ended: untilEnded(process) }
 }
 
 /** Longer than any path that the system takes. */
 const mostInPath = 4096
 
 /**
- * What the shell does around a line: it begins when it is told to, so that nothing is done by a process that nobody knows of;
- * writes both streams to one; and says in the end where it is. The socket is put out of the way of descriptors that lines use.
+ * What the shell does around a line: it writes both streams to one, and says in the end where it is. The pipe for that is put out
+ * of the way of descriptors that lines use.
  */
 function wrapper(descriptor: number): string {
   return [
-    `exec ${descriptor}<&3 3<&-`,
-    `read -r REPLY <&${descriptor} || exit 125`,
-    'exec 2>&1',
+    `exec ${descriptor}>&3 3>&- 2>&1`,
     `trap 'command pwd -P >&${descriptor}' EXIT`,
     'REPLY=$1; shift; eval "$REPLY"',
   ].join('; ')

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { isHeldPlace } from '../../../src/base/held-place.ts'
 import { workspaceConfigFile } from '../../../src/config/locate.ts'
@@ -9,6 +10,15 @@ import { createSources } from '../../../src/event/sources.ts'
 import { holdPlaces } from '../../../src/tool/sandbox/hold-places.ts'
 import { root, snapshot } from '../../helpers/baton.ts'
 import { boxWorld, hasBox, inBox, runInBox } from '../../helpers/box.ts'
+
+/** What the system says of a process; empty where it is gone. */
+function statusOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}
 
 describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () => {
   it('lets a command change the workspace, and tells how it ended', async () => {
@@ -116,6 +126,19 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
       expect(await runInBox('echo x > baton.toml', world)).toMatchObject({ code: 2, stopped: undefined })
     }
     expect(readdirSync(world.work)).toEqual(['.keep'])
+  })
+
+  it('is held until the last process of a box has ended, however long that takes', async () => {
+    const world = boxWorld()
+    const name = `left${process.pid}`
+    // it holds no output open, so that nobody waits for it, and much memory, which takes the kernel a while
+    const large = `{ (head -c 300000000 /dev/zero; sleep 60) | ./${name}; } >&- 2>&- &`
+    const running = runInBox(`cp "$(command -v tail)" ${name}; ${large} sleep 1`, world)
+    await expect.poll(() => existsSync(join(world.work, '.baton'))).toBe(true)
+    while (existsSync(join(world.work, '.baton'))) await nextTurn()
+    const states = readdirSync('/proc').map(statusOf)
+    await running
+    expect(states.filter((text) => text.includes(`(${name}) `) && !/\) [ZX] /.test(text))).toEqual([])
   })
 
   it('is no config and no repository meanwhile', async () => {

@@ -14,7 +14,6 @@ const plan: BoxPlan = {
   tmpMb: 64,
   fileMb: 10,
   given: {},
-  mark: 'box-1',
 }
 const command = { command: 'npm', args: ['test', '--', 'a b'], cwd: '/w', environment: { PATH: '/bin' } }
 const written = (changes: Partial<BoxPlan> = {}): string => bwrapArguments(command, { ...plan, ...changes }).join(' ')
@@ -23,7 +22,7 @@ describe('the arguments of bwrap', () => {
   it('end with the command, as it was given', () => {
     expect(bwrapArguments(command, plan).slice(-6)).toEqual([
       expect.stringContaining('exec "$@"'),
-      'box-1',
+      'sh',
       'npm',
       'test',
       '--',

@@ -5,7 +5,7 @@ describe.skipIf(!hasBox)('limits of a box (needs bwrap and user namespaces)', ()
   it('end a box with too many processes', async () => {
     const line = 'i=0; while [ $i -lt 60 ]; do sleep 30 & i=$((i+1)); done; echo made; wait'
     const end = await inBox(line, { rights: { processes: 40 } })
-    expect(end).toMatchObject({ code: undefined, stopped: 'it had more than 40 processes ([sandbox] processes)' })
+    expect(end).toMatchObject({ code: 137, stopped: 'it had more than 40 processes ([sandbox] processes)' })
   })
 
   it('end a box that uses too much memory', async () => {

@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
+import { runProcess } from '../../../src/base/process.ts'
 import { openTaskGroup } from '../../../src/tool/sandbox/task-group.ts'
 
 it('holds all that is started in it to its number of tasks, and is gone when it is closed', async () => {
@@ -11,17 +9,18 @@ it('holds all that is started in it to its number of tasks, and is gone when it 
     expect(openTaskGroup(1_000)).toBe(undefined)
     return
   }
-  const line = 'for i in $(seq 30); do sleep 1 & done; echo unlimited'
-  const { stdout, stderr } = spawnSync('/bin/sh', [
-    '-c',
-    'echo 0 > "$0" && exec "$@"',
-    group.door,
-    '/bin/sh',
-    '-c',
-    line,
-  ])
-  expect(String(stdout)).toBe('')
-  expect(String(stderr)).toContain('fork')
+  const options = {
+    command: '/bin/sh',
+    args: ['-c', 'for i in $(seq 30); do sleep 1 & done; echo unlimited'],
+    cwd: '/',
+    environment: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    timeLimitMs: 60_000,
+    maxOutputBytes: 10_000,
+    onStart: group.enter,
+  }
+  const { stdout, stderr } = await runProcess(options, new AbortController().signal)
+  expect(stdout.text).toBe('')
+  expect(stderr.text).toContain('fork')
   await group.close()
-  expect(existsSync(dirname(group.door))).toBe(false)
+  expect(() => group.enter(process.pid)).toThrow('the number of its processes cannot be limited')
 })
