@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
+import type { Settings } from '../config/settings.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { loadTarget, targetKind, type TargetOptions } from '../run/target.ts'
@@ -22,12 +23,12 @@ export interface CheckedFile {
  */
 export async function checkFile(options: TargetOptions, parts: CheckParts): Promise<CheckedFile> {
   const { cwd, file, env } = options
-  let secrets: MaskOptions = {}
+  const found: { settings?: Settings } = {}
   const shared: SharedParts = {
     parts,
     seen: new Set(),
     onSettings(settings) {
-      secrets = secretsOf(settings, env)
+      found.settings = settings
     },
   }
   const problems =
@@ -35,6 +36,8 @@ export async function checkFile(options: TargetOptions, parts: CheckParts): Prom
       ? await checkAgentTarget(options, shared)
       : await checkPromptFile({ ...options, file: resolve(cwd, file) }, shared)
   const shown = problems.map((problem) => relativeTo(cwd, problem))
+  // a file that cannot be read has none
+  const secrets = found.settings === undefined ? {} : await secretsOf(found.settings, env)
   return { problems: sortProblems(shown, displayPath(cwd, resolve(cwd, file))), secrets }
 }
 

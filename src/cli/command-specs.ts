@@ -272,7 +272,7 @@ export const commandSpecs = {
   },
   trust: {
     summary: 'allow files to set guarded keys; without a file: list trusted files',
-    words: [{ name: 'files', count: 'any', describe: 'baton.toml, .baton/config.toml or a prompt file' }],
+    words: [{ name: 'files', count: 'any', describe: 'baton.toml, .baton/config.toml, .mcp.json or a prompt file' }],
     flags: { remove: { kind: 'switch', describe: 'revoke trust' } },
   },
   config: {

@@ -2,13 +2,16 @@ import { statSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { displayPath, readSourceFile, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { heldModelNames } from '../config/held-model-names.ts'
 import { readConfigFiles, readForm, userValues } from '../config/config-files.ts'
 import { isLeading, parseVariables } from '../config/env-file.ts'
-import { issuesToError, readTomlFile, withPlace } from '../config/issue.ts'
+import { issuesToError, readTomlFile, throwIssues, withPlace } from '../config/issue.ts'
 import { withoutQueries } from '../config/layers.ts'
 import { findWorkspace, userConfigFile } from '../config/locate.ts'
+import { readMcpFile } from '../config/mcp-file.ts'
+import { variablesOf } from '../config/mcp-servers.ts'
+import { issuesIn, mcpTrustHash } from '../config/mcp-layer.ts'
 import type { HeldTo } from '../config/orders.ts'
 import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash, type TrustedFile } from '../config/trust.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
@@ -52,6 +55,8 @@ async function read(path: string, name: string, around: Surroundings): Promise<S
       return readPromptFile(path, name, around)
     case '.toml':
       return readConfig(path, name, around)
+    case '.json':
+      return readServers(path, around)
     case '.aip':
     case '.lua':
       return readAgent(path)
@@ -65,7 +70,7 @@ export async function presentHash(path: string): Promise<string> {
   const text = readSourceFile(path)
   return path.endsWith('.md')
     ? promptTrustHash(await parsePrompt(path, text))
-    : sha256(path.endsWith('.toml') ? text.replace(/^\uFEFF/, '') : text)
+    : sha256(/\.(?:toml|json)$/.test(path) ? text.replace(/^\uFEFF/, '') : text)
 }
 
 async function readPromptFile(path: string, name: string, around: Surroundings): Promise<Subject> {
@@ -78,6 +83,30 @@ async function readConfig(path: string, name: string, around: Surroundings): Pro
   const { data, text } = await readTomlFile(displayPath(around.cwd, path), readSourceFile(path))
   const form = basename(dirname(path)) === '.aipack' ? 'aipack' : 'baton'
   return settingsSubject({ data: readForm(form, data).values, hash: sha256(text), path, name }, 'config', around)
+}
+
+/** `.mcp.json`: each of its servers, whole. */
+async function readServers(path: string, around: Surroundings): Promise<Subject> {
+  const text = readSourceFile(path)
+  const file = readMcpFile(displayPath(around.cwd, path), text)
+  throwIssues(await issuesIn(file))
+  const { mcp_servers: servers = {} } = file.values
+  const entries = isJsonObject(servers) ? Object.entries(servers) : []
+  return {
+    hash: mcpTrustHash(text),
+    keys: entries.map(([server]) => `mcp_servers.${server}`),
+    values: isJsonObject(servers) ? serverLines(servers) : [],
+    leads: filesNamed(textsIn(servers), [findWorkspace(around), dirname(path)]),
+  }
+}
+
+/** Each server whole, and what of the environment they get. */
+function serverLines(servers: JsonObject): readonly string[] {
+  const variables = variablesOf(servers)
+  return [
+    ...Object.entries(servers).map(([name, value]) => `mcp_servers.${name} = ${JSON.stringify(value)}`),
+    ...(variables.length === 0 ? [] : [`they are given the values of ${variables.join(', ')}`]),
+  ]
 }
 
 interface FileSettings {
@@ -104,7 +133,11 @@ async function settingsSubject(
   return {
     hash,
     keys: needyKeys(needs),
-    values: all.map(([key, value]) => `${key} = ${JSON.stringify(withoutQueries(value))}`),
+    values: all.flatMap(([key, value]) =>
+      key === 'mcp_servers' && isJsonObject(value)
+        ? serverLines(value)
+        : [`${key} = ${JSON.stringify(withoutQueries(value))}`],
+    ),
     leads: filesNamed(
       all.flatMap(([, value]) => textsIn(value)),
       [workspace, dirname(path)],

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { type DataPath, pathText } from '../base/data-text.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
+import { checkServers } from './mcp-servers.ts'
 import { isGuarded } from './orders.ts'
 import { schemas } from './schema.ts'
 
@@ -37,6 +38,7 @@ const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly || 
 /** Checks one reserved key: what this version does not have, types, ranges, unknown keys inside its table. */
 export function checkReserved(key: ReservedKey, value: Json): readonly Finding[] {
   const findings = reserved.get(key)?.available === false ? [] : checkValue(key, value)
+  if (findings.length === 0 && key === 'mcp_servers' && isJsonObject(value)) return checkServers(value)
   if (findings.length > 0) return findings
   const missing = unavailableIn(key, value)
   if (missing === undefined) return []
@@ -71,7 +73,9 @@ function unknownKey(path: DataPath): Finding {
   if (!/key|token|secret|password/i.test(written)) {
     return wrongKey(path, { message, hint: meantHint(written, known, `Known keys of ${table}: ${known.join(', ')}.`) })
   }
-  const hint = 'Keys come from the environment only: put the name of the variable into api_key_env.'
+  const place =
+    path[0] === 'mcp_servers' ? 'bearer_token_env, or a reference such as ${NAME} into headers' : 'api_key_env'
+  const hint = `Keys come from the environment only: put the name of the variable into ${place}.`
   return { ...wrongKey(path, { message, hint }), isSecret: true }
 }
 
@@ -97,8 +101,16 @@ function unwrapped(schema: unknown): unknown {
 function wrong(path: DataPath, expected: string, value: Json | undefined): Finding {
   const name = `"${pathText(path)}"`
   if (value === undefined) return wrongValue(path, { message: `${name} is missing`, hint: `Add it: ${expected}.` })
-  if (!['api_key_env', 'secrets', 'base_url'].some((secret) => path.includes(secret)))
-    return mismatch(path, expected, value)
+  if (!holdsSecret(path)) return mismatch(path, expected, value)
   const said = { message: `${name} must be ${expected}`, hint: `Write ${expected}.` }
   return { ...wrongValue(path, said), isSecret: true }
+}
+
+const secretKeys = ['api_key_env', 'secrets', 'base_url']
+/** Keys of `[mcp_servers]`; arguments are where many servers take their key. */
+const secretServerKeys = ['command', 'args', 'env', 'url', 'headers', 'bearer_token_env']
+
+function holdsSecret(path: DataPath): boolean {
+  if (path[0] === 'mcp_servers') return secretServerKeys.includes(String(path[2]))
+  return secretKeys.some((key) => path.includes(key))
 }

@@ -14,8 +14,11 @@ import {
   findWorkspace,
   type Surroundings,
   userConfigFile,
+  userMcpFile,
   workspaceConfigFile,
+  workspaceMcpFile,
 } from './locate.ts'
+import type { LeftOutServers } from './left-out-servers.ts'
 import { secureOwnPlaces } from './own-places.ts'
 import { defaultLayer } from './settings.ts'
 
@@ -31,6 +34,8 @@ export interface ConfigFiles {
   readonly issues: readonly Issue[]
   /** Keys that nothing reads: reported by `baton check` alone. */
   readonly notes: readonly Issue[]
+  /** MCP servers that are not used, because their file is not trusted. */
+  readonly leftOut: readonly LeftOutServers[]
 }
 
 interface ConfigContext extends Surroundings {
@@ -42,8 +47,8 @@ interface ConfigContext extends Surroundings {
 }
 
 interface ConfigFile extends AipackConfigFile {
-  /** `aipack`: only the options of script agents are read. */
-  readonly form: 'baton' | 'aipack'
+  /** `aipack`: only the options of script agents are read. `mcp`: it is JSON with MCP servers. */
+  readonly form: 'baton' | 'aipack' | 'mcp'
 }
 
 /**
@@ -57,9 +62,12 @@ export async function readConfigFiles(context: ConfigContext): Promise<ConfigFil
   const workspace = findWorkspace(context, reads)
   const userFile = userConfigFile(context)
   const workspaceFile = workspaceConfigFile(workspace, reads)
+  const serverFile = workspaceMcpFile(workspace, reads)
   const possible: readonly ConfigFile[] = [
     ...aipackConfigFiles(workspace, context).map((file) => ({ ...file, form: 'aipack' }) as const),
     { path: userFile, kind: 'user', form: 'baton' },
+    { path: userMcpFile(context), kind: 'user', form: 'mcp' },
+    ...(serverFile === undefined ? [] : [{ path: serverFile, kind: 'workspace', form: 'mcp' } as const]),
     ...(workspaceFile === undefined ? [] : [{ path: workspaceFile, kind: 'workspace', form: 'baton' } as const]),
   ]
   const present = possible.filter(({ path }) => sourceExists(path, reads))
@@ -80,6 +88,7 @@ export async function readConfigFiles(context: ConfigContext): Promise<ConfigFil
     layers: read.map(({ layer }) => layer),
     issues: read.flatMap(({ issues }) => issues),
     notes: read.flatMap(({ notes }) => notes),
+    leftOut: read.flatMap(({ leftOut }) => leftOut ?? []),
   }
 }
 
@@ -102,13 +111,16 @@ interface ReadConfigFile {
   readonly layer: Layer
   readonly issues: readonly Issue[]
   readonly notes: readonly Issue[]
+  readonly leftOut?: LeftOutServers
 }
 
 async function readConfigFile(file: ConfigFile, context: FileContext): Promise<ReadConfigFile> {
+  const { form } = file
+  if (form === 'mcp') return (await import('./mcp-layer.ts')).readMcpLayer(file, context)
   const written = readSource(file.path, context.reads)
   const source = await readTomlFile(displayPath(realPath(context.cwd), file.path), written)
   const { text, locate } = source
-  const { values, at, findings, notes, tightens = false } = await checkFile(file, source, context)
+  const { values, at, findings, notes, tightens = false } = await checkFile({ ...file, form }, source, context)
   const { permission } = values
   const rules = async (): Promise<Pick<Layer, 'rules'>> => {
     const { locatedRules } = await import('./permission-rules.ts')
@@ -142,7 +154,7 @@ interface CheckedFile {
 
 /** What checks is loaded only where there is a config file: most runs of a script have none. */
 async function checkFile(
-  { path, kind, form }: ConfigFile,
+  { path, kind, form }: ConfigFile & { readonly form: Exclude<ConfigFile['form'], 'mcp'> },
   { file, text, data }: Located & DataText,
   context: FileContext,
 ): Promise<CheckedFile> {
@@ -166,7 +178,7 @@ async function checkFile(
 }
 
 /** What a config file sets; of ours nothing is checked yet. */
-export function readForm(form: ConfigFile['form'], data: JsonObject): CheckedFile {
+export function readForm(form: Exclude<ConfigFile['form'], 'mcp'>, data: JsonObject): CheckedFile {
   return form === 'aipack' ? readOptions(data) : { values: data, at: [], findings: [], notes: [] }
 }
 

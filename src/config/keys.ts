@@ -88,7 +88,10 @@ const entries = {
     ...frameTable,
     text: 'What models cost, by name or glob, for hosts whose prices are not known. Only in your own config file.',
   },
-  mcp_servers: { ...notYet, text: 'MCP servers whose tools the model may use. Only in your own config file.' },
+  mcp_servers: {
+    ...frameTable,
+    text: 'MCP servers whose tools, resources and prompts may be used, by name. Only in your own config file.',
+  },
   plugins: { ...frame, text: 'Modules that bring modes and tools. Only in your own config file.' },
   permission: {
     ...frameTable,

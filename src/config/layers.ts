@@ -134,11 +134,14 @@ export interface OriginRow {
  * not among them: their order counts.
  */
 export async function describeOrigins({ origins }: Pick<MergedLayers, 'origins'>): Promise<readonly OriginRow[]> {
+  const { shownServer } = await import('./shown-server.ts')
+  const shown = ({ path: [key], value }: SourcedValue): Json =>
+    withoutQueries(key === 'mcp_servers' ? shownServer(value) : value)
   const rows = await Promise.all(
     withoutRules(origins).map(async ({ under, ...set }) => {
       const source = await sourceText(set)
-      const held = under === undefined ? '' : `, over ${JSON.stringify(under.value)} of ${await sourceText(under)}`
-      return { key: pathText(set.path), value: withoutQueries(set.value), origin: `${source}${held}` }
+      const held = under === undefined ? '' : `, over ${JSON.stringify(shown(under))} of ${await sourceText(under)}`
+      return { key: pathText(set.path), value: shown(set), origin: `${source}${held}` }
     }),
   )
   return rows.toSorted((left, right) => (left.key < right.key ? -1 : 1))

@@ -65,6 +65,20 @@ export function userConfigFile(around: Pick<Surroundings, 'env' | 'home'>): stri
   return join(userFolder(around, { own: 'config', xdg: 'XDG_CONFIG_HOME', fallback: '.config' }), 'config.toml')
 }
 
+/** The servers of a workspace, or of a pack, in a form that other programs read as well. */
+export const mcpFileName = '.mcp.json'
+
+/** The user's own servers in that form, beside the config file, whether it exists or not. */
+export function userMcpFile(around: Pick<Surroundings, 'env' | 'home'>): string {
+  return join(dirname(userConfigFile(around)), 'mcp.json')
+}
+
+/** The workspace's file of servers; undefined: it has none. */
+export function workspaceMcpFile(workspace: string, reads?: ReadLog): string | undefined {
+  const path = join(workspace, mcpFileName)
+  return isThere(path, reads) ? path : undefined
+}
+
 /** Where the user keeps packs and other data: below `BATON_HOME`, else below the XDG data folder. Need not exist. */
 export function userDataFolder(around: Pick<Surroundings, 'env' | 'home'>): string {
   return userFolder(around, { own: 'data', xdg: 'XDG_DATA_HOME', fallback: join('.local', 'share') })
@@ -123,6 +137,8 @@ export function possibleConfigFiles(around: Surroundings): readonly string[] {
   }
   return [
     userConfigFile(around),
+    userMcpFile(around),
+    join(workspace, mcpFileName),
     ...aipackConfigFiles(workspace, around).map(({ path }) => path),
     ...folders.flatMap((folder) => [join(folder, 'baton.toml'), join(folder, '.baton', 'config.toml')]),
   ]

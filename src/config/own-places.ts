@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { closeOwnFolder, refuseOthers } from '../base/own-folder.ts'
-import { type Surroundings, userConfigFile, userDataFolder } from './locate.ts'
+import { type Surroundings, userConfigFile, userDataFolder, userMcpFile } from './locate.ts'
 
 const hint = 'Set BATON_HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, to a folder of your own.'
 
@@ -13,6 +13,7 @@ export function secureOwnPlaces(around: Pick<Surroundings, 'env' | 'home'>): voi
   const config = userConfigFile(around)
   refuseOthers(dirname(config), { what: 'the config folder', hint })
   refuseOthers(config, { what: 'the config file', hint })
+  refuseOthers(userMcpFile(around), { what: 'your file of MCP servers', hint })
   secureDataFolder(userDataFolder(around))
 }
 

@@ -14,6 +14,7 @@ import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
+import type { LeftOutServers } from './left-out-servers.ts'
 import { locatedRules } from './permission-rules.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
@@ -54,6 +55,8 @@ export interface RunSpec {
   readonly warnings: readonly Issue[]
   /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
+  /** MCP servers that are not used, because their file is not trusted. */
+  readonly leftOut: readonly LeftOutServers[]
 }
 
 /**
@@ -82,7 +85,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const { file: path, source: from } = source
   const isForeign = (workspace: string): boolean => from === 'text' || !isInside(workspace, realPath(path))
   const around = await readLayers({ ...options, isForeign })
-  const { workspace, userFile, own: held, overridden, below, above, shared, notes } = around
+  const { workspace, userFile, own: held, overridden, below, above, shared, notes, leftOut } = around
   const trust = (): TrustState =>
     from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, options)
   const checked = await checkFrontMatter(document, { userFile, trust, own: held, overridden })
@@ -123,6 +126,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     origins: merged.origins,
     warnings: [...(source.source === 'file' ? unlikelyPrompt(document) : []), ...checked.warnings, ...missing],
     notes,
+    leftOut,
   }
   return { issues, spec }
 }

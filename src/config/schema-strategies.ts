@@ -13,6 +13,7 @@ import {
   text,
   texts,
   timeLimit,
+  variableName,
 } from './expect.ts'
 import { conditionForms, parseCondition } from './iteration.ts'
 
@@ -24,7 +25,7 @@ const sandboxMode = oneOf('read-only', 'workspace-write', 'danger-full-access')
 const hostEntry = z
   .string({ error: 'a host' })
   .refine(isHostEntry, 'a host such as "example.com", "*.example.com" or "localhost:5432"')
-const seconds = number(0, 1_000_000)
+const seconds = number(0.1, 1_000_000)
 const anything = z.unknown()
 
 const commandAgent = { command: name, args: texts, env: tableOf(text), stdin_over: integer(0) } as const
@@ -40,6 +41,27 @@ export const sandboxSchema = table({
   file_mb: integer(1, 1_000_000),
   tmp_mb: integer(1, 1_000_000),
 })
+
+/** `[mcp_servers]`; what does not go together is found by mcp-servers.ts. */
+export const serversSchema = tableOf(
+  table({
+    type: oneOf('stdio', 'http', 'sse'),
+    command: name,
+    args: texts,
+    env: tableOf(text),
+    cwd: name,
+    url: name,
+    headers: tableOf(text),
+    bearer_token_env: variableName,
+    startup_timeout_sec: seconds,
+    tool_timeout_sec: seconds,
+    tools: toolNames,
+    disallowed_tools: toolNames,
+    trusted: flag,
+    sampling: flag,
+    enabled: flag,
+  }),
+)
 
 /** `[iterate]`. */
 export const iterateSchema = table({
@@ -121,16 +143,4 @@ export const strategySchemas = {
     ),
   }),
   agents: tableOf(table({ ...commandAgent, description: text, model: name, tools: toolNames, instructions: text })),
-  mcp_servers: tableOf(
-    table({
-      type: oneOf('stdio', 'http', 'sse'),
-      command: name,
-      args: texts,
-      env: tableOf(text),
-      url: name,
-      headers: tableOf(text),
-      startup_timeout_sec: seconds,
-      tool_timeout_sec: seconds,
-    }),
-  ),
 } as const

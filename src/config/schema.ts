@@ -18,7 +18,14 @@ import {
 } from './expect.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 import { permissionEffects } from './permission-rules.ts'
-import { codeSchema, iterateSchema, sandboxSchema, strategySchemas, toolNames } from './schema-strategies.ts'
+import {
+  codeSchema,
+  iterateSchema,
+  sandboxSchema,
+  serversSchema,
+  strategySchemas,
+  toolNames,
+} from './schema-strategies.ts'
 
 const anything = z.unknown()
 const globs = listOf(name, 'a list of globs')
@@ -122,6 +129,7 @@ const settingShape = {
   providers: tableOf(provider),
   gateway: provider,
   prices: tableOf(price),
+  mcp_servers: serversSchema,
 } as const
 
 const settings = z.object(settingShape).exactPartial()

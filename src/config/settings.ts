@@ -41,6 +41,7 @@ const optionalKeys = [
   'mode',
   'plugins',
   'auto_approve_plan_mode',
+  'mcp_servers',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]

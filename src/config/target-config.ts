@@ -9,6 +9,7 @@ import { type Finding, type Issue, throwIssues, wrongValue } from './issue.ts'
 import { reserved } from './keys.ts'
 import { type Layer, mergeLayers, originsOf, placeOrigins, type SourcedValue } from './layers.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
+import type { LeftOutServers } from './left-out-servers.ts'
 import { defaultLayer, type Settings, settingsOf } from './settings.ts'
 
 export interface ConfigOptions extends Surroundings {
@@ -36,6 +37,8 @@ export interface SurroundingLayers {
   readonly issues: readonly Issue[]
   /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
+  /** MCP servers that are not used, because their file is not trusted. */
+  readonly leftOut: readonly LeftOutServers[]
 }
 
 export interface TargetConfig {
@@ -47,6 +50,7 @@ export interface TargetConfig {
   /** What the environment and flags set: it wins over the keys of the main agent. */
   readonly flagValues: JsonObject
   readonly notes: readonly Issue[]
+  readonly leftOut: readonly LeftOutServers[]
   readonly origins: readonly SourcedValue[]
 }
 
@@ -55,7 +59,7 @@ export interface TargetConfig {
  * @throws BatonError CONFIG_INVALID, USAGE, NOT_AVAILABLE, UNTRUSTED, OUTSIDE_WORKSPACE
  */
 export async function loadTargetConfig(options: ConfigOptions): Promise<TargetConfig> {
-  const { workspace, below, above, shared, issues, notes } = await readLayers(options)
+  const { workspace, below, above, shared, issues, notes, leftOut } = await readLayers(options)
   throwIssues(issues)
   const merged = mergeLayers([...below, ...above])
   throwIssues(await placeOrigins(checkBounds(merged.values, { workspace }), merged.origins))
@@ -65,6 +69,7 @@ export async function loadTargetConfig(options: ConfigOptions): Promise<TargetCo
     configSettings: settingsOf(mergeLayers([...below, ...shared]).values, { workspace }),
     flagValues: mergeLayers(above).values,
     notes,
+    leftOut,
     origins: merged.origins,
   }
 }
@@ -74,11 +79,11 @@ export async function readLayers(options: ConfigOptions): Promise<SurroundingLay
   const overrides = await readOverrides(options.flags.overrides, { userFile: userConfigFile(options) })
   const isMain = options.isAgent !== true
   const overridden = isMain ? originsOf(overrides.layers).map(({ path }) => path.join('.')) : []
-  const { workspace, userFile, own, layers, issues, notes } = await readConfigFiles({ ...options, overridden })
+  const { workspace, userFile, own, layers, issues, notes, leftOut } = await readConfigFiles({ ...options, overridden })
   const outer = environmentLayers(options.env)
   const inner = flagLayers(options)
   const forModels = overrides.layers.map(ofModels)
-  const common = { workspace, userFile, own, overridden, notes }
+  const common = { workspace, userFile, own, overridden, notes, leftOut }
   const below = [defaultLayer, ...layers]
   // overrides are checked once, for the file that is run: its agents are loaded after that
   if (!isMain) {

@@ -8,6 +8,8 @@ const limitKeys: ReadonlySet<string> = new Set([
   'code',
   'input_concurrency',
   'iterate',
+  // every call of a server is an effect of its own
+  'mcp_servers',
   'prices',
   'retry',
   'runs',

@@ -1,5 +1,6 @@
 import type { WireFormatName } from '../event/message.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
+import type { serverSecrets } from '../journal/server-secrets.ts'
 import { commonQuirks, type Quirks } from './wire/format.ts'
 import { readBaseUrlVariable } from './base-url.ts'
 import { type BuiltInProvider, builtInProviders, gatewayKeyEnv, gatewayUrlEnv, providerPrefixes } from './builtin.ts'
@@ -187,13 +188,17 @@ interface SecretSettings {
   readonly secrets: readonly string[]
   readonly providers: { readonly [name: string]: Host }
   readonly gateway?: Host | undefined
+  readonly mcp_servers?: Parameters<typeof serverSecrets>[0] | undefined
 }
 
 /**
- * What is to be masked besides the well-known key variables: what the user named, the keys of the hosts, and the secrets
- * in the queries of their addresses, wherever those come from.
+ * What is to be masked besides the well-known key variables: what the user named, the keys of the hosts, the secrets
+ * in the queries of their addresses, wherever those come from, and those of MCP servers.
  */
-export function secretsOf({ secrets, providers, gateway }: SecretSettings, env: Environment): MaskOptions {
+export async function secretsOf(
+  { secrets, providers, gateway, mcp_servers: servers }: SecretSettings,
+  env: Environment,
+): Promise<MaskOptions> {
   const hosts = [...Object.values(providers), ...(gateway === undefined ? [] : [gateway])]
   const variables = [gatewayUrlEnv, ...Object.values(builtInProviders).flatMap(({ baseUrlEnv = [] }) => baseUrlEnv)]
   const addresses: readonly (readonly [string, string])[] = [
@@ -201,10 +206,18 @@ export function secretsOf({ secrets, providers, gateway }: SecretSettings, env: 
     ...Object.entries(providers).map(([name, { base_url: url }]) => [`providers.${name}.base_url`, url] as const),
     ['gateway.base_url', gateway?.base_url ?? ''],
   ]
+  // runs without servers do not load it
+  const ofServers =
+    servers === undefined
+      ? { keys: [], values: {} }
+      : (await import('../journal/server-secrets.ts')).serverSecrets(servers, env)
   return {
     names: secrets,
-    keys: hosts.flatMap(({ api_key_env: name }) => name ?? []),
-    values: Object.fromEntries(addresses.flatMap(([name, url]) => querySecrets(name, url))),
+    keys: [...hosts.flatMap(({ api_key_env: name }) => name ?? []), ...ofServers.keys],
+    values: {
+      ...Object.fromEntries(addresses.flatMap(([name, url]) => querySecrets(name, url))),
+      ...ofServers.values,
+    },
   }
 }
 

@@ -37,7 +37,7 @@ interface PlannedRun {
 export async function planRun({ inputs, signal, ...options }: PlanOptions): Promise<PlannedRun> {
   const target = await loadTargetFor(inputs, options)
   const { settings } = target
-  const notes = new Set<string>(warningsOf(target))
+  const notes = new Set<string>(await warningsOf(target))
   const onNote = (note: string): void => void notes.add(note)
   const tableFile = join(options.builtInDir, 'models.toml')
   const models = createModelPlanner({ env: options.env, settings, tableFile, onNote })
@@ -76,7 +76,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
     open,
     notes: [...notes],
   }
-  return { plan, secrets: secretsOf(settings, options.env) }
+  return { plan, secrets: await secretsOf(settings, options.env) }
 }
 
 async function planTarget(

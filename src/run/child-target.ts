@@ -107,7 +107,9 @@ export function childTimeMs({ spec, settings }: PromptTarget, options: JsonObjec
 
 /** Keys of the front matter that are decided once for the whole run, by the file that was started. */
 export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
-  return ['lua', 'retry', 'runs', 'secrets', 'timeouts'].filter((key) => spec.frontMatter[key] !== undefined)
+  return ['lua', 'mcp_servers', 'retry', 'runs', 'secrets', 'timeouts'].filter(
+    (key) => spec.frontMatter[key] !== undefined,
+  )
 }
 
 /**

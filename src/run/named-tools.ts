@@ -3,9 +3,10 @@ import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
 import { pluginsOf } from './check-mode.ts'
 import { type Issue, placeFindings, throwIssues } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
+import { aboutServer, leftOutHint, whyLeftOut } from '../config/left-out-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 
-type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document'>
+type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut'>
 
 /** What is wrong with the names of tools of a prompt file and the config around it, each where it is written. */
 export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
@@ -19,9 +20,24 @@ export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   const given = optionLists(spec).flatMap(({ names, path }) => unknownTools(names, path, brought))
   const { file, text, meta } = document
   return [
+    ...leftOutIssues(spec),
     ...(await placeOrigins(findings, origins)),
     ...(await placeFindings(given, { file, text, locate: meta.locate })),
   ]
+}
+
+/** Tools of servers whose file is not trusted, placed in that file: it is what is to be looked at. */
+function leftOutIssues(spec: ToolSpec): readonly Issue[] {
+  const { leftOut, settings } = spec
+  const named = [...(settings.tools ?? []), ...optionLists(spec).flatMap(({ names }) => names)]
+  return leftOut.flatMap(({ file, names, isChanged }) =>
+    names
+      .filter((server) => named.some((tool) => aboutServer(tool, server) === 'named'))
+      .map((server): Issue => {
+        const message = `tools names the server "${server}" of ${file}, and ${whyLeftOut(isChanged)}`
+        return { code: 'UNTRUSTED', message, hint: leftOutHint({ file }), place: { file } }
+      }),
+  )
 }
 
 /** The tools that entries of `sub_agents` and steps of a workflow give their agents. */

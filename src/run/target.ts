@@ -5,6 +5,7 @@ import { isSourceEntry } from '../base/reads.ts'
 import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
 import type { SourcedValue } from '../config/layers.ts'
+import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 import { findWorkspace } from '../config/locate.ts'
@@ -34,6 +35,8 @@ export interface AgentTarget {
   readonly flagOptions: JsonObject
   /** What `baton check` says and a run does not. */
   readonly notes: readonly Issue[]
+  /** MCP servers that are not used, because their file is not trusted. */
+  readonly leftOut: readonly LeftOutServers[]
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
   readonly agents: readonly AgentFile[]
@@ -43,9 +46,19 @@ export interface AgentTarget {
 export type Target = PromptTarget | AgentTarget
 
 /** What a run says before it begins, one line each. */
-export function warningsOf(target: Target): readonly string[] {
+export async function warningsOf(target: Target): Promise<readonly string[]> {
   const own = target.kind === 'prompt' ? target.spec.warnings.map(issueText) : []
-  return [...own, ...unusedCores(target.packRoots).map(unusedCoreText)]
+  const leftOut = leftOutOf(target)
+  const servers =
+    leftOut.length === 0
+      ? []
+      : (await import('../config/left-out-servers.ts')).warningsOfLeftOut(leftOut, target.settings.tools ?? [])
+  return [...own, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)]
+}
+
+/** MCP servers that are not used, because their file is not trusted. */
+export function leftOutOf(target: Target): readonly LeftOutServers[] {
+  return target.kind === 'prompt' ? target.spec.leftOut : target.leftOut
 }
 
 /** Whether somebody has set a key inside a table, and not the defaults alone. */
@@ -92,7 +105,7 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {
-  const { workspace, settings, origins, configSettings, flagValues, notes } = await loadTargetConfig(options)
+  const { workspace, settings, origins, configSettings, flagValues, notes, leftOut } = await loadTargetConfig(options)
   if (settings.plugins !== undefined) await (await import('./check-mode.ts')).pluginsOf(settings)
   const roots = packRoots(workspace, options)
   const guard = nameGuard(workspace, options)
@@ -117,6 +130,7 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     overrides: options.flags.overrides,
     flagOptions: pickAgentOptions(flagValues),
     notes,
+    leftOut,
     packRoots: roots,
     guard,
     agents: [agent],

@@ -157,15 +157,15 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   let ending: Ending
   try {
     const target = await loadRun(plan, surroundings, builtInDir)
-    mask = maskFor(target, surroundings.env)
-    sendStart(plan, target, bus)
+    mask = await maskFor(target, surroundings.env)
+    await sendStart(plan, target, bus)
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
     const parts = { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated, leftOut }
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting })
   } catch (error) {
-    if (!bus.hasSent()) sendStart(plan, undefined, bus)
+    if (!bus.hasSent()) await sendStart(plan, undefined, bus)
     ending = failedEnding(error, surroundings.signal, finished)
   }
   const total = meter.total()

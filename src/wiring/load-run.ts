@@ -35,7 +35,12 @@ export async function loadRun(
 }
 
 /** The first event; `target` is undefined when it could not be loaded. */
-export function sendStart({ invocation, isResumed }: RunPlan, target: Target | undefined, bus: Bus): void {
+export async function sendStart(
+  { invocation, isResumed }: RunPlan,
+  target: Target | undefined,
+  bus: Bus,
+): Promise<void> {
+  const warnings = target === undefined ? [] : await warningsOf(target)
   bus.send([], {
     type: 'run.started',
     schema: 1,
@@ -43,7 +48,7 @@ export function sendStart({ invocation, isResumed }: RunPlan, target: Target | u
     target: target?.kind ?? 'prompt',
     file_hash: target === undefined ? null : hashOf(target),
     version,
-    config_warnings: target === undefined ? [] : warningsOf(target),
+    config_warnings: warnings,
     ...(isResumed ? { resumed: true } : {}),
   })
 }

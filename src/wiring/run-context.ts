@@ -76,8 +76,8 @@ export interface WiredRun {
 }
 
 /** Hides the secrets of the environment and of the settings. */
-export function maskFor({ settings }: Pick<Target, 'settings'>, env: RunParts['env']): LiveMask {
-  return createMask(env, secretsOf(settings, env))
+export async function maskFor({ settings }: Pick<Target, 'settings'>, env: RunParts['env']): Promise<LiveMask> {
+  return createMask(env, await secretsOf(settings, env))
 }
 
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */

@@ -76,6 +76,8 @@ it('names every file that could be config from here, whether it exists or not', 
   const files = possibleConfigFiles({ cwd: join(root, 'a/b'), env: {}, home })
   expect(files).toEqual([
     join(home, '.config/baton/config.toml'),
+    join(home, '.config/baton/mcp.json'),
+    join(root, '.mcp.json'),
     join(home, '.aipack-base/config-default.toml'),
     join(home, '.aipack-base/config-user.toml'),
     join(root, '.aipack/config.toml'),

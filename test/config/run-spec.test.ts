@@ -364,9 +364,9 @@ describe('trust', () => {
     },
   )
 
-  it('is not asked of the user: only what is not built yet is refused', async () => {
+  it('is not asked of the user', async () => {
     const given = { files: { 'user.toml': '[mcp_servers.a]\ncommand = "x"\n', 'p.md': '' } }
-    expect(await failure(load(given))).toMatch(/^NOT_AVAILABLE "mcp_servers" is not available in this version/)
+    expect((await load(given)).settings.mcp_servers).toEqual({ a: { command: 'x' } })
   })
 })
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createMask } from '../../src/journal/secrets.ts'
 import { secretsOf } from '../../src/model/choice.ts'
 
-it('hides keys of hosts and secrets in the queries of their addresses', () => {
+it('hides keys of hosts and secrets in the queries of their addresses', async () => {
   const env = {
     BATON_GATEWAY_URL: 'https://g.example/v1?key=gateway-query-1&api-version=2026-01-01-preview',
     OPENAI_BASE_URL: 'https://o.example/v1?code=a%20code%2Fwith',
@@ -13,7 +13,7 @@ it('hides keys of hosts and secrets in the queries of their addresses', () => {
     providers: { lab: { base_url: 'https://l.example/v1?sig=lab-signature', api_key_env: 'LAB_KEY' } },
     gateway: { base_url: 'https://h.example/v1?token=gateway-token' },
   }
-  const { hide } = createMask(env, secretsOf(settings, env))
+  const { hide } = createMask(env, await secretsOf(settings, env))
   expect(hide('gateway-query-1, a code/with, a%20code%2Fwith, lab-signature, gateway-token, lab-key-value')).toBe(
     [
       '«secret:BATON_GATEWAY_URL?key»',

@@ -76,7 +76,7 @@ function world(files: { readonly [path: string]: string }, env: Env = {}): World
       const recorder = createStoredSources({ stored: before })
       const options = { file, cwd: workspace, env: runEnv, home: root, flags: { overrides: [] }, builtInDir }
       const target = await loadTarget({ ...options, reads: recorder.reads })
-      const journal = await openRun({ folder, now: () => new Date(0), mask: maskFor(target, runEnv) })
+      const journal = await openRun({ folder, now: () => new Date(0), mask: await maskFor(target, runEnv) })
       recordSources(journal, target, recorder)
       const signal = new AbortController().signal
       const effects = createEffects({ ...openGate, journal, signal, hooks: [recorder.hook(workspace)] })

@@ -77,7 +77,8 @@ async function addTrust(files: readonly string[], workplace: Workplace): Promise
     for (const file of Object.keys(leads)) note(`  and with what is in ${harmlessName(displayPath(cwd, file))}\n`)
   }
   if (subjects.some(({ hash }) => hash !== '')) {
-    note('valid until the files change; your keys are never sent to their hosts\n')
+    const hasServers = subjects.some(({ keys }) => keys.some((key) => key.startsWith('mcp_servers')))
+    note(`valid until the files change${hasServers ? '' : '; your keys are never sent to their hosts'}\n`)
   }
 }
 

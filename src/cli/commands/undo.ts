@@ -27,7 +27,7 @@ export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<
   const { workspace, settings } = runs
   const { env, cwd, home } = workplace
   const key = openSigningKey({ env, home })
-  const mask = maskFor({ settings }, env)
+  const mask = await maskFor({ settings }, env)
   const { run, files } = readWords(flags.words, runs.folder)
   const folder = run === undefined ? await newestWithChanges(runs, mask, key) : findRun(runs.folder, run)
   const report = await undoRun({

@@ -1,0 +1,102 @@
+import type { DataText } from '../base/data-text.ts'
+import { parseJsonData } from '../base/json-data.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type Finding, type Located, mismatch, wrongKey } from './issue.ts'
+import type { Layer } from './layers.ts'
+
+/** A file of MCP servers, as it is written. */
+export interface McpFile extends Located {
+  readonly data: JsonObject
+  /** The servers as `[mcp_servers]` has them, without keys that nothing reads. */
+  readonly values: JsonObject
+  /** By paths in `values`. */
+  readonly locateValue: NonNullable<Layer['locate']>
+  readonly findings: readonly Finding[]
+  /** What nothing reads. */
+  readonly notes: readonly Finding[]
+}
+
+const listKey = 'mcpServers'
+
+/** The keys of `[mcp_servers]`, which are also those of the file. */
+const known: ReadonlySet<string> = new Set([
+  'type',
+  'command',
+  'args',
+  'env',
+  'cwd',
+  'url',
+  'headers',
+  'bearer_token_env',
+  'startup_timeout_sec',
+  'tool_timeout_sec',
+  'tools',
+  'disallowed_tools',
+  'trusted',
+  'sampling',
+  'enabled',
+])
+
+/** What programs write for `http`. */
+const httpNames: readonly Json[] = ['streamable-http', 'streamableHttp', 'streamable_http']
+
+/**
+ * Reads `{ "mcpServers": { NAME: { … } } }`. Keys that are not known are notes, because other programs read the file too.
+ * @throws BatonError CONFIG_INVALID for what is no JSON, with its position
+ */
+export function readMcpFile(file: string, written: string): McpFile {
+  const text = written.replace(/^\uFEFF/, '')
+  const read = parseJsonData({ file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' })
+  const { data, locate } = read
+  const unread = Object.keys(data)
+    .filter((key) => key !== listKey)
+    .map((key) => nothingReads([key], 'Only "mcpServers" is read.'))
+  const servers = data[listKey] ?? {}
+  const common = { file, text, data, locate, locateValue: locator(locate) }
+  if (!isJsonObject(servers)) {
+    return {
+      ...common,
+      values: {},
+      findings: [mismatch([listKey], 'an object of servers by name', servers)],
+      notes: unread,
+    }
+  }
+  const notes = Object.entries(servers).flatMap(([name, server]) =>
+    isJsonObject(server)
+      ? Object.keys(server)
+          .filter((key) => !known.has(key) && key !== 'disabled')
+          .map((key) => nothingReads([listKey, name, key], 'It may be for another program.'))
+      : [],
+  )
+  const normalized = Object.entries(servers).map(([name, server]): [string, Json] => [name, normalize(server)])
+  return {
+    ...common,
+    values: normalized.length === 0 ? {} : { mcp_servers: Object.fromEntries(normalized) },
+    findings: [],
+    notes: [...unread, ...notes],
+  }
+}
+
+function nothingReads(path: Finding['path'], hint: string): Finding {
+  return { ...wrongKey(path, { message: `nothing reads "${String(path.at(-1))}" in this file`, hint }), isSecret: true }
+}
+
+function normalize(server: Json): Json {
+  if (!isJsonObject(server)) return server
+  const entries = Object.entries(server).filter(([key]) => known.has(key))
+  const { type = null, disabled, enabled } = server
+  return {
+    ...Object.fromEntries(entries),
+    ...(httpNames.includes(type) ? { type: 'http' } : {}),
+    ...(disabled === true && enabled === undefined ? { enabled: false } : {}),
+  }
+}
+
+/** Findings about values, which are called `mcp_servers`, where the file has them. */
+export function placedInMcpFile({ path, ...finding }: Finding): Finding {
+  return { ...finding, path: [listKey, ...path.slice(1)] }
+}
+
+function locator(locate: DataText['locate']): McpFile['locateValue'] {
+  return (path, part) => locate([listKey, ...path.slice(1)], part)
+}

@@ -1,0 +1,72 @@
+import { displayPath, realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import { isJsonObject } from '../base/json.ts'
+import { type ReadLog, readSource } from '../base/reads.ts'
+import { isBatonError } from '../base/error.ts'
+import { checkValue } from './check-settings.ts'
+import { type Issue, issuesOf, placeFindings } from './issue.ts'
+import type { Layer } from './layers.ts'
+import type { Surroundings } from './locate.ts'
+import type { LeftOutServers } from './left-out-servers.ts'
+import { type McpFile, placedInMcpFile, readMcpFile } from './mcp-file.ts'
+import { checkServers } from './mcp-servers.ts'
+import { trustState } from './trust.ts'
+
+interface McpContext extends Surroundings {
+  readonly reads?: ReadLog | undefined
+}
+
+interface McpLayer {
+  readonly layer: Layer
+  readonly issues: readonly Issue[]
+  readonly notes: readonly Issue[]
+  readonly leftOut?: LeftOutServers
+}
+
+/**
+ * The servers of a file as a layer of settings. Those of a workspace count once its user has trusted the file as it is: other
+ * programs have such files too, so that without trust it is no error, also where the file is no JSON.
+ * @throws BatonError CONFIG_INVALID for what is no JSON, FILE_UNREADABLE
+ */
+export async function readMcpLayer(
+  { path, kind }: { readonly path: string; readonly kind: 'user' | 'workspace' },
+  context: McpContext,
+): Promise<McpLayer> {
+  const name = displayPath(realPath(context.cwd), path)
+  const written = readSource(path, context.reads)
+  const origin = { kind, file: name }
+  const state = kind === 'user' ? 'trusted' : trustState({ path, hash: mcpTrustHash(written) }, context)
+  if (state === 'trusted') {
+    const file = readMcpFile(name, written)
+    const { values, locateValue: locate, text } = file
+    return {
+      layer: { origin, values, locate, text },
+      issues: await issuesIn(file),
+      notes: await placeFindings(file.notes, file),
+    }
+  }
+  const nothing = { layer: { origin, values: {} }, issues: [] }
+  try {
+    const { values } = readMcpFile(name, written)
+    const names = isJsonObject(values['mcp_servers']) ? Object.keys(values['mcp_servers']) : []
+    if (names.length === 0) return { ...nothing, notes: [] }
+    return { ...nothing, notes: [], leftOut: { file: name, names, isChanged: state === 'changed' } }
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return { ...nothing, notes: issuesOf(error) }
+  }
+}
+
+/** What is wrong with the servers of a file, each where it is written. */
+export async function issuesIn(file: McpFile): Promise<readonly Issue[]> {
+  const { values, findings, notes: _, ...source } = file
+  const { mcp_servers: servers = {} } = values
+  const wrong = checkValue('mcp_servers', servers)
+  const inside = wrong.length === 0 && isJsonObject(servers) ? checkServers(servers) : wrong
+  return placeFindings([...findings, ...inside.map(placedInMcpFile)], source)
+}
+
+/** The hash of a file of servers that is trusted: all of it. */
+export function mcpTrustHash(written: string): string {
+  return sha256(written.replace(/^\uFEFF/, ''))
+}

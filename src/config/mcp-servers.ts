@@ -1,0 +1,122 @@
+import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { referencesIn } from '../base/references.ts'
+import { type Finding, wrongKey, wrongValue } from './issue.ts'
+import type { SettingValues } from './schema.ts'
+
+/** A table of `[mcp_servers]`. */
+export type ServerSettings = NonNullable<SettingValues['mcp_servers']>[string]
+
+/** Whether a name can stand before `__` in the names of tools. */
+export function isServerName(name: string): boolean {
+  return /^[A-Za-z0-9][\w-]*$/.test(name) && !name.includes('__') && !name.endsWith('_')
+}
+
+/** What of checked tables does not fit together: names, and keys of a program beside those of an address. */
+export function checkServers(servers: JsonObject): readonly Finding[] {
+  return Object.entries(servers).flatMap(([name, server]) => [
+    ...(isServerName(name) ? [] : [badName(name)]),
+    ...(isJsonObject(server) ? checkServer(name, server) : []),
+  ])
+}
+
+function badName(name: string): Finding {
+  const message = `"${name}" cannot be the name of a server: it stands before "__" in the names of its tools`
+  const hint = 'Use letters, digits, - and single _, a letter or digit first, and no _ at the end.'
+  return wrongKey(['mcp_servers', name], { message, hint })
+}
+
+const ofPrograms = ['args', 'env', 'cwd'] as const
+const ofAddresses = ['headers', 'bearer_token_env'] as const
+
+function checkServer(name: string, server: JsonObject): readonly Finding[] {
+  const at = ['mcp_servers', name]
+  const { type, command, url, enabled } = server
+  const wrong = (key: string, message: string, hint: string): Finding => ({
+    ...wrongKey([...at, key], { message: `the server "${name}" ${message}`, hint }),
+    isSecret: true,
+  })
+  if (command !== undefined && url !== undefined) {
+    return [
+      wrong(
+        'url',
+        'has both a command and a url',
+        'Keep command for a program that is started, or url for one that is running.',
+      ),
+    ]
+  }
+  if (command === undefined && url === undefined) {
+    if (enabled === false) return []
+    const [key, what] = type === 'http' || type === 'sse' ? ['url', 'the address'] : ['command', 'the program']
+    const message =
+      type === undefined ? 'has neither a command nor a url' : `is of type "${String(type)}" and has no ${key}`
+    return [wrongKey(at, { message: `the server "${name}" ${message}`, hint: `Add ${key}, ${what} of the server.` })]
+  }
+  const isProgram = command !== undefined
+  const mistyped =
+    type !== undefined && isProgram !== (type === 'stdio')
+      ? [
+          wrong(
+            'type',
+            `has a ${isProgram ? 'command' : 'url'} and is of type "${String(type)}"`,
+            isProgram ? 'Write type = "stdio", or leave it out.' : 'Write type = "http" or "sse", or leave it out.',
+          ),
+        ]
+      : []
+  const misplaced = (isProgram ? ofAddresses : ofPrograms)
+    .filter((key) => server[key] !== undefined)
+    .map((key) => wrong(key, `has a ${isProgram ? 'command' : 'url'}, so "${key}" has no meaning`, 'Remove it.'))
+  return [
+    ...mistyped,
+    ...misplaced,
+    ...(typeof url === 'string' ? checkUrl(name, url) : []),
+    ...checkHeaders(name, server),
+  ]
+}
+
+/** One with references is known only when the server is asked. */
+function checkUrl(name: string, url: string): readonly Finding[] {
+  if (referencesIn(url).length > 0 || isServerUrl(url)) return []
+  const message = `the url of the server "${name}" must be an http:// or https:// address without user name and password`
+  return [
+    {
+      ...wrongValue(['mcp_servers', name, 'url'], { message, hint: 'It looks like https://host/mcp.' }),
+      isSecret: true,
+    },
+  ]
+}
+
+/** Whether an address can be asked. */
+export function isServerUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
+}
+
+function checkHeaders(name: string, { headers, bearer_token_env: bearer }: JsonObject): readonly Finding[] {
+  if (!isJsonObject(headers)) return []
+  return Object.entries(headers).flatMap(([header, value]): readonly Finding[] => {
+    const path = ['mcp_servers', name, 'headers', header]
+    const wrong = (message: string, hint: string): readonly Finding[] => [
+      { ...wrongKey(path, { message, hint }), isSecret: true },
+    ]
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
+      return wrong(`"${header}" is not the name of a header`, 'Names of headers are letters, digits and -.')
+    }
+    if (bearer !== undefined && header.toLowerCase() === 'authorization') {
+      return wrong(`the server "${name}" has bearer_token_env, which is the header Authorization`, 'Keep one of them.')
+    }
+    return /[\r\n\0]/.test(String(value))
+      ? wrong(`the header "${header}" of the server "${name}" has a line break`, 'Write it on one line.')
+      : []
+  })
+}
+
+/** The variables of the environment that servers are given, or whose values are in what they are given. */
+export function variablesOf(servers: JsonObject): readonly string[] {
+  const names = Object.values(servers).flatMap((server) => {
+    const bearer = isJsonObject(server) ? server['bearer_token_env'] : undefined
+    const named = referencesIn(JSON.stringify(server)).map(({ name }) => name)
+    return typeof bearer === 'string' ? [...named, bearer] : named
+  })
+  return [...new Set(names)]
+}
