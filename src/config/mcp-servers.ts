@@ -30,7 +30,8 @@ const ofAddresses = ['headers', 'bearer_token_env'] as const
 
 function checkServer(name: string, server: JsonObject): readonly Finding[] {
   const at = ['mcp_servers', name]
-  const { type, command, url, enabled } = server
+  // checked before
+  const { type, command, url, enabled } = server as ServerSettings
   const wrong = (key: string, message: string, hint: string): Finding => ({
     ...wrongKey([...at, key], { message: `the server "${name}" ${message}`, hint }),
     isSecret: true,
@@ -47,8 +48,7 @@ function checkServer(name: string, server: JsonObject): readonly Finding[] {
   if (command === undefined && url === undefined) {
     if (enabled === false) return []
     const [key, what] = type === 'http' || type === 'sse' ? ['url', 'the address'] : ['command', 'the program']
-    const message =
-      type === undefined ? 'has neither a command nor a url' : `is of type "${String(type)}" and has no ${key}`
+    const message = type === undefined ? 'has neither a command nor a url' : `is of type "${type}" and has no ${key}`
     return [wrongKey(at, { message: `the server "${name}" ${message}`, hint: `Add ${key}, ${what} of the server.` })]
   }
   const isProgram = command !== undefined
@@ -57,7 +57,7 @@ function checkServer(name: string, server: JsonObject): readonly Finding[] {
       ? [
           wrong(
             'type',
-            `has a ${isProgram ? 'command' : 'url'} and is of type "${String(type)}"`,
+            `has a ${isProgram ? 'command' : 'url'} and is of type "${type}"`,
             isProgram ? 'Write type = "stdio", or leave it out.' : 'Write type = "http" or "sse", or leave it out.',
           ),
         ]
@@ -105,7 +105,7 @@ function checkHeaders(name: string, { headers, bearer_token_env: bearer }: JsonO
     if (bearer !== undefined && header.toLowerCase() === 'authorization') {
       return wrong(`the server "${name}" has bearer_token_env, which is the header Authorization`, 'Keep one of them.')
     }
-    return /[\r\n\0]/.test(String(value))
+    return typeof value === 'string' && /[\r\n\0]/.test(value)
       ? wrong(`the header "${header}" of the server "${name}" has a line break`, 'Write it on one line.')
       : []
   })
