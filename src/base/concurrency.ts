@@ -14,6 +14,21 @@ export async function atMost(ms: number, work: Promise<unknown>): Promise<void> 
   timer.abort()
 }
 
+/** Waits for work until the signal is aborted, and rejects with its reason then. The work goes on: others may wait for it. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let onAbort = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error)
+    manyListeners(signal).addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
 export interface MapLimitOptions {
   /** Maximum number in progress at once; at least 1. */
   readonly limit: number

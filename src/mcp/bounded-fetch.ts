@@ -2,6 +2,8 @@ import { createDispatcher, type Dispatcher } from '../base/dispatcher.ts'
 
 export interface BoundedFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
+  /** Whether a message was too large since this was asked the last time. */
+  readonly wasTooLarge: () => boolean
   /** Ends all of its connections. */
   readonly close: () => Promise<void>
 }
@@ -14,13 +16,25 @@ const connectMs = 30_000
  */
 export function createBoundedFetch(maxBytes: number): BoundedFetch {
   let dispatcher: Dispatcher | undefined
+  let isTooLarge = false
+  const onTooLarge = (): MessageTooLarge => {
+    isTooLarge = true
+    return new MessageTooLarge()
+  }
   return {
+    wasTooLarge() {
+      const was = isTooLarge
+      isTooLarge = false
+      return was
+    },
     async fetch(url, init) {
       dispatcher ??= createDispatcher({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: 0 })
       const response = await fetch(url, { ...init, ...(dispatcher !== undefined && { dispatcher }) })
       if (response.body === null) return response
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-      const body = response.body.pipeThrough(isStream ? eventLimit(maxBytes) : bodyLimit(maxBytes))
+      const body = response.body.pipeThrough(
+        isStream ? eventLimit(maxBytes, onTooLarge) : bodyLimit(maxBytes, onTooLarge),
+      )
       const { status, statusText, headers } = response
       return withUrl(new Response(body, { status, statusText, headers }), response.url)
     },
@@ -40,12 +54,12 @@ function withUrl(response: Response, url: string): Response {
   return Object.defineProperty(response, 'url', { value: url })
 }
 
-function bodyLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function bodyLimit(maxBytes: number, onTooLarge: () => Error): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length
-      if (bytes > maxBytes) controller.error(new MessageTooLarge())
+      if (bytes > maxBytes) controller.error(onTooLarge())
       else controller.enqueue(chunk)
     },
   })
@@ -54,7 +68,7 @@ function bodyLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
 const [newline, carriageReturn] = [0x0a, 0x0d]
 
 /** An event ends at an empty line. */
-function eventLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function eventLimit(maxBytes: number, onTooLarge: () => Error): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   let isLineEmpty = true
   return new TransformStream({
@@ -65,14 +79,14 @@ function eventLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
         const hasText = lineEnd > start && !(lineEnd === start + 1 && chunk[start] === carriageReturn)
         isLineEmpty = isLineEmpty && !hasText
         bytes += lineEnd - start
+        if (bytes > maxBytes) return controller.error(onTooLarge())
         if (end !== -1) {
           if (isLineEmpty) bytes = 0
           isLineEmpty = true
         }
         start = lineEnd + 1
       }
-      if (bytes > maxBytes) controller.error(new MessageTooLarge())
-      else controller.enqueue(chunk)
+      controller.enqueue(chunk)
     },
   })
 }

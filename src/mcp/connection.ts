@@ -12,7 +12,8 @@ import type {
 import type { JsonObject } from '../base/json.ts'
 
 /** What lists a server has, and says of that they have changed. */
-export type ListName = 'tools' | 'resources' | 'prompts'
+export const listNames = ['tools', 'resources', 'prompts'] as const
+export type ListName = (typeof listNames)[number]
 
 /** A list, and for how long the server lets it be kept, in milliseconds; undefined: until it says that it has changed. */
 export interface Listed<Item> {
@@ -74,6 +75,8 @@ export type ConnectionProblem =
   | { readonly kind: 'session_lost' }
   /** It has answered with an error. */
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
+  /** A message of it is larger than it may be. */
+  | { readonly kind: 'too_large' }
   /** What it has sent is no answer. */
   | { readonly kind: 'invalid'; readonly reason: string }
 

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { durationText } from '../base/clock.ts'
 import { shellWord } from '../base/command.ts'
+import { cutText } from '../base/cut-text.ts'
 import { BatonError } from '../base/error.ts'
 import { shownUrl } from '../base/shown-url.ts'
 import { sizeText } from '../base/size.ts'
@@ -19,16 +21,19 @@ export function mcpError(
     server,
     transport,
     doing,
+    maxBytes,
     hide,
   }: {
     readonly server: McpServer
     readonly transport: McpTransport
     readonly doing: Doing
+    /** Of one message. */
+    readonly maxBytes: number
     readonly hide: (text: string) => string
   },
 ): unknown {
   if (!(error instanceof ConnectionFailure)) return error
-  const { message, hint } = told(error.problem, server, transport, doing)
+  const { message, hint } = told(error.problem, server, transport, doing, maxBytes)
   return new BatonError('MCP_FAILED', hide(message), { hint: hide(hint), cause: error })
 }
 
@@ -37,7 +42,13 @@ interface Told {
   readonly hint: string
 }
 
-function told(problem: ConnectionProblem, server: McpServer, transport: McpTransport, doing: Doing): Told {
+function told(
+  problem: ConnectionProblem,
+  server: McpServer,
+  transport: McpTransport,
+  doing: Doing,
+  maxBytes: number,
+): Told {
   const { name, origin } = server
   const called = `the MCP server ${name}`
   const where = whereText(transport)
@@ -81,6 +92,11 @@ function told(problem: ConnectionProblem, server: McpServer, transport: McpTrans
         message: `${called} answered with an error${while_}: ${problem.message} (${problem.code})`,
         hint: `baton mcp tools ${name} shows what it offers.`,
       }
+    case 'too_large':
+      return {
+        message: `${called} sent a message that is larger than ${sizeText(maxBytes)}${while_}`,
+        hint: 'Ask for less at once.',
+      }
     case 'invalid':
       return {
         message: `${called} did not answer as the protocol says${while_}: ${problem.reason}`,
@@ -115,6 +131,12 @@ function httpTold(
       hint: 'This is a fault of the server. Try again later.',
     }
   }
+  if (status >= 300 && status < 400) {
+    return {
+      message: `${called} sends elsewhere (HTTP ${status}): ${where}${bodyText(text)}`,
+      hint: `If that is right, write where it leads as the url in ${origin}.`,
+    }
+  }
   return {
     message: `${called} does not speak MCP there (HTTP ${status}): ${where}${bodyText(text)}`,
     hint: `Check the url in ${origin}.`,
@@ -136,12 +158,13 @@ function endText(end: ServerEnd): string {
 
 function notStarted(reason: string, transport: McpTransport): string {
   if (transport.kind !== 'stdio' || !reason.includes('ENOENT')) return reason
-  return `there is no program ${transport.command}`
+  const { command, cwd } = transport
+  return existsSync(cwd) ? `there is no program ${command}` : `there is no folder ${cwd}`
 }
 
 function whereText(transport: McpTransport): string {
   if (transport.kind !== 'stdio') return shownUrl(new URL(transport.url))
-  return [transport.command, ...transport.args].map(shellWord).join(' ')
+  return cutText([transport.command, ...transport.args].map(shellWord).join(' '), longestLine)
 }
 
 /** The last lines that a server wrote to its error output. */

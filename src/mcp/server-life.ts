@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { manyListeners } from '../base/concurrency.ts'
+import { manyListeners, unlessAborted } from '../base/concurrency.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import type { McpAbout, McpCall, McpPrompt, McpResource, McpServer, McpTool, McpTransport } from '../event/mcp.ts'
 import { createMask } from '../journal/secrets.ts'
@@ -82,7 +82,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
 
   function told(error: unknown, doing?: string): unknown {
     if (transport === undefined) return error
-    return mcpError(error, { server, transport, doing, hide: hiderOf(options.env, transport) })
+    return mcpError(error, { server, transport, doing, maxBytes, hide: hiderOf(options.env, transport) })
   }
 
   function failed(): void {
@@ -95,7 +95,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
     await clock.sleep(Math.max(0, waitUntil - clock.now()), stop.signal)
     transport = server.transport()
     const hide = hiderOf(options.env, transport)
-    const { connect } = await import('./client.ts')
+    const { connect } = await import('./session.ts')
     kept.clear()
     try {
       const connection = await connect(
@@ -239,19 +239,4 @@ function hiderOf(env: LifeOptions['env'], transport: McpTransport): (text: strin
     [`${name}#1`, value.replace(/^\w+ /, '')],
   ])
   return createMask(env, { values: Object.fromEntries(values) as Record<string, string> }).hide
-}
-
-/** The work goes on: others wait for it as well. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  let onAbort = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason as Error)
-    manyListeners(signal).addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }

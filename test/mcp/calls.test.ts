@@ -1,0 +1,229 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { McpAnswer, McpQuestion } from '../../src/event/mcp.ts'
+import { httpServer, serveHttp, stdioServer, testServers } from '../helpers/mcp-server.ts'
+
+const signal = new AbortController().signal
+
+describe('lists of a server', () => {
+  it('are kept until the server says that they have changed', async () => {
+    await using mcp = testServers([stdioServer()])
+    const names = async (): Promise<readonly string[]> => (await mcp.tools('test', signal)).map(({ name }) => name)
+    expect(await names()).not.toContain('extra')
+    await names()
+    expect(await stateOf(mcp)).toMatchObject({ opened: 1 })
+    await mcp.call('test', 'change', {}, { signal })
+    expect(await names()).toContain('extra')
+    await names()
+    expect(await stateOf(mcp)).toMatchObject({ opened: 2 })
+  })
+
+  it('come in pages, and not without end', async () => {
+    await using mcp = testServers([
+      stdioServer({ pageSize: 3 }),
+      stdioServer({}, { name: 'whole' }),
+      stdioServer({ endless: true }, { name: 'endless' }),
+    ])
+    expect(await mcp.tools('test', signal)).toEqual(await mcp.tools('whole', signal))
+    await expect(mcp.tools('endless', signal)).rejects.toMatchObject({
+      message: expect.stringContaining(
+        'did not answer as the protocol says while it was asked for its tools: its list of tools does not end',
+      ),
+    })
+  })
+
+  it('leave out what is no tool, and what the filters do not let through', async () => {
+    const filter = { tools: ['e*', 'add', 'slow'], disallowedTools: ['s*w', 'extra'] }
+    await using mcp = testServers([stdioServer({ wrongList: true }), stdioServer({}, { name: 'less', ...filter })])
+    expect((await mcp.tools('test', signal)).map(({ name }) => name)).toEqual(['echo'])
+    expect((await mcp.tools('less', signal)).map(({ name }) => name)).toEqual(['echo', 'add'])
+    await expect(mcp.call('less', 'slow', {}, { signal })).rejects.toMatchObject({
+      message: 'the tool slow of the MCP server less is not let through',
+      hint: 'Which ones are is said by tools and disallowed_tools in baton.toml:3.',
+    })
+  })
+
+  it('are empty where the server has none, which it is not asked for', async () => {
+    await using mcp = testServers([stdioServer({ capabilities: {} })])
+    const lists = [mcp.tools('test', signal), mcp.resources('test', signal), mcp.prompts('test', signal)]
+    expect(await Promise.all(lists)).toEqual([[], [], []])
+    expect(await stateOf(mcp)).toMatchObject({ opened: 0 })
+  })
+
+  it('name the servers that there are', async () => {
+    await using mcp = testServers([stdioServer()])
+    await expect(mcp.tools('tset', signal)).rejects.toMatchObject({
+      code: 'MCP_FAILED',
+      message: 'there is no MCP server tset',
+      hint: 'Did you mean test?',
+    })
+  })
+})
+
+describe('a call', () => {
+  it('gives pictures, sounds, links and files as they came, and errors of the tool as results', async () => {
+    await using mcp = testServers([stdioServer()])
+    expect(await mcp.call('test', 'picture', {}, { signal })).toEqual({
+      content: [
+        { type: 'text', text: 'here they are' },
+        { type: 'image', data: expect.stringMatching(/^iVBOR/), mimeType: 'image/png' },
+        { type: 'audio', data: 'UklGRgAAAABXQVZF', mimeType: 'audio/wav' },
+        {
+          type: 'resource_link',
+          uri: 'memo://one',
+          name: 'one',
+          description: 'the first memo',
+          mimeType: 'text/plain',
+        },
+        { type: 'resource', resource: { uri: 'memo://two', mimeType: 'text/plain', text: 'the second memo' } },
+      ],
+    })
+    expect(await mcp.call('test', 'fail', {}, { signal })).toEqual({
+      content: [{ type: 'text', text: 'it did not work' }],
+      isError: true,
+    })
+    await expect(mcp.call('test', 'refuse', {}, { signal })).rejects.toMatchObject({
+      message: 'the MCP server test answered with an error while it was asked for refuse: I do not do that (-32602)',
+    })
+    await expect(mcp.call('test', 'nonsense', {}, { signal })).rejects.toMatchObject({
+      message: expect.stringContaining('its answer is no result of a tool'),
+    })
+  })
+
+  it('is one of two hundred at once', async () => {
+    await using mcp = testServers([stdioServer()])
+    const calls = Array.from({ length: 200 }, (_, a) => mcp.call('test', 'add', { a, b: 1 }, { signal }))
+    expect((await Promise.all(calls)).map(({ structured }) => structured)).toEqual(
+      calls.map((_, a) => ({ sum: a + 1 })),
+    )
+    expect(mcp.pids).toHaveLength(1)
+  })
+
+  it('tells of its progress', async () => {
+    await using mcp = testServers([stdioServer()])
+    const seen: unknown[] = []
+    await mcp.call('test', 'progress', { steps: 2 }, { signal, onProgress: (progress) => void seen.push(progress) })
+    expect(seen).toEqual([
+      { done: 1, total: 2, message: 'step 1' },
+      { done: 2, total: 2, message: 'step 2' },
+    ])
+  })
+
+  it('is cancelled with its signal, and no other one is', async () => {
+    await using mcp = testServers([stdioServer()])
+    const stop = new AbortController()
+    const [cancelled, other] = [
+      mcp.call('test', 'slow', { ms: 60_000 }, { signal: stop.signal }),
+      mcp.call('test', 'slow', { ms: 300 }, { signal }),
+    ]
+    await vi.waitFor(async () => expect(await stateOf(mcp)).toMatchObject({ calls: expect.any(Number) }))
+    stop.abort(new Error('enough'))
+    await expect(cancelled).rejects.toThrow('enough')
+    expect(await other).toEqual({ content: [{ type: 'text', text: 'after 300 ms' }] })
+    expect(await stateOf(mcp)).toMatchObject({ cancelled: [expect.any(Number)] })
+  })
+
+  it('does not end the start that another one waits for', async () => {
+    await using mcp = testServers([stdioServer()])
+    const stop = new AbortController()
+    const [first, second] = [mcp.tools('test', stop.signal), mcp.tools('test', signal)]
+    stop.abort(new Error('enough'))
+    await expect(first).rejects.toThrow('enough')
+    expect(await second).not.toEqual([])
+    expect(mcp.pids).toHaveLength(1)
+  })
+
+  it('lets a server ask for folders, and log, without end only to a point', async () => {
+    await using mcp = testServers([stdioServer()], { roots: ['/work/a b'] })
+    expect(await textOf(mcp.call('test', 'roots', {}, { signal }))).toEqual({
+      roots: [{ uri: 'file:///work/a%20b', name: '/work/a b' }],
+    })
+    await mcp.call('test', 'log', { text: 'hello', times: 1_500 }, { signal })
+    expect(mcp.notices[0]).toEqual({ server: 'test', level: 'debug', text: 'info test: hello' })
+    expect(mcp.notices).toHaveLength(1_000)
+    expect(mcp.notices.at(-1)?.text).toBe('it logs too much; nothing more of it is shown')
+  })
+})
+
+describe('questions of a server', () => {
+  const accept = async (): Promise<McpAnswer> => ({ action: 'accept', content: { name: 'Ada' } })
+
+  it('are put to whoever calls, and the time that the answer takes does not count', async () => {
+    await using mcp = testServers([stdioServer({}, { toolMs: 400 })])
+    await mcp.tools('test', signal)
+    const asked: McpQuestion[] = []
+    const onQuestion = async (question: McpQuestion): Promise<McpAnswer> => {
+      asked.push(question)
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      return accept()
+    }
+    expect(await textOf(mcp.call('test', 'ask', {}, { signal, onQuestion }))).toEqual({
+      action: 'accept',
+      content: { name: 'Ada' },
+    })
+    await mcp.call('test', 'ask', { url: 'https://example.com/login' }, { signal, onQuestion })
+    expect(asked).toEqual([
+      {
+        kind: 'form',
+        message: 'Who are you?',
+        schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+      },
+      { kind: 'url', message: 'Please log in.', url: 'https://example.com/login' },
+    ])
+  })
+
+  it('are declined when nobody is there, and not announced when nobody ever is', async () => {
+    await using mcp = testServers([stdioServer()])
+    expect(await textOf(mcp.call('test', 'ask', {}, { signal }))).toEqual({ action: 'decline' })
+    expect(await stateOf(mcp)).toMatchObject({ capabilities: { roots: {}, elicitation: { form: {}, url: {} } } })
+    await using alone = testServers([stdioServer()], { canAsk: false })
+    expect(await textOf(alone.call('test', 'ask', {}, { signal }))).toMatchObject({ error: { code: -32601 } })
+    expect((await stateOf(alone))['capabilities']).toEqual({ roots: {} })
+  })
+
+  it('for a model are answered where the settings say so', async () => {
+    await using mcp = testServers([stdioServer(), stdioServer({}, { name: 'sampling', sampling: true })])
+    expect(await textOf(mcp.call('test', 'sample', {}, { signal }))).toMatchObject({ error: { code: -32601 } })
+    const content = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hi.' } }
+    const asked: McpQuestion[] = []
+    const onQuestion = async (question: McpQuestion): Promise<McpAnswer> => {
+      asked.push(question)
+      return { action: 'accept', content }
+    }
+    expect(await textOf(mcp.call('sampling', 'sample', {}, { signal, onQuestion }))).toEqual(content)
+    expect(asked).toMatchObject([
+      { kind: 'sampling', params: { maxTokens: 100, messages: [{ role: 'user', content: { text: 'Hello?' } }] } },
+    ])
+    expect(await textOf(mcp.call('sampling', 'sample', {}, { signal }))).toMatchObject({
+      error: { message: 'the request was declined' },
+    })
+  })
+
+  it('go to the newest call over one channel, and over HTTP to the one that they belong to', async () => {
+    await using served = await serveHttp()
+    await using mcp = testServers([stdioServer(), httpServer(served.url, { name: 'http' })])
+    await Promise.all([mcp.tools('test', signal), mcp.tools('http', signal)])
+    for (const [server, expected] of [
+      ['test', ['second', 'second']],
+      ['http', ['first', 'second']],
+    ] as const) {
+      const asked: string[] = []
+      const answer = (who: string) => async (): Promise<McpAnswer> => {
+        asked.push(who)
+        return accept()
+      }
+      await Promise.all(
+        ['first', 'second'].map((who) => mcp.call(server, 'ask', {}, { signal, onQuestion: answer(who) })),
+      )
+      expect([server, asked.toSorted()]).toEqual([server, expected])
+    }
+  })
+})
+
+async function stateOf(mcp: ReturnType<typeof testServers>): Promise<{ readonly [key: string]: unknown }> {
+  return (await textOf(mcp.call('test', 'state', {}, { signal }))) as { readonly [key: string]: unknown }
+}
+
+async function textOf(call: Promise<{ readonly content: readonly unknown[] }>): Promise<unknown> {
+  const [first] = (await call).content as readonly { readonly text: string }[]
+  return JSON.parse(first?.text ?? '')
+}

@@ -1,0 +1,217 @@
+import { describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { processStatus } from '../../src/base/process-group.ts'
+import { stdioServer, testServers } from '../helpers/mcp-server.ts'
+
+const signal = new AbortController().signal
+const eager = { ...systemClock, sleep: async () => {} }
+
+describe('a server over stdio that fails', () => {
+  it('ends in a call: an error with its words, and another one is started for the next call', async () => {
+    await using mcp = testServers([stdioServer()], { clock: eager })
+    const call = mcp.call('test', 'crash', {}, { signal })
+    await expect(call).rejects.toMatchObject({
+      code: 'MCP_FAILED',
+      message: expect.stringMatching(
+        /^the MCP server test ended with exit code 3 while it was asked for crash: .*stdio.mjs.*\n {2}out of cheese$/,
+      ),
+      hint: 'It is started again when it is needed. Nobody knows whether it has done what it was asked.',
+    })
+    expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
+    expect(mcp.pids).toHaveLength(2)
+    expect(mcp.notices).toMatchObject([{ level: 'debug', text: expect.stringContaining('exit code 3') }])
+  })
+
+  it('is killed in a call: all that were under way fail, and none is made again', async () => {
+    await using mcp = testServers([stdioServer()], { clock: eager })
+    await mcp.tools('test', signal)
+    const calls = [1, 2].map(() => mcp.call('test', 'slow', { ms: 60_000 }, { signal }))
+    const settled = Promise.allSettled(calls)
+    await vi.waitFor(async () =>
+      expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: expect.any(Number) }),
+    )
+    process.kill(mcp.pids[0] ?? 0, 'SIGKILL')
+    expect(await settled).toMatchObject(
+      [1, 2].map(() => ({ reason: { message: expect.stringContaining('was ended by SIGKILL while') } })),
+    )
+    expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
+  })
+
+  it('is started again after waits that double, and not at all while it waits after a start that failed', async () => {
+    let now = 0
+    const waits: number[] = []
+    const clock = {
+      ...systemClock,
+      now: () => now,
+      sleep: async (ms: number) => {
+        waits.push(ms)
+        now += ms
+      },
+    }
+    await using mcp = testServers([stdioServer({ die: 'no key' })], { clock })
+    const ask = async (): Promise<unknown> => mcp.tools('test', signal).catch((error: unknown) => error)
+    const first = await ask()
+    expect(first).toMatchObject({
+      message: expect.stringMatching(
+        /^the MCP server test ended with exit code 4 before it was ready: .*\n {2}no key$/s,
+      ),
+      hint: 'Run the command by hand to see what it wants; it is written in baton.toml:3.',
+    })
+    expect(await ask()).toBe(first)
+    expect(mcp.pids).toHaveLength(1)
+    const times: number[] = []
+    for (let start = 2; start <= 8; start += 1) {
+      for (; mcp.pids.length < start; now += 500) await ask()
+      times.push(now)
+    }
+    expect(times.map((time, index) => time - (times[index - 1] ?? 0))).toEqual([
+      1_500, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000,
+    ])
+    expect(waits.filter((ms) => ms > 0)).toEqual([])
+  })
+
+  it('waits after an end, and not any more after a call that was good', async () => {
+    const waits: number[] = []
+    const clock = { ...systemClock, now: () => 0, sleep: async (ms: number) => void waits.push(ms) }
+    await using mcp = testServers([stdioServer()], { clock })
+    const crash = async (): Promise<unknown> => mcp.call('test', 'crash', {}, { signal }).catch(() => 'crashed')
+    await crash()
+    await crash()
+    await crash()
+    await mcp.call('test', 'echo', { text: '' }, { signal })
+    await crash()
+    await mcp.call('test', 'echo', { text: '' }, { signal })
+    expect(waits).toEqual([0, 1_000, 2_000, 4_000, 1_000])
+  })
+
+  it('hangs at the start: it is given up in time, with its words, and is gone', async () => {
+    const server = stdioServer(
+      { hang: true, words: 'waiting for the database, password hunter22hunter' },
+      {
+        startMs: 400,
+        env: { DB_PASSWORD: 'hunter22hunter' },
+      },
+    )
+    await using mcp = testServers([server])
+    await expect(mcp.tools('test', signal)).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^the MCP server test was not ready within 400 ms: .*node.* .*stdio\.mjs .*\n {2}waiting for the database, password «secret:DB_PASSWORD»$/s,
+      ),
+      hint: 'If it needs longer, set startup_timeout_sec in baton.toml:3.',
+    })
+    expect(isAlive(mcp.pids[0])).toBe(false)
+  })
+
+  it('cannot be started', async () => {
+    const transport = {
+      kind: 'stdio',
+      command: 'no-such-program',
+      args: ['x'],
+      env: {},
+      cwd: import.meta.dirname,
+    } as const
+    await using mcp = testServers([{ ...stdioServer(), transport: () => transport }])
+    await expect(mcp.tools('test', signal)).rejects.toMatchObject({
+      message: 'the MCP server test cannot be started: there is no program no-such-program',
+      hint: 'Install the program, or write another command in baton.toml:3.',
+    })
+    const nowhere = { ...transport, command: process.execPath, cwd: '/no/such/folder' }
+    await using other = testServers([{ ...stdioServer(), transport: () => nowhere }])
+    await expect(other.tools('test', signal)).rejects.toMatchObject({
+      message: 'the MCP server test cannot be started: there is no folder /no/such/folder',
+    })
+  })
+
+  it.each([
+    ['one line', { bytes: 100_000_000, line: 0 }],
+    ['lines that are no messages', { bytes: 100_000_000, line: 1_000 }],
+  ])('floods in %s: it is ended with one error, and little is kept of it', async (_, flood) => {
+    await using mcp = testServers([stdioServer()])
+    await mcp.tools('test', signal)
+    const before = process.memoryUsage().rss
+    let most = 0
+    const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss - before)), 5)
+    await expect(mcp.call('test', 'flood', flood, { signal })).rejects.toMatchObject({
+      message: expect.stringContaining(
+        'test was ended because it wrote more than 16mb without a message while it was asked for flood',
+      ),
+    })
+    clearInterval(watch)
+    expect(most).toBeLessThan(80_000_000)
+    expect(isAlive(mcp.pids[0])).toBe(false)
+  })
+
+  it('takes a large message, up to the limit', async () => {
+    await using mcp = testServers([stdioServer()], { maxBytes: 1024 ** 2 })
+    const { content } = await mcp.call('test', 'big', { bytes: 990_000 }, { signal })
+    expect(content).toMatchObject([{ text: expect.stringMatching(/^x{990000}$/) }])
+    await expect(mcp.call('test', 'big', { bytes: 1024 ** 2 }, { signal })).rejects.toMatchObject({
+      message: expect.stringContaining('wrote more than 1mb without a message'),
+    })
+  })
+
+  it('writes lines that are no messages: they are skipped with one warning', async () => {
+    const junk = ['Server listening on stdio', '{"level":"info"}', '{broken', '', '["no","message"]']
+    await using mcp = testServers([stdioServer({ junk })])
+    expect(await mcp.tools('test', signal)).not.toEqual([])
+    const text = 'it writes lines that are no messages, which are skipped; the first is "Server listening on stdio"'
+    expect(mcp.notices).toEqual([{ server: 'test', level: 'warning', text }])
+  })
+
+  it('does not answer in time', async () => {
+    await using mcp = testServers([stdioServer({}, { toolMs: 200 })])
+    const call = mcp.call('test', 'slow', { ms: 60_000 }, { signal })
+    await expect(call).rejects.toMatchObject({
+      message: 'the MCP server test did not answer within 200 ms while it was asked for slow',
+      hint: 'If it needs longer, set tool_timeout_sec in baton.toml:3.',
+    })
+    expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ cancelled: [expect.any(Number)] })
+    expect(mcp.pids).toHaveLength(1)
+  })
+})
+
+describe('processes of servers', () => {
+  it('are gone when the service is closed, also those that they have started', async () => {
+    const mcp = testServers([stdioServer()])
+    const child = Number(await textOf(mcp.call('test', 'child', {}, { signal })))
+    expect([mcp.pids[0], child].map(isAlive)).toEqual([true, true])
+    await mcp.close()
+    await vi.waitFor(() => expect([mcp.pids[0], child].map(isAlive)).toEqual([false, false]))
+    await expect(mcp.tools('test', signal)).rejects.toMatchObject({
+      message: 'the MCP server test was closed with the run',
+    })
+  })
+
+  it('are gone when the run is stopped, and whoever waits is told', async () => {
+    const stop = new AbortController()
+    await using mcp = testServers([stdioServer({ hang: true })], { signal: stop.signal })
+    const tools = mcp.tools('test', signal)
+    const failed = expect(tools).rejects.toMatchObject({ message: 'the MCP server test was closed with the run' })
+    await vi.waitFor(() => expect(mcp.pids).toHaveLength(1))
+    stop.abort()
+    await failed
+    await mcp.close()
+    expect(isAlive(mcp.pids[0])).toBe(false)
+  })
+
+  it('get the variables that commands get, and those of their own', async () => {
+    const env = { PATH: process.env['PATH'], OPENAI_API_KEY: 'sk-secret-of-ours', LANG: 'C' }
+    await using mcp = testServers([stdioServer({}, { env: { SERVER_KEY: 'of-the-server' } })], { env })
+    const variable = async (name: string): Promise<unknown> => {
+      const { content } = await mcp.call('test', 'variable', { name }, { signal })
+      return content[0]
+    }
+    expect(await variable('OPENAI_API_KEY')).toEqual({ type: 'text', text: 'undefined' })
+    expect(await variable('LANG')).toEqual({ type: 'text', text: 'C' })
+    expect(await variable('SERVER_KEY')).toEqual({ type: 'text', text: 'of-the-server' })
+  })
+})
+
+async function textOf(call: Promise<{ readonly content: readonly unknown[] }>): Promise<unknown> {
+  const [first] = (await call).content as readonly { readonly text: string }[]
+  return JSON.parse(first?.text ?? '')
+}
+
+function isAlive(pid: number | undefined): boolean {
+  return pid !== undefined && (processStatus(pid)?.state ?? 'Z') !== 'Z'
+}
