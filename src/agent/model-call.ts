@@ -11,6 +11,7 @@ import type { TokenPrices } from '../model/prices.ts'
 import type { ModelRequest } from '../model/provider.ts'
 import { callWithRetries } from '../model/retry.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
+import { takenMessages } from './taken-files.ts'
 
 /** What one model call gave; it is recorded, so it is plain JSON. */
 export interface Answer extends Omit<ModelAnswer, 'costUsd'> {
@@ -62,9 +63,10 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       // the effect knows when the run ends, the context when a sibling failed
       const signal = AbortSignal.any([stop, context.services.signal])
       const inner = withServices(context, { signal })
+      const messages = await takenMessages(request.messages, chosen.taken, signal)
       const tryOnce = async (attempt: number): Promise<Untimed> => {
         const { outputTokens } = attempt === 1 ? granted : await granted.again()
-        const limited = { ...call, request: withLimit(request, outputTokens) }
+        const limited = { ...call, request: withLimit({ ...request, messages }, outputTokens) }
         for (const warning of chosen.unsent?.(limited.request) ?? []) emit(context, { type: 'warning', ...warning })
         return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
       }

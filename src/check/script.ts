@@ -1,5 +1,5 @@
 import { ownIssues } from '../agent/own-issues.ts'
-import { readOwnOptions } from '../agent/own-options.ts'
+import { type OwnOptions, readOwnOptions } from '../agent/own-options.ts'
 import { mayGiveTools } from '../agent/tool-names.ts'
 import type { Plugins } from '../agent/plugins/plugin.ts'
 import type { SourcePlace } from '../base/error.ts'
@@ -57,7 +57,7 @@ async function checkCode(
 async function checkOptions(
   { file, text }: AgentFile,
   document: AipDocument,
-  { trail, plugins }: Pick<ScriptSurroundings, 'trail' | 'plugins'>,
+  { trail, plugins, workspace }: Pick<ScriptSurroundings, 'trail' | 'plugins' | 'workspace'>,
 ): Promise<Pick<CheckedScript, 'problems' | 'models'>> {
   try {
     const own = await readOwnOptions({ file, text }, document)
@@ -66,6 +66,7 @@ async function checkOptions(
     const problems = [
       ...issues.map((issue) => problemOf(issue, { severity: 'error', file, trail })),
       ...unknown.map((issue) => problemOf(issue, { severity: 'warning', file, trail })),
+      ...(await ruleWarnings(own, workspace)).map((issue) => problemOf(issue, { severity: 'warning', file, trail })),
     ]
     const { model } = values
     if (typeof model !== 'string') return { problems, models: [] }
@@ -78,6 +79,12 @@ async function checkOptions(
   } catch (error) {
     return { problems: problemsOfError(error, { file, trail }), models: [] }
   }
+}
+
+/** What loads patterns is loaded only for agents with rules. */
+async function ruleWarnings({ rules }: OwnOptions, workspace: string): Promise<readonly Issue[]> {
+  if (rules.length === 0) return []
+  return (await import('../run/rule-problems.ts')).agentRuleProblems(rules, workspace)
 }
 
 async function checkTemplates(

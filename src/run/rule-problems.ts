@@ -24,6 +24,18 @@ export function ruleProblems(written: readonly PermissionRule[], workspace: stri
   })
 }
 
+/**
+ * The same of the rules in `# Options` of an agent, which hold besides those of the run and so can only be stricter than what
+ * holds by itself.
+ */
+export function agentRuleProblems(rules: readonly PermissionRule[], workspace: string): readonly Issue[] {
+  const written = rules.map((rule) => ({ ...rule, tightens: agentsOwn }))
+  return ruleProblems(written, workspace)
+}
+
+/** The one source of the rules of an agent. */
+const agentsOwn = '# Options'
+
 type Said = Pick<Issue, 'message' | 'hint'>
 
 /** Of rules of files: `baton.toml:3`. */
@@ -100,6 +112,12 @@ function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], 
   const all = decidingRule(toolRules(before), about, workspace)
   // it opens again what the file has closed
   if (held === undefined || held !== all || decidingRule([...own, rule], about, workspace) === rule) return undefined
+  if (tightens === agentsOwn) {
+    return {
+      message: `${shown(rule)} changes nothing: rules of an agent only tighten those of the run`,
+      hint: 'Remove it, or put it behind a stricter one from which it is an exception. What the run allows says your config file.',
+    }
+  }
   return {
     message: `${shown(rule)} changes nothing: a file that is not trusted only tightens, and ${shown(held)} (${held.origin}) is as strict already`,
     hint: `Look at the file and run baton trust ${tightens}, or remove the rule.`,

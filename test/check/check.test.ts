@@ -41,6 +41,33 @@ describe('checking a prompt file', () => {
     expect(await check({ 'ask.md': prompt(keys), 'src/a.ts': 'x', 'a.aip': section('return 1') })).toEqual([])
   })
 
+  it('warns of rules in # Options of an agent that never decide', async () => {
+    const rules = [
+      'permission.webftch = "deny"',
+      'permission.todo."x" = "deny"',
+      'permission.read."docs/**" = "allow"',
+      'permission.bash."npm *" = "ask"',
+      'permission.bash."git *" = "deny"',
+      'permission.bash."git log*" = "allow"',
+      'permission.grep."a/*" = "deny"',
+      'permission.grep."**" = "ask"',
+    ]
+    const aip = `# Options\n\n\`\`\`toml\n${rules.join('\n')}\n\`\`\`\n\n${section('return 1')}`
+    expect(
+      await check({ 'ask.md': prompt('sub_agents = ["a.aip"]\nmodel = "offline::extractive"'), 'a.aip': aip }),
+    ).toEqual([
+      expect.stringMatching(
+        /^warning a\.aip:4\S* \[permission\] names a tool "webftch", which does not exist < ask\.md:2/,
+      ),
+      expect.stringMatching(/^warning a\.aip:5\S* permission\.todo\.x = "deny" matches nothing/),
+      expect.stringMatching(
+        /^warning a\.aip:6\S* permission\.read\."docs\/\*\*" = "allow" changes nothing: rules of an agent only tighten/,
+      ),
+      expect.stringMatching(/^warning a\.aip:7\S* permission\.bash\."npm \*" = "ask" changes nothing/),
+      expect.stringMatching(/^warning a\.aip:10\S* permission\.grep\."a\/\*" = "deny" never decides/),
+    ])
+  })
+
   it('goes on behind wrong keys, missing agents and broken templates, and says all in the order of the lines', async () => {
     const keys = [
       'temperature = "hot"',

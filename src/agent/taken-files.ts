@@ -1,0 +1,68 @@
+import { runApart } from '../base/apart.ts'
+import type { FilePart, Message, MessagePart, TakenFiles, TextPart, ToolResultPart } from '../event/message.ts'
+import type { PdfWords } from '../tool/toolbox/pdf-words.ts'
+
+/**
+ * Messages as a model takes them that is asked in place of another one: of files that tools gave that one, and that this
+ * one does not take, the text of the pages, or what they are. `taken` undefined: nobody knows, so all stay as they are.
+ */
+export async function takenMessages(
+  messages: readonly Message[],
+  taken: TakenFiles | undefined,
+  signal: AbortSignal,
+): Promise<readonly Message[]> {
+  if (taken === undefined || (taken.image && taken.document)) return messages
+  const isLeft = (part: MessagePart): boolean => part.type === 'file' && !isTaken(part, taken)
+  const hasLeft = (part: MessagePart): part is ToolResultPart => part.type === 'tool_result' && part.parts.some(isLeft)
+  return Promise.all(
+    messages.map(async (message) => {
+      if (!message.parts.some(hasLeft)) return message
+      const parts = await Promise.all(
+        message.parts.map(async (part) => {
+          if (!hasLeft(part)) return part
+          return { ...part, parts: await Promise.all(part.parts.map((one) => takenPart(one, taken, signal))) }
+        }),
+      )
+      return { ...message, parts }
+    }),
+  )
+}
+
+function isTaken({ mediaType }: FilePart, { image, document }: TakenFiles): boolean {
+  return mediaType.startsWith('image/') ? image : mediaType !== 'application/pdf' || document
+}
+
+/** A conversation sends the same files again with each further request. */
+const texts = new WeakMap<FilePart, Promise<string>>()
+
+async function takenPart(
+  part: TextPart | FilePart,
+  taken: TakenFiles,
+  signal: AbortSignal,
+): Promise<TextPart | FilePart> {
+  if (part.type === 'text' || isTaken(part, taken)) return part
+  const known = texts.get(part)
+  if (known !== undefined) return { type: 'text', text: await known }
+  const made = textOf(part, signal)
+  texts.set(part, made)
+  // one that was stopped is made again
+  made.catch(() => texts.delete(part))
+  return { type: 'text', text: await made }
+}
+
+/** Characters and pages of one document; a tool gives at most as many at once. */
+const wanted = { first: 1, count: 20 }
+const limits = { timeMs: 20_000, memoryMb: 512 }
+
+async function textOf({ name, mediaType, data }: FilePart, signal: AbortSignal): Promise<string> {
+  if (mediaType !== 'application/pdf') return `[${name} is an image (${mediaType}), and this model takes only text]`
+  try {
+    const task = { name: 'pdf.words', args: [Buffer.from(data, 'base64'), name, wanted] }
+    const { pages } = (await runApart(task, { ...limits, signal })) as PdfWords
+    const shown = pages.map((text) => (text === '' ? '[no text: it may be an image]' : text))
+    return [`[${name} (PDF, the text of its pages)]`, ...shown].join('\n')
+  } catch {
+    signal.throwIfAborted()
+    return `[${name} is a PDF document, whose text cannot be read, and this model takes only text]`
+  }
+}

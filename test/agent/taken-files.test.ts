@@ -1,0 +1,54 @@
+import { PDFDocument, StandardFonts } from '@cantoo/pdf-lib'
+import { expect, it } from 'vitest'
+import { takenMessages } from '../../src/agent/taken-files.ts'
+import type { FilePart, Message } from '../../src/event/message.ts'
+
+const { signal } = new AbortController()
+const image: FilePart = { type: 'file', name: 'a.png', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+
+async function pdf(text: string): Promise<FilePart> {
+  const document = await PDFDocument.create()
+  const font = await document.embedFont(StandardFonts.Helvetica)
+  document.addPage().drawText(text, { font, x: 50, y: 700 })
+  const data = Buffer.from(await document.save()).toString('base64')
+  return { type: 'file', name: 'report-1.pdf', mediaType: 'application/pdf', data }
+}
+
+function messagesWith(...files: readonly FilePart[]): readonly Message[] {
+  return [
+    { role: 'user', parts: [{ type: 'text', text: 'Look.' }, image] },
+    { role: 'assistant', parts: [{ type: 'tool_call', id: 'c', name: 'read', input: '{}' }] },
+    { role: 'tool', parts: [{ type: 'tool_result', id: 'c', parts: [{ type: 'text', text: 'a' }, ...files] }] },
+  ]
+}
+
+it('a fallback model is given the text of documents and the names of images that a tool gave the first one', async () => {
+  const damaged: FilePart = { ...image, name: 'b.pdf', mediaType: 'application/pdf' }
+  const messages = messagesWith(image, await pdf('The report of the year'), damaged)
+  const given = await takenMessages(messages, { image: false, document: false }, signal)
+  expect(given.slice(0, 2)).toEqual(messages.slice(0, 2))
+  expect(given[2]?.parts).toEqual([
+    {
+      type: 'tool_result',
+      id: 'c',
+      parts: [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: '[a.png is an image (image/png), and this model takes only text]' },
+        { type: 'text', text: '[report-1.pdf (PDF, the text of its pages)]\nThe report of the year' },
+        { type: 'text', text: expect.stringContaining('[b.pdf is a PDF document, whose text cannot be read') },
+      ],
+    },
+  ])
+  expect(await takenMessages(messages, { image: true, document: false }, signal)).toMatchObject([
+    {},
+    {},
+    { parts: [{ parts: [{}, image, { type: 'text' }, { type: 'text' }] }] },
+  ])
+})
+
+it('all others are given them as they are', async () => {
+  const messages = messagesWith(image)
+  expect(await takenMessages(messages, { image: true, document: true }, signal)).toBe(messages)
+  expect(await takenMessages(messages, undefined, signal)).toBe(messages)
+  expect((await takenMessages(messages, { image: true, document: false }, signal))[2]).toBe(messages[2])
+})
