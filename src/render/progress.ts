@@ -173,6 +173,9 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'iteration.completed':
         if (!isNested(event)) counts = { ...counts, iteration: withResult(counts.iteration, event) }
         return
+      case 'iterate.completed':
+        if (!isNested(event)) counts = { ...counts, iteration: allText(counts.iteration, event) }
+        return
       case 'task.started':
         if (!isNested(event)) open(place, shortLabel(event.label))
         return
@@ -257,6 +260,12 @@ function iterationText(
 ): string {
   const [, ...results] = before.split(' · ')
   return [`iteration ${iteration}${count === undefined ? '' : ` of ${count}`}`, ...results].join(' · ')
+}
+
+/** When all are done: `3 iterations`, and what the last one came to. */
+function allText(before: string, { result }: Extract<RunEvent, { readonly type: 'iterate.completed' }>): string {
+  const { iterations_attempted: all } = result as { readonly iterations_attempted: number }
+  return [all === 1 ? '1 iteration' : `${all} iterations`, ...before.split(' · ').slice(1)].join(' · ')
 }
 
 type IterationEnd = Extract<RunEvent, { readonly type: 'iteration.completed' }>

@@ -104,6 +104,10 @@ describe('iterations', () => {
     expect(after([begun(0, 5)]).iteration).toBe('iteration 0 of 5')
     expect(after([begun(0, 5), ended(0, 7), begun(1, 5)]).iteration).toBe('iteration 1 of 5 · score 7 · 1 file')
     expect(after([begun(0), ended(0, 7), begun(1), ended(1)]).iteration).toBe('iteration 1 · 1 file')
+    const all = event({ type: 'iterate.completed', result: { iterations_attempted: 2 } }, '')
+    expect(after([begun(0, 2), ended(0), begun(1, 2), ended(1, 9), all]).iteration).toBe(
+      '2 iterations · score 9 · 1 file',
+    )
   })
 })
 
