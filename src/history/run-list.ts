@@ -7,6 +7,7 @@ import { startedAt } from '../journal/prune.ts'
 import { noMask } from '../journal/secrets.ts'
 import { segmentFile } from '../journal/segment.ts'
 import { openFileRecords } from '../journal/source.ts'
+import { roundOfTask } from '../journal/tally.ts'
 import { type ErrorView, errorView, type RunSummary, statusOf, summaryOf } from '../journal/summary.ts'
 import { addPaid, noPaid } from './run-tree.ts'
 import { failureOf, type RecordedFailure } from './recorded.ts'
@@ -61,8 +62,6 @@ export async function readRunSummary(
 
 type RunTotals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models'> & Partial<ErrorView>
 
-const taskPlace = /^(?:redo\/\d+\/)?task\/\d+$/
-
 /**
  * What a run without a summary came to, from its records: it broke off, or is running. A task of a run that has failed
  * counts as failed when it was begun and is not done.
@@ -72,13 +71,21 @@ async function readTotals(folder: string, { end }: Pick<Glance, 'end'>): Promise
   const tasks = new Map<string, 'begun' | 'done' | 'skipped' | 'suspended'>()
   let paid = noPaid
   let failure: RecordedFailure | undefined
+  let round = ''
   try {
     await source.scan((record) => {
       if (record.k === 'ended') {
         for (const spent of (source.value(record.spent) ?? []) as readonly Spent[]) paid = addPaid(paid, spent)
-      } else if (record.k === 'begin' && taskPlace.test(record.p)) tasks.set(record.p, 'begun')
-      else if (record.k === 'suspended' && taskPlace.test(record.p)) tasks.set(record.p, 'suspended')
-      else if (record.k === 'done' && taskPlace.test(record.p)) {
+        return
+      }
+      if (record.k !== 'begin' && record.k !== 'suspended' && record.k !== 'done') return
+      const own = roundOfTask(record.p)
+      if (own === undefined) return
+      if (own !== round) tasks.clear()
+      round = own
+      if (record.k === 'begin') tasks.set(record.p, 'begun')
+      else if (record.k === 'suspended') tasks.set(record.p, 'suspended')
+      else {
         const value = source.value(record.value) as { readonly status?: unknown }
         tasks.set(record.p, value.status === 'skipped' ? 'skipped' : 'done')
       }

@@ -11,7 +11,13 @@ export interface Tally {
 }
 
 /** Tasks of the run itself; those of agents are deeper. */
-const taskPlace = /^(?:redo\/\d+\/)?task\/\d+$/
+const taskPlace = /^((?:redo\/\d+\/)?(?:iteration\/\d+\/)?)task\/\d+$/
+
+/** The round or iteration of a task of the run itself, which takes the place of all before it; undefined for other places. */
+export function roundOfTask(place: string): string | undefined {
+  return taskPlace.exec(place)?.[1]
+}
+
 const taskEnds = { 'task.completed': 'done', 'task.failed': 'failed', 'task.skipped': 'skipped' } as const
 
 /** A listener for the events of one run, from the first to the last. `target`: what is run, when its events do not say. A round that is redone does not count. */
@@ -19,10 +25,19 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
   const models = new Set<string>()
   const tasks = new Map<number, 'done' | 'failed' | 'skipped'>()
   let target = given ?? 'prompt'
+  let round = ''
   let end: Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }> | undefined
 
   function count(wanted: string): number {
     return [...tasks.values()].filter((status) => status === wanted).length
+  }
+
+  function addTask({ agent, index, type }: TaskEnd): void {
+    const own = roundOfTask(agent)
+    if (own === undefined) return
+    if (own !== round) tasks.clear()
+    round = own
+    tasks.set(index, taskEnds[type])
   }
 
   return {
@@ -30,7 +45,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
       if (event.type === 'run.started') target = given ?? event.target
       else if (event.type === 'usage') models.add(event.model)
       else if (event.type === 'redo' && event.agent === '') tasks.clear()
-      else if (isTaskEnd(event) && taskPlace.test(event.agent)) tasks.set(event.index, taskEnds[event.type])
+      else if (isTaskEnd(event)) addTask(event)
       else if (event.type === 'run.completed' || event.type === 'run.failed') end = event
     },
     addModel: (model) => void models.add(model),
@@ -54,6 +69,8 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
   }
 }
 
-function isTaskEnd(event: RunEvent): event is Extract<RunEvent, { readonly type: keyof typeof taskEnds }> {
+type TaskEnd = Extract<RunEvent, { readonly type: keyof typeof taskEnds }>
+
+function isTaskEnd(event: RunEvent): event is TaskEnd {
   return Object.hasOwn(taskEnds, event.type)
 }

@@ -87,6 +87,18 @@ describe('the tally of a run', () => {
     ])
     expect(result?.tasks).toEqual({ done: 1, failed: 0, skipped: 0 })
   })
+
+  it('counts the tasks of the last iteration only', () => {
+    const result = tallyOf([
+      ['', started],
+      ['iteration/0/task/0', done(0)],
+      ['iteration/0/task/1', done(1)],
+      ['iteration/1/task/0', { type: 'task.skipped', index: 0, label: '' }],
+      ['iteration/1/summary/task/3', done(3)],
+      ['', failed],
+    ])
+    expect(result?.tasks).toEqual({ done: 0, failed: 0, skipped: 1 })
+  })
 })
 
 describe('a summary', () => {

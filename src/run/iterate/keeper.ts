@@ -115,8 +115,8 @@ function noRepository(workspace: string, reason: string | undefined): BatonError
       hint: 'Make git work in this folder, or set commits = false in [iterate].',
     })
   }
-  return new BatonError('USAGE', `[iterate] is to commit, and ${workspace} is in no git repository`, {
-    hint: 'Run git init, or set commits = false.',
+  return new BatonError('USAGE', `${workspace} is in no git repository`, {
+    hint: 'Run git init, or set commits = false in [iterate].',
   })
 }
 
