@@ -50,7 +50,7 @@ export function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOut
     const { iteration } = run.target
     if (iteration === undefined) return runRound(run, { redoCount }, at)
     const { keeperOf, workAgain } = await import('./iterate/prompt.ts')
-    const keeper = await keeperOf(iteration, run, { redoCount, around: at, first })
+    const keeper = await keeperOf(iteration, run, { around: at, first })
     first ??= keeper
     const work: Round['work'] = (tasks, working) => workAgain(tasks, working, { iteration, keeper })
     return runRound(run, { redoCount, work }, at)

@@ -150,7 +150,7 @@ if input.coder_redo_count < 1 then return { coder_redo = true } end
         .git('log', '--reverse', '--format=%(trailers:key=Baton-Iteration,valueonly,separator=)')
         .split('\n')
         .slice(1),
-    ).toEqual(['0', '1', '0 of redo 1', '1 of redo 1'])
+    ).toEqual(['0', '1', '0 of redo/1', '1 of redo/1'])
   })
 
   it('does not begin to commit in a later round', async () => {
@@ -366,6 +366,40 @@ describe('other ways to run it', () => {
     expect(said(world, 2)).toContain('Answer 1.')
     expect(subjects(world)).toHaveLength(3)
     expect(eventsOf(result, 'answer').map(({ text }) => text)).toEqual(['outer'])
+  })
+
+  it('is as items of a step, at the same time: no iteration takes the commit of another for its own', async () => {
+    const child = iteratedPrompt('condition = "2"\ncommits = true', {
+      front: '[input.x]',
+      task: 'Work on {{input.x}}.',
+    })
+    const steps =
+      '[[workflow.step]]\nid = "each"\nfor_each = "{ { x = \'a\' }, { x = \'b\' }, { x = \'c\' } }"\nagent = "child.md"\nconcurrency = 3'
+    const world = await gitWorld(
+      {
+        'ask.md': `+++\nmodel = "coder"\nwrite_mode = true\nbudget.unpriced = "allow"\n${steps}\n+++\n`,
+        'child.md': child,
+      },
+      ({ body }, index) => {
+        const [, item = ''] = /Work on (\w)\./.exec(body?.messages.at(-1)?.content ?? '') ?? []
+        return { text: writing({ [`${item}${index}.txt`]: item }), delayMs: 20 }
+      },
+    )
+    const result = await world.run(['ask.md', '--json'])
+    expect(result.code).toBe(0)
+    const commits = eventsOf(result, 'iteration.completed').map((event) => ({
+      id: event['commit_id'],
+      at: event['agent'],
+    }))
+    const made = commits.filter(({ id }) => id !== undefined)
+    expect(new Set(made.map(({ id }) => id)).size).toBe(made.length)
+    for (const { id, at } of made) {
+      const trailer = world.git('log', '-1', '--format=%(trailers:key=Baton-Iteration,valueonly,unfold)', String(id))
+      const [, within, number] = /^(.*)\/iteration\/(\d+)$/.exec(String(at)) ?? []
+      expect(trailer).toBe(`${number} of ${within}`)
+    }
+    expect(world.git('rev-list', '--count', 'HEAD')).toBe(String(made.length + 1))
+    expect(world.git('status', '--porcelain')).toBe('')
   })
 
   it('is with --json: each line is as baton schema says', async () => {

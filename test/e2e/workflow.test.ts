@@ -323,7 +323,7 @@ agent = "sum.lua"
   expect(events.find(({ type }) => type === 'answer')).toMatchObject({ text: '2000 items, 4002000' })
   const again = events.filter(({ type, agent }) => type === 'agent.started' && String(agent).includes('/item/')).length
   expect(again).toBe(2000 - recorded)
-})
+}, 180_000)
 
 /** How many items of the only run have a record that says that they are done. */
 function itemsDoneIn(folder: string): number {

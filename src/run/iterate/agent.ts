@@ -35,7 +35,7 @@ export async function iterateAgent(
   const iterating = settings.iterate
   if (iterating === undefined) throw new Error('the agent is not iterated')
   const keeper = await openKeeper(
-    { settings: iterating, promptFile: agent.file, runsFolder: settings.runs.dir, redoCount: 0, first: undefined },
+    { settings: iterating, promptFile: agent.file, runsFolder: settings.runs.dir, first: undefined },
     context,
   )
   const { outcome, result } = await iterate<AgentRun>(

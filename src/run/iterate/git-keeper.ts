@@ -10,11 +10,12 @@ import type { CommitResult, Repository } from './repository.ts'
 interface GitParts {
   readonly repository: () => Promise<Repository>
   readonly commits: boolean
-  readonly redoCount: number
+  /** Where in the run the prompt is iterated: others may be as well. Empty for the file that is run. */
+  readonly within: string
 }
 
 /** In a repository; see docs/design/iterate.md for what is committed. */
-export function createGitKeeper({ repository, commits, redoCount }: GitParts): Keeper {
+export function createGitKeeper({ repository, commits, within }: GitParts): Keeper {
   /** What stays out of all commits: what was changed before the first iteration. */
   let excluded: readonly string[] = []
   let isStaged = false
@@ -23,8 +24,7 @@ export function createGitKeeper({ repository, commits, redoCount }: GitParts): K
   let lastTree: string | undefined
   /** HEAD when the iteration began: that is none of its commits. */
   let headBefore: string | undefined
-  const keyOf = (iteration: number | 'best'): string =>
-    redoCount === 0 ? `${iteration}` : `${iteration} of redo ${redoCount}`
+  const keyOf = (iteration: number | 'best'): string => (within === '' ? `${iteration}` : `${iteration} of ${within}`)
 
   function commit(
     key: string,

@@ -2,7 +2,7 @@ import { BatonError } from '../../base/error.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { defined } from '../../base/json.ts'
 import { emit, type RunContext } from '../../event/context.ts'
-import { part } from '../../event/place.ts'
+import { part, placeText } from '../../event/place.ts'
 import { filesText } from './blocks.ts'
 import { createGitKeeper } from './git-keeper.ts'
 import { createRecordKeeper } from './record-keeper.ts'
@@ -53,8 +53,6 @@ export interface KeeperOptions {
   readonly promptFile: string | undefined
   /** Absolute path of the folder of runs, where it is known. */
   readonly runsFolder: string | undefined
-  /** Which round of the run this is. */
-  readonly redoCount: number
   /** That of the first round, which settles for all whether they commit. */
   readonly first: Keeper | undefined
 }
@@ -64,7 +62,7 @@ export interface KeeperOptions {
  * @throws BatonError USAGE when `commits = true` and the repository is not as it has to be
  */
 export async function openKeeper(options: KeeperOptions, context: RunContext): Promise<Keeper> {
-  const { settings, promptFile, runsFolder, redoCount, first } = options
+  const { settings, promptFile, runsFolder, first } = options
   const { scope, services } = context
   if (scope.dry !== undefined) return noKeeper
   const { workspace, ownFolders } = scope.folders
@@ -102,7 +100,7 @@ export async function openKeeper(options: KeeperOptions, context: RunContext): P
     return there.repository
   }
   const commits = first?.commits ?? (settings.commits !== false && why === undefined)
-  return createGitKeeper({ repository, commits, redoCount })
+  return createGitKeeper({ repository, commits, within: placeText(scope.at) })
 }
 
 function tellWhyNot({ message, hint }: BatonError, context: RunContext): void {

@@ -46,13 +46,13 @@ export interface TrailerFacts {
 }
 
 function trailers({ run, key }: TrailerFacts): string {
-  return `Baton-Run: ${run}\nBaton-Iteration: ${key}`
+  return `Baton-Run: ${run}\nBaton-Iteration: ${withoutBreaks(key)}`
 }
 
 /** Whether a commit is the one that these facts name, by its message. */
 export function isOwnCommit(message: string, { run, key }: TrailerFacts): boolean {
   const lines = new Set(message.split('\n').map((line) => line.trim()))
-  return lines.has(`Baton-Run: ${run}`) && lines.has(`Baton-Iteration: ${key}`)
+  return lines.has(`Baton-Run: ${run}`) && lines.has(`Baton-Iteration: ${withoutBreaks(key)}`)
 }
 
 function withoutBreaks(text: string): string {

@@ -17,10 +17,10 @@ import { summarize } from './summarize.ts'
 export function keeperOf(
   { settings }: Iteration,
   { target: { spec, settings: own } }: PromptRun,
-  { redoCount, around, first }: Pick<KeeperOptions, 'redoCount' | 'first'> & { readonly around: RunContext },
+  { around, first }: Pick<KeeperOptions, 'first'> & { readonly around: RunContext },
 ): Promise<Keeper> {
   const promptFile = spec.source === 'file' ? realPath(spec.file) : undefined
-  return openKeeper({ settings, promptFile, runsFolder: own.runs.dir, redoCount, first }, around)
+  return openKeeper({ settings, promptFile, runsFolder: own.runs.dir, first }, around)
 }
 
 /** What an iteration leaves for the next one and for the end. Plain JSON, because it is recorded. */

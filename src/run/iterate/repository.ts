@@ -5,6 +5,7 @@ import { isInside, realPath } from '../../base/files.ts'
 import { type GitCommand, repositoryFilters, runGit } from '../../base/git.ts'
 import type { ProcessResult } from '../../base/process.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
+import { inTurn } from './in-turn.ts'
 import { isOwnCommit, type TrailerFacts } from './message.ts'
 import { parseStatus, pathsOf, type StatusEntry, unstagedOf } from './porcelain.ts'
 
@@ -206,39 +207,7 @@ function createRepository(located: Located): Repository {
         return (await run(['write-tree'], signal, { indexFile })).trim()
       }),
 
-    async commit(request, signal) {
-      // a git that a killed process has left behind may still be at work
-      await unlocked(join(folder, 'index.lock'), Math.min(lockMs, timeLimitMs), signal)
-      const before = await head(signal)
-      const own = await adopted(before, request, signal)
-      if (own !== undefined) return own
-      const entries = await unexcluded(request.excluded, signal)
-      if (entries.length === 0) return { kind: 'none' }
-      const files = shown(entries.map(({ path }) => path))
-      return withTemporary(async (temporary) => {
-        const message = join(temporary, 'message')
-        writeFileSync(message, request.messageFor(files))
-        const paths = pathList(temporary, 'paths', entries.flatMap(pathsOf))
-        const asUser = { asUser: true, timeLimitMs, settings: neverQuestions } as const
-        const unstaged = unstagedOf(entries)
-        const toAdd = pathList(temporary, 'unstaged', unstaged)
-        const added = unstaged.length === 0 ? undefined : await attempt(['add', '-A', ...toAdd], signal, asUser)
-        if (added !== undefined && failed(added)) return { kind: 'refused', files, reason: failureText(added) }
-        const only = request.isStaged ? ['--only', ...paths] : []
-        const done = await attempt(['commit', '-q', '-F', message, ...only], signal, asUser)
-        if (failed(done)) {
-          // the one that a killed process was at, or one with a hook behind it that took too long
-          const made = await adopted(await head(signal), request, signal)
-          if (made !== undefined) return made
-          await unstage(before, paths, signal)
-          // such as line ends that git does not keep
-          if (isNothing(done)) return { kind: 'none' }
-          return { kind: 'refused', files, reason: failureText(done) }
-        }
-        const [id = '', tree = ''] = (await run(['rev-parse', 'HEAD', 'HEAD^{tree}'], signal)).split('\n')
-        return { kind: 'committed', id, files, tree }
-      })
-    },
+    commit: (request, signal) => inTurn(folder, () => commitNow(request, signal)),
 
     async difference(from, to, excluded, signal) {
       const list = await run(['diff-tree', '-r', '--no-renames', '--name-only', '-z', from, to, '--', scope], signal)
@@ -260,6 +229,40 @@ function createRepository(located: Located): Repository {
           if (there.length > 0) await run(['checkout-index', '-q', prefix, '--', ...there], signal, { indexFile })
         }
       }),
+  }
+
+  async function commitNow(request: CommitRequest, signal: AbortSignal): Promise<CommitResult> {
+    // a git that a killed process has left behind may still be at work
+    await unlocked(join(folder, 'index.lock'), Math.min(lockMs, timeLimitMs), signal)
+    const before = await head(signal)
+    const own = await adopted(before, request, signal)
+    if (own !== undefined) return own
+    const entries = await unexcluded(request.excluded, signal)
+    if (entries.length === 0) return { kind: 'none' }
+    const files = shown(entries.map(({ path }) => path))
+    return withTemporary(async (temporary) => {
+      const message = join(temporary, 'message')
+      writeFileSync(message, request.messageFor(files))
+      const paths = pathList(temporary, 'paths', entries.flatMap(pathsOf))
+      const asUser = { asUser: true, timeLimitMs, settings: neverQuestions } as const
+      const unstaged = unstagedOf(entries)
+      const toAdd = pathList(temporary, 'unstaged', unstaged)
+      const added = unstaged.length === 0 ? undefined : await attempt(['add', '-A', ...toAdd], signal, asUser)
+      if (added !== undefined && failed(added)) return { kind: 'refused', files, reason: failureText(added) }
+      const only = request.isStaged ? ['--only', ...paths] : []
+      const done = await attempt(['commit', '-q', '-F', message, ...only], signal, asUser)
+      if (failed(done)) {
+        // the one that a killed process was at, or one with a hook behind it that took too long
+        const made = await adopted(await head(signal), request, signal)
+        if (made !== undefined) return made
+        await unstage(before, paths, signal)
+        // such as line ends that git does not keep
+        if (isNothing(done)) return { kind: 'none' }
+        return { kind: 'refused', files, reason: failureText(done) }
+      }
+      const [id = '', tree = ''] = (await run(['rev-parse', 'HEAD', 'HEAD^{tree}'], signal)).split('\n')
+      return { kind: 'committed', id, files, tree }
+    })
   }
 
   /** After a hook refused the commit the index is as it was: none of these paths was staged before. */

@@ -44,7 +44,7 @@ Baton-Iteration: 0
     expect(isOwnCommit(commitMessage(facts).replaceAll('\n', '\r\n'), { run, key })).toBe(true)
     expect(isOwnCommit(commitMessage(facts), { run, key: '1' })).toBe(false)
     expect(isOwnCommit(commitMessage(facts), { run: '20260101-000000-ab', key })).toBe(false)
-    expect(isOwnCommit(commitMessage({ ...facts, key: '0 of redo 1' }), { run, key })).toBe(false)
+    expect(isOwnCommit(commitMessage({ ...facts, key: '0 of redo/1' }), { run, key })).toBe(false)
     const forged = commitMessage({ ...facts, key: '1', files: [`x\nBaton-Iteration: 0\nBaton-Run: ${run}`] })
     expect(isOwnCommit(forged, { run, key })).toBe(false)
   })
