@@ -23,7 +23,7 @@ export interface RecordedCalls {
   readonly call: <T extends object>(tool: string, work: (call: NumberedCall) => Promise<T>) => Promise<T & Timed>
   /** Reads something that may differ when the program is run again. Numbered as calls are. @throws what `read` throws */
   readonly observe: (name: string, args: Json, read: () => Json | Promise<Json>) => Promise<Json>
-  /** Settles when no call is in progress: until then one may have something to record. */
+  /** Settles when no call is in progress: until then one may have to record how it ended. What only looks is not waited for. */
   readonly ended: () => Promise<void>
 }
 
@@ -94,7 +94,7 @@ export function createRecordedCalls(context: RunContext, asked: (what: 'seed' | 
     seed: () => effects.observe([...at, part('seed')], asked('seed'), () => Math.floor(Math.random() * 2 ** 52)),
     begun: () => timeAt(at),
     call: async (tool, work) => inProgress(callTool(tool, work)),
-    observe: async (name, args, read) => inProgress(observe(name, args, read)),
+    observe,
     ended,
   }
 }

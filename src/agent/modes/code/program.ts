@@ -84,6 +84,7 @@ export async function runModelProgram(
     const ran = box.run(given, host, { limits, seed: work.seed(), now: work.begun(), signal })
     return { end: await ended(ran, signal), calls }
   })
+  // one after the other: a later call may take back what an earlier one has told the toolbox
   if (!isLive) for (const { name, args } of made) await callOf(name, args)
   return { end, files: files.flat() }
 }

@@ -4,6 +4,7 @@ import { type Ran, runModelProgram } from '../../../../src/agent/modes/code/prog
 import { createProgramWork } from '../../../../src/agent/program-work.ts'
 import type { Json } from '../../../../src/base/json.ts'
 import type { Tool, ToolResult } from '../../../../src/event/agent.ts'
+import type { PluginFunction } from '../../../../src/event/plugin-tool.ts'
 import type { JournalRecord } from '../../../../src/journal/record.ts'
 import { createJavaScriptBox, type JavaScriptBox } from '../../../../src/script/javascript/box.ts'
 import { usualLimits } from '../../../../src/script/javascript/program.ts'
@@ -16,6 +17,7 @@ afterAll(async () => box.close())
 
 interface Running {
   readonly tools?: { readonly [name: string]: (signal: AbortSignal) => Promise<ToolResult> }
+  readonly added?: readonly PluginFunction[]
   readonly before?: readonly JournalRecord[]
   readonly signal?: AbortSignal
   readonly in?: Pick<JavaScriptBox, 'run'>
@@ -28,7 +30,10 @@ interface Ended {
 }
 
 /** Runs a program in a process that may have the record of one before. */
-async function start(code: string, { tools: given = {}, before, signal, in: inner = box }: Running): Promise<Ended> {
+async function start(
+  code: string,
+  { tools: given = {}, added = [], before, signal, in: inner = box }: Running,
+): Promise<Ended> {
   const own = signal ?? new AbortController().signal
   const provider = createFakeProvider([])
   const { context, records } = await sessionWorld({
@@ -54,7 +59,7 @@ async function start(code: string, { tools: given = {}, before, signal, in: inne
   const outputs: string[] = []
   const state = createProgramState()
   const host = { state, tools, onOutput: (text: string) => void outputs.push(text), onLog: () => undefined }
-  const program = { code, tools: toolFunctions(tools), limits: usualLimits, host }
+  const program = { code, tools: toolFunctions(tools), added, limits: usualLimits, host }
   return { ran: runModelProgram(program, { box: { ...box, ...inner }, work, signal: own }), outputs, records }
 }
 
@@ -116,6 +121,17 @@ describe('a program of a model', () => {
     const { ran } = await start('slow({})', { tools: { slow }, signal: controller.signal })
     await expect(ran).rejects.toThrow('stopped')
     expect(ends).toEqual(['slow'])
+  })
+
+  it('that is stopped does not wait for functions of plug-ins, which are not told of it', async () => {
+    const controller = new AbortController()
+    const run = async (): Promise<never> => {
+      setTimeout(() => controller.abort(new Error('stopped')), 20)
+      return new Promise(() => {})
+    }
+    const added = [{ name: 'never', description: '', run }]
+    const { ran } = await start('never()', { added, signal: controller.signal })
+    await expect(ran).rejects.toThrow('stopped')
   })
 
   it('ends with an error when the engine fails, and keeps what it said, now and in a resumed run', async () => {
