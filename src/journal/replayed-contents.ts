@@ -13,9 +13,9 @@ export function replayedContents(source: RecordSource): Pick<RunJournal, 'keep' 
   return {
     keep(content) {
       if (!('bytes' in content)) return
-      const bytes = Buffer.from(content.bytes as string)
-      const hash = sha256(bytes)
+      const hash = content.hash ?? sha256(content.bytes)
       if (held.has(hash)) return
+      const bytes = Buffer.from(content.bytes as string)
       held.set(hash, bytes)
       size += bytes.length
       for (const [oldest, { length }] of held) {

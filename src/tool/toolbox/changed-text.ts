@@ -1,4 +1,5 @@
 import type { ReplacedLines } from '../changes/replace-text.ts'
+import { numberedLines } from './numbered-lines.ts'
 
 /** Lines before and behind a place that are shown with it. */
 const around = 2
@@ -32,16 +33,13 @@ export function changedText(
   if (!isShown || placeCount > mostPlaces) return head
   const parts = excerpts(places, countLines(content))
   const texts = linesAt(content, parts)
-  return [head, ...parts.map(({ from }, index) => numbered(texts[index] ?? [], from))].join('\n')
+  return [head, ...parts.map(({ from }, index) => excerptLines(texts[index] ?? [], from))].join('\n')
 }
 
-/** Lines with their numbers, as `read` shows them. */
-export function numbered(lines: readonly string[], first: number): string {
-  return lines
-    .map(
-      (line, index) => `${first + index}→${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}`,
-    )
-    .join('\n')
+/** Lines with their numbers, as `read` shows them, of which the beginning is enough. */
+export function excerptLines(lines: readonly string[], first: number): string {
+  const short = (line: string): string => (line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line)
+  return numberedLines(lines.map(short), first)
 }
 
 function rangeText({ line, count }: ReplacedLines): string {

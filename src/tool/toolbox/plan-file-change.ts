@@ -12,7 +12,7 @@ import { diskSpace, type Files } from '../changes/space.ts'
 import { createTextThread } from '../changes/text-thread.ts'
 import { presentHash } from '../workspace-files.ts'
 import { readTextInSlices, statusAt } from '../workspace-reads.ts'
-import { changedText, numbered } from './changed-text.ts'
+import { changedText, excerptLines } from './changed-text.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import type { SeenFile } from './seen-log.ts'
 
@@ -248,5 +248,5 @@ function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (
   const changed = result.changed.length > 0 ? ', which has changed since you saw it' : ''
   const nearest = hunks[0]?.nearest
   if (nearest === undefined) return [`${reason}${changed}, and nothing there is like it.`]
-  return [`${reason}${changed}. The nearest place is:\n${numbered(nearest.text.split('\n'), nearest.line)}`]
+  return [`${reason}${changed}. The nearest place is:\n${excerptLines(nearest.text.split('\n'), nearest.line)}`]
 }

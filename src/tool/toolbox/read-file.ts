@@ -4,8 +4,8 @@ import { sizeText } from '../../base/size.ts'
 import { type PieceTaker, readPieces, readSlices } from '../workspace-reads.ts'
 import { type FileKind, fileKind, headBytes } from './file-kinds.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
-import type { ReadLine } from './line-reader.ts'
 import { createLineWindow, type WindowLines } from './line-window.ts'
+import { numberedLines } from './numbered-lines.ts'
 import { mostCharacters } from './output.ts'
 import type { ReadInput } from './read.ts'
 import type { SeenFile } from './seen-log.ts'
@@ -88,12 +88,8 @@ async function showLines(
     throw new BatonError('FILE_FAILED', `${shown} has ${linesText(found.count)}: none from ${offset} on`)
   }
   const seen = hashes && found.lines.every(({ isUtf8 }) => isUtf8) ? seenParts(path, offset, found) : []
-  return { text: [numbered(found.lines, offset), ...remarks(found, { offset, isWhole, size })].join('\n'), seen }
-}
-
-/** Lines with their numbers. The arrow cannot be mistaken for a part of the indentation. */
-function numbered(lines: readonly ReadLine[], offset: number): string {
-  return lines.map(({ text }, index) => `${offset + index}→${text}`).join('\n')
+  const texts = found.lines.map(({ text }) => text)
+  return { text: [numberedLines(texts, offset), ...remarks(found, { offset, isWhole, size })].join('\n'), seen }
 }
 
 interface Shown {

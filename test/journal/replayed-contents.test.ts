@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { sha256 } from '../../src/base/hash.ts'
+import { replayedContents } from '../../src/journal/replayed-contents.ts'
+import { noMask } from '../../src/journal/secrets.ts'
+import { openMemoryRecords } from '../helpers/memory-journal.ts'
+
+const text = (bytes: Uint8Array | undefined): string | undefined => bytes && Buffer.from(bytes).toString()
+
+it('contents are found by their hash, which is not made again where it is known', () => {
+  const { keep, findKept } = replayedContents(openMemoryRecords([], noMask))
+  keep?.({ bytes: 'one' })
+  // a hash that is none of these bytes shows who has made it
+  keep?.({ bytes: Buffer.from('two'), hash: 'known' })
+  keep?.({ file: '/gone', hash: 'of a file' })
+  expect([sha256('one'), 'known', sha256('two'), 'of a file'].map((hash) => text(findKept?.(hash)))).toEqual([
+    'one',
+    'two',
+    undefined,
+    undefined,
+  ])
+})
+
+it('a content is held as it was when it was kept', () => {
+  const { keep, findKept } = replayedContents(openMemoryRecords([], noMask))
+  const bytes = Buffer.from('before')
+  keep?.({ bytes, hash: 'known' })
+  bytes.write('behind')
+  expect(text(findKept?.('known'))).toBe('before')
+})
