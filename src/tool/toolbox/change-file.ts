@@ -1,14 +1,13 @@
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
-import { emit, type RunContext } from '../../event/context.ts'
-import { sizeText } from '../../base/size.ts'
+import { emit } from '../../event/context.ts'
 import { item, part } from '../../event/place.ts'
-import { mostPlanned, notePlanned } from '../changes/overlay.ts'
 import { saveFileOver } from '../workspace-files.ts'
 import { statusAt } from '../workspace-reads.ts'
+import { dryDiffs, noteDry, tooMuchPlanned } from './dry-change.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
-import { type FileDirective, type FilePlan, planFileChange, refusal } from './plan-file-change.ts'
+import { type FileDirective, type FilePlan, planFileChange, refusal, type WorkedOut } from './plan-file-change.ts'
 
 /** How often a change is worked out for a file that somebody else is writing. */
 const mostTries = 5
@@ -39,15 +38,16 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   const { effects, signal } = context.services
   const at = [...call.at, item(count)]
   const { action } = call.permit
-  const approved = action.kind === 'tool' && action.diff !== undefined ? [action.diff] : undefined
+  const approved = action.kind === 'tool' ? action.diff : undefined
   const asked = { name: 'file_changes', args: [[directive.kind, directive.filePath]] }
-  let content: Buffer | undefined
+  let worked: WorkedOut | undefined
   const plan = await effects.observeAsync([...at, part('plan')], asked, async () => {
-    const worked = await planFileChange(directive, call, approved)
-    content = worked.content
+    worked = await planFileChange(directive, call, approved)
+    const { plan: ready, content } = worked
+    if (ready.kind !== 'ready' || content === undefined || context.scope.dry === undefined) return ready
     // a process that resumes the run asks for it
-    if (content !== undefined && isDryPlan(worked.plan)) context.services.texts?.keep(content.toString('utf8'))
-    return worked.plan
+    context.services.texts?.keep(content.toString('utf8'))
+    return { ...ready, dry: await dryDiffs(ready.path, { worked, approved }, call) }
   })
   if (plan.kind === 'refused') return refusal(plan)
   if (plan.kind === 'same') return { text: plan.text, seen: plan.seen }
@@ -55,12 +55,12 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   const shownBase = displayPath(context.scope.folders.workspace, box.baseDir)
   const base = shownBase === '.' ? {} : { base_dir: shownBase }
   if (plan.dry !== undefined) {
-    if (!noteDry(plan, content, context)) return { text: tooMuchPlanned, isError: true }
+    if (!noteDry(plan, worked, call)) return { text: tooMuchPlanned, isError: true }
     emit(context, { type: 'changes.planned', items: [change], ...base, diff: plan.dry.diff })
     const dry = `This is a dry run: ${change.file_path} stays as it is on the disk. read, edit and write see it with this change.`
     return { text: `${text}\n${dry}`, seen, planned: { path: realPath(plan.path), diff: plan.dry.whole } }
   }
-  content ??= await contentAgain(plan, directive, call)
+  const content = worked?.content ?? (await contentAgain(plan, directive, call))
   // a replay has no files to be compared; a content that cannot be made is for a file that is not there any more
   const isAnswered = effects.answers(at)
   const over = content === undefined ? noFile : isAnswered ? undefined : plan.over
@@ -74,22 +74,6 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
 }
 
 type ReadyPlan = Extract<FilePlan, { readonly kind: 'ready' }>
-
-function isDryPlan(plan: FilePlan): boolean {
-  return plan.kind === 'ready' && plan.dry !== undefined
-}
-
-/** What later calls of a dry run see; false when there is too much of it. What an older process has planned is noted already. */
-function noteDry({ path, after }: ReadyPlan, content: Buffer | undefined, context: RunContext): boolean {
-  if (content === undefined) return true
-  return notePlanned(
-    [{ op: 'write', path, hash: after }],
-    new Map([[after, content.toString('utf8')]]),
-    context.services,
-  )
-}
-
-const tooMuchPlanned = `a dry run holds at most ${sizeText(mostPlanned)} of what files would hold: this change is not planned`
 
 /** The hash of no file. */
 const noFile = ''

@@ -1,5 +1,4 @@
 import { isBatonError } from '../../base/error.ts'
-import { realPath } from '../../base/files.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FileChange } from '../../event/event.ts'
@@ -34,9 +33,17 @@ export type FilePlan =
       readonly text: string
       readonly change: FileChange
       readonly seen: readonly SeenFile[]
-      /** In a dry run: what this call would change, and what all of the conversation would change in the file. */
-      readonly dry?: { readonly diff: string; readonly whole: string }
+      /** In a dry run. */
+      readonly dry?: DryDiffs
     }
+
+/** A type, because only types are JSON. */
+export type DryDiffs = {
+  /** What the call would change. */
+  readonly diff: string
+  /** What all of the conversation would change in the file. */
+  readonly whole: string
+}
 
 /** Larger files are none that a model knows. */
 const mostBytes = 10 * 1024 * 1024
@@ -48,20 +55,18 @@ export interface WorkedOut {
   readonly files: (disk: Files) => Files
   /** What the file is to hold. */
   readonly content?: Buffer
+  /** What it holds; null: there is no file, or no text. */
+  readonly present?: string | null
 }
 
-type Asking = Omit<ToolCall, 'permit'>
+export type Asking = Omit<ToolCall, 'permit'>
 
 /**
  * Works out a change for what its file holds, and does nothing. `approved`: the diff that a person has agreed to. Large files
  * are read, changed and hashed in slices or in a thread.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-export async function planFileChange(
-  asked: FileDirective,
-  call: Asking,
-  approved?: readonly string[],
-): Promise<WorkedOut> {
+export async function planFileChange(asked: FileDirective, call: Asking, approved?: string): Promise<WorkedOut> {
   const { box, context } = call
   const { baseDir, seen, limits } = box
   const { sources, signal } = context.services
@@ -79,7 +84,7 @@ export async function planFileChange(
     isMade: sources.made,
     files,
     ...limits,
-    ...(approved && { approved }),
+    ...(approved !== undefined && { approved: [approved] }),
   }
   const thread = createTextThread(signal)
   const result = await planTransaction([directive], options, { context, thread })
@@ -96,13 +101,13 @@ export async function planFileChange(
   if (content.length > mostBytes) return refused(`${named} would have more than ${sizeText(mostBytes)}`)
   const isKnown = asked.kind === 'New' || before === null || seen.files().hashOf(path) === before
   const worked = { steps: result.steps, files }
-  const dry = context.scope.dry === undefined ? {} : { dry: await dryDiffs(worked, { path, present }, call) }
   await thread.pause()
   const bytes = Buffer.from(content)
   const after = await hashInSlices(bytes, signal)
   return {
     ...worked,
     content: bytes,
+    present: present ?? null,
     plan: {
       kind: 'ready',
       path,
@@ -117,7 +122,6 @@ export async function planFileChange(
       }),
       change: reportOf(step.item),
       seen: isKnown ? known(after) : [],
-      ...dry,
     },
   }
 }
@@ -126,7 +130,7 @@ export async function planFileChange(
 export async function previewChange(directive: FileDirective, call: Asking): Promise<string | ToolOutput> {
   const worked = await planFileChange(directive, call)
   const { plan } = worked
-  if (plan.kind === 'ready') return diffOf(worked, call)
+  if (plan.kind === 'ready') return workDiff(worked, call)
   return plan.kind === 'refused' ? refusal(plan) : { text: plan.text, seen: plan.seen }
 }
 
@@ -173,37 +177,11 @@ function filesWith(path: string, text: string | undefined, { context }: Asking):
   }
 }
 
-interface Present {
-  readonly path: string
-  /** Undefined: there is no file. */
-  readonly present: string | undefined
-}
-
-/** What a change would do, and what all of the conversation would do to the file. */
-async function dryDiffs(
-  worked: Pick<WorkedOut, 'steps' | 'files'>,
-  { path, present }: Present,
-  call: Asking,
-): Promise<{ readonly diff: string; readonly whole: string }> {
-  const { box } = call
-  const real = realPath(path)
-  const diff = await diffOf(worked, call)
-  if (!box.first.has(real) && !box.work.hasPlanned(real)) {
-    box.first.set(real, present ?? null)
-    return { diff, whole: diff }
-  }
-  const first = box.first.get(real)
-  // of an older process: the disk has it still
-  if (first === undefined) return { diff, whole: await diffOf({ ...worked, files: (disk) => disk }, call) }
-  const files = (disk: Files): Files => ({
-    ...disk,
-    kindAt: (asked) => (asked !== path ? disk.kindAt(asked) : first === null ? undefined : 'file'),
-    textAt: (asked) => (asked === path ? (first ?? '') : disk.textAt(asked)),
-  })
-  return { diff, whole: await diffOf({ ...worked, files }, call) }
-}
-
-async function diffOf({ steps, files }: Pick<WorkedOut, 'steps' | 'files'>, { box, context }: Asking): Promise<string> {
+/** What was worked out, as a person sees it. */
+export async function workDiff(
+  { steps, files }: Pick<WorkedOut, 'steps' | 'files'>,
+  { box, context }: Asking,
+): Promise<string> {
   const thread = createTextThread(context.services.signal)
   const shown = await shownSteps(steps, { baseDir: box.baseDir, files }, { context, thread })
   return shown.map(({ diff }) => diff).join('')

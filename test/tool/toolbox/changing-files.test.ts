@@ -283,6 +283,23 @@ describe('a dry run', () => {
     expect(second.box.work.diff().match(/^[-+].*/gm)).toEqual(['--- a/a.txt', '+++ b/a.txt', '+more'])
   })
 
+  it('tells of what the conversation would change, and not of what was only shown before', async () => {
+    const folder = tempTree({ 'a.txt': lines })
+    const asked = { rules: [{ tool: 'edit', effect: 'ask', origin: 'a test' }] as const }
+    const { call, box } = toolHost(folder, {
+      scope: { dry: 'changes' },
+      services: { planned: createOverlay() },
+      ...asked,
+    })
+    expect(await call('edit', { path: 'a.txt', old_text: 'line 3', new_text: 'three' })).toMatchObject({
+      isDenied: true,
+    })
+    writeFileSync(join(folder, 'a.txt'), `by a person\n${lines}`)
+    await call('read', { path: 'a.txt' })
+    await call('write', { path: 'a.txt', content: `by a person\n${lines}more\n` })
+    expect(box.work.diff().match(/^[-+].*/gm)).toEqual(['--- a/a.txt', '+++ b/a.txt', '+more'])
+  })
+
   it('holds only so much', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call } = dryHost(folder, createOverlay(lines.length + 10))

@@ -1,0 +1,50 @@
+import { realPath } from '../../base/files.ts'
+import { sizeText } from '../../base/size.ts'
+import { mostPlanned, notePlanned } from '../changes/overlay.ts'
+import type { Files } from '../changes/space.ts'
+import { type Asking, type DryDiffs, type FilePlan, workDiff, type WorkedOut } from './plan-file-change.ts'
+
+type ReadyPlan = Extract<FilePlan, { readonly kind: 'ready' }>
+
+/** What a change that a dry run does not make would do. `approved`: as a person was shown it, who has agreed. */
+export async function dryDiffs(
+  path: string,
+  { worked, approved }: { readonly worked: WorkedOut; readonly approved: string | undefined },
+  call: Asking,
+): Promise<DryDiffs> {
+  const { box } = call
+  const real = realPath(path)
+  const diff = approved ?? (await workDiff(worked, call))
+  if (isFirst(real, call)) return { diff, whole: diff }
+  const { steps } = worked
+  const first = box.first.get(real)
+  // of an older process: the disk has it still
+  if (first === undefined) return { diff, whole: await workDiff({ steps, files: (disk) => disk }, call) }
+  const files = (disk: Files): Files => ({
+    ...disk,
+    kindAt: (asked) => (asked !== path ? disk.kindAt(asked) : first === null ? undefined : 'file'),
+    textAt: (asked) => (asked === path ? (first ?? '') : disk.textAt(asked)),
+  })
+  return { diff, whole: await workDiff({ steps, files }, call) }
+}
+
+/**
+ * What later calls of a dry run see; false when there is too much of it. `worked`: what the plan was made of; undefined
+ * where an older process has made it, which is noted already.
+ */
+export function noteDry({ path, after }: ReadyPlan, worked: WorkedOut | undefined, call: Asking): boolean {
+  const { content, present = null } = worked ?? {}
+  if (content === undefined) return true
+  const texts = new Map([[after, content.toString('utf8')]])
+  if (!notePlanned([{ op: 'write', path, hash: after }], texts, call.context.services)) return false
+  const real = realPath(path)
+  if (isFirst(real, call)) call.box.first.set(real, present)
+  return true
+}
+
+/** Whether no call so far would have changed a file. */
+function isFirst(real: string, { box }: Asking): boolean {
+  return !box.first.has(real) && !box.work.hasPlanned(real)
+}
+
+export const tooMuchPlanned = `a dry run holds at most ${sizeText(mostPlanned)} of what files would hold: this change is not planned`
