@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { displayPath, realPath } from '../../base/files.ts'
 import { part } from '../../event/place.ts'
-import { previewChange } from './plan-file-change.ts'
+import { planFileChange } from './plan-file-change.ts'
 import { defineTool, type ToolCall } from './kind.ts'
 import { pathSubject } from './paths.ts'
 
@@ -53,6 +53,6 @@ export const enterPlan = defineTool<EnterInput>({
 
 /** Why a plan cannot be written there; empty: it can. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
 async function problemWith(filePath: string, call: ToolCall): Promise<string> {
-  const preview = await previewChange({ kind: 'New', filePath, content: '# Plan\n' }, call)
-  return typeof preview === 'object' && preview.isError === true ? preview.text : ''
+  const { plan } = await planFileChange({ kind: 'New', filePath, content: '# Plan\n' }, call)
+  return plan.kind === 'refused' ? plan.text : ''
 }

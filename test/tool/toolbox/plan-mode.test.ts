@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createOverlay } from '../../../src/tool/changes/overlay.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { Killed, resumedProcess } from '../../helpers/resumed-process.ts'
 import { tempTree } from '../../helpers/temp.ts'
@@ -50,6 +51,20 @@ describe('plan mode', () => {
     // it would be lost
     expect(await refused('notes.md')).toContain('you have not seen it')
     expect((await call('enter_plan', { path: 'docs/plan.md' })).isError).toBeUndefined()
+  })
+
+  it('shows the plan of a dry run, also in a folder that a link leads to', async () => {
+    const folder = tempTree(tree)
+    const link = join(tempTree({}), 'link')
+    symlinkSync(folder, link)
+    const dry = { scope: { dry: 'changes' }, services: { planned: createOverlay() } } as const
+    const { call, box } = toolHost(link, { ...dry, rules: approving })
+    await call('enter_plan', {})
+    await call('write', { path: 'plan.md', content: '# Plan\n' })
+    // as a host may have noted it
+    box.plan.set(join(link, 'plan.md'))
+    expect((await call('exit_plan', {})).text).toContain('The plan in plan.md is approved')
+    expect(readTree(folder)).toEqual(tree)
   })
 
   it('ends only when a person approves the plan that they were shown', async () => {
