@@ -1,6 +1,7 @@
 import { endGroup } from '../base/process-group.ts'
 import { processOwners } from './owner.ts'
-import type { LeftProcess, RunIndex } from './run-index.ts'
+import type { LeftProcess } from './process-list.ts'
+import type { RunIndex } from './run-index.ts'
 
 /**
  * Ends the groups of processes that a killed process of the run has left running: those of this machine whose leader is still

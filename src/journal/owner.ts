@@ -35,14 +35,19 @@ export const processOwners: OwnerPort = {
     const ns = processNamespace()
     return { pid, start: `ticks:${status.startTicks}`, boot, host, ...(ns !== undefined && { ns }) }
   },
-  isVisible({ boot, host, ns }) {
-    if (boot === '') return host === hostname()
-    return boot === bootId() && (ns === undefined || ns === processNamespace())
-  },
+  isVisible: (owner) => sharesProcesses(owner, { host: hostname(), boot: bootId() ?? '', ns: processNamespace() }),
   async isAlive(owner) {
     if (owner.start.startsWith('ticks:')) return isSameProcess(owner)
     return isRunning(owner.pid) && (await startedThen(owner))
   },
+}
+
+type Machine = Pick<Owner, 'boot' | 'host'> & { readonly ns?: string | undefined }
+
+/** Whether processes of one machine or container can be seen from another: whether it is the same. */
+export function sharesProcesses({ boot, host, ns }: Machine, here: Machine): boolean {
+  if (boot === '') return host === here.host
+  return boot === here.boot && (ns === undefined || ns === here.ns)
 }
 
 function bootId(): string | undefined {

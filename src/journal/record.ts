@@ -170,6 +170,17 @@ export interface RecordHead {
 /** A record as it stands in the file; fields are opened by `readValue`. */
 export type JournalRecord = RecordHead & RecordBody<Json>
 
+/** The records of a kind. */
+export type RecordOf<K extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: K }>
+
+/** More numbers than an epoch has. */
+const numberSpan = 2 ** 40
+
+/** A record as one number, by its epoch and its number in that. */
+export function recordKey(epoch: number, number: number): number {
+  return epoch * numberSpan + number
+}
+
 /** A record of a kind this version does not know. */
 export type UnknownRecord = RecordHead & { readonly k: string; readonly [field: string]: Json }
 

@@ -6,7 +6,8 @@ import { callText } from './difference.ts'
 import type { StartedRecord } from './matching.ts'
 import { openError } from './recorded-error.ts'
 import type { Repeated } from './resumed-effects.ts'
-import { choose, type RunIndex } from './run-index.ts'
+import { choose } from './effect-node.ts'
+import type { RunIndex } from './run-index.ts'
 import { type ChangeState, isFinished, type Location, type PlaceNode } from './tree.ts'
 
 /** An effect that began in a process that is gone, and that nobody may do again without a person's choice. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry } from '../../src/journal/record.ts'
-import { costBelow, indexRun } from '../../src/journal/run-index.ts'
+import { costBelow } from '../../src/journal/paid-calls.ts'
+import { indexRun } from '../../src/journal/run-index.ts'
 import type { RecordSource } from '../../src/journal/source.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { begunEffects } from '../../src/journal/uncertain.ts'

@@ -182,6 +182,18 @@ describe('processes that may still run', () => {
     const staying = [writer, started('a#0'), child(2, 50, { stays: true }), ended('a#0', 2)]
     expect(await left(staying)).toEqual([50])
     expect(await left([...staying, { k: 'run.end', exit: 0, stop: 'done' }])).toEqual([])
-    expect(await left(staying, [writer, started('a#1'), child(2, 60)])).toEqual([50, 60])
+    expect(await left(staying, [writer, started('a#1')])).toEqual([50])
+  })
+
+  it('are not those of older writers that a later one has seen: it has ended them before it started its own', async () => {
+    const own = [started('a#0'), child(2, 50), child(2, 51, { stays: true })]
+    const later = [started('a#1'), child(2, 60)]
+    expect(await left([writer, ...own], [writer, ...later])).toEqual([60])
+    for (const other of [{ boot: 'c' }, { ns: 'container' }]) {
+      expect((await left([{ ...writer, ...other }, ...own], [writer, ...later])).toSorted()).toEqual([50, 51, 60])
+    }
+    const simple = { ...writer, boot: '' }
+    expect(await left([simple, ...own], [{ ...simple, pid: 8 }, ...later])).toEqual([60])
+    expect((await left([simple, ...own], [{ ...simple, host: 'i' }, ...later])).toSorted()).toEqual([50, 51, 60])
   })
 })

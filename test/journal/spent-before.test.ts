@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Entry } from '../../src/journal/record.ts'
-import { costBelow } from '../../src/journal/run-index.ts'
+import { costBelow } from '../../src/journal/paid-calls.ts'
 import { spentOf } from '../helpers/effects.ts'
 import { begin, done, ended, failed, failure, indexOf, started } from './fixtures/records.ts'
 
