@@ -1,4 +1,5 @@
-import { closeSync, type Dirent, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { entriesIn } from '../base/entries.ts'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { readSourceFile, realPath } from '../base/files.ts'
@@ -130,7 +131,7 @@ async function pipelines({ pipelinesDir: folder, isBare }: InventoryPlaces): Pro
 /** Agent files at most so many folders deep, without the modules in `lua/`. Links to folders are not followed. */
 function agentFiles(folder: string, depth: number): readonly string[] {
   if (depth === 0) return []
-  return entriesOf(folder).flatMap((entry) => {
+  return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       return entry.name === 'lua' || entry.name.startsWith('.') ? [] : agentFiles(path, depth - 1)
@@ -142,7 +143,7 @@ function agentFiles(folder: string, depth: number): readonly string[] {
 /** Prompt files of a pack, in it and in its folders: Markdown that begins with front matter. */
 function promptFiles(folder: string, depth = 2): readonly string[] {
   if (depth === 0) return []
-  return entriesOf(folder).flatMap((entry) => {
+  return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) return entry.name.startsWith('.') ? [] : promptFiles(path, depth - 1)
     return entry.name.endsWith('.md') && hasFrontMatter(path) ? [path] : []
@@ -166,14 +167,6 @@ function beginningOf(file: string): string {
     return bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, bytes.length, 0))
   } finally {
     closeSync(descriptor)
-  }
-}
-
-function entriesOf(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
   }
 }
 

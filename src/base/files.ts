@@ -201,6 +201,11 @@ export function isTemporaryName(name: string): boolean {
   return /^\.baton-[0-9a-f]{16}\.tmp$/.test(name)
 }
 
+/** The path of an entry itself, also of a link: only the folders on the way to it are resolved. */
+export function entryPath(path: string): string {
+  return join(realPath(dirname(path)), basename(path))
+}
+
 function existingLinkTarget(file: string): string {
   try {
     return lstatSync(file).isSymbolicLink() ? realpathSync(file) : file

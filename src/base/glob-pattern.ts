@@ -244,3 +244,8 @@ function mayMatch(segments: readonly GlobSegment[], steps: readonly string[]): b
   if (last !== undefined && last.kind !== 'globstar' && (name === undefined || !takes(last, name))) return false
   return segments.every((segment) => segment.kind !== 'literal' || steps.includes(segment.text))
 }
+
+/** The glob that matches this path and nothing else. */
+export function escapeGlob(path: string): string {
+  return path.replaceAll(/[\\*?[\]{},!]/g, String.raw`\$&`)
+}

@@ -1,4 +1,5 @@
-import { readdirSync, statSync, type Dirent } from 'node:fs'
+import { entriesIn } from './entries.ts'
+import { statSync, type Dirent } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { compareBytes } from './byte-order.ts'
 import { BatonError } from './error.ts'
@@ -59,7 +60,7 @@ export function* listSteps(globs: readonly string[], options: ListOptions): Step
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
       yield
       options.onFolder?.(folder.path)
-      for (const entry of entriesIn(folder, skipFolders)) {
+      for (const entry of matchesIn(folder, skipFolders)) {
         const { path: absolute, glob, isLink, isEntered } = entry
         if (isLink) refuseLink(absolute, `!${pathFrom(start, absolute)}${isEntered ? '/**' : ''}`, allows)
         if (isEntered) folders.push(entry)
@@ -101,8 +102,8 @@ interface Entry extends Folder {
 }
 
 /** The files of a folder that match, and the folders in it that may have matches. */
-function entriesIn(folder: Folder, skipFolders: ReadonlySet<string>): readonly Entry[] {
-  return readFolder(folder.path).flatMap((entry) => {
+function matchesIn(folder: Folder, skipFolders: ReadonlySet<string>): readonly Entry[] {
+  return entriesIn(folder.path).flatMap((entry) => {
     const path = folder.path === '/' ? `/${entry.name}` : `${folder.path}/${entry.name}`
     const kind = kindOf(entry, path)
     const isLink = entry.isSymbolicLink()
@@ -119,14 +120,6 @@ function refuseLink(link: string, exclusion: string, allows: (real: string) => b
   throw new BatonError('OUTSIDE_WORKSPACE', `a glob leads outside the workspace through the link ${link}`, {
     hint: `Exclude it with the glob "${exclusion}".`,
   })
-}
-
-function readFolder(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
 }
 
 /** Links followed; broken ones are `other`. */

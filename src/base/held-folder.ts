@@ -1,3 +1,4 @@
+import { entryStatus } from './entries.ts'
 import {
   closeSync,
   constants,
@@ -107,7 +108,7 @@ function openFolder(folder: string, make: boolean): number {
     return openSync(folder, folderFlags)
   } catch (error) {
     if (!hasSystemCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error
-    const status = statusOf(folder)
+    const status = entryStatus(folder)
     if (status?.isSymbolicLink() === true) throw elsewhere(folder)
     if (status !== undefined) throw new Error(`${folder} is not a folder`, { cause: error })
     if (!make || dirname(folder) === folder) throw error
@@ -127,16 +128,6 @@ function makeOne(path: string): void {
     mkdirSync(path)
   } catch (error) {
     if (!hasSystemCode(error, 'EEXIST')) throw error
-  }
-}
-
-function statusOf(path: string): ReturnType<typeof lstatSync> | undefined {
-  try {
-    return lstatSync(path)
-  } catch (error) {
-    // also below a file
-    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return undefined
-    throw error
   }
 }
 

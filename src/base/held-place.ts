@@ -1,4 +1,5 @@
-import { readdirSync, rmdirSync, unlinkSync } from 'node:fs'
+import { rmdirSync, unlinkSync } from 'node:fs'
+import { namesIn } from './entries.ts'
 
 /*
  * A place that nobody may put anything at for a while: a folder of its name, empty but for one folder for each process that
@@ -32,14 +33,5 @@ function attempt(remove: () => void): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-function namesIn(path: string): readonly string[] {
-  try {
-    return readdirSync(path)
-  } catch {
-    // it is no folder
-    return []
   }
 }

@@ -1,9 +1,10 @@
+import { decodeUri } from './decode-uri.ts'
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import { ApartLimit, runApart } from './apart.ts'
 import type { DataPath } from './data-text.ts'
 import { messageOf } from './error.ts'
 import { isObject, type JsonObject } from './json.ts'
-import { patternMemoryMb, patternMs, repeats } from './pattern.ts'
+import { isPattern, patternMemoryMb, patternMs, repeats } from './pattern.ts'
 import { schemaProblems, type SchemaFinding, type SchemaProblem, valuePath } from './schema-problem.ts'
 
 /** A JSON Schema ready to validate values. */
@@ -128,16 +129,8 @@ async function createValidator(dialect: Dialect): Promise<Ajv> {
 function findingOf({ schemaPath, schema, data, ...error }: ErrorObject, root: JsonObject): SchemaFinding {
   const finding = { ...error, schema: schema as unknown, data: data as unknown }
   if (!schemaPath.startsWith('#/')) return finding
-  return { ...finding, schemaAt: valuePath({ instancePath: decoded(schemaPath.slice(1)) }, root) }
-}
-
-/** The validator reports paths in the schema as fragments of a URL. */
-function decoded(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment)
-  } catch {
-    return fragment
-  }
+  // the validator reports paths in the schema as fragments of a URL
+  return { ...finding, schemaAt: valuePath({ instancePath: decodeUri(schemaPath.slice(1)) }, root) }
 }
 
 /** One mistake per path: the first one the validator reports there, because the others follow from it. */
@@ -174,14 +167,6 @@ function placeOfMistake(error: unknown, schema: JsonObject): DataPath {
 }
 
 type Entry = readonly [DataPath, unknown]
-
-function isPattern(text: string): boolean {
-  try {
-    return new RegExp(text, 'u') instanceof RegExp
-  } catch {
-    return false
-  }
-}
 
 function* entriesBelow(value: unknown, path: DataPath): Generator<Entry> {
   const entries = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : []

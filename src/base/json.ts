@@ -47,3 +47,8 @@ export function defined<Fields extends object>(fields: Fields): Defined<Fields> 
 }
 
 type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+
+/** A text as it is, another value as JSON. */
+export function plainText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -24,3 +24,12 @@ export function repeats(pattern: string): boolean {
 export function testPattern(pattern: string, text: string): boolean {
   return new RegExp(pattern, 'u').test(text)
 }
+
+/** Whether a text is a JavaScript pattern (with the flag `u`). */
+export function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}

@@ -1,3 +1,4 @@
+import { isPattern } from '../base/pattern.ts'
 import { z } from 'zod'
 import {
   address,
@@ -158,14 +159,6 @@ const expectation = table({
   // one with a mistyped key is not
   when: ({ issues }) => issues.length === 0,
 })
-
-function isPattern(value: string): boolean {
-  try {
-    return new RegExp(value, 'u') instanceof RegExp
-  } catch {
-    return false
-  }
-}
 
 const oneTest = z.strictObject(
   {

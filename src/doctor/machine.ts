@@ -1,13 +1,11 @@
-import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { createScriptLoader } from '../agent/script-loader.ts'
-import { messageOf } from '../base/error.ts'
 import { runProcess } from '../base/process.ts'
 import { findProgram } from '../base/program.ts'
 import type { Settings } from '../config/settings.ts'
 import { findBoxer } from '../tool/sandbox/probe.ts'
 import { isOnNetwork } from '../journal/network.ts'
 import { runsFolder } from '../journal/run-id.ts'
+import { whyUnwritable } from '../journal/writable.ts'
 import { type Check, checksOf, fail, note, ok, type Patient, warn } from './check.ts'
 
 const oldestNode = '20.19.0'
@@ -69,23 +67,16 @@ export async function checkLua({ lua }: Settings, { signal }: Patient): Promise<
   }
 }
 
-/**
- * Whether runs can be recorded: tried in the nearest folder that exists, and removed again. Permissions alone are not
- * enough, for example for root.
- */
+/** Whether runs can be recorded: tried in the nearest folder that exists. */
 export function checkRuns(
   { env, home }: Patient,
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
 ): Check {
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-  try {
-    let existing = folder
-    while (!existsSync(existing) && existing !== dirname(existing)) existing = dirname(existing)
-    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`)
-    rmdirSync(mkdtempSync(join(existing, '.baton-doctor-')))
-  } catch (error) {
+  const problem = whyUnwritable(folder, { isTried: true })
+  if (problem !== undefined) {
     const hint = 'Make the folder writable, or set dir in [runs] of your config file, or BATON_HOME.'
-    return fail('runs', `cannot be recorded in ${folder}: ${messageOf(error)}`, hint)
+    return fail('runs', `cannot be recorded in ${folder}: ${problem}`, hint)
   }
   if (!isOnNetwork(folder)) return ok('runs', `are recorded in ${folder}`)
   const hint = 'Set dir in [runs] of your config file to a folder of this machine.'

@@ -1,4 +1,4 @@
-import { type Json, isJsonObject } from '../base/json.ts'
+import { type Json, isJsonObject, plainText } from '../base/json.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
 import { isWithin } from '../event/place.ts'
@@ -70,13 +70,10 @@ function fullText({ name, request }: ComparedCall): string {
 
 /** Of a model call only which model, of a file change only which file: the rest is in the comparison. */
 function shortText({ name, request }: ComparedCall): string {
-  if (name === 'model' && isJsonObject(request)) return `model(${word(request['provider'])})`
-  if (name === 'file' && isJsonObject(request)) return `file(${word(request['op'])} ${word(request['path'])})`
+  if (name === 'model' && isJsonObject(request)) return `model(${plainText(request['provider'] ?? null)})`
+  if (name === 'file' && isJsonObject(request))
+    return `file(${plainText(request['op'] ?? null)} ${plainText(request['path'] ?? null)})`
   return callText(name, request)
-}
-
-function word(value: Json | undefined): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Stops a replayed run at its first difference, so that the error that is shown is that one, with its line of a script. */
@@ -172,7 +169,7 @@ function block(value: Json, indent: string): readonly string[] {
   if (isJsonObject(value) && Object.keys(value).length > 0) {
     return Object.entries(value).flatMap(([key, item]) => named(`${indent}${key}:`, item, `${indent}  `))
   }
-  return [`${indent}${scalar(value)}`]
+  return [`${indent}${plainText(value)}`]
 }
 
 function named(name: string, value: Json, indent: string): readonly string[] {
@@ -180,9 +177,5 @@ function named(name: string, value: Json, indent: string): readonly string[] {
     return [`${name} |`, ...value.split('\n').map((line) => `${indent}${line}`)]
   }
   const isInline = typeof value !== 'object' || value === null || Object.keys(value).length === 0
-  return isInline ? [`${name} ${scalar(value)}`] : [name, ...block(value, indent)]
-}
-
-function scalar(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return isInline ? [`${name} ${plainText(value)}`] : [name, ...block(value, indent)]
 }

@@ -1,5 +1,5 @@
-import { existsSync, statfsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { statfsSync } from 'node:fs'
+import { existingAbove } from '../base/entries.ts'
 
 /** `f_type` of file systems that other machines write to as well (statfs(2)). */
 const networkTypes: ReadonlySet<number> = new Set([
@@ -16,9 +16,7 @@ const networkTypes: ReadonlySet<number> = new Set([
  * an owner says who writes a run, so it is kept in memory and cannot be resumed.
  */
 export function isOnNetwork(folder: string, typeOf: (path: string) => number = fileSystemType): boolean {
-  let path = folder
-  while (!existsSync(path) && path !== dirname(path)) path = dirname(path)
-  return networkTypes.has(typeOf(path))
+  return networkTypes.has(typeOf(existingAbove(folder)))
 }
 
 function fileSystemType(path: string): number {

@@ -1,3 +1,5 @@
+import { decodeUri } from '../base/decode-uri.ts'
+
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -47,7 +49,7 @@ export function secretValues(
 function secretParts(value: string): readonly string[] {
   if (value.length > longestValue) return []
   const urls = [...value.matchAll(/[a-z][\w+.-]*:\/\/([^\s/:@?#]*):([^\s/@]+)@/gi)]
-  const inUrls = urls.flatMap(([, user, password = '']) => (password === user ? [] : [password, decoded(password)]))
+  const inUrls = urls.flatMap(([, user, password = '']) => (password === user ? [] : [password, decodeUri(password)]))
   const named = value.matchAll(
     /(?:^|[;&?,\s])(?:password|passwd|pwd|secret|token|api[_-]?key|accountkey|sharedaccesskey|sig)\s*=\s*["']?([^;&,\s"']+)/gi,
   )
@@ -56,11 +58,3 @@ function secretParts(value: string): readonly string[] {
 
 /** A variable that is longer holds a document, not an address. */
 const longestValue = 16_384
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}

@@ -1,18 +1,21 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { existingAbove } from '../base/entries.ts'
 import { messageOf } from '../base/error.ts'
 
 /**
- * Why no file can be made in a folder that need not exist yet; undefined when one can. A folder that is made for the first
- * time is tried, because permissions do not say everything, for example to root.
+ * Why no file can be made in a folder that need not exist yet; undefined when one can. Permissions do not say everything, for
+ * example to root: a folder is made and removed. `isTried` false: not where the folder above it exists, as for most runs.
  */
-export function whyUnwritable(folder: string): string | undefined {
-  let existing = folder
-  while (!existsSync(existing) && existing !== dirname(existing)) existing = dirname(existing)
+export function whyUnwritable(
+  folder: string,
+  { isTried = false }: { readonly isTried?: boolean } = {},
+): string | undefined {
+  const existing = existingAbove(folder)
   try {
     if (!statSync(existing).isDirectory()) return `${existing} is not a folder`
     accessSync(existing, constants.W_OK | constants.X_OK)
-    if (existing !== dirname(folder)) rmdirSync(mkdtempSync(join(existing, '.baton-')))
+    if (isTried || existing !== dirname(folder)) rmdirSync(mkdtempSync(join(existing, '.baton-')))
     return undefined
   } catch (error) {
     return messageOf(error)

@@ -1,3 +1,4 @@
+import { isBlank } from '../base/text-lines.ts'
 import { type Message, textOf } from '../event/message.ts'
 
 /** Some lines of a file that belong together. Lines count from 1; both ends are included and not blank. */
@@ -89,10 +90,6 @@ function trim({ start, end }: Span, lines: readonly string[]): Span {
   while (first < last && isBlank(lines[first])) first += 1
   while (last > first && isBlank(lines[last - 1])) last -= 1
   return { start: first, end: last }
-}
-
-function isBlank(line: string | undefined): boolean {
-  return line === undefined || line.trim() === ''
 }
 
 function isHeading(line: string | undefined): boolean {

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
+import { withoutMark } from '../base/text-lines.ts'
 
 /** One event of a server-sent event stream. `complete` is false for a last one without its blank line. */
 export interface SseEvent {
@@ -62,11 +63,6 @@ export function createSseDecoder(): SseDecoder {
     },
     pending: () => pending.bytes(),
   }
-}
-
-/** A byte order mark may stand at the very beginning. */
-function withoutMark(text: string): string {
-  return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
 /** Counts what has come of the event that is not finished yet: without comments and empty lines, which may be cut anywhere. */

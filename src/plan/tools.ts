@@ -1,7 +1,7 @@
 import type { RunContext } from '../event/context.ts'
-import type { ToolFilter, ToolRule } from '../event/permission.ts'
+import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'
 import { passesFilters, toolPattern } from '../tool/tool-filter.ts'
-import { toolVerdict } from '../tool/tool-rules.ts'
+import { toolVerdict, verdictOnAny } from '../tool/tool-rules.ts'
 import { isWriter, toolNames } from '../tool/toolbox/names.ts'
 import type { ToolPlan } from './plan.ts'
 
@@ -12,18 +12,14 @@ export function planTools(
 ): readonly ToolPlan[] {
   const { rights, folders } = scope
   const brought = (services.broughtTools ?? []).map(({ name }) => name)
-  const verdict = (tool: string, isAny: boolean): ReturnType<typeof toolVerdict> =>
-    toolVerdict(
-      rights.rules,
-      { kind: 'tool', tool, input: null, ...(isAny ? { subject: { kind: 'any' } } : {}) },
-      folders.workspace,
-    )
+  const verdictOf = (tool: string): Verdict =>
+    toolVerdict(rights.rules, { kind: 'tool', tool, input: null }, folders.workspace)
 
   function reasonAgainst(name: string): string | null {
     if (!passesFilters(name, [{ disallowed_tools }])) return 'disallowed_tools'
     if (!passesFilters(name, rights.tools)) return 'the file that runs it does not have it'
     if (isWriter(name) && !rights.write) return 'write_mode is not set'
-    const any = verdict(name, true)
+    const any = verdictOnAny(name, scope)
     return any.kind === 'deny' ? any.reason : null
   }
 
@@ -31,7 +27,7 @@ export function planTools(
     .filter((name) => passesFilters(name, [{ tools }]))
     .map((name) => ({
       name,
-      permission: verdict(name, false).kind,
+      permission: verdictOf(name).kind,
       patterns: rights.rules.flat().filter((rule) => isAboutSome(rule, name)).length,
       not_offered: reasonAgainst(name),
     }))

@@ -1,8 +1,9 @@
+import { withoutMark } from '../base/text-lines.ts'
 import type { DataText } from '../base/data-text.ts'
 import { BatonError, isBatonError, type SourcePlace } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
-import { type AipFence, linesOf, nextAipFence, withoutMark } from './lines.ts'
+import { type AipFence, linesOf, nextAipFence } from './lines.ts'
 
 /** Code of a section. `text` has empty lines so that its line numbers are those of the Markdown file. */
 export interface AipBlock {

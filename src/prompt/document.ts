@@ -1,3 +1,4 @@
+import { withoutMark, isBlank } from '../base/text-lines.ts'
 import type { DataPath, DataText } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
@@ -5,7 +6,7 @@ import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { parseYaml } from '../base/yaml.ts'
 import { findLayout, lineOffset, metaBlock, type MetaBlock, type PromptText, transcriptOffset } from './layout.ts'
-import { isBlank, linesOf, withoutMark } from './lines.ts'
+import { linesOf } from './lines.ts'
 
 interface PromptMeta {
   readonly data: JsonObject

@@ -1,5 +1,6 @@
+import { isBlank } from '../base/text-lines.ts'
 import { BatonError } from '../base/error.ts'
-import { isBlank, linesOf, type MarkdownFence, nextMarkdownFence } from './lines.ts'
+import { linesOf, type MarkdownFence, nextMarkdownFence } from './lines.ts'
 
 /** The text of a prompt file. Lines are counted from 0 here, from 1 in errors. */
 export interface PromptText {

@@ -1,5 +1,5 @@
+import { withoutMark } from '../base/text-lines.ts'
 import { transcriptOffset } from './layout.ts'
-import { withoutMark } from './lines.ts'
 
 /** What one task leaves in the transcript. */
 export interface TranscriptBlock {

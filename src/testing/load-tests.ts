@@ -1,4 +1,5 @@
-import { readdirSync, statSync } from 'node:fs'
+import { isFolder, isFile } from '../base/entries.ts'
+import { readdirSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readRegularFile } from '../base/regular-file.ts'
 import type { DataPath } from '../base/data-text.ts'
@@ -153,12 +154,4 @@ function neededFiles(
 function scriptsBeside(folder: string): readonly string[] {
   const scripts = readdirSync(folder).filter((name) => /\.(?:aip|lua)$/.test(name))
   return [...scripts.map((name) => join(folder, name)).filter(isFile), ...[join(folder, 'lua')].filter(isFolder)]
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

@@ -9,6 +9,7 @@ import {
   parseGlob,
   pathSteps,
   startPositions,
+  escapeGlob,
 } from '../base/glob-pattern.ts'
 import type { Action, HeldPack, Protection } from '../event/permission.ts'
 import type { PathAction, PathRule } from './path-rules.ts'
@@ -29,14 +30,10 @@ export function packProtection(
   return {
     paths: executed,
     kind: 'pack',
-    allow: [...own.map((folder) => `${escaped(displayPath(root, folder))}/**`), ...allow],
+    allow: [...own.map((folder) => `${escapeGlob(displayPath(root, folder))}/**`), ...allow],
     named: granted.write.filter((glob) => !/[\\*?[\]{}!]/.test(glob)),
     whom: identity,
   }
-}
-
-function escaped(path: string): string {
-  return path.replaceAll(/[\\*?[\]{},!]/g, String.raw`\$&`)
 }
 
 /** The paths that a pack was granted, and its own folders. */

@@ -1,3 +1,4 @@
+import { entryStatus } from '../base/entries.ts'
 import { lstatSync, truncateSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
@@ -5,7 +6,7 @@ import { isTemporaryName, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
 import * as entries from './entries.ts'
-import { entryHash, entryStatus, startHash } from './file-hash.ts'
+import { entryHash, startHash } from './file-hash.ts'
 
 /**
  * What the disk says about a file change that was begun and whose end is not recorded: its files are as they were

@@ -1,6 +1,6 @@
-import { fstatSync, lstatSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
+import { entryStatus } from '../base/entries.ts'
+import { fstatSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasSystemCode } from '../base/error.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { createHash, sha256 } from '../base/hash.ts'
 import { readRegular } from '../base/regular-file.ts'
@@ -15,16 +15,6 @@ export function entryHash(path: string): string | null {
   if (status.isSymbolicLink()) return sha256(readlinkSync(path))
   if (status.isDirectory()) return sha256(namesBelow(path).toSorted(compareBytes).join('\n'))
   return status.isFile() ? startHash(path) : sha256('')
-}
-
-/** What stands at a path itself, also a link; undefined when nothing does. */
-export function entryStatus(path: string): Stats | undefined {
-  try {
-    return lstatSync(path)
-  } catch (error) {
-    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return undefined
-    throw error
-  }
 }
 
 const chunkBytes = 1024 * 1024

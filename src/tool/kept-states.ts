@@ -1,8 +1,9 @@
+import { entryStatus } from '../base/entries.ts'
 import { existsSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { sha256 } from '../base/hash.ts'
 import type { Kept, KeptContent, PathState } from '../event/effects.ts'
-import { entryStatus, startHash } from './file-hash.ts'
+import { startHash } from './file-hash.ts'
 
 /** How a path (absolute) is named in records. */
 export type ShowPath = (path: string) => string

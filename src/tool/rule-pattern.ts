@@ -1,3 +1,4 @@
+import { escapeGlob } from '../base/glob-pattern.ts'
 import { join, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../base/files.ts'
 import { compileGlobs } from '../base/glob.ts'
@@ -68,18 +69,14 @@ function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string
 }
 
 function absoluteGlob(pattern: string, workspace: string): string {
-  const written = pattern.startsWith('~/') ? `${escaped(homeFolder())}${pattern.slice(1)}` : pattern
+  const written = pattern.startsWith('~/') ? `${escapeGlob(homeFolder())}${pattern.slice(1)}` : pattern
   const steps = written.split('/')
   const wild = steps.findIndex((step) => /[\\*?[\]{}]/.test(step))
   const fixed = wild === -1 ? steps : steps.slice(0, wild)
   const folder = fixed.join('/')
-  const start = escaped(realPath(resolve(workspace, written.startsWith('/') ? folder || '/' : join('.', folder))))
+  const start = escapeGlob(realPath(resolve(workspace, written.startsWith('/') ? folder || '/' : join('.', folder))))
   const rest = steps.slice(fixed.length)
   return [start === '/' && rest.length > 0 ? '' : start, ...rest].join('/')
-}
-
-function escaped(path: string): string {
-  return path.replaceAll(/[\\*?[\]{},!]/g, String.raw`\$&`)
 }
 
 /** An IPv6 address as addresses hold it; the colon of a port is the only one of its text. */

@@ -1,4 +1,5 @@
 import { pathText } from '../base/data-text.ts'
+import type { RunScope } from '../event/context.ts'
 import {
   type Action,
   type ReadCommand,
@@ -19,6 +20,11 @@ export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: Too
   if (strictest === undefined) return { kind: 'ask' }
   if (strictest.effect !== 'deny') return { kind: strictest.effect }
   return { kind: 'deny', reason: `${ruleText(strictest)} (${strictest.origin})`, code: 'UNTRUSTED' }
+}
+
+/** What the rules of a scope say of every call of a tool, whatever it is about. */
+export function verdictOnAny(tool: string, { rights, folders }: Pick<RunScope, 'rights' | 'folders'>): Verdict {
+  return toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, folders.workspace)
 }
 
 /** `[permission] bash."rm *" = "deny"`: a rule as people write it. */

@@ -1,3 +1,4 @@
+import { entryStatus } from '../base/entries.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { BatonError } from '../base/error.ts'
@@ -6,7 +7,7 @@ import { sha256 } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
 import { type Disk, keptContent } from '../event/effects.ts'
 import * as entries from './entries.ts'
-import { entryStatus, startHash } from './file-hash.ts'
+import { startHash } from './file-hash.ts'
 import {
   change,
   type FileCall,

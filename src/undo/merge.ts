@@ -1,3 +1,4 @@
+import { entryStatus } from '../base/entries.ts'
 import { isUtf8 } from 'node:buffer'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +7,6 @@ import { makeTemporaryFolder } from '../base/temporary-folder.ts'
 import { BatonError } from '../base/error.ts'
 import { runGit } from '../base/git.ts'
 import type { RunContext } from '../event/context.ts'
-import { entryStatus } from '../tool/file-hash.ts'
 import type { EntryState, Stretch } from './changes.ts'
 import { bytesOf, type Contents } from './contents.ts'
 

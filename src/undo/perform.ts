@@ -1,3 +1,4 @@
+import { entryStatus } from '../base/entries.ts'
 import { isBatonError } from '../base/error.ts'
 import { item } from '../event/place.ts'
 import {
@@ -11,7 +12,6 @@ import {
   saveFile,
   setMode,
 } from '../tool/workspace-files.ts'
-import { entryStatus } from '../tool/file-hash.ts'
 import { type Content, hashOfContent } from './contents.ts'
 import type { PathPlan } from './plan.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../base/json.ts'
+import { isJsonObject, plainText } from '../../base/json.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { type Message, textMessage } from '../../event/message.ts'
 import type { Prompt, PromptOutput, PromptTool } from '../../event/prompt.ts'
@@ -32,18 +32,14 @@ function programMessages(output: PromptTool): readonly Message[] {
   const code = isJsonObject(output.input) ? output.input['code'] : undefined
   const result = resultText(output)
   return [
-    textMessage('assistant', typeof code === 'string' ? code : inputText(output.input)),
+    textMessage('assistant', typeof code === 'string' ? code : plainText(output.input)),
     ...(result === '' ? [] : [textMessage('user', result)]),
   ]
 }
 
 /** `tool(input) → result`. */
 function toolLine(output: PromptTool): string {
-  return cutText(`${output.function}(${inputText(output.input)}) → ${resultText(output)}`, mostCharacters)
-}
-
-function inputText(input: Json): string {
-  return typeof input === 'string' ? input : JSON.stringify(input)
+  return cutText(`${output.function}(${plainText(output.input)}) → ${resultText(output)}`, mostCharacters)
 }
 
 function resultText({ result }: PromptTool): string {

@@ -4,7 +4,7 @@ import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace } from '../../event/place.ts'
 import type { PluginTool } from '../../event/plugin-tool.ts'
 import { passesFilters } from '../../tool/tool-filter.ts'
-import { toolVerdict } from '../../tool/tool-rules.ts'
+import { verdictOnAny } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import type { Toolbox, ToolKind } from '../../tool/toolbox/kind.ts'
 
@@ -15,13 +15,10 @@ export function pluginTools(
   { scope, services: { broughtTools: tools = [] } }: RunContext,
 ): readonly Tool[] {
   if (tools.length === 0) return []
-  const { rights, folders } = scope
-  const { workspace } = folders
-  const isDenied = (tool: string): boolean =>
-    toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
+  const { rights } = scope
   return tools
     .filter(({ name }) => passesFilters(name, [{ tools: named, disallowed_tools }, ...(rights.tools ?? [])]))
-    .filter(({ name }) => !isDenied(name))
+    .filter(({ name }) => verdictOnAny(name, scope).kind !== 'deny')
     .map((tool) => bindTool(kindOf(tool), box))
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { BatonError } from '../../base/error.ts'
-import { realPath } from '../../base/files.ts'
+import { entryPath } from '../../base/files.ts'
 import { editDistance } from '../../base/suggest.ts'
 import { findRun, nearRuns, runIds } from '../../journal/find-run.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
@@ -37,7 +37,8 @@ export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<
     mask,
     key,
     signal: io.signal,
-    files: files.map((file) => entryOf(resolve(cwd, file))),
+    // a link is meant itself, not what it leads to
+    files: files.map((file) => entryPath(resolve(cwd, file))),
     noFile: (file) => mistypedRun(file, files, { cwd, folder: runs.folder }),
     merges: flags.merge,
     dry: flags.dry,
@@ -64,7 +65,7 @@ function mistypedRun(
   words: readonly string[],
   { cwd, folder }: { readonly cwd: string; readonly folder: string },
 ): BatonError | undefined {
-  const word = words.find((one) => entryOf(resolve(cwd, one)) === file)
+  const word = words.find((one) => entryPath(resolve(cwd, one)) === file)
   if (word === undefined || existsSync(file)) return undefined
   const near = nearRuns(folder, word)
   const looksLikeRun = /^\d{6,8}(?:-[0-9a-f-]*)?$/.test(word)
@@ -75,11 +76,6 @@ function mistypedRun(
     `there is no run ${word} of this workspace, and no file of that name`,
     meant === '' ? 'See baton runs for the ids.' : `Nearest: ${meant}. See baton runs.`,
   )
-}
-
-/** A link is meant itself, not what it leads to. */
-function entryOf(path: string): string {
-  return join(realPath(dirname(path)), basename(path))
 }
 
 /** @throws BatonError USAGE when no run of the workspace has changed files */

@@ -1,4 +1,4 @@
-import { nearest } from '../../base/suggest.ts'
+import { meantHint } from '../../config/issue.ts'
 import type { Graph, StepNode } from './graph.ts'
 
 /** Something that a template or an expression names, from the data of its step. */
@@ -40,7 +40,7 @@ export function nameProblem({ parts, written }: NamedPath, naming: Naming): Name
     const known = [...common, ...(node.step.for_each === undefined ? [] : ofItems)]
     return {
       message: `${who}: "${root}" is not known to ${key}`,
-      hint: meant(root, known, `Known are ${list(known)}.`),
+      hint: meantHint(root, known, `Known are ${list(known)}.`),
     }
   }
   if (id === undefined) return undefined
@@ -59,7 +59,7 @@ export function nameProblem({ parts, written }: NamedPath, naming: Naming): Name
     return { message: `${who} names "${id}", which it does not wait for`, hint }
   }
   if (field === undefined || (stepFields as readonly string[]).includes(field)) return undefined
-  const hint = meant(field, stepFields, `A step has ${list(stepFields)}; parts of an answer are in output.`)
+  const hint = meantHint(field, stepFields, `A step has ${list(stepFields)}; parts of an answer are in output.`)
   return { message: `${who} names "${field}" of step "${id}", which a step does not have`, hint }
 }
 
@@ -81,12 +81,7 @@ function itemProblem(root: string, { node, key }: Naming): NameProblem | undefin
 /** A - is a minus in Lua. */
 function idHint(id: string, written: string, ids: readonly string[], otherwise: string): string {
   const whole = ids.find((known) => known.startsWith(`${id}-`) && written.endsWith(known.slice(id.length)))
-  return whole === undefined ? meant(id, ids, otherwise) : `Write steps["${whole}"]: in Lua a - is a minus.`
-}
-
-function meant(word: string, known: readonly string[], otherwise: string): string {
-  const similar = nearest(word, known)
-  return similar === undefined ? otherwise : `Did you mean "${similar}"?`
+  return whole === undefined ? meantHint(id, ids, otherwise) : `Write steps["${whole}"]: in Lua a - is a minus.`
 }
 
 function list(words: readonly string[]): string {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { displayPath } from '../../base/files.ts'
-import { withoutMark } from '../../prompt/lines.ts'
+import { withoutMark } from '../../base/text-lines.ts'
 import { moduleFiles } from '../module-reader.ts'
 import { type HostModule, pure, several, type Section } from './module.ts'
 

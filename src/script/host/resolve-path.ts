@@ -1,3 +1,4 @@
+import { escapeGlob } from '../../base/glob-pattern.ts'
 import { isAbsolute, join, resolve } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
 import { homeFolder } from '../../base/home.ts'
@@ -81,10 +82,6 @@ export function aipackBase({ scope }: RunContext): string {
 /** Where `$tmp` is: one folder for each run. Made by the first file that is written there. */
 export function temporaryFolder({ scope }: RunContext): string {
   return join(scope.folders.workspace, '.aipack', '.session', scope.runId, 'tmp')
-}
-
-function escapeGlob(path: string): string {
-  return path.replaceAll(/[\\*?[\]{},!]/g, String.raw`\$&`)
 }
 
 /** The path with the home folder in the place of a leading `~`. */

@@ -1,5 +1,5 @@
 import { messageOf, isBatonError } from '../../base/error.ts'
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject, plainText } from '../../base/json.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
 import type { RunEvent } from '../../event/event.ts'
 import { answerCalls } from '../../library/approvals.ts'
@@ -106,12 +106,8 @@ async function ended(run: Run, offer: Offer, { canAsk, onProgress }: Calling): P
 
 function answerText({ tasks, outputs, skipped }: RunReport): string {
   const answers = tasks.map((task) => (task.status === 'done' ? task.content.trim() : ''))
-  const results = outputs.filter((output) => output !== null).map(outputText)
+  const results = outputs.filter((output) => output !== null).map(plainText)
   return [...answers, ...results, ...(skipped === undefined ? [] : [skipped.reason])].filter(Boolean).join('\n\n')
-}
-
-function outputText(output: Json): string {
-  return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
 function valuesOf({ tasks }: RunReport): readonly Json[] {

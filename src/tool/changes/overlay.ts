@@ -1,5 +1,4 @@
-import { basename, dirname, join } from 'node:path'
-import { realPath } from '../../base/files.ts'
+import { realPath, entryPath } from '../../base/files.ts'
 import type { RunServices } from '../../event/context.ts'
 import type { Overlay, OverlayChange, OverlayEntry } from '../../event/overlay.ts'
 import { statusAt } from '../workspace-reads.ts'
@@ -45,11 +44,6 @@ export function createOverlay(most = mostPlanned): Overlay {
       return true
     },
   }
-}
-
-/** Where an entry of a folder is, a link itself and not what it leads to. */
-function entryPath(path: string): string {
-  return join(realPath(dirname(path)), basename(path))
 }
 
 /** Only which folders there are. */

@@ -1,6 +1,6 @@
+import { entryStatus } from '../../base/entries.ts'
 import { basename, dirname, join } from 'node:path'
 import { realPath } from '../../base/files.ts'
-import { entryStatus } from '../file-hash.ts'
 
 /** What a model was shown of the files on disk. */
 export interface SeenFiles {

@@ -1,13 +1,14 @@
+import { entryStatus } from '../../base/entries.ts'
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { compareBytes } from '../../base/byte-order.ts'
 import { BatonError, isBatonError } from '../../base/error.ts'
-import { displayPath, realPath } from '../../base/files.ts'
+import { displayPath, realPath, entryPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
 import { type RunContext, withServices } from '../../event/context.ts'
 import { item, part } from '../../event/place.ts'
-import { entryStatus, startHash } from '../file-hash.ts'
+import { startHash } from '../file-hash.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { orUnreadable } from '../workspace-reads.ts'
 import { type ChangeAction, performStep, type UndoStep } from './space.ts'
@@ -41,11 +42,6 @@ function hashIfReadable(path: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The path of the entry itself, when it is a link: only the folders on the way to it are resolved. */
-function entryPath(path: string): string {
-  return join(realPath(dirname(path)), basename(path))
 }
 
 function missingAbove(path: string): readonly string[] {

@@ -1,8 +1,8 @@
+import { entryStatus, namesIn } from '../../base/entries.ts'
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
-import { entryStatus } from '../file-hash.ts'
 import type { ChangeAction, Files, Judge } from '../changes/space.ts'
 import { sameName } from './names.ts'
 import { allowText } from './places.ts'
@@ -80,12 +80,13 @@ interface Placing {
 function createTwins() {
   const folders = new Map<string, Map<string, Set<string>>>()
 
-  function namesIn(folder: string): Map<string, Set<string>> {
+  function namesAt(folder: string): Map<string, Set<string>> {
     const known = folders.get(folder)
     if (known !== undefined) return known
     const names = new Map<string, Set<string>>()
     folders.set(folder, names)
-    for (const name of onDisk(folder)) add(names, name)
+    // none where it is made, or must not be read
+    for (const name of namesIn(folder)) add(names, name)
     return names
   }
 
@@ -96,13 +97,13 @@ function createTwins() {
       for (let step = path; !isThere(step) && dirname(step) !== step; step = dirname(step)) made = step
       if (isThere(made)) return undefined
       const folder = dirname(made)
-      const same = [...(namesIn(folder).get(sameName(basename(made))) ?? [])].map((name) => join(folder, name))
+      const same = [...(namesAt(folder).get(sameName(basename(made))) ?? [])].map((name) => join(folder, name))
       return same.find((one) => one !== made && isThere(one))
     },
     /** Something was made there, with the folders that it is in. */
     place(path: string): void {
       for (let step = path; dirname(step) !== step; step = dirname(step)) {
-        if (add(namesIn(dirname(step)), basename(step))) return
+        if (add(namesAt(dirname(step)), basename(step))) return
       }
     },
   }
@@ -115,15 +116,6 @@ function add(names: Map<string, Set<string>>, name: string): boolean {
   const isThere = same.has(name)
   names.set(key, same.add(name))
   return isThere
-}
-
-function onDisk(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    // it is made, or must not be read
-    return []
-  }
 }
 
 function textOf(path: string, files: Files): string | undefined {

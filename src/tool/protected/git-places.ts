@@ -1,9 +1,9 @@
+import { isFolder, entryStatus } from '../../base/entries.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isInside, realPath } from '../../base/files.ts'
 import { homeFolder } from '../../base/home.ts'
 import { readRegularFile } from '../../base/regular-file.ts'
-import { entryStatus } from '../file-hash.ts'
 
 /** Where a repository keeps itself, and what its config has git run or read. Absolute, links resolved. */
 export interface GitPlaces {
@@ -43,10 +43,6 @@ export function looksLikeRepository(folder: string): boolean {
   } catch {
     return false
   }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function pathIn(file: string, pattern: RegExp, base: string): string | undefined {

@@ -1,8 +1,8 @@
+import { entryStatus } from '../../base/entries.ts'
 import { join } from 'node:path'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import { isHeldPlace } from '../../base/held-place.ts'
-import { entryStatus } from '../file-hash.ts'
 import { gitPlaces } from './git-places.ts'
 import { protectedNames } from './places.ts'
 

@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync } from 'node:fs'
+import { entriesIn, entryStatus } from '../../base/entries.ts'
 import { dirname, join, relative, sep } from 'node:path'
 import { shownEntry } from '../../base/archive.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
@@ -6,7 +6,6 @@ import { compileGlobs } from '../../base/glob.ts'
 import { homeFolder } from '../../base/home.ts'
 import type { RunFolders } from '../../event/context.ts'
 import type { NewFileContent, Protection } from '../../event/permission.ts'
-import { entryStatus } from '../file-hash.ts'
 import type { PathAction, PathRule } from '../path-rules.ts'
 import { type GitPlaces, gitPlaces, looksLikeRepository } from './git-places.ts'
 import { foldedName, foldedPath, nameProblem } from './names.ts'
@@ -132,7 +131,7 @@ export function protectionRule(
 
   function below(folder: string): Held | undefined {
     if (looksLikeRepository(folder)) return decides(folder)
-    for (const entry of entriesOf(folder)) {
+    for (const entry of entriesIn(folder)) {
       const path = join(folder, entry.name)
       if (names.has(foldedName(entry.name))) return decides(path)
       const inside = entry.isDirectory() ? below(path) : entry.isFile() ? ofKind(path) : undefined
@@ -181,13 +180,4 @@ export function allowText(shown: string, whom = 'a model'): string {
 
 function textOf(content: string | Uint8Array): string {
   return typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
-}
-
-/** Empty for what is no folder, and for one that may not be read: what is in it cannot be deleted either. */
-function entriesOf(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
 }

@@ -1,8 +1,8 @@
+import { entryStatus } from '../../base/entries.ts'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../../base/error.ts'
 import { holdingEntry } from '../../base/held-place.ts'
-import { entryStatus } from '../file-hash.ts'
 import { leaveFolder, useFolder } from './janitor.ts'
 
 export interface HeldPlaces {

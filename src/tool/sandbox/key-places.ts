@@ -1,4 +1,5 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { entriesIn } from '../../base/entries.ts'
+import { lstatSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { homeFolder } from '../../base/home.ts'
@@ -76,12 +77,4 @@ function closedIn(folder: string, depth = 0): readonly string[] {
     if ((mode & 0o004) === 0) return [path]
     return entry.isDirectory() && depth < deepest ? closedIn(path, depth + 1) : []
   })
-}
-
-function entriesIn(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
 }

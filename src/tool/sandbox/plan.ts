@@ -1,3 +1,4 @@
+import { isFolder } from '../../base/entries.ts'
 import { existsSync, statSync } from 'node:fs'
 import { isInside, realPath } from '../../base/files.ts'
 import type { RunContext } from '../../event/context.ts'
@@ -107,8 +108,4 @@ function presentPlace(path: string): string | undefined {
 function outermost(paths: readonly string[]): readonly string[] {
   const sorted = [...new Set(paths)].toSorted((a, b) => a.length - b.length)
   return sorted.filter((path, at) => !sorted.slice(0, at).some((other) => isInside(other, path)))
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

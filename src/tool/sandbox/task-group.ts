@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { namesIn } from '../../base/entries.ts'
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BatonError, messageOf } from '../../base/error.ts'
@@ -84,14 +85,6 @@ function isRemoved(folder: string): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ReplacedLines } from '../changes/replace-text.ts'
-import { numberedLines } from './numbered-lines.ts'
+import { linesText, numberedLines } from './numbered-lines.ts'
 
 /** Lines before and behind a place that are shown with it. */
 const around = 2
@@ -25,8 +25,8 @@ export function changedText(
   file: string,
   { isNew, content, places, placeCount = places?.length ?? 0, isShown }: ChangedFile,
 ): string {
-  if (isNew) return `Made ${file}, ${countText(countLines(content))}.`
-  if (places === undefined) return `Replaced ${file}, which now has ${countText(countLines(content))}.`
+  if (isNew) return `Made ${file}, ${linesText(countLines(content))}.`
+  if (places === undefined) return `Replaced ${file}, which now has ${linesText(countLines(content))}.`
   const named = placeCount === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
   const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${placeCount > mostNamed ? ' and more' : ''}`
   const head = `Changed ${file}${placeCount === 1 ? '' : ` in ${placeCount} places,`} ${where}.`
@@ -94,8 +94,4 @@ function countLines(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at = endOfLine(text, at)) count += 1
   return count
-}
-
-function countText(lines: number): string {
-  return lines === 1 ? '1 line' : `${lines} lines`
 }

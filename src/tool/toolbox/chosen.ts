@@ -1,7 +1,7 @@
 import type { RunContext } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { passesFilters } from '../tool-filter.ts'
-import { toolVerdict } from '../tool-rules.ts'
+import { verdictOnAny } from '../tool-rules.ts'
 import { comesWith, factsOf, toolNames, type ToolName } from './names.ts'
 
 /**
@@ -10,9 +10,7 @@ import { comesWith, factsOf, toolNames, type ToolName } from './names.ts'
  */
 export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): readonly ToolName[] {
   const { rights } = scope
-  const { workspace } = scope.folders
-  const isDenied = (tool: ToolName): boolean =>
-    toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, workspace).kind === 'deny'
+  const isDenied = (tool: ToolName): boolean => verdictOnAny(tool, scope).kind === 'deny'
   const isUsable = (name: ToolName): boolean => !isDenied(name) && !isDenied(comesWith(name) ?? name)
   return toolNames.filter(
     (name) =>

@@ -5,7 +5,7 @@ import { type PieceTaker, readPieces, readSlices } from '../workspace-reads.ts'
 import { type FileKind, fileKind, headBytes } from './file-kinds.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { createLineWindow, type WindowLines } from './line-window.ts'
-import { numberedLines } from './numbered-lines.ts'
+import { linesText, numberedLines } from './numbered-lines.ts'
 import { mostCharacters } from './output.ts'
 import type { ReadInput } from './read.ts'
 import type { SeenFile } from './seen-log.ts'
@@ -125,8 +125,4 @@ function seenParts(path: string, offset: number, { lines, count, hash }: WindowL
     from = index + 1
   }
   return parts
-}
-
-function linesText(count: number): string {
-  return count === 1 ? '1 line' : `${count} lines`
 }
