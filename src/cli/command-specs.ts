@@ -1,55 +1,15 @@
 import { runStatuses } from '../journal/summary.ts'
-import type { CommandSpec, FlagSpecs, Given, GlobalFlags } from './command.ts'
-
-const requestFlags = {
-  prompt: { kind: 'text', short: 'p', describe: 'run this text as the prompt, without a file' },
-  input: { kind: 'list', short: 'i', describe: 'input text; one task for each' },
-  'on-files': { kind: 'list', short: 'f', describe: 'glob; one task for each matching file' },
-  stdin: { kind: 'switch', describe: 'give standard input to the model as context; with -p a pipe is context anyway' },
-  var: { kind: 'list', describe: 'set a variable of [input]: name=value' },
-  model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
-  mode: { kind: 'text', describe: 'how messages are executed' },
-  sandbox: {
-    kind: 'text',
-    choices: ['read-only', 'workspace-write', 'danger-full-access'],
-    describe: 'what programs that a model chooses may touch',
-  },
-  'output-schema': { kind: 'text', describe: 'require JSON that matches the JSON Schema in this file' },
-  'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
-  iter: { kind: 'text', describe: 'work on it again and again: a count (5) or a time (10m)' },
-  until: { kind: 'text', describe: 'work on it until this command ends with 0, for example "npm test"' },
-} as const satisfies FlagSpecs
-
-const timeout = { kind: 'text', describe: 'stop when the run takes longer than this, for example 30m' } as const
-const output = { kind: 'text', describe: 'write the result to this file, once the run has succeeded' } as const
-const noInput = { kind: 'switch', describe: 'never prompt' } as const
-const approvalFlags = {
-  yes: { kind: 'switch', short: 'y', describe: 'approve everything that asks' },
-  'on-ask': {
-    kind: 'text',
-    choices: ['deny', 'allow', 'suspend'],
-    describe: 'what becomes of an approval where nobody can be asked (default: deny)',
-  },
-  'no-input': noInput,
-} as const satisfies FlagSpecs
-
-const waitingWords = [
-  { name: 'run', count: 'optional', describe: 'run id, or a prefix of it (default: the only run that waits)' },
-  { name: 'call', count: 'optional', describe: 'number of the call (default: the only one that is open)' },
-] as const
-const answerFlags = {
-  all: { kind: 'switch', describe: 'every open call of the run' },
-  'no-resume': { kind: 'switch', describe: 'only record it; baton resume continues the run' },
-  ids: { kind: 'switch', hidden: true, describe: 'only print the numbers of the open calls' },
-  ...approvalFlags,
-  'on-ask': { ...approvalFlags['on-ask'], describe: 'what becomes of further approvals (default: suspend)' },
-} as const satisfies FlagSpecs
-
-const target = {
-  name: 'file',
-  count: 'optional',
-  describe: 'prompt file (.md), agent (.aip, .lua), ns@pack/agent, or - for standard input',
-} as const
+import type { CommandSpec, Given, GlobalFlags } from './command.ts'
+import {
+  answerFlags,
+  approvalFlags,
+  noInput,
+  output,
+  requestFlags,
+  target,
+  timeout,
+  waitingWords,
+} from './spec-parts.ts'
 
 /** Every command as data. What runs it is in `command-table.ts`, so that help and parsing load no command. */
 export const commandSpecs = {

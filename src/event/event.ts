@@ -1,44 +1,27 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
+import {
+  always,
+  amount,
+  anything,
+  count,
+  type Described,
+  type Flat,
+  list,
+  number,
+  numberOrNull,
+  object,
+  oneOf,
+  optional,
+  ordinal,
+  type Schema,
+  text,
+  textOrNull,
+  truth,
+} from './event-schema.ts'
 import { exitCodesText } from './exit-code.ts'
 import type { Usage } from './message.ts'
 
-declare const described: unique symbol
-
-/** A JSON Schema, and the type of the values that fit it. */
-interface Schema<T> extends JsonObject {
-  readonly [described]?: T
-}
-
-/** A field that may be left out. */
-interface Optional<T> {
-  readonly optional: Schema<T>
-}
-
-interface Fields {
-  readonly [name: string]: Schema<unknown> | Optional<unknown>
-}
-
-/** The type of an object with these fields. */
-type Described<F extends Fields> = Flat<
-  {
-    readonly [N in keyof F as F[N] extends Optional<unknown> ? never : N]: F[N] extends Schema<infer T> ? T : never
-  } & {
-    readonly [N in keyof F as F[N] extends Optional<unknown> ? N : never]?: F[N] extends Optional<infer T> ? T : never
-  }
->
-
-type Flat<T> = { [N in keyof T]: T[N] }
-
-const text: Schema<string> = { type: 'string' }
-const truth: Schema<boolean> = { type: 'boolean' }
-const number: Schema<number> = { type: 'number' }
-const ordinal: Schema<number> = { type: 'integer', minimum: 1 }
-const numberOrNull: Schema<number | null> = { type: ['number', 'null'] }
-const count: Schema<number> = { type: 'integer', minimum: 0 }
 const exitCode: Schema<number> = { ...count, description: exitCodesText('all') }
-const amount: Schema<number | null> = { type: ['number', 'null'], minimum: 0 }
-const textOrNull: Schema<string | null> = { type: ['string', 'null'] }
-const anything: Schema<Json> = {}
 
 const errorFields = {
   code: text,
@@ -301,33 +284,4 @@ export function eventJsonSchema(): JsonObject {
     })),
     definitions: { error: object(errorFields), usage: object(usageFields), file_change: object(changeFields) },
   }
-}
-
-function always<const T extends Json>(value: T): Schema<T> {
-  return { const: value }
-}
-
-function oneOf<const T extends string>(...values: readonly T[]): Schema<T> {
-  return { enum: values }
-}
-
-function list<T>(items: Schema<T>): Schema<readonly T[]> {
-  return { type: 'array', items }
-}
-
-function optional<T>(schema: Schema<T>): Optional<T> {
-  return { optional: schema }
-}
-
-function object<F extends Fields>(fields: F): Schema<Described<F>> {
-  const entries = Object.entries(fields)
-  return {
-    type: 'object',
-    required: entries.filter(([, field]) => !isOptional(field)).map(([name]) => name),
-    properties: Object.fromEntries(entries.map(([name, field]) => [name, isOptional(field) ? field.optional : field])),
-  }
-}
-
-function isOptional(field: Fields[string]): field is Optional<unknown> {
-  return 'optional' in field
 }

@@ -1,7 +1,6 @@
 import { BatonError, isSuspension, stopsRun } from '../base/error.ts'
 import type {
   AskedCall,
-  BoundaryOptions,
   ChangeStates,
   Disk,
   EffectKind,
@@ -13,24 +12,17 @@ import type {
 } from '../event/effects.ts'
 import { leaderOf } from '../base/process-group.ts'
 import type { Spent } from '../event/meter.ts'
-import {
-  type Action,
-  actionText,
-  type Decision,
-  type NewFileContent,
-  type Permission,
-  type Permit,
-  type Verdict,
-} from '../event/permission.ts'
+import type { Action, Decision, Permission } from '../event/permission.ts'
 import { part, type Place, placeText } from '../event/place.ts'
+import { allowedBy, denied, permitOf } from './allowed.ts'
 import type { ApprovalOptions, Approvals } from './approvals.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
 import { type Budget, noBudget } from './budget.ts'
 import type { RunJournal } from './journal.ts'
-import { needsApproval } from './needs-approval.ts'
 import { boundaryKey, changeName, fingerprint } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
-import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
+import { recordedError } from './recorded-error.ts'
+import { finishBoundary, observed, outcomeOf, recordCall } from './recorded-work.ts'
 import { createTries, type Tries } from './tries.ts'
 
 /** What else happens around effects: whoever watches a run sees what it changes. */
@@ -282,60 +274,3 @@ export function createEffects(options: EffectsOptions): Effects {
 }
 
 const realDisk: Disk = (path) => path
-
-/** Throws for what is not allowed. A person's permit stands in for a verdict `ask`. */
-export function allowedBy(permission: Permission): (action: Action, content?: NewFileContent, permit?: Permit) => void {
-  return (action, content, permit) => {
-    const verdict = permission.check(action, content)
-    if (verdict.kind === 'ask' && permit === undefined) throw needsApproval(action)
-    if (verdict.kind === 'deny') throw denied(verdict)
-  }
-}
-
-function denied({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
-  return new BatonError(code, reason, { hint })
-}
-
-/** The permit of an approval that has ended. @throws BatonError UNTRUSTED when it was rejected, with the decision as cause */
-export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
-  const decision = passOn(answer) as Decision
-  if (decision === 'allow' || (typeof decision === 'object' && 'always' in decision)) return { action }
-  const isExpired = typeof decision === 'object' && 'expired' in decision
-  const what = isExpired ? `is not allowed: nobody has answered for ${decision.expired}` : 'was rejected'
-  throw new BatonError('UNTRUSTED', `${actionText(action)} ${what}`, { cause: decision })
-}
-
-/** Does the work of a boundary that has begun, and records its end. */
-export async function finishBoundary<T>(
-  journal: Pick<RunJournal, 'note' | 'failure'>,
-  p: string,
-  { work, ...options }: BoundaryOptions<T> & { readonly work: () => Promise<T> },
-): Promise<T> {
-  const result = await attemptAsync(work)
-  const entry = boundaryEnd(p, result, options)
-  // a journal that has failed is why the work did
-  if (entry !== undefined && (result.status === 'ok' || !journal.failure.aborted)) journal.note(entry)
-  return passOn(result)
-}
-
-/** Calls `onEnd` with how a call ended that returns at once or later, and passes it on. */
-export function recordCall<T>(work: () => T | Promise<T>, onEnd: (outcome: Attempt<T>) => void): T | Promise<T> {
-  const result = attempt(work)
-  if (result.status === 'ok' && result.value instanceof Promise) {
-    return attemptAsync(() => result.value as Promise<T>).then((outcome) => {
-      onEnd(outcome)
-      return passOn(outcome)
-    })
-  }
-  onEnd(result as Attempt<T>)
-  return passOn(result)
-}
-
-/** The outcome of something that was read or called. */
-export function observed(result: Attempt<unknown>): Outcome<unknown> {
-  return result.status === 'ok' ? result : { status: 'error', error: recordedError(result.error) }
-}
-
-function outcomeOf(result: Attempt<unknown>, signal: AbortSignal): Outcome<unknown> {
-  return result.status === 'ok' ? result : failedOutcome(result.error, signal)
-}

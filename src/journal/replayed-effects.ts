@@ -14,11 +14,12 @@ import { callPlace, originOf, part, type Place, placeText, withoutCall } from '.
 import { attempt, attemptAsync, type Attempt, passOn } from './attempt.ts'
 import { modelOf } from './budget.ts'
 import { brokenOff, createFirstDifference, differenceAt, leftOver } from './difference.ts'
-import { allowedBy, permitOf } from './effects.ts'
+import { allowedBy, permitOf } from './allowed.ts'
 import { type ComparedCall, createMatcher, decodedComparison, type Match, type StartedRecord } from './matching.ts'
 import type { RunIndex } from './run-index.ts'
 import { noMask } from './secrets.ts'
 import type { Location, PlaceNode } from './tree.ts'
+import { unasked } from './unasked.ts'
 import { encodeValue } from './value.ts'
 
 /** Where the file changes of a replayed run are done. */
@@ -259,14 +260,9 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     difference: first.error,
     counts,
     leftOver() {
-      const left: { readonly place: string; readonly call: ComparedCall }[] = []
-      tree.visit(({ started, ended }, place) => {
-        if (started === undefined || answered.has(started) || isTranscript(place)) return undefined
-        const end = ended === undefined ? undefined : source.at(ended)
+      const left = unasked(index, answered).flatMap(({ place, started }) => {
         const call = callAt(started)
-        if (end?.k !== 'ended' || end.status === 'cancelled' || call === undefined) return undefined
-        if (files.kind === 'recorded' || call.name !== 'file') left.push({ place, call })
-        return undefined
+        return call === undefined || (files.kind === 'live' && call.name === 'file') ? [] : [{ place, call }]
       })
       return left.length === 0 ? undefined : leftOver(left)
     },
@@ -283,11 +279,6 @@ function answeredBy(work: () => unknown, answer: (outcome: Attempt<unknown>) => 
   const outcome = attempt(work)
   if (outcome.status === 'failed' || !(outcome.value instanceof Promise)) return answer(outcome)
   return attemptAsync(() => outcome.value as Promise<unknown>).then(answer)
-}
-
-/** What a person reads below the `====` line is written by runs, not by replays. */
-function isTranscript(place: string): boolean {
-  return place.startsWith('transcript/')
 }
 
 function notAsked(request: Json): BatonError {

@@ -2,16 +2,17 @@ import { BatonError } from '../base/error.ts'
 import { canonicalJson } from '../base/json.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
-import { part, type Place, placeText, withoutCall } from '../event/place.ts'
+import { part, type Place, placeText } from '../event/place.ts'
 import { passOn } from './attempt.ts'
 import { callText } from './difference.ts'
-import { finishBoundary, permitOf, recordCall } from './effects.ts'
+import { permitOf } from './allowed.ts'
+import { finishBoundary, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, createMatcher, isSameKey, type Match, maskedComparison, type StartedRecord } from './matching.ts'
-import type { JournalRecord } from './record.ts'
 import type { RunIndex } from './run-index.ts'
 import type { SecretMask } from './secrets.ts'
-import { type Location, type PlaceNode, showsBelow } from './tree.ts'
+import { createShownAgain, type OnShow } from './shown-again.ts'
+import type { Location, PlaceNode } from './tree.ts'
 import { encodeValue, timeless } from './value.ts'
 
 /** An effect that was in progress when a run was interrupted, and that is repeated. */
@@ -39,7 +40,7 @@ export interface ResumeOptions {
   /** Called for what is done again. */
   readonly onRepeat: (repeated: Repeated) => void
   /** Called for what was shown in a boundary that is reused. */
-  readonly onShow: (record: Extract<JournalRecord, { readonly k: 'show' }>) => void
+  readonly onShow: OnShow
   /** Called with what a model call used that is answered from the record. */
   readonly onRecall: (at: Place, spent: Spent) => void
   /** Called where a file was answered from the record that has changed since. */
@@ -61,8 +62,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
   const { index, journal, onRepeat, onShow, onRecall, onStale, usesCurrent } = options
   const { tree, source } = index
   const matcher = createMatcher(index, maskedComparison(index, journal.mask))
-  /** How much each unfinished section has shown again. */
-  const shownIn = new Map<PlaceNode, number>()
+  const shown = createShownAgain(index, onShow)
   let stopped: BatonError | undefined
 
   function stop(error: BatonError): never {
@@ -143,25 +143,6 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     onStale({ at, path: reads, boundary: tree.boundaryAround(p) ?? p })
   }
 
-  /** Shows again what a call has shown that a record answers: below its place, and in its section before it returned. */
-  function showCall(at: Place): void {
-    const section = tree.find(placeText(withoutCall(at)))
-    const node = tree.find(placeText(at))
-    if (section === undefined || node?.returned === undefined) return
-    const own = section.shows ?? []
-    const first = shownIn.get(section) ?? 0
-    let end = first
-    while ((own[end] ?? Infinity) < node.returned) end += 1
-    shownIn.set(section, end)
-    for (const location of [...own.slice(first, end), ...showsBelow(node)].toSorted((left, right) => left - right)) {
-      show(source.at(location))
-    }
-  }
-
-  function show(record: JournalRecord): void {
-    if (record.k === 'show') onShow(record)
-  }
-
   function repeat(p: string, { e, n, kind }: StartedRecord): undefined {
     onRepeat({ id: `${e}.${n}`, place: p, kind })
   }
@@ -235,7 +216,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const match = matcher.returned(nodeOf(p), asked)
         const answer = answerOf<Awaited<ReturnType<typeof work>>>(p, match, () => callText(asked.name, asked.args))
         if (answer === undefined) return live.call(at, asked, () => recordCall(work, refuseStopped))
-        showCall(at)
+        shown.ofCall(at)
         return answer.value
       },
 
@@ -280,7 +261,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         }
         if (node.done === undefined) return finishBoundary(journal, p, { ...boundary, work: unlessStopped(work) })
         const done = source.at(node.done)
-        for (const shown of index.shows(node)) show(shown)
+        shown.ofBoundary(node)
         return (done.k === 'done' ? source.value(done.value) : undefined) as Awaited<ReturnType<typeof work>>
       },
 

@@ -1,26 +1,19 @@
 import type { Json } from '../base/json.ts'
-import type {
-  Allow,
-  AskedCall,
-  EffectKind,
-  EffectRequest,
-  Effects,
-  FileChangeRecord,
-  PlanChange,
-} from '../event/effects.ts'
+import type { Allow, AskedCall, EffectRequest, Effects, FileChangeRecord, PlanChange } from '../event/effects.ts'
 import type { Permission } from '../event/permission.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, type Place, placeText } from '../event/place.ts'
 import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
 import { modelOf } from './budget.ts'
-import { callText } from './difference.ts'
-import { allowedBy, observed, recordCall } from './effects.ts'
+import { allowedBy } from './allowed.ts'
+import { observed, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, createMatcher, maskedComparison, type StartedRecord } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
 import { boundaryEnd, openError, recordedError } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
 import { type Location, type PlaceNode, stepsBelow } from './tree.ts'
+import { always, changedText, newText } from './why-again.ts'
 
 /** A part of an earlier run that has finished. */
 export interface FinishedPart {
@@ -72,20 +65,6 @@ const notCompared: ReadonlySet<string> = new Set([
   'file_before',
   'file_undo',
 ])
-
-/** Why a part is always done again that has an effect of a kind. */
-const always: { readonly [K in EffectKind]: string } = {
-  model: 'it asks a model',
-  http: 'it asks the web',
-  command: 'it runs a command',
-  tool: 'it uses a tool',
-  mcp: 'it uses a tool server',
-  file: 'it changes files',
-  git: 'it uses git',
-  agent: 'it starts an agent of another program',
-  message: 'it sends a message',
-  approval: 'it asks for an approval',
-}
 
 /** An answer that is reused was paid for by the run that got it. */
 const free = { calls: 0, tokens: 0, usd: 0 }
@@ -299,14 +278,4 @@ export function createVerification(options: VerifyOptions): Verification {
 
 function valueOf(result: Attempt<unknown>): unknown {
   return result.status === 'ok' ? result.value : undefined
-}
-
-/** Why a part is done again that reads something else than before. */
-function changedText({ name, args, reads }: AskedCall): string {
-  return reads === undefined ? `${callText(name, args)} gives something else` : `${reads} changed`
-}
-
-/** Why a part is done again that reads what it did not read before. */
-function newText({ name, args, reads }: AskedCall): string {
-  return reads === undefined ? `it calls ${callText(name, args)}, which it did not before` : `${reads} is new to it`
 }

@@ -6,7 +6,7 @@ import { createMeter, nothingSpent } from '../event/meter.ts'
 import { allRights, type Permission } from '../event/permission.ts'
 import { type Place, placeText } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
-import { allowedBy } from '../journal/effects.ts'
+import { allowedBy } from '../journal/allowed.ts'
 import { createPermission } from '../tool/permission.ts'
 
 export interface LookingOptions {

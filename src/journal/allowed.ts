@@ -1,0 +1,35 @@
+import { BatonError } from '../base/error.ts'
+import {
+  type Action,
+  actionText,
+  type Decision,
+  type NewFileContent,
+  type Permission,
+  type Permit,
+  type Verdict,
+} from '../event/permission.ts'
+import { type Attempt, passOn } from './attempt.ts'
+import { needsApproval } from './needs-approval.ts'
+
+/** Throws for what is not allowed. A person's permit stands in for a verdict `ask`. */
+export function allowedBy(permission: Permission): (action: Action, content?: NewFileContent, permit?: Permit) => void {
+  return (action, content, permit) => {
+    const verdict = permission.check(action, content)
+    if (verdict.kind === 'ask' && permit === undefined) throw needsApproval(action)
+    if (verdict.kind === 'deny') throw denied(verdict)
+  }
+}
+
+/** The error for what is refused. */
+export function denied({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
+  return new BatonError(code, reason, { hint })
+}
+
+/** The permit of an approval that has ended. @throws BatonError UNTRUSTED when it was rejected, with the decision as cause */
+export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
+  const decision = passOn(answer) as Decision
+  if (decision === 'allow' || (typeof decision === 'object' && 'always' in decision)) return { action }
+  const isExpired = typeof decision === 'object' && 'expired' in decision
+  const what = isExpired ? `is not allowed: nobody has answered for ${decision.expired}` : 'was rejected'
+  throw new BatonError('UNTRUSTED', `${actionText(action)} ${what}`, { cause: decision })
+}

@@ -1,0 +1,41 @@
+import type { BoundaryOptions } from '../event/effects.ts'
+import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
+import type { RunJournal } from './journal.ts'
+import type { Outcome } from './record.ts'
+import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
+
+/** Does the work of a boundary that has begun, and records its end. */
+export async function finishBoundary<T>(
+  journal: Pick<RunJournal, 'note' | 'failure'>,
+  p: string,
+  { work, ...options }: BoundaryOptions<T> & { readonly work: () => Promise<T> },
+): Promise<T> {
+  const result = await attemptAsync(work)
+  const entry = boundaryEnd(p, result, options)
+  // a journal that has failed is why the work did
+  if (entry !== undefined && (result.status === 'ok' || !journal.failure.aborted)) journal.note(entry)
+  return passOn(result)
+}
+
+/** Calls `onEnd` with how a call ended that returns at once or later, and passes it on. */
+export function recordCall<T>(work: () => T | Promise<T>, onEnd: (outcome: Attempt<T>) => void): T | Promise<T> {
+  const result = attempt(work)
+  if (result.status === 'ok' && result.value instanceof Promise) {
+    return attemptAsync(() => result.value as Promise<T>).then((outcome) => {
+      onEnd(outcome)
+      return passOn(outcome)
+    })
+  }
+  onEnd(result as Attempt<T>)
+  return passOn(result)
+}
+
+/** The outcome of something that was read or called. */
+export function observed(result: Attempt<unknown>): Outcome<unknown> {
+  return result.status === 'ok' ? result : { status: 'error', error: recordedError(result.error) }
+}
+
+/** The outcome of an effect, which may have been cancelled. */
+export function outcomeOf(result: Attempt<unknown>, signal: AbortSignal): Outcome<unknown> {
+  return result.status === 'ok' ? result : failedOutcome(result.error, signal)
+}
