@@ -17,6 +17,7 @@ import { workflowProblems } from '../run/workflow/check.ts'
 import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
 import { checkGlobs } from './globs.ts'
 import type { NamedModel } from './models.ts'
+import { sandboxProblems } from './sandbox.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 
 /**
@@ -69,6 +70,7 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
     ...notes,
     ...tools,
     ...(await rulesProblems(spec)),
+    ...(await sandboxProblems(spec, around.options.env)),
     ...(await globProblems(spec, around)),
     ...(await modelProblems(spec, around)),
     ...agents.flat(),

@@ -138,6 +138,8 @@ export interface RunServices {
   readonly signal: AbortSignal
   /** What commands of scripts start from; may hold secrets. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** It is looked what a run would do, and nothing is run; what this machine lacks is only said. */
+  readonly isPlan?: true
   /** Left out: nobody is asked anything. */
   readonly questions?: OpenQuestions
   /** Asks a person while the time of the agents that this is part of stands still; left out: none is limited. */

@@ -1,4 +1,5 @@
 import type { Plugins } from '../agent/plugins/plugin.ts'
+import { defined } from '../base/json.ts'
 import type { AgentExecutor, AgentRequest, ModelResult, PromptResult, ScriptResult } from '../event/agent.ts'
 import { rootScope, type RunContext } from '../event/context.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
@@ -14,6 +15,8 @@ export interface LookingOptions {
   readonly workspace: string
   readonly signal: AbortSignal
   readonly plugins: Plugins
+  /** `PATH` of the run. */
+  readonly path: string | undefined
   /** Called with what a run would warn of. */
   readonly onNote: (note: string) => void
 }
@@ -28,7 +31,7 @@ export interface Looking {
  * A context in which the code of real runs can look and nothing else: files are listed and read, agents are noted and
  * not run, and whatever would have a consequence is refused. Made for one prompt file: paths are read once.
  */
-export function createLooking({ workspace, signal, plugins, onNote }: LookingOptions): Looking {
+export function createLooking({ workspace, signal, plugins, path, onNote }: LookingOptions): Looking {
   let asked: AgentRequest[] = []
   const folders = { workspace, cwd: workspace, packRoots: [] }
   const permissionOf = (rights: typeof allRights) => createPermission(rights, folders)
@@ -47,7 +50,9 @@ export function createLooking({ workspace, signal, plugins, onNote }: LookingOpt
       },
       now: () => new Date(),
       signal,
-      env: {},
+      // programs are looked for, and none is started
+      env: defined({ PATH: path }),
+      isPlan: true,
       sources: createSources([]),
       broughtTools: plugins.tools,
       programFunctions: plugins.functions,

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
+import { sandboxMode } from '../config/settings.ts'
 import { narrow, type RunContext, withScope } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
@@ -53,10 +54,13 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   const looking = planner.look(target.workspace).context
   const inherited = inheritedOptions(target.agentSettings, target.configSettings)
   const write = target.kind !== 'prompt' || target.settings.write_mode !== false
-  const context = narrow(withScope(looking, { options: inherited }), {
+  const narrowed = narrow(withScope(looking, { options: inherited }), {
     write,
     rules: toolRules(writtenRules(settings)),
   })
+  const sandbox = { ...settings.sandbox, mode: sandboxMode(settings) }
+  const context = withScope(narrowed, { rights: { ...narrowed.scope.rights, sandbox } })
+  if (sandbox.scripts) await noteBoxOfScripts(context, { env: options.env, onNote })
   const planned = await planTarget({ target, inputs }, planner, context)
   const asks = joinAsks(planned.asks)
   const open = decisionsOf(planned, 'main')
@@ -77,6 +81,15 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
     notes: [...notes],
   }
   return { plan, secrets: await secretsOf(settings, options.env) }
+}
+
+async function noteBoxOfScripts(
+  { scope }: RunContext,
+  { env, onNote }: Pick<TargetOptions, 'env'> & Pick<Planner, 'onNote'>,
+): Promise<void> {
+  const { boxProblem } = await import('../tool/sandbox/needs-box.ts')
+  const problem = await boxProblem({ scope, env })
+  if (problem !== undefined) onNote(problem.message)
 }
 
 async function planTarget(

@@ -60,7 +60,7 @@ export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
       facts.set(agent.file, known)
       return known
     },
-    look: (workspace) => createLooking({ ...shared, workspace }),
+    look: (workspace) => createLooking({ ...shared, workspace, path: options.env['PATH'] }),
   }
 }
 

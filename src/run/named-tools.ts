@@ -17,7 +17,7 @@ export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
     ...unknownTools(tools, ['tools'], brought),
     ...unknownDisallowed(disallowed, ['disallowed_tools'], brought),
   ]
-  const given = optionLists(spec).flatMap(({ names, path }) => unknownTools(names, path, brought))
+  const given = toolLists(spec).flatMap(({ names, path }) => unknownTools(names, path, brought))
   const { file, text, meta } = document
   return [
     ...leftOutIssues(spec),
@@ -41,7 +41,7 @@ function leftOutIssues(spec: ToolSpec): readonly Issue[] {
 }
 
 /** The tools that entries of `sub_agents` and steps of a workflow give their agents. */
-function optionLists({
+export function toolLists({
   agents,
   settings,
 }: Pick<ToolSpec, 'agents' | 'settings'>): readonly { readonly names: readonly string[]; readonly path: DataPath }[] {

@@ -322,3 +322,40 @@ describe('checking an agent', () => {
     await parts.close()
   })
 })
+
+describe('checking a file whose programs need a sandbox, where there is none', () => {
+  const missing = 'there is no sandbox for'
+
+  it('warns at the tools, in the words of a run', async () => {
+    expect(await check({ 'ask.md': prompt('tools = ["bash"]\nwrite_mode = true') })).toEqual([
+      `warning ask.md:2:9 ${missing} "workspace-write": bwrap is not found`,
+    ])
+    expect(await check({ 'ask.md': prompt('tools = ["*"]') })).toEqual([
+      `warning ask.md:2:9 no model is given bash: ${missing} "read-only": bwrap is not found`,
+    ])
+    const entry = 'sub_agents = [{ name = "a.aip", options = { tools = ["bash_output"] } }]'
+    expect(await check({ 'ask.md': prompt(entry), 'a.aip': '# User\n\nLook.\n' })).toEqual([
+      `warning ask.md:2:55 ${missing} "read-only": bwrap is not found`,
+    ])
+  })
+
+  it('warns of commands of scripts', async () => {
+    expect(await check({ 'ask.md': prompt('[sandbox]\nscripts = true') })).toEqual([
+      `warning ask.md:3:11 ${missing} "read-only": bwrap is not found`,
+    ])
+  })
+
+  it.each([
+    'tools = ["read", "grep"]',
+    'tools = ["*"]\ndisallowed_tools = ["bash"]',
+    'tools = ["*"]\n[permission]\nbash = "deny"',
+    'tools = ["read"]\nmode = "code"',
+  ])('says nothing where no tool needs one: %s', async (keys) => {
+    expect(await check({ 'ask.md': prompt(keys) })).toEqual([])
+  })
+
+  it('says nothing where the user wants none', async () => {
+    const files = { 'ask.md': prompt('tools = ["bash"]') }
+    expect(await check(files, { overrides: ['sandbox.mode="danger-full-access"'] })).toEqual([])
+  })
+})

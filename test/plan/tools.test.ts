@@ -39,6 +39,18 @@ describe('the plan of a file with tools', () => {
     expect((await planned({ 'ask.md': prompt('') })).lines).toEqual([])
   })
 
+  it('notes what a run would say of a missing sandbox, once', async () => {
+    const noted = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> =>
+      (await planned(files)).plan.notes.filter((note) => note.includes('sandbox'))
+    const missing = 'there is no sandbox for "read-only": bwrap is not found'
+    expect(await noted({ 'ask.md': prompt('tools = ["bash"]') })).toEqual([missing])
+    expect(await noted({ 'ask.md': prompt('[sandbox]\nscripts = true') })).toEqual([missing])
+    const agent = '# Options\n\n```toml\ntools = ["*"]\n```\n\n# User\n\nLook.\n'
+    const chain = prompt('tools = ["*"]\nsub_agents = ["a.aip"]')
+    expect(await noted({ 'ask.md': chain, 'a.aip': agent })).toEqual([`no model is given bash: ${missing}`])
+    expect(await noted({ 'ask.md': prompt('tools = ["read"]') })).toEqual([])
+  })
+
   it('knows the tools of agents, which have at most those of who runs them', async () => {
     const agent = '# Options\n\n```toml\ntools = ["todo", "webfetch"]\n```\n\n# User\n\nLook.\n'
     expect((await planned({ 'a.aip': agent }, 'a.aip')).lines).toEqual(['tools  todo · webfetch (ask)'])

@@ -1,14 +1,23 @@
-import type { RunContext } from '../../event/context.ts'
-import type { ToolFilter } from '../../event/permission.ts'
+import type { RunScope } from '../../event/context.ts'
+import type { Rights, ToolFilter } from '../../event/permission.ts'
 import { passesFilters } from '../tool-filter.ts'
 import { verdictOnAny } from '../tool-rules.ts'
 import { comesWith, factsOf, toolNames, type ToolName } from './names.ts'
+
+/** What decides which tools there are. */
+export interface ToolScope {
+  readonly rights: Pick<Rights, 'write' | 'rules' | 'tools' | 'sandbox'>
+  readonly folders: Pick<RunScope['folders'], 'workspace'>
+}
 
 /**
  * The tools that a model, or a program, is given: those that are named, not disallowed, and within the rights of the agent
  * (R28).
  */
-export function chosenTools({ tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): readonly ToolName[] {
+export function chosenTools(
+  { tools = [], disallowed_tools }: ToolFilter,
+  { scope }: { readonly scope: ToolScope },
+): readonly ToolName[] {
   const { rights } = scope
   const isDenied = (tool: ToolName): boolean => verdictOnAny(tool, scope).kind === 'deny'
   const isUsable = (name: ToolName): boolean => !isDenied(name) && !isDenied(comesWith(name) ?? name)
