@@ -335,7 +335,7 @@ describe('checking a file whose programs need a sandbox, where there is none', (
     ])
     const entry = 'sub_agents = [{ name = "a.aip", options = { tools = ["bash_output"] } }]'
     expect(await check({ 'ask.md': prompt(entry), 'a.aip': '# User\n\nLook.\n' })).toEqual([
-      `warning ask.md:2:55 ${missing} "read-only": bwrap is not found`,
+      `warning ask.md:2:53 ${missing} "read-only": bwrap is not found`,
     ])
   })
 
