@@ -29,7 +29,7 @@ export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
 /** Tools of servers whose file is not trusted, placed in that file: it is what is to be looked at. */
 function leftOutIssues(spec: ToolSpec): readonly Issue[] {
   const { leftOut, settings } = spec
-  const named = [...(settings.tools ?? []), ...optionLists(spec).flatMap(({ names }) => names)]
+  const named = [...(settings.tools ?? []), ...toolLists(spec).flatMap(({ names }) => names)]
   return leftOut.flatMap(({ file, names, isChanged }) =>
     names
       .filter((server) => named.some((tool) => aboutServer(tool, server) === 'named'))

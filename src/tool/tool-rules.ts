@@ -22,8 +22,14 @@ export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: Too
   return { kind: 'deny', reason: `${ruleText(strictest)} (${strictest.origin})`, code: 'UNTRUSTED' }
 }
 
+/** Whose rules are asked, and where paths begin. */
+interface RuleScope {
+  readonly rights: Pick<RunScope['rights'], 'rules'>
+  readonly folders: Pick<RunScope['folders'], 'workspace'>
+}
+
 /** What the rules of a scope say of every call of a tool, whatever it is about. */
-export function verdictOnAny(tool: string, { rights, folders }: Pick<RunScope, 'rights' | 'folders'>): Verdict {
+export function verdictOnAny(tool: string, { rights, folders }: RuleScope): Verdict {
   return toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, folders.workspace)
 }
 
