@@ -43,7 +43,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'apart-worker.ts': ['base', 'prompt', 'script', 'tool'],
   'model-names.ts': [],
   'package-root.ts': [],
-  check: ['base', 'config', 'pack', 'prompt', 'journal', 'model', 'mcp', 'script', 'agent', 'run'],
+  check: ['base', 'event', 'config', 'pack', 'prompt', 'journal', 'model', 'tool', 'mcp', 'script', 'agent', 'run'],
   plan: [
     'base',
     'event',
