@@ -176,12 +176,13 @@ async function settle(prepared: PreparedStep, one: Item, at: RunContext): Promis
   if (failure === undefined) return end
   const { error } = failure as { readonly error: unknown }
   if (step.on_error === 'fail_fast') throw error
-  return tell(end, step, at)
+  return tell(end, step, at, one)
 }
 
-function tell(end: StepEnd, { id }: WorkflowStep, at: RunContext): StepEnd {
+function tell(end: StepEnd, { id }: WorkflowStep, at: RunContext, one?: Item): StepEnd {
   if (end.status !== 'failed') return end
-  const message = `workflow step "${id}" failed, and the run goes on: ${end.error.message}`
+  const which = one === undefined ? '' : `item ${one.index} of `
+  const message = `${which}workflow step "${id}" failed, and the run goes on: ${end.error.message}`
   emit(at, { type: 'warning', message, ...defined({ hint: end.error.hint }) })
   return end
 }

@@ -395,6 +395,10 @@ describe('a step that fails', () => {
       'failed',
       'done',
     ])
+    expect(sent.flatMap((event) => (event.type === 'warning' ? [event.message.split(', ')[0]] : []))).toEqual([
+      'item 0 of workflow step "a" failed',
+      'item 2 of workflow step "a" failed',
+    ])
     expect(sent).toContainEqual(
       expect.objectContaining({
         type: 'step.failed',
