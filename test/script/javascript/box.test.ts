@@ -244,8 +244,8 @@ describe('a call', () => {
   })
 
   it('does not count for the time of the program', async () => {
-    const slow = async (): Promise<Json> => new Promise((resolve) => setTimeout(() => resolve('done'), 400))
-    expect(await valueOf('slow()', { tools: { slow }, limits: { timeMs: 200 } })).toBe('done')
+    const slow = async (): Promise<Json> => new Promise((resolve) => setTimeout(() => resolve('done'), 1200))
+    expect(await valueOf('slow()', { tools: { slow }, limits: { timeMs: 1000 } })).toBe('done')
   })
 })
 
