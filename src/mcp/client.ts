@@ -49,6 +49,11 @@ export interface Wire {
   readonly about: McpAbout
   /** Whether it has said that it has such a list. */
   readonly has: (list: ListName) => boolean
+  /**
+   * For how long a list may be kept of which it says this, in milliseconds; undefined: until it has changed. The older protocol says
+   * nothing. In the newer one 0 is what servers say that know nothing better: where they tell of changes, that is better.
+   */
+  readonly keepMs: (list: ListName, ttlMs: number | undefined) => number | undefined
   /** Sends a request; of a list, for a page of it. Rejects with ConnectionFailure, also when the signal was aborted: the server is told. */
   readonly request: (method: string, params: object, asker: Asker, signal: AbortSignal) => Promise<unknown>
   /** Never rejects. */
@@ -71,7 +76,7 @@ export interface Channel {
 export async function openChannel(channel: Channel, handlers: Handlers, signal: AbortSignal): Promise<Wire> {
   const hub = createHub(channel)
   try {
-    return wireOf(await attempt('legacy', hub.transport(), handlers, signal))
+    return wireOf(await attempt('legacy', hub.transport(), handlers, signal), handlers)
   } catch (error) {
     signal.throwIfAborted()
     if (!ProtocolError.isInstance(error)) throw failureOf(error)
@@ -79,7 +84,7 @@ export async function openChannel(channel: Channel, handlers: Handlers, signal: 
       signal.throwIfAborted()
       throw failureOf(error)
     })
-    return wireOf(client)
+    return wireOf(client, handlers)
   }
 }
 
@@ -102,7 +107,7 @@ export async function openHttp(
   async function streamable(mode: 'auto' | 'legacy'): Promise<Wire> {
     const transport = new StreamableHTTPClientTransport(address, given)
     const client = await attempt(mode, answering(transport, bounded.wasTooLarge), handlers, signal)
-    return wireOf(client, async () => {
+    return wireOf(client, handlers, async () => {
       await atMost(leaveMs, transport.terminateSession()).catch(() => {})
       await client.close()
       await bounded.close()
@@ -116,7 +121,7 @@ export async function openHttp(
       if (!SseError.isInstance(error)) return
       handlers.onBroken({ kind: 'unreachable', reason: 'the stream of its events broke' })
     })
-    return wireOf(client, async () => {
+    return wireOf(client, handlers, async () => {
       await client.close()
       await bounded.close()
     })
@@ -232,7 +237,11 @@ function questionOf(params: JsonObject): McpQuestion {
   return { kind: 'form', message, schema: (params['requestedSchema'] ?? {}) as JsonObject }
 }
 
-function wireOf(client: Client, close: () => Promise<void> = () => client.close()): Wire {
+function wireOf(
+  client: Client,
+  { onListChanged }: Pick<Handlers, 'onListChanged'>,
+  close: () => Promise<void> = () => client.close(),
+): Wire {
   const { name = 'unnamed', version = '' } = client.getServerVersion() ?? {}
   const instructions = client.getInstructions()
   const capabilities = client.getServerCapabilities() ?? {}
@@ -240,6 +249,13 @@ function wireOf(client: Client, close: () => Promise<void> = () => client.close(
   const needsHeaders = client.getProtocolEra() === 'modern' && client.transport?.hasPerRequestStream === true
   let withHeaders: ReadonlyMap<string, WireTool> | undefined
   const progress = progressOf(client)
+  const subscription = client.getProtocolEra() === 'modern' ? client.autoOpenedSubscription : undefined
+  let isListening = subscription !== undefined
+  void subscription?.closed.then((cause) => {
+    isListening = false
+    // what has changed meanwhile nobody tells
+    if (cause !== 'local') for (const list of listNames) onListChanged(list)
+  })
 
   /** Leaves out those whose headers are not allowed. */
   async function listTools(signal: AbortSignal): Promise<unknown> {
@@ -275,6 +291,11 @@ function wireOf(client: Client, close: () => Promise<void> = () => client.close(
       capabilities: capabilities as Json,
     },
     has: (list) => capabilities[list] !== undefined,
+    keepMs(list, ttlMs = 0) {
+      if (client.getProtocolEra() !== 'modern') return undefined
+      const tells = isListening && subscription?.honoredFilter[`${list}ListChanged`] === true
+      return tells && ttlMs <= 0 ? undefined : Math.max(0, ttlMs)
+    },
     async request(method, params, asker, signal) {
       try {
         return await send(method, params, asker, signal)

@@ -148,7 +148,7 @@ function createQuestions(): Pick<Handlers, 'ask'> & {
 const mostItems = 10_000
 const mostPages = 500
 
-function connectionOf({ about, has }: Wire, request: Wire['request']): Omit<Connection, 'ended' | 'close'> {
+function connectionOf({ about, has, keepMs }: Wire, request: Wire['request']): Omit<Connection, 'ended' | 'close'> {
   async function list<Item>(
     name: ListName,
     { method = `${name}/list`, field = name as string }: { readonly method?: string; readonly field?: string },
@@ -158,12 +158,12 @@ function connectionOf({ about, has }: Wire, request: Wire['request']): Omit<Conn
     if (!has(name)) return { items: [], keepMs: undefined }
     const items: Item[] = []
     const seen = new Set<string>()
-    for (let cursor: string | undefined, keepMs: number | undefined; ;) {
+    for (let cursor: string | undefined, shortest: number | undefined; ;) {
       const page = await request(method, defined({ cursor }), {}, signal)
       items.push(...itemsOf(page, field, read))
       const { nextCursor, ttlMs } = isObject(page) ? page : {}
-      if (typeof ttlMs === 'number') keepMs = Math.min(keepMs ?? Infinity, Math.max(0, ttlMs))
-      if (typeof nextCursor !== 'string') return { items, keepMs }
+      if (typeof ttlMs === 'number') shortest = Math.min(shortest ?? Infinity, ttlMs)
+      if (typeof nextCursor !== 'string') return { items, keepMs: keepMs(name, shortest) }
       if (seen.has(nextCursor) || seen.size > mostPages || items.length > mostItems) {
         return invalid(`its list of ${name} does not end`)
       }
